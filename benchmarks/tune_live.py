@@ -36,7 +36,7 @@ from workbench.bench.experiments.grid_experiment import SweepExperiment
 from workbench.bench.experiments.tune import TuningExperiment, headroom_of
 from workbench.bench.measuring.config import Config, Regime
 from workbench.bench.measuring.grid import Grid
-from workbench.bench.measuring.measurement import Measurement, long_words
+from workbench.bench.measuring.measurement import Measurement, long_run_text
 from workbench.bench.measuring.measurement_config import MeasurementConfig, long_config
 from workbench.bench.measuring.stats import paired_ratio
 from workbench.bench.records.charts import best_measurement
@@ -219,7 +219,11 @@ def main() -> None:
     for one in measured:
         row(one.config.settings, one.median or 0.0, one.reason)
     told = report.extra.get("tune", {})
-    row(f"tuner: {choice.config.settings}", choice.median or 0.0, choice.label + long_words(choice))
+    row(
+        f"tuner: {choice.config.settings}",
+        choice.median or 0.0,
+        choice.label + long_run_text(choice),
+    )
     probes = told.get("probes", sum(one.rounds != () for one in report.measurements))
     print(f"tuner: {probes} probes of {len(searched)} settings, {tuner_seconds:.0f} s", end="")
     if rows:
@@ -227,7 +231,7 @@ def main() -> None:
         print(f", {tuner_seconds / whole:.0%} of the {whole:.0f} s that they would take", end="")
     ours = anew[choice.config]
     head = headroom_of(ours, cores)
-    print(f"\ntuner: {head.words() if head else ours.reason}\nin turns:")
+    print(f"\ntuner: {head.text() if head else ours.reason}\nin turns:")
     for config, one in anew.items():
         if not (one.rounds and ours.rounds):
             row(config.settings, 0.0, one.reason)

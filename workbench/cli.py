@@ -142,10 +142,10 @@ def recipes() -> None:
     Example:  workbench recipes
     """
     from workbench.graph import load_recipes
-    from workbench.graph.storage.recipes import sample_words
+    from workbench.graph.storage.recipes import required_data_text
 
     for name, graph in load_recipes().items():
-        click.echo(f"{name:22}{graph.about}{sample_words(graph)}")
+        click.echo(f"{name:22}{graph.about}{required_data_text(graph)}")
 
 
 @main.command()

@@ -18,7 +18,7 @@ def describe_refusal(error: OSError) -> str:
         case errno.EAGAIN:
             why = "the limit of processes or threads is reached"
             remedy = "End other notebooks or programs, or raise it (`ulimit -u`), then try again."
-            remedy = f"{remedy} {memory_limit_words()}".rstrip()  # threads need much of it
+            remedy = f"{remedy} {memory_limit_text()}".rstrip()  # threads need much of it
         case errno.ENOMEM:
             why, remedy = "there is not enough memory", memory_remedy()
         case errno.EMFILE | errno.ENFILE:
@@ -49,10 +49,10 @@ def is_full(error: OSError) -> bool:
 
 def memory_remedy() -> str:
     """Return the fix for lack of memory, with the limit of this process if there is one."""
-    return memory_limit_words() or "End other notebooks or programs, then try again."
+    return memory_limit_text() or "End other notebooks or programs, then try again."
 
 
-def memory_limit_words() -> str:
+def memory_limit_text() -> str:
     """Describe the memory limit of this process and how to raise it; "" if there is none."""
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     if limit == resource.RLIM_INFINITY:

@@ -132,7 +132,7 @@ class FakeWorkerGroup:
             spent, self.script.batches, round(rate * spent), 1.5, 0.0, 0, (0.01, 0.02)
         )
 
-    def take_over(self, jobs: Sequence[Script], *_: Any) -> None:
+    def replace_jobs(self, jobs: Sequence[Script], *_: Any) -> None:
         (self.script,) = jobs
         self.number = count()
 

@@ -21,7 +21,7 @@ from workbench.bench.measuring.interleaved import (
 )
 from workbench.bench.measuring.measurement import Measurement
 from workbench.bench.measuring.measurement_config import MeasurementConfig, config_within
-from workbench.bench.measuring.worker_group import KeptWorker
+from workbench.bench.measuring.worker_group import ReusableWorker
 from workbench.errors import CancelledError, DataError
 
 GIB = 2**30
@@ -266,7 +266,7 @@ def test_one_by_itself_runs_without_a_pause_and_several_do_not() -> None:
 
 
 def test_a_worker_goes_from_one_measurement_to_the_next_until_one_fails() -> None:
-    kept = KeptWorker()
+    kept = ReusableWorker()
     scripts = [Script([100]), Script([50]), Script([1], fail_at=0), Script([25])]
     rows, reused = [], []
     for script in scripts:
@@ -280,7 +280,7 @@ def test_a_worker_goes_from_one_measurement_to_the_next_until_one_fails() -> Non
 
 
 def test_a_worker_that_is_kept_is_ended_with_its_keeper() -> None:
-    kept = KeptWorker()
+    kept = ReusableWorker()
     run(Script([100]), kept=kept)
     assert not FakeWorkerGroup.made[0].closed
     kept.close()

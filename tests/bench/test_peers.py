@@ -35,7 +35,7 @@ from workbench.bench.experiments.peers import (
     CONTROL,
     PEERS,
     compared_peers,
-    different_words,
+    difference_note,
     peer_options,
     peers_named,
 )
@@ -47,7 +47,7 @@ from workbench.bench.measuring.pixels import (
     LEVELS,
     PixelDifference,
     compare_cpu_with_mixed,
-    pixel_words,
+    pixel_sentences,
 )
 from workbench.catalog import Catalog
 from workbench.emit import emit_script
@@ -240,7 +240,7 @@ def test_a_factory_is_measured_beside_dali(
     assert theirs.rounds
     assert any("not compared: the peer is your own function" in n for n in theirs.notes)
     assert [ratio.theirs for ratio in report.ratios] == [control.name, theirs.name]
-    (words,) = pixel_words(report.extra)
+    (words,) = pixel_sentences(report.extra)
     assert words.startswith(f"Pixels of {name} and of DALI on the CPU: not compared")
     alone = OperatorExperiment(graph, str(photos), ("cpu",), peers=(name,))
     prepared = alone.prepare()
@@ -311,9 +311,9 @@ def test_a_comparison_of_pixels_that_fails_leaves_a_record_that_can_be_shown(
     assert compared.check is not None
     with pytest.raises(EngineError):
         compared.check(call)
-    (words,) = pixel_words({"peers": facts})
+    (words,) = pixel_sentences({"peers": facts})
     assert words.endswith("it ended" if failure else "its images have other shapes than DALI's")
-    assert pixel_words({"peers": {"Albumentations": {"version": "1"}}}), "a record of before"
+    assert pixel_sentences({"peers": {"Albumentations": {"version": "1"}}}), "a record of before"
 
 
 @pytest.mark.parametrize(("decodes", "looked"), [(False, []), (True, [True])])
@@ -344,7 +344,7 @@ def test_another_augmentation_is_told(catalog: Catalog) -> None:
     assert PixelDifference(64, 0.7, 30.0, 0.4, LEVELS).is_same
     other = PixelDifference(64, 31.0, 255.0, 1.0, LEVELS)
     assert not other.is_same
-    assert different_words(other) == (
+    assert difference_note(other) == (
         "not the same augmentation: 31 levels of 255 apart on average, and 8 are allowed"
     )
     still = without_randomness(ResolvedGraph(load_recipe("rotate-jitter"), catalog))
@@ -392,7 +392,7 @@ def test_a_peer_for_real(name: str, recipe: str, photos: Path) -> None:
     assert any("runs the exported module" in words for words in theirs.notes)
     assert (facts["runs"], facts["version"] != "unknown") == ("exported module", True)
     pixels = facts["difference"]
-    (words,) = pixel_words(report.extra)
+    (words,) = pixel_sentences(report.extra)
     if recipe == "imagenet-train":
         assert pixels["unit"] == FLOATS
         assert f"{pixels['mean']:.3f} units of the output's floats apart on average" in words

@@ -23,7 +23,7 @@ from workbench.bench import Benchmark
 from workbench.bench.measuring.config import Config, adopt_config, config_of
 from workbench.bench.measuring.data_files import CacheState, Fingerprint
 from workbench.bench.measuring.grid import Grid
-from workbench.bench.measuring.measurement import Measurement, rate_words
+from workbench.bench.measuring.measurement import Measurement, rate_text
 from workbench.bench.records.compare import compare_reports, read_folder, read_report
 from workbench.bench.records.plots import plot_record
 from workbench.bench.records.record import (
@@ -214,7 +214,7 @@ def test_a_flag_of_one_row_names_it() -> None:
     ],
 )
 def test_sequences_are_counted_as_such(rate: float, frames: int, words: str) -> None:
-    assert rate_words(rate, frames) == words
+    assert rate_text(rate, frames) == words
 
 
 @pytest.fixture(scope="module")

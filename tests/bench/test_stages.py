@@ -131,7 +131,7 @@ def test_stages_add_up_and_the_remainder_is_shown() -> None:
     assert found.critical is not None
     assert found.critical.stages == ("decode", "crop", "normalize")
     assert found.gain == pytest.approx(2.5)
-    assert found.path_words == (
+    assert found.path_texts == (
         "critical path: decode → crop → normalize, 105.0 ms of work for a batch of 100.0 ms; "
         "in parallel reading (1.0 ms)",
         "with the decoded batch cached at most 2.50 times as fast",
@@ -386,7 +386,7 @@ def test_the_kind_that_is_busy_longest_is_the_path() -> None:
     )  # fmt: skip
     assert found is not None
     assert found.stages == ("decode", "crop")
-    assert found.words(75.0) == (
+    assert found.text(75.0) == (
         "critical path: decode → crop, 70.0 ms of work for a batch of 75.0 ms; in parallel "
         "reading (1.2 ms), gpu (60.0 ms)"
     )
@@ -417,19 +417,19 @@ def test_its_cost_is_the_difference() -> None:
     rows = [measured(1000, WHOLE), measured(1250, row_without("swap"))]
     (cost,) = function_costs(graph, rows, 100)
     assert (cost.adds, cost.rate, cost.without) == (pytest.approx(20), 1000, 1250)
-    words = cost.words(100.0)
+    words = cost.text(100.0)
     assert words.startswith("swap (your function swap) takes 20% of a batch's time (")
     assert words.endswith("): 1,000 imgs/s with it, 1,250 without")
     report = StageReport((), 100.0, None, None, "", "", (cost,))
     assert stages_of({"stages": asdict(report)}) == report
     same = function_costs(graph, [measured(1000, WHOLE), measured(990, row_without("swap"))], 100)
-    assert "no significant cost" in same[0].words(100.0)
+    assert "no significant cost" in same[0].text(100.0)
 
 
 def test_what_cannot_be_left_out_says_so() -> None:
     (cost,) = function_costs(sized(), [measured(1000, WHOLE)], 100)
     assert cost == FunctionCost("swap", "swap", reason="later nodes need its output")
-    assert cost.words(100.0) == (
+    assert cost.text(100.0) == (
         "swap (your function swap): not measured without it, later nodes need its output"
     )
 
@@ -446,7 +446,7 @@ def test_it_is_measured_for_real(photos: Path) -> None:
     (cost,) = found.functions
     assert cost.without is not None
     assert cost.rate is not None
-    assert f"{cost.without:,.0f} without" in found.function_words[0]
+    assert f"{cost.without:,.0f} without" in found.function_texts[0]
 
 
 # What slow files cost their batch: by formula, and one folder for real.
@@ -469,14 +469,14 @@ def test_a_slow_file_is_named_with_what_it_costs() -> None:
     assert one.adds == pytest.approx(46.0), "50 ms instead of 4: the other threads wait"
     assert found.blocked > 0.1
     assert found.without_slow > 1.2
-    assert "1 (1.0%) take 2 times that or more" in found.words()
+    assert "1 (1.0%) take 2 times that or more" in found.text()
 
 
 def test_where_none_is_slow_it_says_so() -> None:
     found = file_times(["a", "b", "c"], [1.0, 1.2, 1.1], batch=8, threads=2)
     assert found.slowest == ()
     assert found.without_slow == 1.0
-    assert found.words() == "3 files decoded separately: median 1.10 ms, none takes 2 times that"
+    assert found.text() == "3 files decoded separately: median 1.10 ms, none takes 2 times that"
 
 
 def test_a_large_photo_among_small_ones_for_real(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ from workbench.bench.measuring.measurement_config import (
     QUICK_CONFIG,
     MeasurementConfig,
 )
-from workbench.bench.measuring.worker_group import KeptWorker
+from workbench.bench.measuring.worker_group import ReusableWorker
 from workbench.bench.measuring.workload import TimedRound
 from workbench.bench.records.charts import best_measurement
 from workbench.bench.records.record import dump_report, load_report
@@ -237,7 +237,7 @@ def test_one_that_fails_in_a_worker_of_others_is_tried_in_a_fresh_one() -> None:
     reused = iter((False, True, False, False))
 
     def measure(
-        config: Config, how: MeasurementConfig, _: Progress, best: float, kept: KeptWorker
+        config: Config, how: MeasurementConfig, _: Progress, best: float, kept: ReusableWorker
     ) -> Measurement:
         kept.reused = next(reused)
         if kept.reused or config.threads == 8:
@@ -279,16 +279,16 @@ def test_the_fullest_resource_is_the_limit() -> None:
     assert found.most_used == found.resources[1]
     assert found.limit == pytest.approx(40_000, rel=0.001)
     assert not found.exhausted
-    assert "cores 9%; JPEG engines 75%; bus 30%" in found.words()
-    assert "The limit of the JPEG engines is 40,000 imgs/s: 75% of it is reached" in found.words()
+    assert "cores 9%; JPEG engines 75%; bus 30%" in found.text()
+    assert "The limit of the JPEG engines is 40,000 imgs/s: 75% of it is reached" in found.text()
 
 
 def test_without_nvml_it_says_that_it_is_not_known() -> None:
     found = headroom_of(measured(30_000.0, device="mixed"), cores=16)
     assert found is not None
     assert found.limit is None
-    assert "JPEG engines: unknown (NVML does not report it)" in found.words()
-    assert found.words().endswith("The physical limit is unknown")
+    assert "JPEG engines: unknown (NVML does not report it)" in found.text()
+    assert found.text().endswith("The physical limit is unknown")
 
 
 @pytest.mark.parametrize(("jpeg", "bus", "end"), [(97.0, 10.0, True), (50.0, 99.0, True),

@@ -26,7 +26,7 @@ from workbench.bench.experiments.compared_program import search_workers
 from workbench.bench.experiments.peers import compared_peers
 from workbench.bench.experiments.stages import CachedBatchJob, StageCostExperiment
 from workbench.bench.measuring.pixels import compare_decoders
-from workbench.bench.measuring.worker_group import KeptWorker, StopClock, WorkerGroup
+from workbench.bench.measuring.worker_group import ReusableWorker, StopClock, WorkerGroup
 from workbench.bench.measuring.workload import (
     ScriptJob,
     Workload,
@@ -217,7 +217,7 @@ class _Large(_Idle):
 
 
 def test_the_next_job_of_a_worker_begins_without_the_memory_of_the_last() -> None:
-    kept, stop = KeptWorker(), threading.Event()
+    kept, stop = ReusableWorker(), threading.Event()
     large = WorkerGroup((LargeJob(500),), stop)
     try:
         most = large.start(lambda share: None).host_bytes

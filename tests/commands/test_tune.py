@@ -27,7 +27,7 @@ from workbench.bench.records.charts import best_measurement
 from workbench.bench.records.record import load_report
 from workbench.cli import main
 from workbench.commands.measuring import print_rows
-from workbench.commands.tune import as_it_is_words
+from workbench.commands.tune import unchanged_note
 from workbench.errors import EngineError
 from workbench.graph import dump_graph, load_graph
 
@@ -147,7 +147,7 @@ def test_why_the_best_is_the_graphs_own_setting() -> None:
         ((own, failed), "no other setting could be measured"),
         ((own, failed, other), "no other setting is faster"),
     ):
-        assert as_it_is_words(report(*rows), own.config) == f" (unchanged: {words})"
+        assert unchanged_note(report(*rows), own.config) == f" (unchanged: {words})"
 
 
 def test_one_that_is_interrupted_before_anything_else_was_tried(

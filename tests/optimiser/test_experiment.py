@@ -34,7 +34,7 @@ from workbench.graph.types.typed_graph import TypedGraph
 from workbench.optimiser import Optimisation, OptimisationExperiment, optimisation_of, optimise
 from workbench.optimiser.difference import WorstSample
 from workbench.optimiser.experiment import CONTROL, ORIGINAL
-from workbench.optimiser.proposal import Proposal, difference_words, proposal_from_json
+from workbench.optimiser.proposal import Proposal, difference_text, proposal_from_json
 
 SHORT = MeasurementConfig(0.05, 2, 2, warm_up_rounds=1, budget=0.0)
 FASTER = {"colour-after-crop": 200.0, "crop-in-decoder": 300.0, "colour-into-twist": 330.0}
@@ -419,7 +419,7 @@ def test_boxes_that_differ_in_their_last_bits_are_rounded(photos: Path) -> None:
         graph, wb.outputs(images=image, boxes=boxes(0.1, 12.5, 300.2501, 999.0001)), photos
     )
     assert (found.rounded, found.other, found.identical) == (("boxes",), "", False)
-    assert difference_words(found).endswith("; boxes: the last bits")
+    assert difference_text(found).endswith("; boxes: the last bits")
     kept = proposal_from_json(Proposal("a", "A", "near", difference=found).to_json())
     assert kept.difference.rounded == ("boxes",)
     moved = difference(graph, wb.outputs(images=image, boxes=boxes(0.11, *given[1:])), photos)

@@ -39,7 +39,7 @@ def compared(
 def why(compared: TransformComparison, name: str) -> str:
     (found,) = (each for each in compared.transforms if each.name == name)
     assert found.state != "compared"
-    return f"{found.state}: {found.words}"
+    return f"{found.state}: {found.outcome}"
 
 
 def test_each_transformation_has_its_figures_or_a_reason(compared: TransformComparison) -> None:
@@ -59,7 +59,7 @@ def test_each_transformation_has_its_figures_or_a_reason(compared: TransformComp
 
 def test_what_is_alike_is_equal(compared: TransformComparison) -> None:
     flip = compared.transforms[0]
-    assert (flip.text, flip.nodes, flip.words) == ("HorizontalFlip(p=1.0)", ("flip",), "equal")
+    assert (flip.text, flip.nodes, flip.outcome) == ("HorizontalFlip(p=1.0)", ("flip",), "equal")
 
 
 def test_what_differs_is_measured(compared: TransformComparison) -> None:
@@ -77,7 +77,7 @@ def test_what_differs_is_measured(compared: TransformComparison) -> None:
 @pytest.mark.thorough
 def test_other_sizes_are_told_with_both(compared: TransformComparison) -> None:
     (crop,) = (each for each in compared.transforms if each.name == "CenterCrop")
-    assert crop.words == "sizes differ in 3 of 3: 30 x 19 and 30 x 20"
+    assert crop.outcome == "sizes differ in 3 of 3: 30 x 19 and 30 x 20"
     assert not crop.measured.difference.measured
 
 
@@ -165,7 +165,7 @@ def test_grey_and_broken_photos(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     (folder / "2.jpg").write_bytes(b"no photo")
     found = wb.compare_transforms(wb.from_albumentations(FLIP), tmp_path / "photos")
     assert (found.samples, found.left_out) == (1, ("a/2.jpg",))
-    assert found.transforms[0].words == "equal"
+    assert found.transforms[0].outcome == "equal"
     assert "Skipped, because they cannot be decoded: a/2.jpg." in repr(found)
 
 

@@ -194,7 +194,7 @@ def part_path(path: str | None, part: str) -> str | None:
 
 
 def _print(report: Report) -> None:
-    from workbench.bench.measuring.pixels import pixel_words
+    from workbench.bench.measuring.pixels import pixel_sentences
     from workbench.bench.records.operator_report import operator_lines, operators_of
 
     if costs := operators_of(report.extra):
@@ -210,7 +210,7 @@ def _print(report: Report) -> None:
             f"{ratio.ours} / {ratio.theirs}: {found.median:.2f} "
             f"({found.low:.2f} to {found.high:.2f})"
         )
-    for words in pixel_words(report.extra):
+    for words in pixel_sentences(report.extra):
         click.echo(words)
     print_interrupted(report)
     if "command" in report.extra:
@@ -234,7 +234,7 @@ def stages(options: MeasureOptions, quick: bool) -> None:
     Example:  workbench stages rotate-jitter --data photos --plot stages.png
     """
     from workbench.bench.experiments.stages import StageCostExperiment
-    from workbench.bench.measuring.measurement import rate_words
+    from workbench.bench.measuring.measurement import rate_text
     from workbench.bench.measuring.measurement_config import (
         COARSE_CONFIG,
         QUICK_CONFIG,
@@ -278,9 +278,9 @@ def stages(options: MeasureOptions, quick: bool) -> None:
         click.echo(words)
     if found.ceiling is not None:
         click.echo(
-            f"ceiling with the decoded batch cached: {rate_words(found.ceiling, report.frames)}"
+            f"ceiling with the decoded batch cached: {rate_text(found.ceiling, report.frames)}"
         )
-    for words in filter(None, (*found.function_words, found.advice, *found.path_words)):
+    for words in filter(None, (*found.function_texts, found.advice, *found.path_texts)):
         click.echo(words)
     for row in report.measurements:
         if row.reason:
@@ -371,7 +371,7 @@ def scale(
     )
     from workbench.bench.measuring.config import adopt_config, config_of
     from workbench.bench.measuring.grid import mapping_values
-    from workbench.bench.measuring.measurement import rate_words
+    from workbench.bench.measuring.measurement import rate_text
     from workbench.bench.measuring.measurement_config import config_within
     from workbench.bench.records.charts import Over, scaling_series
     from workbench.catalog import load_catalog
@@ -427,7 +427,7 @@ def scale(
             number = point.row.config.pipelines
             what += f" of {number} pipeline{'s' * (number != 1)}"
         click.echo(
-            f"{point.count:4} {what}: {rate_words(point.row.rate, report.frames)}, "
+            f"{point.count:4} {what}: {rate_text(point.row.rate, report.frames)}, "
             f"speedup {point.speedup:.2f}, efficiency {point.efficiency:.0%}"
         )
     options.finish(report)

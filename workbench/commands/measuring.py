@@ -76,10 +76,10 @@ def ascending_numbers(
     return read
 
 
-def names_among(known: Sequence[str], what: str) -> Callable[..., tuple[str, ...] | None]:
+def names_among(known: Sequence[str], noun: str) -> Callable[..., tuple[str, ...] | None]:
     """Return a callback that parses comma-separated names and sorts them in the order of ``known``.
 
-    ``what`` is the noun for one of them in error messages, such as "executor".
+    ``noun`` is the noun for one of them in error messages, such as "executor".
     """
 
     def read(_: click.Context, __: click.Parameter, text: str | None) -> tuple[str, ...] | None:
@@ -88,7 +88,7 @@ def names_among(known: Sequence[str], what: str) -> Callable[..., tuple[str, ...
         found = {part.strip() for part in text.split(",")}
         for name in sorted(found - set(known)):
             raise click.BadParameter(
-                f"{name[:40]!r} is not a known {what}. Known are {', '.join(known)}."
+                f"{name[:40]!r} is not a known {noun}. Known are {', '.join(known)}."
             )
         return tuple(name for name in known if name in found)
 
@@ -252,7 +252,7 @@ def print_machine(report: Report) -> None:
 
 def print_rows(report: Report, rows: Sequence[Measurement] | None = None) -> None:
     """Print the machine, and a line for each of ``rows`` (default: all rows of the report)."""
-    from workbench.bench.measuring.measurement import rate_figure, rate_words
+    from workbench.bench.measuring.measurement import rate_figure, rate_text
 
     print_machine(report)
     for row in report.measurements if rows is None else rows:
@@ -268,7 +268,7 @@ def print_rows(report: Report, rows: Sequence[Measurement] | None = None) -> Non
                 f"{found.level:.0%}; {row.config.settings}; {len(row.rounds)} rounds, "
                 f"{'precise' if row.stop_reason == 'precise' else 'stopped by the time budget'}"
             )
-        click.echo(f"{row.name:34} {rate_words(found.median, frames)} ({how})")
+        click.echo(f"{row.name:34} {rate_text(found.median, frames)} ({how})")
         for words in row.notes:
             click.echo(f"{'':35}{words}")
     print_quality_flags(report.measurements if rows is None else rows)
@@ -295,9 +295,9 @@ def write_record(report: Report, record: str | None, picture: str | None) -> Non
 
 def print_interrupted(report: Report) -> None:
     """Print how many results of an interrupted run are saved."""
-    from workbench.bench.records.report_text import interrupted_words
+    from workbench.bench.records.report_text import interrupted_text
 
-    if words := interrupted_words(report):
+    if words := interrupted_text(report):
         click.echo(words)
 
 

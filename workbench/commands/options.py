@@ -284,14 +284,14 @@ def open_graph_on_data(graph: Graph, data: Datasets) -> tuple[Graph, Datasets]:
         return graph, {}
     for name in (name for name in data if name not in wanted):
         raise click.BadParameter(
-            f"the graph has no parameter {name!r}. Use {_data_words(wanted)}. If this is "
+            f"the graph has no parameter {name!r}. Use {_data_options(wanted)}. If this is "
             f"a path that contains '=', write ./{name}=PATH.",
             param_hint="'--data'",
         )
     for name in (name for name in wanted if name not in data):
         hint = "'--data'" if name == PARAMETER else f"'--data {name}=PATH'"
         raise click.MissingParameter(
-            f"The graph reads {_data_words(wanted)}.", param_hint=hint, param_type="option"
+            f"The graph reads {_data_options(wanted)}.", param_hint=hint, param_type="option"
         )
     for dataset in data.values():
         require_filled(dataset)
@@ -306,7 +306,7 @@ def _kind_of(graph: Graph, name: str) -> str:
     return next((each.kind for each in graph.sources if parameter_of(each) == name), "")
 
 
-def _data_words(names: Iterable[str]) -> str:
+def _data_options(names: Iterable[str]) -> str:
     return " ".join(f"--data {'' if name == PARAMETER else f'{name}='}PATH" for name in names)
 
 

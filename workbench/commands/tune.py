@@ -107,7 +107,7 @@ def tune(
     from workbench.bench.experiments.tune import TuningExperiment
     from workbench.bench.measuring.config import adopt_config
     from workbench.bench.measuring.grid import grid_for, mapping_values
-    from workbench.bench.measuring.measurement import long_words, rate_words
+    from workbench.bench.measuring.measurement import long_run_text, rate_text
     from workbench.bench.records.charts import best_measurement
     from workbench.catalog import load_catalog
     from workbench.emit.targets import export
@@ -165,10 +165,10 @@ def tune(
         click.echo(f"interrupted: the results of {tried} of {len(grid)} settings are saved")
     options.write(report)
     best = best_measurement(report)
-    own = as_it_is_words(report, run.base) if best.config == run.base else ""
+    own = unchanged_note(report, run.base) if best.config == run.base else ""
     click.echo(
-        f"best: {best.config.settings}: {rate_words(best.rate, best.config.frames)}"
-        f"{long_words(best)}{own}"
+        f"best: {best.config.settings}: {rate_text(best.rate, best.config.frames)}"
+        f"{long_run_text(best)}{own}"
     )
     tuned = adopt_config(graph, best.config)
     if output:
@@ -177,7 +177,7 @@ def tune(
         click.echo(write_text(script, export(tuned).main.text))
 
 
-def as_it_is_words(report: Report, base: Config) -> str:
+def unchanged_note(report: Report, base: Config) -> str:
     """Explain in parentheses why the graph's own setting is the best of a record."""
     others = [row for row in report.measurements if row.config != base]
     if any(row.rounds for row in others):

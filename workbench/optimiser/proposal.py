@@ -97,16 +97,16 @@ def _number(psnr: float | None) -> float:
     return math.inf if psnr is None else psnr
 
 
-def difference_words(found: Difference) -> str:
+def difference_text(difference: Difference) -> str:
     """A difference as text for a table."""
-    if found.other:
-        return found.other
-    if found.identical:
-        return f"none in {found.samples} samples"
-    last_bits = f"; {', '.join(found.rounded)}: the last bits" if found.rounded else ""
+    if difference.other:
+        return difference.other
+    if difference.identical:
+        return f"none in {difference.samples} samples"
+    last_bits = f"; {', '.join(difference.rounded)}: the last bits" if difference.rounded else ""
     return (
-        f"{found.psnr:.1f} dB, {found.equal:.1%} equal, {found.mean:.3g} on average, "
-        f"{found.largest:.4g} at most{last_bits}"
+        f"{difference.psnr:.1f} dB, {difference.equal:.1%} equal, {difference.mean:.3g} on "
+        f"average, {difference.largest:.4g} at most{last_bits}"
     )
 
 

@@ -19,7 +19,7 @@ from workbench.graph.types.typed_graph import TypedGraph
 from workbench.optimiser.difference import WorstSample
 from workbench.optimiser.proposal import (
     Proposal,
-    difference_words,
+    difference_text,
     proposal_from_json,
     speedup_text,
 )
@@ -148,7 +148,7 @@ class Optimisation:
             needs = f"; needs {', '.join(one.needs)}" if one.needs else ""
             found.append(
                 f"  {one.name:24}{one.kind:7}{speedup_text(one.gain):30}"
-                f"{difference_words(one.difference)}{needs}"
+                f"{difference_text(one.difference)}{needs}"
             )
         found += [f"  {one.name:24}not proposed: {one.rejected}" for one in self.rejected]
         if self.control is not None:
@@ -168,7 +168,7 @@ class Optimisation:
             f"<tr title='{escape(rewrite_law(one.name), quote=True)}'><td>{escape(one.title)}"
             f"<br><code>{escape(one.name)}</code></td><td>{one.kind}</td>"
             f"<td>{escape(speedup_text(one.gain))}</td>"
-            f"<td>{escape(difference_words(one.difference))}</td>"
+            f"<td>{escape(difference_text(one.difference))}</td>"
             f"<td>{escape(', '.join(one.nodes)[:200])}</td></tr>"
             for one in self.proposals
         )

@@ -224,7 +224,7 @@ class Verifier:
                     raise
                 report = self._compare(usable.datasets)
         except ScriptError as error:
-            words = self._words_on_own_code(usable.datasets) or _explain(error, usable.datasets)
+            words = self._user_function_error(usable.datasets) or _explain(error, usable.datasets)
             report = replace(self._so_far, failure=words)
         finally:
             usable.close()
@@ -272,7 +272,7 @@ class Verifier:
             shutil.rmtree(folder, ignore_errors=True)
         return report
 
-    def _words_on_own_code(self, data: Datasets) -> str:
+    def _user_function_error(self, data: Datasets) -> str:
         """The preview's error for the failed batch: it also checks user functions' results."""
         if not any(nodes_calling(self.graph.nodes)):
             return ""

@@ -67,7 +67,7 @@ def library_function(calls: Sequence[TransformCall], within: str) -> Callable[[A
     steps = [_step(call, within) for call in calls]
 
     def apply(picture: Array) -> Array:
-        image = _given(picture, within)
+        image = _library_input(picture, within)
         for step in steps:
             image = step(image)
         return _channels_last(image)
@@ -75,10 +75,10 @@ def library_function(calls: Sequence[TransformCall], within: str) -> Callable[[A
     return apply
 
 
-def _given(picture: Array, within: str) -> Any:
-    if within == "albumentations":
+def _library_input(picture: Array, library: str) -> Any:
+    if library == "albumentations":
         return picture.copy()
-    if within == "kornia":
+    if library == "kornia":
         torch: Any = import_module("torch")
         return torch.from_numpy(picture.copy()).permute(2, 0, 1)[None].float() / 255
     from PIL import Image

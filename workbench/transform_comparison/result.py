@@ -50,13 +50,13 @@ class ComparedTransform:
     notes: tuple[str, ...] = ()
 
     @property
-    def words(self) -> str:
+    def outcome(self) -> str:
         """The measured values, or the reason if there are none."""
         found = self.measured.difference
         if self.state != "compared":
             return self.why
         figures = (
-            f"{found.psnr_words}, {found.equal:.1%} equal, {found.mean:.2f} on average, "
+            f"{found.psnr_text}, {found.equal:.1%} equal, {found.mean:.2f} on average, "
             f"{found.largest:.0f} at most"
         )
         if found.psnr == math.inf:
@@ -138,9 +138,9 @@ class TransformComparison:
         pictures: list[Any] = []
         titles: list[str] = []
         for each in shown[:_MOST_PLOTTED]:
-            pictures += [_opened(each.measured.theirs), _opened(each.measured.ours)]
+            pictures += [_decoded(each.measured.theirs), _decoded(each.measured.ours)]
             figures = each.measured.difference
-            titles += [_short(each), f"DALI, {figures.psnr_words if figures.measured else 'sizes'}"]
+            titles += [_short(each), f"DALI, {figures.psnr_text if figures.measured else 'sizes'}"]
         more = len(shown) - _MOST_PLOTTED
         rest = f", the {_MOST_PLOTTED} largest differences of {len(shown)}" if more > 0 else ""
         return plot_pictures(pictures, titles, f"{self.name}: {self._libraries} and DALI{rest}")
@@ -156,7 +156,7 @@ class TransformComparison:
             nodes = f" as {', '.join(each.nodes)}" if each.nodes else ""
             nodes = nodes if each.state == "compared" else f", {each.state}"
             place = f" ({each.place})" if each.place else ""
-            found.append(_cut(f"  {each.text}{place}{nodes}: {each.words}"))
+            found.append(_cut(f"  {each.text}{place}{nodes}: {each.outcome}"))
             found += [_cut(f"      {note}") for note in each.notes]
         return found
 
@@ -207,7 +207,7 @@ class TransformComparison:
         rows = "".join(
             f"<tr><td><code>{escape(each.text[:_MOST_LETTERS])}</code><br>{escape(each.place)}</td>"
             f"<td>{escape(', '.join(each.nodes)[:_MOST_LETTERS])}</td>"
-            f"<td>{_words(each)}</td><td>{pictures.get(each.text, '')}</td></tr>"
+            f"<td>{_outcome_cell(each)}</td><td>{pictures.get(each.text, '')}</td></tr>"
             for each in self._unexplained[:_MOST_ROWS]
         )
         lines = [self._summary, *self._faults]
@@ -233,13 +233,13 @@ def _cut(line: str) -> str:
     return shortened(line, _MOST_LETTERS)
 
 
-def _words(each: ComparedTransform) -> str:
+def _outcome_cell(each: ComparedTransform) -> str:
     state = "" if each.state == "compared" else f"<b>{each.state}</b>: "
     notes = "".join(f"<br><i>{escape(note[:_MOST_LETTERS])}</i>" for note in each.notes[:4])
-    return f"{state}{escape(each.words[:_MOST_LETTERS])}{notes}"
+    return f"{state}{escape(each.outcome[:_MOST_LETTERS])}{notes}"
 
 
-def _opened(jpeg: bytes) -> Any:
+def _decoded(jpeg: bytes) -> Any:
     import numpy as np
     from PIL import Image
 

@@ -18,12 +18,12 @@ IDLE = 60.0
 """Seconds without a watched value after which the thread ends: a notebook has many widgets."""
 
 
-class Alarm(Generic[T]):
+class Timeout(Generic[T]):
     """Timeout for one value at a time. Thread-safe."""
 
-    def __init__(self, ring: Callable[[T], None]) -> None:
-        """``ring`` is called in this object's thread with the value whose time is over."""
-        self._ring = ring
+    def __init__(self, callback: Callable[[T], None]) -> None:
+        """``callback`` is called in this object's thread with the value whose time is over."""
+        self._callback = callback
         self._condition = threading.Condition()
         self._watched: tuple[float, T] | None = None
         """Deadline (``time.monotonic``) and value."""
@@ -32,18 +32,18 @@ class Alarm(Generic[T]):
         self._closed = self._runs = self._rests = False
 
     def start(self, what: T, seconds: float) -> None:
-        """Ring after ``seconds`` unless ``clear`` or another ``start`` comes first."""
+        """Call back after ``seconds`` unless ``clear`` or another ``start`` comes first."""
         with self._condition:
             late = time.monotonic() + seconds
             self._watched = late, what
             if not (self._runs or self._closed):
                 self._runs = True
-                threading.Thread(target=self._run, name="workbench-alarm", daemon=True).start()
+                threading.Thread(target=self._run, name="workbench-timeout", daemon=True).start()
             elif late < self._wakes:
                 self._condition.notify()
 
     def clear(self) -> None:
-        """Cancel the alarm without waking the thread."""
+        """Cancel the timeout without waking the thread."""
         with self._condition:
             self._watched = None
 
@@ -61,7 +61,7 @@ class Alarm(Generic[T]):
 
     def _run(self) -> None:
         while (late := self._await_late()) is not None:
-            self._ring(late[0])
+            self._callback(late[0])
 
     def _await_late(self) -> tuple[T] | None:
         """Wait for a value whose time is over; None when closed."""

@@ -9,7 +9,13 @@ from typing import Any
 import pytest
 
 from workbench.engine.resources import gpu as module
-from workbench.engine.resources.gpu import Gpu, GpuUse, cuda_uuids, first_visible_gpu, shared_words
+from workbench.engine.resources.gpu import (
+    Gpu,
+    GpuUse,
+    cuda_uuids,
+    first_visible_gpu,
+    shared_gpu_text,
+)
 from workbench.engine.resources.machine import describe_machine
 
 MEMORY = {"GPU-slow": 16, "GPU-fast": 80, "MIG-part": 10}
@@ -159,6 +165,6 @@ def test_that_others_use_a_gpu_is_told(use: GpuUse, used: int | None, words: str
         def memory_used(self) -> int | None:
             return used
 
-    found = shared_words(Other(None))
+    found = shared_gpu_text(Other(None))
     assert words in found
     assert bool(found) is bool(words)

@@ -27,7 +27,7 @@ from tests.helpers import (
 from tests.thorough import examples, one_in
 from workbench.catalog import Catalog
 from workbench.emit.core.code import Code
-from workbench.engine.build.pipelines import CompiledSource, function_failure, missing_package_words
+from workbench.engine.build.pipelines import CompiledSource, function_failure, missing_package_text
 from workbench.engine.run.runner import Result, Runner
 from workbench.errors import PipelineError
 from workbench.graph import Graph, Node, Port, Settings, load_recipe
@@ -395,12 +395,12 @@ def test_what_dali_finds_itself() -> None:
 
 
 def test_it_is_named_with_how_to_get_it() -> None:
-    words = missing_package_words(ModuleNotFoundError("no", name="cupy.cuda"))
+    words = missing_package_text(ModuleNotFoundError("no", name="cupy.cuda"))
     assert words == (
         "it requires cupy, which is not installed. Install it (pip install cupy-cuda12x), or mute "
         "the node."
     )
-    assert missing_package_words(ImportError("circular")) is None
+    assert missing_package_text(ImportError("circular")) is None
 
 
 def test_a_source_that_imports_it_says_so() -> None:

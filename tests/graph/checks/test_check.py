@@ -149,7 +149,7 @@ def test_kinds_must_fit() -> None:
     (fault, *_) = check_graph(
         with_input(chain_graph("rotate"), "rotate", "data", "reader.labels"), CATALOG
     )
-    assert fault.words == (
+    assert fault.text == (
         "it requires images, but reader.labels outputs labels. Connect an output of images."
     )
 
@@ -443,7 +443,7 @@ def test_probabilities_that_dali_refuses(given: Value, words: str) -> None:
     faulty = with_args(graph, "choice", p=given)
     (fault,) = check_graph(faulty, CATALOG)
     assert (fault.node, fault.arg) == ("choice", "p")
-    assert words in fault.words
+    assert words in fault.text
 
 
 @pytest.mark.parametrize("given", [(0.3, 0.7), (1.0, 0.0), (0.50005, 0.5), 0.5])

@@ -26,7 +26,7 @@ from workbench.graph.control_flow.conditions import (
 from workbench.graph.control_flow.wrapping import wrap_in_block
 from workbench.graph.edits.edit import insert_node, rename_node
 from workbench.graph.types.typed_graph import TypedGraph
-from workbench.ui.inspector.condition_actions import condition_words
+from workbench.ui.inspector.condition_actions import condition_text
 
 CATALOG = load_catalog()
 PLAIN = load_recipe("rotate-jitter")
@@ -198,5 +198,5 @@ def test_a_label_below_0_is_named_by_its_number() -> None:
     test = next(node for node in labelled.nodes if node.args.get("right") == 3)
     below = labelled.replace_node(replace(test, args={**test.args, "right": -1}))
     for classes in ((), ("ant", "bee")):
-        words = condition_words(TypedGraph(below, CATALOG), below.node(BLOCK), classes)
+        words = condition_text(TypedGraph(below, CATALOG), below.node(BLOCK), classes)
         assert words == "label -1"

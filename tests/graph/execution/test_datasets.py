@@ -168,8 +168,8 @@ def test_there_are_one_to_four(count: Any) -> None:
 def test_only_the_dynamic_executor_goes_back_from_the_gpu() -> None:
     back = set_setting(ONE, device="mixed").crop(crop=(9, 9))
     back = back.replace_node(replace(back.nodes[-1], device="cpu"))
-    faults = {f.words for f in check_graph(set_setting(back, executor="static"), CATALOG)}
-    (new,) = faults - {f.words for f in check_graph(back, CATALOG)}
+    faults = {f.text for f in check_graph(set_setting(back, executor="static"), CATALOG)}
+    (new,) = faults - {f.text for f in check_graph(back, CATALOG)}
     assert "runs on the CPU after" in new
     assert new.endswith("the static executor does not support that. Set the executor to dynamic.")
     assert not check_graph(set_setting(ONE, device="mixed", executor="static"), CATALOG)

@@ -176,12 +176,12 @@ def test_the_figures_are_over_all_values() -> None:
     found = difference([(black, black), (black, grey)])
     assert (found.mean, found.largest, found.equal) == (5.0, 10.0, 0.5)
     assert found.psnr == pytest.approx(10 * math.log10(255**2 / 50))
-    assert found.psnr_words == "31.1 dB"
+    assert found.psnr_text == "31.1 dB"
 
 
 def test_equal_images_have_no_finite_psnr() -> None:
     image = np.arange(12, dtype=np.uint8).reshape(2, 2, 3)
-    assert difference([(image, image)]).psnr_words == "equal"
+    assert difference([(image, image)]).psnr_text == "equal"
 
 
 def test_other_sizes_are_told() -> None:

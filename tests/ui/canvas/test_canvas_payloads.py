@@ -42,7 +42,7 @@ from workbench.ui.canvas.canvas_payloads import (
 from workbench.ui.canvas.insertions import AddTemplate
 from workbench.ui.contract.action import parse_action
 from workbench.ui.contract.payloads import EdgeEntry, NodeEntry
-from workbench.ui.state.undo_labels import step_label
+from workbench.ui.state.undo_labels import edit_label
 from workbench.ui.state.view_state import ViewState, check_before_run
 from workbench.ui.storage.autosave import state_folder
 from workbench.ui.storage.saved_snippets import (
@@ -190,9 +190,9 @@ def test_they_come_back_from_the_file_and_from_undo() -> None:
     noted = done(FRAMED, "note", text="as in the paper", x=10, y=20)
     assert noted.layout.notes == {"note": Note("as in the paper", (10.0, 20.0))}
     assert load_document(dump_document(noted)) == noted
-    assert step_label(DOCUMENT, FRAMED) == "group Geometry"
-    assert step_label(FRAMED, noted) == "note as in the paper"
-    assert step_label(noted, done(noted, "note", note="note", text=" ", x=0, y=0)) == (
+    assert edit_label(DOCUMENT, FRAMED) == "group Geometry"
+    assert edit_label(FRAMED, noted) == "note as in the paper"
+    assert edit_label(noted, done(noted, "note", note="note", text=" ", x=0, y=0)) == (
         "remove note as in the paper"
     )
     assert frame_entries(noted.layout, noted.graph) == [

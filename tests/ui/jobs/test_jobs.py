@@ -16,7 +16,7 @@ from workbench.ui.app import page_heartbeat
 from workbench.ui.app.page_heartbeat import LEASE, PageHeartbeat
 from workbench.ui.jobs.background_results import BackgroundResults
 from workbench.ui.jobs.previewer import BackgroundJob, Previewer
-from workbench.ui.timer import Alarm
+from workbench.ui.timer import Timeout
 
 # Each result is asked for once, and taken only where it is still wanted.
 
@@ -157,36 +157,36 @@ def bell() -> Bell:
 
 
 @pytest.fixture
-def alarm(bell: Bell) -> Iterator[Alarm[str]]:
-    alarm = Alarm(bell.ring)
-    yield alarm
-    alarm.close()
+def timeout(bell: Bell) -> Iterator[Timeout[str]]:
+    timeout = Timeout(bell.ring)
+    yield timeout
+    timeout.close()
 
 
-def test_it_rings_for_what_is_late_and_once(alarm: Alarm[str], bell: Bell) -> None:
+def test_it_rings_for_what_is_late_and_once(timeout: Timeout[str], bell: Bell) -> None:
     for what in ("first", "second"):
-        alarm.start(what, 0.001)
+        timeout.start(what, 0.001)
         assert bell.rung.acquire(timeout=PATIENCE)
     assert bell.late == ["first", "second"]
 
 
-def test_it_is_silent_of_what_was_done(alarm: Alarm[str], bell: Bell) -> None:
-    alarm.start("done", 60.0)
-    alarm.clear()
-    alarm.start("replaced", 60.0)
-    alarm.start("late", 0.001)  # sooner than the thread would have looked
+def test_it_is_silent_of_what_was_done(timeout: Timeout[str], bell: Bell) -> None:
+    timeout.start("done", 60.0)
+    timeout.clear()
+    timeout.start("replaced", 60.0)
+    timeout.start("late", 0.001)  # sooner than the thread would have looked
     assert bell.rung.acquire(timeout=PATIENCE)
     assert bell.late == ["late"]
 
 
-def test_a_drag_does_not_wake_it(alarm: Alarm[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    alarm.start("first", 60.0)
-    while alarm._wakes in (0.0, float("inf")):
+def test_a_drag_does_not_wake_it(timeout: Timeout[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    timeout.start("first", 60.0)
+    while timeout._wakes in (0.0, float("inf")):
         os.sched_yield()
     woken: list[object] = []
-    monkeypatch.setattr(alarm._condition, "notify", lambda: woken.append(None))
+    monkeypatch.setattr(timeout._condition, "notify", lambda: woken.append(None))
     for key in range(100):
-        alarm.clear()
-        alarm.start(str(key), 61.0)
+        timeout.clear()
+        timeout.start(str(key), 61.0)
     monkeypatch.undo()
     assert woken == []

@@ -17,7 +17,7 @@ from workbench.graph.edits.edit import set_setting
 from workbench.graph.storage.layout import Document
 from workbench.roots import Roots
 from workbench.ui.contract.payloads import RecentEntry
-from workbench.ui.preview.comparison_views import MOST_STEPS, ComparedGraphs
+from workbench.ui.preview.comparison_job import MOST_STEPS, ComparedGraphs
 from workbench.ui.state.history import History
 from workbench.ui.storage.session_file import Session
 

@@ -70,8 +70,8 @@ class FakeEngine:
             self._turn.release()
 
 
-class HandAlarm:
-    """A ``Alarm`` that is rung by the test, not by a clock."""
+class HandTimeout:
+    """A ``Timeout`` that is rung by the test, not by a clock."""
 
     def __init__(self, ring: Callable[[Any], None]) -> None:
         self._ring = ring
@@ -93,14 +93,14 @@ class HandAlarm:
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr("workbench.ui.jobs.previewer.render_batch", batch_number)
-    monkeypatch.setattr("workbench.ui.jobs.previewer.Alarm", HandAlarm)
+    monkeypatch.setattr("workbench.ui.jobs.previewer.Timeout", HandTimeout)
     return FakeEngine()
 
 
 def grow_slow(previewer: Previewer) -> None:
     """What is being rendered has taken its time."""
-    alarm: Any = previewer._alarm
-    alarm.ring()
+    timeout: Any = previewer._timeout
+    timeout.ring()
 
 
 def end_grace(previewer: Previewer) -> None:

@@ -12,14 +12,14 @@ from workbench.graph import load_recipe
 from workbench.graph.edits.edit import set_setting
 from workbench.graph.storage.layout import MOST_SAVED, Document, SavedSample
 from workbench.preview import PreviewResult, Tile
-from workbench.ui.contract.preview_payloads import SavedDrawEntry
+from workbench.ui.contract.preview_payloads import SavedSampleEntry
 from workbench.ui.state.closeup import CloseupSample
 from workbench.ui.state.view_state import ViewState, check_before_run
 from workbench.ui.storage.saved_samples import (
-    delete_draw,
-    replay_draw,
-    save_draw,
-    saved_draw_entries,
+    delete_sample,
+    replay_sample,
+    save_sample,
+    saved_sample_entries,
 )
 
 
@@ -30,40 +30,40 @@ def state() -> ViewState:
     )
 
 
-def entries(document: Document, state: ViewState) -> list[SavedDrawEntry]:
+def entries(document: Document, state: ViewState) -> list[SavedSampleEntry]:
     repeated = state.repeated(document.graph.settings.batch_size)
-    return saved_draw_entries(document, state.batch, repeated, state.preview)
+    return saved_sample_entries(document, state.batch, repeated, state.preview)
 
 
 def test_a_batch_is_kept_and_replayed(state: ViewState) -> None:
     document = Document(set_setting(load_recipe("rotate-jitter"), batch_size=8, seed=5))
     state.batch = 3
-    kept = save_draw(document, state, None)
+    kept = save_sample(document, state, None)
     assert kept.draws == (SavedSample(5, 3, 8),)
     assert entries(kept, state) == [
         {"text": "seed 5, batch 3 of 8", "note": "", "whole": True, "shown": True}
     ]
     with pytest.raises(GraphEditError, match="already saved"):
-        save_draw(kept, state, None)
+        save_sample(kept, state, None)
 
     state.batch = 0
     elsewhere = kept.with_graph(set_setting(kept.graph, batch_size=16, seed=9))
     assert elsewhere.draws == kept.draws
     assert not entries(elsewhere, state)[0]["shown"]
-    back = replay_draw(elsewhere, state, 0)
+    back = replay_sample(elsewhere, state, 0)
     assert (back.graph.settings.seed, back.graph.settings.batch_size) == (5, 8)
     assert state.batch == 3
     assert entries(back, state)[0]["shown"]
-    assert delete_draw(back, 0).draws == ()
+    assert delete_sample(back, 0).draws == ()
 
 
 def test_one_sample_is_kept_and_looked_at_closely(state: ViewState) -> None:
     document = Document(load_recipe("rotate-jitter"))
     state.repeat = 2
-    kept = save_draw(document, state, 20)
+    kept = save_sample(document, state, 20)
     state.repeat = -1
     state.tiles = 8
-    replay_draw(kept, state, 0)
+    replay_sample(kept, state, 0)
     assert (state.repeat, state.tiles, state.closeup) == (2, 21, CloseupSample(20, ""))
     assert entries(kept, state)[0]["text"] == "seed 42, batch 0 of 64, sample 20, one photo"
 
@@ -72,15 +72,15 @@ def test_the_note_names_the_photo_that_was_shown(state: ViewState) -> None:
     document = Document(load_recipe("rotate-jitter"))
     tiles = [Tile(n, Sample(f"{n}.jpg"), "", "", (), None, ()) for n in range(4)]
     state.preview = PreviewResult(b"", "", (0, 0), tuple(tiles), (), "", 0, {}, (), 1.0)
-    (draw,) = save_draw(document, state, 3).draws
+    (draw,) = save_sample(document, state, 3).draws
     assert draw.note == "3.jpg"
     assert not entries(replace(document, draws=(draw,)), state)[0]["whole"]
     state.repeat = 40
-    (draw,) = save_draw(document, state, None).draws
+    (draw,) = save_sample(document, state, None).draws
     assert (draw.repeat, draw.note) == (40, "0.jpg")
     # A batch that has no such place is shown as it is.
     few = document.with_graph(set_setting(document.graph, batch_size=16))
-    (draw,) = save_draw(few, state, None).draws
+    (draw,) = save_sample(few, state, None).draws
     assert (draw.repeat, draw.note) == (None, "")
 
 
@@ -95,7 +95,7 @@ def test_a_draw_of_other_data_names_the_photo_that_is_shown_instead(
 ) -> None:
     document = Document(load_recipe("rotate-jitter"))
     state.preview, state.repeat = shown_files("cat/1.jpg", "cat/1.jpg"), repeat
-    kept = save_draw(document, state, sample)
+    kept = save_sample(document, state, sample)
     assert entries(kept, state)[0]["note"] == "cat/1.jpg"
     state.preview = shown_files("dog/7.jpg", "dog/7.jpg")
     assert entries(kept, state)[0]["note"] == "cat/1.jpg (these data have dog/7.jpg here)"
@@ -106,23 +106,23 @@ def test_a_draw_of_other_data_names_the_photo_that_is_shown_instead(
 def test_a_photo_at_a_place_that_no_batch_has_is_not_replayed(state: ViewState) -> None:
     document = Document(load_recipe("rotate-jitter"), draws=(SavedSample(5, 0, 4, repeat=4),))
     with pytest.raises(GraphEditError, match="repeats photo 4, but its batch size is 4"):
-        replay_draw(document, state, 0)
+        replay_sample(document, state, 0)
     assert (state.repeat, state.closeup) == (-1, None)
 
 
 def test_there_is_an_end_to_it(state: ViewState) -> None:
     document = Document(load_recipe("simclr"))
     with pytest.raises(GraphEditError, match="There is no saved sample 0; 0 are saved"):
-        delete_draw(document, 0)
+        delete_sample(document, 0)
     full = Document(document.graph, draws=tuple(SavedSample(n, 0, 4) for n in range(MOST_SAVED)))
     with pytest.raises(GraphEditError, match="100 samples are saved"):
-        save_draw(full, state, None)
+        save_sample(full, state, None)
 
 
 def test_a_batch_too_far_is_refused_with_the_remedy(state: ViewState) -> None:
     document = Document(state.checked.graph, draws=(SavedSample(1, 2**31 - 1, 64),))
     with pytest.raises(GraphEditError, match="0 to 999 can be shown"):
-        replay_draw(document, state, 0)
+        replay_sample(document, state, 0)
     assert state.batch == 0
 
 
@@ -132,7 +132,7 @@ def test_pinned_draws_are_not_replaced(state: ViewState) -> None:
         state.checked.graph, draws=(SavedSample(42, 3, 64), SavedSample(42, 0, 64, 5))
     )
     with pytest.raises(GraphEditError, match="Unpin them to show the saved sample"):
-        replay_draw(document, state, 0)
+        replay_sample(document, state, 0)
     assert state.batch == 0
-    replay_draw(document, state, 1)  # of the draws that are there
+    replay_sample(document, state, 1)  # of the draws that are there
     assert state.closeup == CloseupSample(5, "")

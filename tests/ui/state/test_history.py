@@ -18,7 +18,7 @@ from workbench.ui.app.actions import ACTIONS
 from workbench.ui.canvas.canvas_edit import CanvasEdit
 from workbench.ui.contract.action import parse_action
 from workbench.ui.state.history import BURST, LIMIT, History
-from workbench.ui.state.undo_labels import changed_nodes, step_label
+from workbench.ui.state.undo_labels import changed_nodes, edit_label
 
 
 def named(name: str) -> Graph:
@@ -214,8 +214,8 @@ def test_an_action_of_the_canvas(do: str, message: dict[str, Any], label: str) -
     action = parse_action("canvas", ACTIONS["canvas"], {"do": do, **message})
     assert isinstance(action, CanvasEdit)
     document, _ = action.edit_at("", JITTER, CATALOG)
-    assert step_label(JITTER, document) == label
-    assert step_label(load_document(dump_document(JITTER)), document) == label
+    assert edit_label(JITTER, document) == label
+    assert edit_label(load_document(dump_document(JITTER)), document) == label
 
 
 def test_values_settings_and_other_graphs() -> None:
@@ -227,18 +227,18 @@ def test_values_settings_and_other_graphs() -> None:
         (set_setting(graph, num_threads=2), "threads to 2"),
         (load_recipe("simclr"), "open simclr"),
     ):
-        assert step_label(JITTER, JITTER.with_graph(edited)) == label
+        assert edit_label(JITTER, JITTER.with_graph(edited)) == label
     drawn = randomise_arg(fixed, CATALOG, "rotate", "angle")
     before, after = JITTER.with_graph(fixed), JITTER.with_graph(drawn)
-    assert step_label(before, after) == "random angle of rotate"
-    assert step_label(JITTER, Document(graph, Layout({"rotate": (1.0, 2.0)}))) == (
+    assert edit_label(before, after) == "random angle of rotate"
+    assert edit_label(JITTER, Document(graph, Layout({"rotate": (1.0, 2.0)}))) == (
         "move on the canvas"
     )
 
 
 @given(GRAPHS, GRAPHS)
 def test_any_two_graphs_have_a_label(one: Graph, other: Graph) -> None:
-    label = step_label(Document(one), Document(other))
+    label = edit_label(Document(one), Document(other))
     assert 0 < len(label) <= 60
     assert set(changed_nodes(one, other)) <= {node.id for node in other.walk()}
 
@@ -256,7 +256,7 @@ def test_changes_of_a_policy_name_the_sub_policy() -> None:
         ((three, two, two), "policy: apply_auto_augment"),
     ):
         after = set_arg(graph, CATALOG, "apply_auto_augment", "policy", changed)
-        assert step_label(Document(graph), Document(after)) == label
+        assert edit_label(Document(graph), Document(after)) == label
 
 
 def test_the_history_names_its_steps_in_order() -> None:

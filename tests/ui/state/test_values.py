@@ -152,7 +152,7 @@ def test_each_function_has_a_value_of_its_own() -> None:
 
 COSTLY = (
     "dump_document", "_devices", "on_drawn_nodes", "node_entries", "edge_entries",
-    "copied_text", "inspector_view", "saved_draw_entries",
+    "copied_text", "inspector_view", "saved_sample_entries",
     "scope_entries", "data_parameters", "shuffles_files",
 )  # fmt: skip
 

@@ -24,7 +24,7 @@ from workbench.bench.measuring.deadline import Deadline, minimum_seconds, start_
 from workbench.bench.measuring.interleaved import NOT_YET, TIME_UP, ConfigJobs, without_traceback
 from workbench.bench.measuring.measurement import BY_ITSELF, Measurement
 from workbench.bench.measuring.measurement_config import PROBE_CONFIG, MeasurementConfig
-from workbench.bench.measuring.worker_group import KeptWorker
+from workbench.bench.measuring.worker_group import ReusableWorker
 from workbench.bench.records.record import Report
 from workbench.engine.protocol.progress import WorkerProgress
 from workbench.errors import CancelledError, EngineError
@@ -191,7 +191,7 @@ def search_workers(
     deadline = Deadline(compared.seconds if bounded else None)
     most = _SEARCH * compared.seconds
     how = replace(PROBE_CONFIG, limit=most / _PROBES_WITHIN) if bounded else PROBE_CONFIG
-    kept, last, tried = KeptWorker(), 0.0, compared.tried
+    kept, last, tried = ReusableWorker(), 0.0, compared.tried
     assert compared.jobs is not None
     jobs = compared.jobs
     config = compared.config

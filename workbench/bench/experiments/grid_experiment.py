@@ -22,7 +22,7 @@ from workbench.bench.measuring.measurement_config import (
     QUICK_CONFIG,
     MeasurementConfig,
 )
-from workbench.bench.measuring.worker_group import KeptWorker
+from workbench.bench.measuring.worker_group import ReusableWorker
 from workbench.bench.records.record import Report
 from workbench.engine.protocol.progress import Progress
 from workbench.errors import ArgumentError
@@ -112,7 +112,7 @@ class GridExperiment(SpeedExperiment):
         measurement_config: MeasurementConfig | None = None,
         on_progress: Progress = lambda share, text: None,
         best: float = 0.0,
-        kept: KeptWorker | None = None,
+        kept: ReusableWorker | None = None,
         label: str = "",
     ) -> Measurement:
         """Measure one setting; ``best`` and ``kept`` are as for ``measure``."""

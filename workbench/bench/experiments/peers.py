@@ -185,7 +185,7 @@ def _compared_peer(
             raise other
         assert isinstance(found, PixelDifference)
         facts[peer.name]["difference"] = asdict(found)
-        return () if found.is_same else (different_words(found),)
+        return () if found.is_same else (difference_note(found),)
 
     return ComparedProgram(config, jobs, check=check, searches=True)
 
@@ -200,7 +200,7 @@ def _require_usable(peer: Peer, devices: Sequence[DecodeDevice], data: Datasets)
         raise EngineError(f"{peer.name} reads a folder, but the graph sets its own files")
 
 
-def different_words(found: PixelDifference) -> str:
+def difference_note(found: PixelDifference) -> str:
     """The note for a peer whose pixels differ too much from DALI's."""
     return (
         f"not the same augmentation: {found.mean:.3g} {found.unit} apart on average, and "

@@ -36,7 +36,7 @@ from workbench.bench.measuring.data_files import (
 from workbench.bench.measuring.interleaved import NOT_YET, ConfigJobs, measure
 from workbench.bench.measuring.measurement import Measurement
 from workbench.bench.measuring.measurement_config import MEASUREMENT, MeasurementConfig
-from workbench.bench.measuring.worker_group import KeptWorker
+from workbench.bench.measuring.worker_group import ReusableWorker
 from workbench.bench.measuring.workload import ScriptJob
 from workbench.bench.records.record import MISSING, Report, graph_hash
 from workbench.catalog import load_catalog
@@ -44,7 +44,7 @@ from workbench.emit.script import script_of
 from workbench.engine.file_checks.usable_data import UsableData
 from workbench.engine.protocol.exit_status import is_file_fault, printable
 from workbench.engine.protocol.progress import Progress, WorkerProgress
-from workbench.engine.resources.gpu import Gpu, first_visible_gpu, shared_words
+from workbench.engine.resources.gpu import Gpu, first_visible_gpu, shared_gpu_text
 from workbench.engine.resources.machine import Machine, describe_machine
 from workbench.errors import CancelledError, EngineError
 from workbench.graph.execution.active import without_loose
@@ -179,7 +179,7 @@ class SpeedExperiment(ABC):
         if not self.resolved.stopping_faults:  # ``require_measurable`` reports the reason
             self.resolved = self.resolved.running
         if not machine.no_gpu and self._reads_data:
-            self._shared = shared_words(Gpu(first_visible_gpu()))
+            self._shared = shared_gpu_text(Gpu(first_visible_gpu()))
         self.prepared = Prepared(machine, *self._prepare_data())
         self._graph_hash = graph_hash(self.graph)
         return self.prepared
@@ -259,7 +259,7 @@ class SpeedExperiment(ABC):
         on_progress: Progress,
         measurement_config: MeasurementConfig | None = None,
         best: float = 0.0,
-        kept: KeptWorker | None = None,
+        kept: ReusableWorker | None = None,
     ) -> tuple[Measurement, ...]:
         """Measure entries interleaved, with this experiment's measurement config or another.
 

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from workbench.bench.measuring.measurement import Measurement, rate_words
+from workbench.bench.measuring.measurement import Measurement, rate_text
 from workbench.bench.measuring.stats import median_interval
 from workbench.bench.records.record import WHOLE
 from workbench.bench.records.stage_report import (
@@ -73,7 +73,7 @@ def make_stage_report(
     if doubt := _instability_reason(own, whole, total):
         noisy = f"The figures are noisy. {doubt}"
         if dominates(worst, own):
-            advice = f"{_range_words(worst, total)} {noisy}"
+            advice = f"{_range_text(worst, total)} {noisy}"
             return replace(report, gain=None, advice=advice)
         if (slowest := slowest_operator_if_dominant(own)) is not None:
             advice = f"{longest_alone(own)} {noisy}"
@@ -152,7 +152,7 @@ def slowest_operator_if_dominant(costs: Sequence[StageCost]) -> StageCost | None
     return worst if (worst.high or 0.0) >= low else None
 
 
-def _range_words(worst: StageCost, total: float) -> str:
+def _range_text(worst: StageCost, total: float) -> str:
     low, high = (min(max((end or 0.0) / total, 0.0), 1.0) for end in (worst.low, worst.high))
     return f"{worst.title} takes most of a batch's time: {low:.0%} to {high:.0%}."
 
@@ -192,8 +192,8 @@ def _instability_reason(costs: Sequence[StageCost], whole: Measurement, total: f
             f"Unstable: the cost of {least} is uncertain by ±{apart[least]:.0%} of a "
             f"batch's time; the limit is ±{REPEATABILITY:.0%}."
         )
-    if apart_words := _disagreement(costs):
-        return apart_words
+    if disagreement := _disagreement(costs):
+        return disagreement
     spread = whole.interval.spread if whole.interval else 0.0
     if spread > REPEATABILITY:
         return (
@@ -293,7 +293,7 @@ def bottleneck_advice(
     text = f"{worst.stage} ({', '.join(names)}) takes {share:.0%} of a batch's time"
     if whole.median and without > 0.02 * 1000 * settings.batch_size / whole.median:
         rate = 1000 * settings.batch_size / without
-        text += f"; without it, {rate_words(rate, whole.config.frames)}"
+        text += f"; without it, {rate_text(rate, whole.config.frames)}"
     idle = machine.cores - (whole.cpu_cores or 0.0)
     threads = settings.num_threads * settings.pipelines
     spare = threads < machine.cores and idle > 0.5

@@ -12,14 +12,14 @@ from workbench.bench.experiments.speed_experiment import Outcome, Prepared
 from workbench.bench.experiments.tuner_search import TunerSearch
 from workbench.bench.measuring.config import Config
 from workbench.bench.measuring.deadline import Deadline, minimum_seconds, start_seconds
-from workbench.bench.measuring.measurement import CONFIRMED, Measurement, rate_words
+from workbench.bench.measuring.measurement import CONFIRMED, Measurement, rate_text
 from workbench.bench.measuring.measurement_config import (
     GPU_PROBE_CONFIG,
     PROBE_CONFIG,
     MeasurementConfig,
     long_config,
 )
-from workbench.bench.measuring.worker_group import KeptWorker
+from workbench.bench.measuring.worker_group import ReusableWorker
 from workbench.engine.protocol.progress import Progress
 from workbench.errors import EngineError
 from workbench.graph.model import DecodeDevice
@@ -170,7 +170,7 @@ NOTHING_MORE = "the JPEG engines or the bus are always busy: no setting can be f
 TIME_UP = "the time limit was reached: a longer search may find more"
 
 
-Measure = Callable[[Config, MeasurementConfig, Progress, float, KeptWorker], Measurement]
+Measure = Callable[[Config, MeasurementConfig, Progress, float, ReusableWorker], Measurement]
 """Arguments: setting, config, progress callback, rate to reach, worker of the last probe."""
 
 
@@ -184,7 +184,7 @@ class Probes:
         self._cores = cores
         self._time = time
         self._time_up = False
-        self._kept = KeptWorker()
+        self._kept = ReusableWorker()
 
     def probe(self, config: Config, progress: Progress) -> Measurement:
         """Measure a setting, compared with the best so far.
@@ -264,7 +264,7 @@ class TuningExperiment(GridExperiment):
             "grid": len(self.grid),
             "search_seconds": searched,
             "seconds": time.elapsed,
-            "headroom": head.words() if head else "",
+            "headroom": head.text() if head else "",
             "stopped": stopped,
         }
         every = [*chosen, *rows, *probes.rows]
@@ -374,7 +374,7 @@ class Resource:
     busy: float | None
     why_unknown: str = ""
 
-    def words(self) -> str:
+    def text(self) -> str:
         """``JPEG engines 91 %``."""
         if self.busy is None:
             return f"{self.name}: unknown ({self.why_unknown})"
@@ -412,16 +412,16 @@ class Headroom:
             for each in self.resources
         )
 
-    def words(self) -> str:
+    def text(self) -> str:
         """Utilisation of each, the limit, and the fraction of it that is reached."""
-        used = "; ".join(each.words() for each in self.resources)
+        used = "; ".join(each.text() for each in self.resources)
         found = self.most_used
         if found is None or self.limit is None:
             return f"used: {used}. The physical limit is unknown"
         reached = self.rate / self.limit
         return (
             f"used: {used}. The limit of the {found.name} is "
-            f"{rate_words(self.limit, self.frames)}: {reached:.0%} of it is reached"
+            f"{rate_text(self.limit, self.frames)}: {reached:.0%} of it is reached"
         )
 
 

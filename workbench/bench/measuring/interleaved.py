@@ -17,7 +17,7 @@ from typing import Any
 from workbench.bench.measuring.config import Config
 from workbench.bench.measuring.measurement import Measurement, latency_of
 from workbench.bench.measuring.measurement_config import MeasurementConfig, StopReason
-from workbench.bench.measuring.worker_group import KeptWorker, WorkerGroup
+from workbench.bench.measuring.worker_group import ReusableWorker, WorkerGroup
 from workbench.bench.measuring.workload import Job, StartupStats, TimedRound
 from workbench.engine.protocol.progress import Progress, WorkerProgress
 from workbench.engine.resources.machine import usable_cores
@@ -106,7 +106,7 @@ class InterleavedRun:
         before_round: Callable[[], None] | None = None,
         on_rows: OnRows = lambda rows: None,
         best: float = 0.0,
-        kept: KeptWorker | None = None,
+        kept: ReusableWorker | None = None,
     ) -> None:
         self.measurement_config = measurement_config
         self._best = best
@@ -327,7 +327,7 @@ def measure(
     before_round: Callable[[], None] | None = None,
     on_rows: OnRows = lambda rows: None,
     best: float = 0.0,
-    kept: KeptWorker | None = None,
+    kept: ReusableWorker | None = None,
 ) -> tuple[Measurement, ...]:
     """Measure configurations interleaved; returns one Measurement each, in the given order.
 

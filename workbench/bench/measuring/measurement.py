@@ -37,7 +37,7 @@ def latency_of(rounds: Sequence[TimedRound]) -> Latency | None:
     return Latency(*map(float, np.percentile(values, [50, 95, 99])))
 
 
-def long_words(row: Measurement) -> str:
+def long_run_text(row: Measurement) -> str:
     """``, 60 s long, slowest second 0.93 of the median``; empty without a long run."""
     if row.slowest_second is None:
         return ""
@@ -199,7 +199,7 @@ def rate_figure(rate: float, frames: int) -> str:
     return f"{rate:,.{1 if frames and rate < 1000 else 0}f}"
 
 
-def rate_words(rate: float, frames: int) -> str:
+def rate_text(rate: float, frames: int) -> str:
     """``1,234 imgs/s``, or ``12.3 sequences/s, 98 frames/s``."""
     words = f"{rate_figure(rate, frames)} {rate_unit(frames)}"
     return f"{words}, {rate * frames:,.0f} frames/s" if frames else words

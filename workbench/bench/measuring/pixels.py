@@ -74,7 +74,7 @@ def compare_cpu_with_mixed(
     )
 
 
-def pixel_words(extra: Mapping[str, Any]) -> list[str]:
+def pixel_sentences(extra: Mapping[str, Any]) -> list[str]:
     """A sentence for each pixel comparison in a record's ``extra``."""
     found: dict[str, Any] = {}
     if extra.get("decoders"):
@@ -83,10 +83,10 @@ def pixel_words(extra: Mapping[str, Any]) -> list[str]:
         found[f"{name} {peer['version']}".strip()] = peer.get(
             "difference", {"reason": NOT_COMPARED}
         )
-    return [_pixel_words(name, pixels) for name, pixels in found.items()]
+    return [_pixel_sentence(name, pixels) for name, pixels in found.items()]
 
 
-def _pixel_words(name: str, found: Mapping[str, Any]) -> str:
+def _pixel_sentence(name: str, found: Mapping[str, Any]) -> str:
     who = f"Pixels of {name} and of DALI on the CPU"
     if "mean" not in found:
         return f"{who}: {found['reason']}"

@@ -195,7 +195,7 @@ class WorkerGroup:
             engine.close()
 
 
-class KeptWorker:
+class ReusableWorker:
     """A worker reused by successive measurements, which saves process starts.
 
     Only for configurations with one job and no environment or cores of their own. Memory is

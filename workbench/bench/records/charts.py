@@ -15,8 +15,8 @@ from workbench.bench.measuring.grid import Grid, knob_values
 from workbench.bench.measuring.measurement import (
     Measurement,
     rate_figure,
+    rate_text,
     rate_unit,
-    rate_words,
 )
 from workbench.bench.records.operator_report import (
     COSTS,
@@ -324,13 +324,13 @@ def stage_chart(report: Report) -> StackChart:
     verdict = "interrupted" if report.extra.get("interrupted") and not found.bottleneck else verdict
     notes = [f"whole batch {found.total:.1f} ms (dotted)", verdict]
     if found.critical is not None:
-        notes.append(found.critical.words(found.total))
+        notes.append(found.critical.text(found.total))
     if nothing := [stage.title for stage in found.stages if (stage.adds or 0.0) < 0]:
         notes.append(f"negative cost: {', '.join(nothing)}")
     if found.remainder is not None and found.remainder > 0:  # alone they may take longer
         notes.append(f"alone leaves {found.remainder:+.1f} ms")
     if found.ceiling is not None:
-        notes.append(f"{CEILING.partition(':')[0]} {rate_words(found.ceiling, report.frames)}")
+        notes.append(f"{CEILING.partition(':')[0]} {rate_text(found.ceiling, report.frames)}")
     rows = "in the pipeline", "each alone"
     return StackChart(_title(report), "ms a batch", rows, parts, found.total, "; ".join(notes))
 

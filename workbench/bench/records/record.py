@@ -20,7 +20,7 @@ from workbench.bench.measuring.data_files import CacheState, Fingerprint
 from workbench.bench.measuring.grid import Grid
 from workbench.bench.measuring.measurement import Latency, Measurement
 from workbench.bench.measuring.measurement_config import MeasurementConfig
-from workbench.bench.measuring.pixels import pixel_words
+from workbench.bench.measuring.pixels import pixel_sentences
 from workbench.bench.measuring.stats import Interval, paired_ratio
 from workbench.bench.measuring.workload import TimedRound
 from workbench.bench.records.operator_report import operators_of
@@ -325,7 +325,7 @@ def _check_extra(report: Report) -> None:
     """Raise the errors of reading the extra part, if it is damaged."""
     stages_of(report.extra)
     operators_of(report.extra)
-    pixel_words(report.extra)
+    pixel_sentences(report.extra)
     _ = report.left_out
     if report.kind == "sweep":
         Grid.from_json(report.extra["grid"])

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from workbench.bench.measuring.measurement import Measurement, rate_figure, rate_words
+from workbench.bench.measuring.measurement import Measurement, rate_figure, rate_text
 from workbench.bench.records.operator_report import operator_lines, operators_of
 from workbench.bench.records.stage_report import stages_of
 
@@ -77,7 +77,7 @@ def report_frame(report: Report) -> Any:
     return pandas.DataFrame(stage_rows(report) or report_rows(report))
 
 
-def interrupted_words(report: Report) -> str:
+def interrupted_text(report: Report) -> str:
     """Note that a comparison was interrupted, and how much of it exists; else empty."""
     if not report.extra.get("interrupted"):
         return ""
@@ -164,7 +164,7 @@ def _rate_text(row: Measurement) -> str:
         return row.reason or "not measured"
     low, high = (rate_figure(end, row.config.frames) for end in (interval.low, interval.high))
     unstable = ", unstable" if row.unstable else ""
-    return f"{rate_words(interval.median, row.config.frames)} ({low} to {high}{unstable})"
+    return f"{rate_text(interval.median, row.config.frames)} ({low} to {high}{unstable})"
 
 
 _CORES = re.compile(r"(?<=kept )[0-9.]+")

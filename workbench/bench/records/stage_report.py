@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from workbench.bench.measuring.config import decoding_only
-from workbench.bench.measuring.measurement import rate_figure, rate_words
+from workbench.bench.measuring.measurement import rate_figure, rate_text
 from workbench.catalog import load_catalog
 from workbench.emit.script import script_of
 from workbench.engine.build.pipelines import CompiledSource
@@ -69,7 +69,7 @@ class FileTimes:
     without_slow: float
     """Decoding speed-up if slow files took as long as the median."""
 
-    def words(self) -> str:
+    def text(self) -> str:
         """One sentence, to be followed by the files."""
         text = f"{self.files:,} files decoded separately: median {self.median:.2f} ms"
         if not self.slow:
@@ -226,13 +226,13 @@ class FunctionCost:
     frames: int = 0
     """As in ``Config``."""
 
-    def words(self, total: float) -> str:
+    def text(self, total: float) -> str:
         """Its cost relative to a batch of ``total`` milliseconds."""
         name = f"{self.stage} (your function {self.function})"
         if self.adds is None or self.rate is None or self.without is None:
             return f"{name}: not measured without it, {self.reason}"
         spread = f"{self.low:.2f} to {self.high:.2f} ms"
-        rates = f"{rate_words(self.rate, self.frames)} with it, "
+        rates = f"{rate_text(self.rate, self.frames)} with it, "
         rates += f"{rate_figure(self.without, self.frames)} without"
         if (self.low or 0.0) <= 0:
             return f"{name}: no significant cost ({spread}); {rates}"
@@ -253,7 +253,7 @@ class CriticalPath:
     beside: Mapping[str, float]
     """Milliseconds per batch of each other kind, by name."""
 
-    def words(self, total: float) -> str:
+    def text(self, total: float) -> str:
         """Description for a batch of ``total`` milliseconds."""
         text = f"critical path: {' → '.join(self.stages)}, {self.milliseconds:.1f} ms of work for "
         text += f"a batch of {total:.1f} ms"
@@ -283,9 +283,9 @@ class StageReport:
     """Maximum speed-up without the cost of reading and decoding."""
 
     @property
-    def path_words(self) -> tuple[str, ...]:
+    def path_texts(self) -> tuple[str, ...]:
         """The critical path, the effect of a cached source, and the slowest files."""
-        found = [self.critical.words(self.total)] if self.critical else []
+        found = [self.critical.text(self.total)] if self.critical else []
         if self.gain is not None:
             found.append(f"with the decoded batch cached at most {self.gain:.2f} times as fast")
         if self.files is None:
@@ -295,12 +295,12 @@ class StageReport:
             f"{one.adds:.1f} ms longer"
             for one in self.files.slowest
         )
-        return (*found, self.files.words(), *slowest)
+        return (*found, self.files.text(), *slowest)
 
     @property
-    def function_words(self) -> tuple[str, ...]:
+    def function_texts(self) -> tuple[str, ...]:
         """The cost of each user function."""
-        return tuple(cost.words(self.total) for cost in self.functions)
+        return tuple(cost.text(self.total) for cost in self.functions)
 
 
 def stages_of(record: Mapping[str, Any]) -> StageReport | None:

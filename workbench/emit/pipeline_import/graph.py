@@ -146,12 +146,12 @@ def _imported(traced: Traced, catalog: Catalog) -> ImportedGraph:
     every = list(walk_calls(made))
     outputs = output_names(made, [edge.edge for edge in given], catalog, lines)
     ids = node_ids(every, outputs, catalog, lines)
-    asking = [op for op in pipeline.ops if op.schema in seeded or "seed" in op.args]
+    seeded_ops = [op for op in pipeline.ops if op.schema in seeded or "seed" in op.args]
     turns = {op.name: index for index, op in enumerate(ordered)}
-    held = [op for op, call in every if not call.opaque and catalog[call.op].seeded]
-    held.sort(key=lambda op: turns[op.name])
-    seeds = assign_seeds(asking, held, lines, pipeline.seed)
-    moved = automatic_changes(asking, traced.automatic, pipeline.seed, seeds.base)
+    supported = [op for op, call in every if not call.opaque and catalog[call.op].seeded]
+    supported.sort(key=lambda op: turns[op.name])
+    seeds = assign_seeds(seeded_ops, supported, lines, pipeline.seed)
+    moved = automatic_changes(seeded_ops, traced.automatic, pipeline.seed, seeds.base)
     seeds = replace(seeds, changed={**seeds.changed, **moved})
     ports = _ports(every, ids)
     kinds = {call.source[0] for _, call in every if call.source} - {""}

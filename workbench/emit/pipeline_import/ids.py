@@ -96,13 +96,13 @@ def _targets(ops: Sequence[TracedOp], lines: Lines) -> Mapping[str, str]:
     return found
 
 
-def _kind(call: Call, index: int, catalog: Catalog, first: PortKind) -> PortKind:
-    """The kind of an output; if the catalogue does not say, that of the first input."""
+def _kind(call: Call, index: int, catalog: Catalog, first_kind: PortKind) -> PortKind:
+    """The kind of an output; ``first_kind`` if it follows the first input."""
     spec = catalog.find(call.op)
     if spec is None or call.opaque or call.bodies:
         return "any"
     output = spec.outputs[index]
-    return first if output.follows or output.kind == "any" else output.kind
+    return first_kind if output.follows or output.kind == "any" else output.kind
 
 
 def claim_name(wanted: str, taken: set[str]) -> str:

@@ -19,7 +19,7 @@ from workbench.emit.core.code import Code
 from workbench.engine.build.function_checks import FunctionMisuseError
 from workbench.errors import OUTSIDE, PipelineError
 from workbench.sources import Datasets
-from workbench.system_limits import NO_THREADS, describe_refusal, memory_limit_words
+from workbench.system_limits import NO_THREADS, describe_refusal, memory_limit_text
 
 _numbers = itertools.count()
 _NAMED = "<workbench "
@@ -117,7 +117,7 @@ class CompiledSource:
         if node and (differing := _DIVERGENT.search(str(error))):
             return self._differing(node, differing[1], differing[2])
         where = f"{node}: " if node else ""
-        reason = missing_package_words(error)
+        reason = missing_package_text(error)
         reason = reason or function_failure(str(error), self.filename, self.source.text)
         return PipelineError(where + (reason or plain_reason(error)), node)
 
@@ -155,7 +155,7 @@ def is_out_of_memory(error: Exception) -> bool:
 def out_of_memory(nodes: Sequence[str]) -> str:
     """The error message if memory ran out while ``nodes`` ran."""
     where = f" while it ran {', '.join(nodes)}" if nodes else ""
-    limit = f" {memory_limit_words()}".rstrip()
+    limit = f" {memory_limit_text()}".rstrip()
     return (
         f"Out of memory{where}. Show fewer tiles, or make the batch or the images smaller.{limit}"
     )
@@ -263,7 +263,7 @@ _INSTALL = {
 }
 
 
-def missing_package_words(error: BaseException) -> str | None:
+def missing_package_text(error: BaseException) -> str | None:
     """Name a missing package and how to install it; None for other errors."""
     if not isinstance(error, ModuleNotFoundError) or not error.name:
         return None

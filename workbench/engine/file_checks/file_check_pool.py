@@ -81,7 +81,7 @@ def _check_all(
 def _checked_here(files: Iterable[Sample], stop: Callable[[], bool]) -> Iterator[CheckedFile]:
     for file in files:
         yield check_header(file)
-        _require_wanted(stop)
+        _require_active(stop)
 
 
 def _checked_by_workers(
@@ -115,7 +115,7 @@ def _checked_by_workers(
             while waiting:
                 for checked in _result(waiting.popleft(), stop):
                     yield checked
-                    _require_wanted(stop)
+                    _require_active(stop)
                 waiting.extend(pool.submit(check, part) for part in islice(parts, 1))
         finally:
             cancelled.set()
@@ -130,7 +130,7 @@ def _result(future: Future[list[CheckedFile]], stop: Callable[[], bool]) -> list
         try:
             return future.result(timeout=0.2)
         except TimeoutError:
-            _require_wanted(stop)
+            _require_active(stop)
 
 
 def _check_part(
@@ -173,6 +173,6 @@ def _crash_finding(file: Sample, error: WorkerLostError) -> CheckedFile:
     return replace(seen, findings=(*seen.findings, crash))
 
 
-def _require_wanted(stop: Callable[[], bool]) -> None:
+def _require_active(stop: Callable[[], bool]) -> None:
     if stop():
         raise CancelledError("Cancelled.")

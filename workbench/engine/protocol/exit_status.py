@@ -7,7 +7,7 @@ import signal
 from contextlib import suppress
 from pathlib import Path
 
-from workbench.system_limits import memory_limit_words, memory_remedy, reports_out_of_memory
+from workbench.system_limits import memory_limit_text, memory_remedy, reports_out_of_memory
 
 _ADDED = 500
 """Increase of ``oom_score``, in thousandths of the machine's memory."""
@@ -70,7 +70,7 @@ def exit_remedy(code: int | None, words: str = "") -> str:
     """
     if reports_out_of_memory(words):
         return f" {memory_remedy()}"
-    if code in _FOR_WANT_OF_MEMORY and (limit := memory_limit_words()):
+    if code in _FOR_WANT_OF_MEMORY and (limit := memory_limit_text()):
         return f" Memory may be exhausted. {limit}"
     return next((words for number, words in _REMEDIES.items() if code == -number), "")
 

@@ -34,9 +34,9 @@ from workbench.engine.protocol.messages import (
 from workbench.engine.protocol.registry import find_registered, name_of
 from workbench.engine.protocol.worker_process import (
     WorkerProcess,
+    timeout_error,
     worker_lost,
     worker_silent,
-    worker_too_late,
 )
 from workbench.engine.resources.memory_budget import MemoryBudget, shared_budget
 from workbench.errors import (
@@ -240,7 +240,7 @@ class Engine:
     ) -> tuple[Result | Failure, memoryview]:
         deadline = time.monotonic() + limit
         while True:
-            self._require_wanted(handle)
+            self._require_active(handle)
             received = process.channel.receive(_TICK)
             if received is not None:
                 silence.on_data()
@@ -248,7 +248,7 @@ class Engine:
                 raise worker_silent(process, silence)
             if received is None or isinstance(received[0], Heartbeat):
                 if time.monotonic() > deadline:
-                    raise worker_too_late(process, limit)
+                    raise timeout_error(process, limit)
                 continue
             message, payload = received
             if isinstance(message, Ready) or message.number != number:
@@ -265,21 +265,21 @@ class Engine:
     def _exclusive_call(self, handle: CallHandle) -> Iterator[None]:
         """Wait until no other call runs, or until this one is cancelled."""
         while True:
-            self._require_wanted(handle)
+            self._require_active(handle)
             handle.require_wanted()
             if self._turn.acquire(timeout=_TICK):
                 break
         self._thread = threading.get_ident()
         self.resting_since = None
         try:
-            self._require_wanted(handle)
+            self._require_active(handle)
             yield
         finally:
             self._thread = None
             self.resting_since = time.monotonic()
             self._turn.release()
 
-    def _require_wanted(self, handle: CallHandle) -> None:
+    def _require_active(self, handle: CallHandle) -> None:
         """Raise what ends a call at once. An interrupt does not: it is sent to the worker."""
         if self._closed:
             raise EngineClosedError("The engine is closed. Create a new one, or a new workbench.")
@@ -299,7 +299,7 @@ class Engine:
             return self._begin(handle)
 
         def require_wanted() -> None:
-            self._require_wanted(handle)
+            self._require_active(handle)
             handle.require_wanted()
 
         with self._memory.starting(self, require_wanted, self._on_wait):
@@ -315,7 +315,7 @@ class Engine:
                 received = process.channel.receive(_TICK)
                 if received is not None and not isinstance(received[0], Heartbeat):
                     break
-                self._require_wanted(handle)
+                self._require_active(handle)
                 if received is not None:
                     stopped.on_data()
                 elif stopped.missed():  # a running one may take its time to load DALI
@@ -343,7 +343,7 @@ class Engine:
     ) -> EngineError:
         """The error of a call whose worker is gone or sent an invalid answer. Ends the worker."""
         try:
-            self._require_wanted(handle)
+            self._require_active(handle)
             error = worker_lost(process, garbled)
         except CancelledError as cancelled:
             error = cancelled

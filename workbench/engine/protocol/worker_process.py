@@ -177,7 +177,7 @@ def worker_silent(process: WorkerProcess, silence: SuspensionMonitor) -> WorkerS
     )
 
 
-def worker_too_late(process: WorkerProcess, limit: float) -> WorkerTimeoutError:
+def timeout_error(process: WorkerProcess, limit: float) -> WorkerTimeoutError:
     """Error for a worker that exceeds the timeout of its call."""
     return WorkerTimeoutError(
         f"No response within {limit:g} s{_where(process)}: the worker was terminated. The next "

@@ -154,7 +154,7 @@ class Gpu:
             return None
 
 
-def shared_words(gpu: Gpu) -> str:
+def shared_gpu_text(gpu: Gpu) -> str:
     """Note that other processes use a GPU before a measurement; empty if none does, or unknown.
 
     Memory counts from a tenth of it, because a preview of the workbench uses a little itself.

@@ -67,15 +67,15 @@ def numba_arguments(op: Any) -> dict[str, Value] | str:
     return args
 
 
-def _held(given: Mapping[str, Any], device: str) -> dict[str, Value]:
+def _held(arguments: Mapping[str, Any], device: str) -> dict[str, Value]:
     args: dict[str, Value] = {
-        "num_outputs": len(_as_list(given["out_types"])),
-        **{name: tuple(map(int, _as_list(given[name]))) for name in _GIVEN},
+        "num_outputs": len(_as_list(arguments["out_types"])),
+        **{name: tuple(map(int, _as_list(arguments[name]))) for name in _GIVEN},
     }
-    if given.get("batch_processing"):
+    if arguments.get("batch_processing"):
         args["batch_processing"] = True
     if device == "gpu":
-        args |= {name: tuple(map(int, given[name])) for name in _ON_GPU if given.get(name)}
+        args |= {name: tuple(map(int, arguments[name])) for name in _ON_GPU if arguments.get(name)}
     return args
 
 
@@ -90,9 +90,9 @@ def _modules() -> dict[str, ModuleType]:
         "NumbaFunctionBase", "NumbaFunction", "NumbaFuncImpl", generated=False
     )
 
-    def start(op: Any, run_fn: Callable[..., Any], *given: Any, **named: Any) -> None:
+    def start(op: Any, run_fn: Callable[..., Any], *arguments: Any, **named: Any) -> None:
         names = ("out_types", "in_types", "outs_ndim", "ins_ndim", "setup_fn", "device")
-        kept = {"run_fn": run_fn, **dict(zip(names, given, strict=False)), **named}
+        kept = {"run_fn": run_fn, **dict(zip(names, arguments, strict=False)), **named}
         rest = {name: value for name, value in kept.items() if name not in _KEPT}
         base.__init__(op, **rest)
         op.workbench_given = kept
@@ -114,9 +114,9 @@ def _modules() -> dict[str, ModuleType]:
         },
     )
 
-    def numba_function(*inputs: Any, **given: Any) -> Any:
+    def numba_function(*inputs: Any, **arguments: Any) -> Any:
         names = {"_module": f"{_PLUGIN}.fn", "_display_name": NUMBA_FUNCTION.name}
-        return operator(**given, **names)(*inputs)
+        return operator(**arguments, **names)(*inputs)
 
     modules = {f"{_PLUGIN}{part}": ModuleType(f"{_PLUGIN}{part}") for part in _PARTS}
     for name, module in modules.items():

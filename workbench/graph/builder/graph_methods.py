@@ -170,7 +170,7 @@ def outputs(**values: DataNode | Graph) -> Graph:
             stacklevel=3,
         )
     for fault in unpaired_outputs(TypedGraph(used, catalog)):
-        warn(fault.words, stacklevel=3)
+        warn(fault.text, stacklevel=3)
     return used
 
 

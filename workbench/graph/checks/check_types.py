@@ -8,7 +8,7 @@ from workbench.catalog.spec import ArgSpec, Device, OpSpec, kind_fits
 from workbench.graph.model import Node, Port, Source
 from workbench.graph.model.faults import Fault
 from workbench.graph.model.values import (
-    count_words,
+    count_text,
     index_text,
     one_for_all,
     parse_index,
@@ -148,7 +148,7 @@ def _volumes(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Iter
         wanted = arg.volume_items if "D" in (layout or "") else arg.items
         if wanted is not None and count != wanted:
             words = f"it has {count} elements, but its input is {layout}"
-            yield Fault(node.id, arg.name, words, f"Use {count_words(arg, wanted)}.", "value")
+            yield Fault(node.id, arg.name, words, f"Use {count_text(arg, wanted)}.", "value")
 
 
 def _layout(node: Node, name: str, allowed: tuple[str, ...], flow: TensorType) -> Iterator[Fault]:

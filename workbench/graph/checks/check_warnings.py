@@ -282,10 +282,10 @@ _OTHER_SIZE = {"crop", "resize", "resize_axes", "canvas", "pad", "slice", "paste
 def swap_left_right(name: str) -> str:
     """The name with left and right swapped; unchanged without a side."""
     other = {"left": "right", "right": "left", "l": "r", "r": "l"}
-    return _SIDE.sub(lambda found: other[found[0]], _lowercase_words(name))
+    return _SIDE.sub(lambda found: other[found[0]], _spaced_lowercase(name))
 
 
-def _lowercase_words(name: str) -> str:
+def _spaced_lowercase(name: str) -> str:
     """``leftEye``, ``left_eye`` and ``Left-Eye`` as ``left eye``."""
     return re.sub(r"[_\-.]", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)).lower()
 
@@ -293,7 +293,7 @@ def _lowercase_words(name: str) -> str:
 def _sides(typed: TypedGraph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
     """Mirrors in a graph whose key points or classes have names with a side."""
     names_read = [name for each in facts.values() for name in each.names]
-    plain = {_lowercase_words(name) for name in names_read}
+    plain = {_spaced_lowercase(name) for name in names_read}
     sided = sorted(name for name in plain if swap_left_right(name) != name)
     pairs = [name for name in sided if swap_left_right(name) in plain]
     kinds = {typed.kind(port) for port in typed.graph.outputs.values()}

@@ -306,7 +306,7 @@ def swap_source(graph: Graph, source: Source, kind: str, data: Dataset | None = 
         ]
     frames = new.samples_are_sequences(data)
     if (frames or old.has_sequences) and len(graph.sources) == 1:
-        nodes = [_in_order(node, frames=frames) for node in nodes]
+        nodes = [_with_axis_order(node, frames=frames) for node in nodes]
     return replace(graph, nodes=tuple(nodes)).rewire(moved)
 
 
@@ -317,7 +317,7 @@ def _needed(graph: Graph, source: Source, kind: SourceKind) -> set[str]:
     return {port.needs for port in outputs if port.needs and port.name in read}
 
 
-def _in_order(node: Node, *, frames: bool) -> Node:
+def _with_axis_order(node: Node, *, frames: bool) -> Node:
     """The node with its output axis order for sequences or images."""
     orders = _ORDERS if frames else {several: one for one, several in _ORDERS.items()}
     given = node.args.get("output_layout")

@@ -65,13 +65,13 @@ class Fault:
     about: str = field(default="", compare=False)
 
     @property
-    def words(self) -> str:
+    def text(self) -> str:
         """The problem and the fix, without the location."""
         return f"{self.message.removesuffix('.')}. {self.remedy}".rstrip()
 
     def __str__(self) -> str:
         where = ".".join(part for part in (self.node, self.arg) if part)
-        return f"{where + ': ' if where else ''}{self.words}"
+        return f"{where + ': ' if where else ''}{self.text}"
 
 
 class Faults(tuple[Fault, ...]):

@@ -95,7 +95,7 @@ def value_fault(arg: ArgSpec, value: Value) -> tuple[str, str] | None:
             )
     counts = [count for count in (arg.items, arg.volume_items) if count is not None]
     if counts and len(items) not in counts and not one_for_all(arg, value):
-        return f"{_show(value)} has {len(items)} elements", f"Use {count_words(arg, *counts)}."
+        return f"{_show(value)} has {len(items)} elements", f"Use {count_text(arg, *counts)}."
     return None
 
 
@@ -163,7 +163,7 @@ def one_for_all(arg: ArgSpec, value: Value) -> bool:
     return arg.form == "each" and (not isinstance(value, tuple) or len(value) == 1)
 
 
-def count_words(arg: ArgSpec, *counts: int) -> str:
+def count_text(arg: ArgSpec, *counts: int) -> str:
     """Required number of list elements, with their names if known: ``2 (h, w)``."""
     parts = {len(arg.parts): arg.parts, len(arg.parts) + 1: ("d", *arg.parts)}
     named = len(arg.parts) == arg.items

@@ -92,10 +92,10 @@ def rewrite(
 ) -> Callable[[Sites], Rewrite]:
     """Make a rewrite of a function that yields the bodies after applying it at one place."""
 
-    def made(sites: Sites) -> Rewrite:
+    def decorate(sites: Sites) -> Rewrite:
         return Rewrite(*_named(sites, title), sites, exact_on, tried_last=tried_last)
 
-    return made
+    return decorate
 
 
 def placement(title: str, nodes: Nodes) -> Callable[[AtNode], Rewrite]:
@@ -104,13 +104,13 @@ def placement(title: str, nodes: Nodes) -> Callable[[AtNode], Rewrite]:
     It is measured node by node, and is near.
     """
 
-    def made(at_node: AtNode) -> Rewrite:
+    def decorate(at_node: AtNode) -> Rewrite:
         plain = Rewrite(
             *_named(at_node, title), _no_sites, nodes=nodes, at_node=at_node, needs_gpu=True
         )
         return replace(plain, sites=partial(_sites_of, plain))
 
-    return made
+    return decorate
 
 
 def _named(function: Callable[..., object], title: str) -> tuple[str, str, str]:

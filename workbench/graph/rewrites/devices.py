@@ -18,7 +18,7 @@ from workbench.graph.types.devices import (
 from workbench.graph.types.typed_graph import TypedGraph
 
 
-def _on_the_cpu_now(typed: TypedGraph) -> Iterator[str]:
+def _cpu_nodes(typed: TypedGraph) -> Iterator[str]:
     devices = typed.devices
     for node in reversed(topological(typed.graph)[0]):
         here = devices.get(node.id) == "cpu"
@@ -45,7 +45,7 @@ def _may_move(typed: TypedGraph, node: Node) -> bool:
     return both and typed.kind(output_of(typed, node)) == "image"
 
 
-@placement("On the GPU from here on", _on_the_cpu_now)
+@placement("On the GPU from here on", _cpu_nodes)
 def on_the_gpu(typed: TypedGraph, name: str) -> Graph | None:
     """A node on the CPU and its successors move to the GPU.
 
@@ -63,7 +63,7 @@ def on_the_gpu(typed: TypedGraph, name: str) -> Graph | None:
     return typed.graph.replace_node(replace(node, device=side))
 
 
-def _on_the_gpu_now(typed: TypedGraph) -> Iterator[str]:
+def _gpu_nodes(typed: TypedGraph) -> Iterator[str]:
     devices = typed.devices
     for node in topological(typed.graph)[0]:
         if devices.get(node.id, "cpu") != "cpu" and _may_move(typed, node):
@@ -75,7 +75,7 @@ def _is_fed_from_cpu(typed: TypedGraph, node: Node) -> bool:
     return all(device_of(devices, port) == "cpu" for port in _worked_on(typed, node))
 
 
-@placement("On the CPU, later nodes on the GPU", _on_the_gpu_now)
+@placement("On the CPU, later nodes on the GPU", _gpu_nodes)
 def on_the_cpu(typed: TypedGraph, name: str) -> Graph | None:
     """A node on the GPU with CPU input moves to the CPU; later nodes stay on the GPU.
 

@@ -203,8 +203,8 @@ class _Reader:
             self.faults.append(f"{key}: no such entry. Known: {', '.join(sorted(known))}.")
         sources = self.nodes(data.get("sources", []), "sources", source=True)
         graph = Graph(
-            name=self.words(data.get("name", "untitled"), "name"),
-            about=self.words(data.get("about", ""), "about"),
+            name=self.string(data.get("name", "untitled"), "name"),
+            about=self.string(data.get("about", ""), "about"),
             nodes=sources + self.nodes(data.get("nodes", []), "nodes"),
             outputs=self.ports(data.get("outputs", {}), "outputs"),
             settings=self.settings(data.get("settings", {})),
@@ -226,7 +226,7 @@ class _Reader:
             return 0
         return value
 
-    def words(self, value: Any, path: str) -> str:
+    def string(self, value: Any, path: str) -> str:
         """A text that a file can represent, because it is written into exported source."""
         text: str = self.expect(value, str, path, "a string")
         if not is_text(text):
@@ -285,7 +285,7 @@ class _Reader:
 
     def id(self, value: Any, path: str) -> str:
         """A node's id, which must be unique because scopes and ports refer to it."""
-        node_id = self.words(value, f"{path}.id")
+        node_id = self.string(value, f"{path}.id")
         first = self.places.setdefault(node_id, path)
         if first != path and isinstance(value, str):
             self.faults.append(
@@ -337,14 +337,14 @@ class _Reader:
             found[name] = Body(
                 self.nodes(body.get("nodes", []), f"{at}.nodes", depth=depth),
                 self.ports(body.get("outputs", {}), f"{at}.outputs"),
-                tuple(self.words(each, f"{at}.inputs") for each in taken),
+                tuple(self.string(each, f"{at}.inputs") for each in taken),
                 self.title(body.get("title", ""), f"{at}.title"),
             )
         return found
 
     def title(self, value: Any, path: str) -> str:
         """The title of a body, which is written into exported source as a comment."""
-        title = self.words(value, path)
+        title = self.string(value, path)
         if not is_title(title):
             self.faults.append(f"{path}: {_short(title)} is not {TITLE_WORDS}.")
             return ""

@@ -397,7 +397,7 @@ class Undetermined:
     """The line."""
 
     @property
-    def words(self) -> str:
+    def warning(self) -> str:
         """What the preview cannot guarantee, and a fix."""
         return (
             f"The preview differs from the script: {self.name} (line {self.line}: "

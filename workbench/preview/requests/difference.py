@@ -96,7 +96,7 @@ class PixelDifference:
         return not math.isnan(self.mean)
 
     @property
-    def psnr_words(self) -> str:
+    def psnr_text(self) -> str:
         """``equal``, or the PSNR in dB."""
         return "equal" if self.psnr == math.inf else f"{self.psnr:.1f} dB"
 

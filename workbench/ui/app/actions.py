@@ -11,7 +11,7 @@ from workbench.ui.contract.action import Action, tag_of
 from workbench.ui.data import data_actions
 from workbench.ui.export import export_actions as export
 from workbench.ui.inspector import argument_actions, condition_actions, inspector_actions
-from workbench.ui.preview import batch_search, comparison_views, verification_job, view_actions
+from workbench.ui.preview import batch_search, comparison_job, verification_job, view_actions
 from workbench.ui.speed import speed_actions as speed
 from workbench.ui.state import open_actions
 from workbench.ui.storage import saved_snippets
@@ -80,7 +80,7 @@ ACTIONS: dict[str, list[type[Action]]] = {
         *_ANYWHERE,
     ],
     "preview": [
-        *declared_in(view_actions, batch_search, comparison_views, verification_job),
+        *declared_in(view_actions, batch_search, comparison_job, verification_job),
         suggestions.ApplyFix,
         bar.Retry,
         bar.Undo,

@@ -16,7 +16,7 @@ from workbench.preview.requests.effect import MOST_VARIANTS
 from workbench.ui.contract.components import TABS
 from workbench.ui.contract.speed_payloads import PARTS
 from workbench.ui.export.exports import choose_target
-from workbench.ui.preview.comparison_views import LONGEST_NAME
+from workbench.ui.preview.comparison_job import LONGEST_NAME
 from workbench.ui.state.history import History
 from workbench.ui.state.view_state import MOST_BATCH, MOST_TILE, MOST_TILES, ViewState
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from workbench.ui.timer import Alarm
+from workbench.ui.timer import Timeout
 
 Publish = Callable[[str, str, Any], None]
 """``publish(component, field, value)``: called from any thread with the lock held."""
@@ -51,9 +51,9 @@ class FieldPublisher:
         self._held: dict[tuple[str, str], Any] = {}
         self._publishing = self._stale = False
         self._on_due = on_due or self.refresh
-        self._alarm: Alarm[None] = Alarm(lambda _: self._end_wait())
+        self._timeout: Timeout[None] = Timeout(lambda _: self._end_wait())
         self._due = math.inf
-        """Time of the next refresh by the alarm (``time.monotonic``)."""
+        """Time of the next refresh by the timeout (``time.monotonic``)."""
 
     def browser_value(self, component: str, field: str, default: Any = None) -> Any:
         """Value in the browser."""
@@ -81,7 +81,7 @@ class FieldPublisher:
         with self._lock:
             if self._due < math.inf:
                 self._due = math.inf
-                self._alarm.clear()
+                self._timeout.clear()
             self._stale = True
             if self._publishing:
                 return
@@ -106,11 +106,11 @@ class FieldPublisher:
             due = time.monotonic() + seconds
             if due < self._due:
                 self._due = due
-                self._alarm.start(None, seconds)
+                self._timeout.start(None, seconds)
 
     def close(self) -> None:
         """End the thread; a pending refresh is dropped."""
-        self._alarm.close()
+        self._timeout.close()
 
     def _end_wait(self) -> None:
         with self._lock:

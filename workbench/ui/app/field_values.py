@@ -50,7 +50,7 @@ from workbench.ui.state.view_state import (
     shuffles_files,
     warnings_of,
 )
-from workbench.ui.storage.saved_samples import saved_draw_entries
+from workbench.ui.storage.saved_samples import saved_sample_entries
 from workbench.ui.storage.saved_snippets import snippet_entries
 
 Fields = dict[str, dict[str, Any]]
@@ -194,7 +194,7 @@ def graph_fields(
                 data_panel.view["classes"],
             ),
             "classes": data_panel.view["classes"],
-            "warnings": memo(_words_after, shown_faults, len(stopping)),
+            "warnings": memo(_later_texts, shown_faults, len(stopping)),
         },
         "tabs": {"tab": state.tab},
         "preview": {
@@ -220,7 +220,9 @@ def graph_fields(
             "fault": entries[0] if stops else {},
             "retryable": again,
             "shuffles": memo(shuffles_files, graph),
-            "saved_draws": memo(saved_draw_entries, document, state.batch, repeated, state.preview),
+            "saved_draws": memo(
+                saved_sample_entries, document, state.batch, repeated, state.preview
+            ),
             "show_statistics": state.show_statistics,
             "show_targets": state.show_targets,
             "sample": state.sample,
@@ -274,8 +276,8 @@ def _first_ones(faults: Sequence[Fault], count: int) -> list[Fault]:
     return list(faults[:count])
 
 
-def _words_after(faults: Sequence[Fault], count: int) -> list[str]:
-    return [fault.words for fault in faults[count:]]
+def _later_texts(faults: Sequence[Fault], count: int) -> list[str]:
+    return [fault.text for fault in faults[count:]]
 
 
 def _devices(checked: Checked) -> dict[str, Device]:

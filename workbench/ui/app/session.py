@@ -16,7 +16,7 @@ from workbench.sources import Datasets, open_datasets
 from workbench.sources.dataset import REMOTE
 from workbench.ui.app.field_edits import restore_view, view_settings
 from workbench.ui.contract.action import Action
-from workbench.ui.contract.payloads import CellEntry, KeptState, RecentEntry, RestoredEntry
+from workbench.ui.contract.payloads import AutosaveState, CellEntry, RecentEntry, RestoredEntry
 from workbench.ui.export.cell_source import cell_source
 from workbench.ui.state.owner import is_owner, new_owner
 from workbench.ui.storage.autosave import Autosave, Restored
@@ -79,7 +79,7 @@ class ModelSession:
         return self._autosave.owner if self._autosave is not None else ""
 
     @property
-    def saved_state(self) -> KeptState:
+    def saved_state(self) -> AutosaveState:
         """Whether edits are autosaved."""
         if self._autosave is None:
             reason = "Edits end with this session."

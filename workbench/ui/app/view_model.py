@@ -45,7 +45,7 @@ from workbench.ui.export.output_paths import OutputPath
 from workbench.ui.jobs.background_results import BackgroundResults
 from workbench.ui.jobs.previewer import Outcome, Previewer
 from workbench.ui.preview.background_previews import BackgroundPreviews
-from workbench.ui.preview.comparison_views import ComparedGraphs, ComparisonViews
+from workbench.ui.preview.comparison_job import ComparedGraphs, ComparisonJob
 from workbench.ui.preview.presenters import picture_bytes, start_entry
 from workbench.ui.preview.verification_job import SessionVerification
 from workbench.ui.speed.panel import SpeedPanel
@@ -155,7 +155,7 @@ class ViewModel:
             autosave = Autosave(tell=self._on_folder) if restore else None
             self.sessions = ModelSession(self, autosave, claim, cell, roots)
             others = ComparedGraphs(self.history, self.sessions.find, self.sessions.recent)
-            self.comparison = ComparisonViews(
+            self.comparison = ComparisonJob(
                 others, self.background, self.catalog, self.machine, roots
             )
             if owner:

@@ -264,7 +264,7 @@ class SetPositions(CanvasEdit, tag="place", frozen=True):
             )
         return placed(document, self.positions), None
 
-    def step_label(self) -> str:
+    def edit_label(self) -> str:
         return ALIGNMENTS.get(self.aligned, "")
 
 
@@ -312,7 +312,7 @@ class AddElif(CanvasEdit, tag="add_elif", frozen=True):
         whole, added = add_elif(document.graph, catalog, self.node)
         return within_limit(document, whole.at_scope(document.graph.scope)), [added]
 
-    def step_label(self) -> str:
+    def edit_label(self) -> str:
         return f"elif of {self.node}"
 
 
@@ -325,7 +325,7 @@ class Fuse(CanvasEdit, tag="fuse", frozen=True):
         whole, fused = fuse(document.graph, catalog, self.node)
         return document.with_graph(whole.at_scope(document.graph.scope)), [fused]
 
-    def step_label(self) -> str:
+    def edit_label(self) -> str:
         return f"fuse {self.node}"
 
 

@@ -63,7 +63,7 @@ def operator_entries(specs: Iterable[OpSpec]) -> list[OperatorEntry]:
             "summary": spec.summary,
             "devices": list(spec.devices),
             "unusable": spec.unusable or "",
-            "words": _words(spec),
+            "words": _search_words(spec),
             "inputs": [port.kind for port in spec.inputs],
             "outputs": [port.kind for port in spec.outputs],
         }
@@ -71,7 +71,7 @@ def operator_entries(specs: Iterable[OpSpec]) -> list[OperatorEntry]:
     ]
 
 
-def _words(spec: OpSpec) -> str:
+def _search_words(spec: OpSpec) -> str:
     """Words of the documentation that are not in the name or the summary."""
     shown = set(re.findall(r"[a-z]{4,}", f"{spec.name} {spec.label} {spec.summary}".lower()))
     words = dict.fromkeys(re.findall(r"[a-z]{4,}", spec.doc.lower()))
@@ -144,7 +144,7 @@ def node_entries(
     """
     graph = typed.graph
     folded = folded_generators_in_scope(graph, typed.catalog, layout)
-    drawn = [node for node in _in_order(graph) if node.id not in folded]
+    drawn = [node for node in _all_sorted(graph) if node.id not in folded]
     feeding = graph.body.used_ports
     first: dict[str, Fault] = {}
     for fault in faults:
@@ -242,7 +242,7 @@ def _note(node: Node, spec: OpSpec | None, outputs: Sequence[PortEntry], loose: 
     return "not connected" if idle else "not connected to an output"
 
 
-def _in_order(graph: Graph) -> list[Node]:
+def _all_sorted(graph: Graph) -> list[Node]:
     ordered, cyclic = topological(graph)
     return [*ordered, *cyclic]
 

@@ -44,7 +44,7 @@ class DocumentEdit(Action, frozen=True):
         """Return the edited document. Raises GraphEditError if the edit is not possible."""
         raise NotImplementedError
 
-    def step_label(self) -> str:
+    def edit_label(self) -> str:
         """Label of the undo step; empty: derived from the documents."""
         return ""
 
@@ -62,7 +62,7 @@ class DocumentEdit(Action, frozen=True):
         after = after if counted is after.graph else after.with_graph(counted)
         # edits of the same group, such as the values of one drag, are one step
         group = getattr(self, "group", "")
-        model.history.push_document(after, group, None, self.step_label())
+        model.history.push_document(after, group, None, self.edit_label())
         if selected is not None:
             model.state.selected, model.state.code_from_top = selected, False
         return self.said()

@@ -121,7 +121,7 @@ class Bar(Fields):
     """JSON of the graph for download."""
     target: str = "script"
     """Export target shown in the Code panel."""
-    unread: list[data_payloads.OtherReading] = []
+    unread: list[data_payloads.UnreadAnnotations] = []
     """Annotations in the data that the graph does not read."""
     refusals: dict[str, str] = {}
     """Targets that cannot represent the graph, with reasons; empty until requested."""
@@ -306,7 +306,7 @@ class Preview(Fields):
     verification: preview_payloads.VerifiedEntry | Empty = _default(
         empty(preview_payloads.VerifiedEntry)
     )
-    saved_draws: list[preview_payloads.SavedDrawEntry] = []
+    saved_draws: list[preview_payloads.SavedSampleEntry] = []
     show_targets: Both[bool] = True
     """Whether annotations are drawn on pictures."""
     show_statistics: Both[bool] = False
@@ -435,7 +435,7 @@ class Status(Fields):
     """As in ``Bar``."""
     speeds: list[payloads.LastSpeed] = []
     """Last speeds of the current graph; empty: none."""
-    kept: payloads.KeptState | Empty = {}
+    kept: payloads.AutosaveState | Empty = {}
 
 
 # Conversion of structs for the hosts and TypeScript

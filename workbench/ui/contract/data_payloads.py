@@ -97,7 +97,7 @@ class DataView(TypedDict):
     """Images that are not read, and why; or empty."""
     read_all: str
     """Location to open so that they are read."""
-    also: list[OtherReading]
+    also: list[UnreadAnnotations]
     """Other ways to read the same data, with annotations that are not read now."""
     classes: list[str]
     """Class names by label."""
@@ -127,7 +127,7 @@ class DataView(TypedDict):
 # Other ways to read data: records with boxes or masks next to their images.
 
 
-class OtherReading(TypedDict):
+class UnreadAnnotations(TypedDict):
     """Annotations in the data that the graph does not read."""
 
     place: str
@@ -136,14 +136,14 @@ class OtherReading(TypedDict):
     """Label of the button: ``Read COCO annotations (annotations.json)``."""
 
 
-def other_readings(dataset: Dataset, read: Dataset) -> list[OtherReading]:
+def unread_annotations(dataset: Dataset, read: Dataset) -> list[UnreadAnnotations]:
     """Annotations of a dataset that are not read; ``read`` is the dataset as read by the graph.
 
     Checks the first samples, and annotation files in the folder.
     """
     if not dataset.location:
         return []
-    found: list[OtherReading] = []
+    found: list[UnreadAnnotations] = []
     for each in annotated_alternatives(dataset) if read.kind == dataset.kind else ():
         file = "" if each.location == dataset.location else os.path.basename(each.location)
         words = f"Read {load_source(each.kind).about}" + f": {file}" * bool(file)

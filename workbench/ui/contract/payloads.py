@@ -477,7 +477,7 @@ class LastSpeed(TypedDict):
     unstable: bool
 
 
-class KeptState(TypedDict):
+class AutosaveState(TypedDict):
     """Whether edits are autosaved."""
 
     state: Literal["kept", "waiting", "not kept"]
@@ -487,7 +487,7 @@ class KeptState(TypedDict):
 
 
 def status_fields(
-    faults: Sequence[FaultEntry], speeds: Sequence[LastSpeed], kept: KeptState
+    faults: Sequence[FaultEntry], speeds: Sequence[LastSpeed], kept: AutosaveState
 ) -> dict[str, Any]:
     """All fields of the component."""
     return {"faults": list(faults), "speeds": list(speeds), "kept": kept}

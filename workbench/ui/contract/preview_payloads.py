@@ -149,7 +149,7 @@ class ComparisonEntry(TypedDict):
     pending: bool
 
 
-class SavedDrawEntry(TypedDict):
+class SavedSampleEntry(TypedDict):
     """Saved sample."""
 
     text: str

@@ -55,7 +55,7 @@ from workbench.ui.contract.data_payloads import (
     DataView,
     FileFinding,
     FolderListing,
-    other_readings,
+    unread_annotations,
 )
 from workbench.ui.contract.encoding import empty
 from workbench.ui.contract.payloads import TextFile
@@ -419,7 +419,7 @@ class DataPanel:
             unusable=facts.at_fault > 0,
             pillow_only=pillow_only_text(facts),
             read_all=f"pillow_images:{self.dataset.location}" if facts.pillow_only else "",
-            also=other_readings(self.dataset, self._read),
+            also=unread_annotations(self.dataset, self._read),
             kind=_kind_text(self.dataset),
             counting=False,
             classes=list(facts.classes),

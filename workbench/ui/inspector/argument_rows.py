@@ -32,7 +32,7 @@ from workbench.ui.inspector.random_argument_payloads import (
     draw_limits,
     json_value,
     limits_of_fed,
-    port_words,
+    port_labels,
 )
 from workbench.ui.inspector.random_argument_payloads import random_view as random_view
 
@@ -81,9 +81,9 @@ def inspector_view(
         "device_set": node.device or "",
         "selected": selected,
         "known": spec is not None,
-        "errors": [f.words for f in faults if f.node == node_id and f.arg not in named],
+        "errors": [f.text for f in faults if f.node == node_id and f.arg not in named],
         "muted": node.muted,
-        "ports": port_words(typed, sorted({p for row in rows for p in row["links"]})),
+        "ports": port_labels(typed, sorted({p for row in rows for p in row["links"]})),
         "rows": rows,
     }
     if spec is None:
@@ -254,9 +254,9 @@ def _error(node_id: str, arg: str, drawn: RandomView | None, faults: Sequence[Fa
     """First fault of an argument, or of its generator if that has no node of its own."""
     for fault in faults:
         if (fault.node, fault.arg) == (node_id, arg):
-            return fault.words
+            return fault.text
         if drawn is not None and fault.node == drawn["node"]:
-            return f"{fault.arg}: {fault.words}".removeprefix(": ")
+            return f"{fault.arg}: {fault.text}".removeprefix(": ")
     return ""
 
 
@@ -292,7 +292,7 @@ def _kept_rows(
 def caution_of(node: Node) -> str:
     """Why the preview of a node differs from the exported script; empty if it does not."""
     found = _found(node)
-    return found.words if found else ""
+    return found.warning if found else ""
 
 
 def caution_note(node: Node) -> str:

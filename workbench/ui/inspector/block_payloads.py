@@ -10,7 +10,7 @@ from workbench.graph.model import Body, Graph, Node, Port, block_of
 from workbench.graph.storage.layout import Layout
 from workbench.graph.types.typed_graph import TypedGraph
 from workbench.ui.contract.payloads import BodyEntry, ScopeBody, ScopeEntry
-from workbench.ui.inspector.condition_actions import condition_words
+from workbench.ui.inspector.condition_actions import condition_text
 from workbench.ui.inspector.random_argument_payloads import distribution, random_view
 
 
@@ -96,7 +96,7 @@ def condition_of(typed: TypedGraph, node: Node, classes: Sequence[str] = ()) -> 
 
     ``classes`` are the class names of the data.
     """
-    words = kind_of(node).summary(node) or condition_words(typed, node, classes)
+    words = kind_of(node).summary(node) or condition_text(typed, node, classes)
     source = node.inputs.get(kind_of(node).control)
     if words or source is None:
         return words

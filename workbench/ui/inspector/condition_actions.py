@@ -85,7 +85,7 @@ def _operator_in(typed: TypedGraph, block: Node) -> str:
     )
 
 
-def condition_words(typed: TypedGraph, node: Node, classes: Sequence[str] = ()) -> str:
+def condition_text(typed: TypedGraph, node: Node, classes: Sequence[str] = ()) -> str:
     """Short text of a condition on a label, a size or a number; otherwise empty.
 
     ``classes`` are the class names of the data; a class without a name is shown by its number.
@@ -130,7 +130,7 @@ class SetCondition(InspectorEdit, tag="set_condition", frozen=True):
     group: str = ""
     """As in ``SetArgument``."""
 
-    def step_label(self) -> str:
+    def edit_label(self) -> str:
         return f"condition of {self.block}"
 
     def edit_graph(self, graph: Graph, catalog: Catalog) -> Graph:

@@ -53,7 +53,7 @@ def consumers_of(graph: Graph, node_id: str) -> list[str]:
     return [f"{edge.target}.{edge.input}" for edge in graph.consumers(node_id)] + outputs
 
 
-def port_words(typed: TypedGraph, ports: Iterable[str]) -> dict[str, str]:
+def port_labels(typed: TypedGraph, ports: Iterable[str]) -> dict[str, str]:
     """Names of ports; a generator without its own card is named after the argument it feeds."""
     fed: dict[str, str] = {}
     for edge in typed.graph.edges:

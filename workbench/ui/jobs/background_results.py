@@ -127,9 +127,9 @@ class DebouncedJob(Generic[W]):
         self.wanted: W | None = None
         """Request that is computed after the delay."""
 
-    def is_wanted(self, wanted: W) -> bool:
+    def is_wanted(self, request: W) -> bool:
         """Whether this request is pending or was the last one computed."""
-        return wanted in (self.wanted, self._background.requested_key(self._name))
+        return request in (self.wanted, self._background.requested_key(self._name))
 
     def request(self, wanted: W) -> None:
         """Request this, in place of the pending request."""

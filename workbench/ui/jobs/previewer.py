@@ -17,7 +17,7 @@ from workbench.engine.protocol.call_handle import Caller, CallHandle
 from workbench.engine.protocol.process import Engine
 from workbench.errors import CancelledError, EngineError, WorkbenchError
 from workbench.preview import PreviewRequest, PreviewResult, render_batch
-from workbench.ui.timer import IDLE, Alarm
+from workbench.ui.timer import IDLE, Timeout
 
 PATIENCE = 0.2
 """Seconds before a request counts as slow: the page then shows that it is rendering, and a newer
@@ -85,8 +85,8 @@ class Previewer:
         self._closed = False
         self.running: PreviewRequest | None = None
         """Request that is being rendered."""
-        self._alarm: Alarm[PreviewRequest] = Alarm(self._is_slow)
-        self._grace: Alarm[CallHandle] = Alarm(self._abort_slow_run)
+        self._timeout: Timeout[PreviewRequest] = Timeout(self._is_slow)
+        self._grace: Timeout[CallHandle] = Timeout(self._abort_slow_run)
         self._handle = engine.handle()
         """Handle of the calls made by the current rendering or job."""
         self._thread = threading.Thread(target=self._work, name="workbench-preview", daemon=True)
@@ -122,7 +122,7 @@ class Previewer:
         with self._condition:
             self._rests = True
             self._condition.notify()
-        self._alarm.end_if_idle()
+        self._timeout.end_if_idle()
         self._grace.end_if_idle()
 
     def close(self) -> None:
@@ -130,7 +130,7 @@ class Previewer:
         with self._condition:
             self._closed = True
             self._condition.notify()
-        self._alarm.close()
+        self._timeout.close()
         self._grace.close()
 
     def _wake(self) -> None:
@@ -196,9 +196,9 @@ class Previewer:
         self._turn = interactive and any(job.interactive for job in self._background_jobs.values())
 
     def _render(self, request: PreviewRequest) -> None:
-        self._alarm.start(request, PATIENCE)
+        self._timeout.start(request, PATIENCE)
         outcome = self._attempt(lambda: render_batch(self._handle, request, self._on_making))
-        self._alarm.clear()
+        self._timeout.clear()
         if isinstance(outcome, PreviewResult):
             self._proven = self._engine.pid
         with self._condition:

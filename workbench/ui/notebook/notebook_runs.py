@@ -28,18 +28,18 @@ _STAGE_SECONDS = 60.0
 _GIVEN = ("graph", "data", "on_progress")
 
 
-def _made(written: str, make: Callable[..., E], options: Mapping[str, Any], *given: Any) -> E:
-    """Create an experiment with the options of ``written``, the name used in messages."""
-    _require_options(written, make, options)
-    with argument_errors_as(written, make.__name__):
+def _made(name: str, make: Callable[..., E], options: Mapping[str, Any], *given: Any) -> E:
+    """Create an experiment; ``name`` is its name in error messages."""
+    _require_options(name, make, options)
+    with argument_errors_as(name, make.__name__):
         return make(*given, **options)
 
 
-def _require_options(written: str, made: Callable[..., Any], options: Mapping[str, Any]) -> None:
+def _require_options(name: str, function: Callable[..., Any], options: Mapping[str, Any]) -> None:
     """Raise ArgumentError for an unknown option; graph and data are those of the workbench."""
-    taken = signature(made)
+    taken = signature(function)
     own = [each for each in taken.parameters.values() if each.name not in _GIVEN]
-    require_names(written, options, taken.replace(parameters=own))
+    require_names(name, options, taken.replace(parameters=own))
 
 
 def run_with_bar(experiment: SpeedExperiment) -> Report:

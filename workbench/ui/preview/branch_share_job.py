@@ -48,7 +48,7 @@ class BranchShareJob:
     def inspected(self, state: ViewState) -> dict[str, Any]:
         """Field of the inspector."""
         counting = self._background.requested_key(NAME) is not None and not self._is_done(state)
-        return {"shares": inspected_shares(state, self._entry(state, counting))}
+        return {"shares": inspected_branch_shares(state, self._entry(state, counting))}
 
     def follow(self, state: ViewState, request: PreviewRequest | None) -> None:
         """Count for a request whose picture has arrived. None: there is no current picture."""
@@ -131,7 +131,7 @@ def _block(block: BlockShares) -> BlockSharesEntry:
     return made
 
 
-def inspected_shares(state: ViewState, counted: BranchSharesEntry) -> InspectedSharesEntry:
+def inspected_branch_shares(state: ViewState, counted: BranchSharesEntry) -> InspectedSharesEntry:
     """Counts of the inspected block; without bodies if no block is inspected."""
     made: InspectedSharesEntry = {
         "shown": {},

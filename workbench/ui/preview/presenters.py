@@ -8,7 +8,7 @@ from functools import cache
 
 from workbench.engine.resources.machine import Machine
 from workbench.graph.checks.check import Fault
-from workbench.graph.storage.recipes import load_recipes, sample_words
+from workbench.graph.storage.recipes import load_recipes, required_data_text
 from workbench.preview import PreviewRequest, PreviewResult, Tile
 from workbench.preview.pictures.annotation_overlays import AnnotationOverlay
 from workbench.ui.contract.encoding import pack_payload
@@ -33,7 +33,11 @@ def device_choices(machine: Machine) -> list[DeviceChoice]:
 def recipe_entries() -> list[RecipeEntry]:
     """All recipes with description and picture."""
     return [
-        {"name": name, "line": graph.about + sample_words(graph), "picture": picture_url(name)}
+        {
+            "name": name,
+            "line": graph.about + required_data_text(graph),
+            "picture": picture_url(name),
+        }
         for name, graph in load_recipes().items()
     ]
 

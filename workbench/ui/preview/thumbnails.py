@@ -68,7 +68,7 @@ def draw_thumbnail(engine: Engine, graph: Graph, data: Path) -> Image.Image:
     Boxes and masks that follow the images are drawn. Raises the errors of ``preview_batch``.
     """
     request = PreviewRequest(
-        set_setting(_in_order(graph), batch_size=len(SHOWN)),
+        set_setting(_without_shuffle(graph), batch_size=len(SHOWN)),
         open_datasets(data),
         tiles=len(SHOWN),
         tile_size=TILE,
@@ -82,7 +82,7 @@ def draw_thumbnail(engine: Engine, graph: Graph, data: Path) -> Image.Image:
     return strip
 
 
-def _in_order(graph: Graph) -> Graph:
+def _without_shuffle(graph: Graph) -> Graph:
     nodes = []
     for node in graph.nodes:
         args = {name: value for name, value in node.args.items() if name != "random_shuffle"}

@@ -10,7 +10,7 @@ from workbench.graph.storage.layout import Document
 from workbench.ui.contract.action import Action
 from workbench.ui.state.closeup import CloseupSample
 from workbench.ui.state.view_state import MOST_COUNTED, ViewState
-from workbench.ui.storage.saved_samples import delete_draw, replay_draw, save_draw
+from workbench.ui.storage.saved_samples import delete_sample, replay_sample, save_sample
 
 if TYPE_CHECKING:
     from workbench.ui.app.view_model import ViewModel
@@ -31,34 +31,34 @@ class ViewAction(Action, frozen=True):
         model.history.push_document(shown, "", (before, after) if before != after else None)
 
 
-class SaveDraw(ViewAction, tag="save_draw", frozen=True):
+class SaveSample(ViewAction, tag="save_draw", frozen=True):
     """Save the current random values with the graph."""
 
     sample: int
     """Index in the batch; -1: the whole batch."""
 
     def view(self, state: ViewState, document: Document) -> Document:
-        return save_draw(document, state, self.sample if self.sample >= 0 else None)
+        return save_sample(document, state, self.sample if self.sample >= 0 else None)
 
 
-class ReplayDraw(ViewAction, tag="replay_draw", frozen=True):
+class ReplaySample(ViewAction, tag="replay_draw", frozen=True):
     """Show a saved sample again."""
 
     draw: int
     """Index in the list."""
 
     def view(self, state: ViewState, document: Document) -> Document:
-        return replay_draw(document, state, self.draw)
+        return replay_sample(document, state, self.draw)
 
 
-class DeleteDraw(ViewAction, tag="delete_draw", frozen=True):
+class DeleteSample(ViewAction, tag="delete_draw", frozen=True):
     """Remove a saved sample."""
 
     draw: int
     """Index in the list."""
 
     def view(self, state: ViewState, document: Document) -> Document:
-        return delete_draw(document, self.draw)
+        return delete_sample(document, self.draw)
 
 
 class OpenCloseup(ViewAction, tag="open_closeup", frozen=True):

@@ -46,7 +46,7 @@ def with_peers(report: Report) -> bool:
     return any(row.config.program != "DALI" for row in report.measurements)
 
 
-def kind_words(report: Report) -> str:
+def kind_text(report: Report) -> str:
     """Kind of run in words."""
     if report.kind == "bench" and with_peers(report):
         return "peers"
@@ -67,13 +67,13 @@ def time_text(report: Report) -> str:
     return ""
 
 
-def machine_words(machine: Machine) -> str:
+def machine_text(machine: Machine) -> str:
     """``AMD EPYC · 2 cores · no GPU``."""
     gpu = machine.gpu_name.replace("NVIDIA ", "") if machine.gpu else "no GPU"
     return f"{machine.cpu} · {machine.cores} core{'s' * (machine.cores != 1)} · {gpu}"
 
 
-def size_words(size: float | None) -> str:
+def size_text(size: float | None) -> str:
     """Bytes in readable units: 68 kB."""
     if size is None:
         return NOT_MEASURED
@@ -94,7 +94,7 @@ def ratio_text(value: float) -> str:
     return f"{value:,.{0 if value >= 100 else 1 if value >= 10 else 2}f}"
 
 
-def ending_words(rows: tuple[Measurement, ...]) -> str:
+def ending_text(rows: tuple[Measurement, ...]) -> str:
     """Why the measurement of the rows ended, in words."""
     endings = {row.stop_reason for row in rows if row.rounds}
     if not endings or endings == {None}:
@@ -113,11 +113,11 @@ def measured_on(key: str, report: Report, earlier: str = "") -> MeasuredOn:
     """Line below a record's figures. ``earlier`` describes what has changed since."""
     rows = report.measurements
     parts = [
-        machine_words(report.machine),
+        machine_text(report.machine),
         _data(report),
         _settings(report),
         f"pages {report.cache.state}" if report.cache else "page cache not recorded",
-        ending_words(rows),
+        ending_text(rows),
         "unstable" if any(row.unstable for row in rows) else "",
     ]
     return {
@@ -141,7 +141,7 @@ def marked_as_partial(on: MeasuredOn, known: str) -> MeasuredOn:
     return {**on, "partial": words, "quality_flags": [], "quick": ""}
 
 
-def rounds_words(report: Report) -> str:
+def rounds_text(report: Report) -> str:
     """Number of rounds of the row with the most rounds: ``2 rounds``."""
     rounds = max((len(row.rounds) for row in report.measurements), default=0)
     return f"{rounds} round{'s' * (rounds != 1)}"
@@ -152,7 +152,7 @@ def _data(report: Report) -> str:
         return "files not counted"
     mean = report.fingerprint.mean_size if report.fingerprint else None
     without = f" without {len(report.left_out):,} bad" if report.left_out else ""
-    return f"{report.files:,} files{without}" + (f" of {size_words(mean)}" if mean else "")
+    return f"{report.files:,} files{without}" + (f" of {size_text(mean)}" if mean else "")
 
 
 def _settings(report: Report) -> str:
@@ -184,14 +184,14 @@ def _facts(report: Report) -> dict[str, str]:
     gpu = f"{machine.gpu_name}, {machine.gpu_memory_gib:g} GiB{each}{driver}" if machine.gpu else ""
     load = context.get("load_average")
     return {
-        "Run": f"{kind_words(report)}, {time_text(report) or 'date not recorded'}",
+        "Run": f"{kind_text(report)}, {time_text(report) or 'date not recorded'}",
         "Graph": f"{report.graph} {str(context.get('graph_sha256', ''))[:12]}".strip(),
         "CPU": f"{machine.cpu}, {machine.cores} usable cores, {machine.memory_gib:g} GiB",
         "GPU": gpu or f"none: {machine.no_gpu}",
         "Versions": f"DALI {machine.dali}, Python {machine.python}, {machine.system}, "
         f"workbench {context.get('workbench', 'not recorded')}",
         "Checkout": commit,
-        "Data": f"{report.data}: {_data(report)}, {size_words(report.size)}",
+        "Data": f"{report.data}: {_data(report)}, {size_text(report.size)}",
         **({"Skipped": "; ".join(report.left_out)} if report.left_out else {}),
         "Formats": formats or NOT_MEASURED,
         "Page cache": cache,
@@ -257,8 +257,8 @@ def row_facts(row: Measurement) -> list[SpeedFact]:
         "batch ms p50 p95 p99": " ".join(f"{v:.3g}" for v in share) or NOT_MEASURED,
         "first batch": figure_text(row.first_batch, 2, " s"),
         "cores busy": figure_text(row.cpu_cores, 1),
-        "host memory": size_words(row.host_bytes),
-        "GPU memory": size_words(row.gpu_bytes),
+        "host memory": size_text(row.host_bytes),
+        "GPU memory": size_text(row.gpu_bytes),
         "GPU busy": figure_text(row.gpu_busy, 0, " %"),
         "JPEG engines": figure_text(row.jpeg_busy, 0, " %"),
         "ended": {"precise": "precise enough", "budget": "time limit reached"}.get(

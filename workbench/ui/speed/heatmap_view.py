@@ -6,7 +6,7 @@ from workbench.bench import Measurement, Report
 from workbench.bench.experiments.grid_experiment import describe_ineffective
 from workbench.bench.measuring.config import Config
 from workbench.bench.measuring.grid import Grid, knob_values
-from workbench.bench.measuring.measurement import long_words
+from workbench.bench.measuring.measurement import long_run_text
 from workbench.bench.measuring.stats import paired_ratio
 from workbench.bench.records.charts import best_measurement, heat_map
 from workbench.errors import EngineError
@@ -129,7 +129,7 @@ def _tried(report: Report, grid: Grid, best: Measurement | None) -> str:
         return f"interrupted: {len(report.measurements)} of {len(grid)} settings tried"
     if told := report.extra.get("tune"):
         tried = f"{told['probes']} of {told['grid']} settings tried in {told['seconds']:.0f} s"
-        long = long_words(best) if best else ""
+        long = long_run_text(best) if best else ""
         return f"{tried}; the best{long}" if long else tried
     seconds = report.extra.get("sweep", {}).get("seconds")
     took = "" if seconds is None else f" in {seconds:.0f} s"

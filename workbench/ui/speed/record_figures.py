@@ -16,7 +16,7 @@ from workbench.graph.model import Graph
 from workbench.sources import Datasets, describe_datasets
 from workbench.ui.contract.payloads import LastSpeed
 from workbench.ui.contract.speed_payloads import RecordEntry
-from workbench.ui.speed.chart_payloads import machine_words, measured_on, part_of
+from workbench.ui.speed.chart_payloads import machine_text, measured_on, part_of
 from workbench.ui.speed.experiment_factory import limits_of
 from workbench.ui.speed.heatmap_view import running_view, tune_view
 from workbench.ui.speed.record_payloads import (
@@ -117,7 +117,7 @@ class RecordFigures:
     def _entry(self, key: str, report: Report) -> RecordEntry:
         known = self._entries.get(key)
         if known is None or known[0] is not report:
-            known = report, record_entry(key, report, machine_words(self._machine))
+            known = report, record_entry(key, report, machine_text(self._machine))
             self._entries[key] = known
         return known[1]
 

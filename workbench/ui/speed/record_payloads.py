@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from workbench.bench import Report
-from workbench.bench.measuring.pixels import pixel_words
+from workbench.bench.measuring.pixels import pixel_sentences
 from workbench.bench.records.charts import scaling_chart
 from workbench.bench.records.compare import Comparison, compare_reports
 from workbench.bench.records.record import WHOLE
-from workbench.bench.records.report_text import interrupted_words
+from workbench.bench.records.report_text import interrupted_text
 from workbench.bench.records.stage_report import stages_of
 from workbench.engine.resources.machine import describe_machine
 from workbench.errors import RecordFormatError
@@ -25,15 +25,15 @@ from workbench.ui.contract.speed_payloads import (
 )
 from workbench.ui.speed.chart_payloads import (
     bars,
-    kind_words,
-    machine_words,
+    kind_text,
+    machine_text,
     marked_as_partial,
     measured_on,
     mixed_over_cpu_ratios,
     name_of,
     part_of,
     ratios,
-    rounds_words,
+    rounds_text,
     time_text,
 )
 from workbench.ui.speed.heatmap_view import tune_view
@@ -68,7 +68,7 @@ def partial_view(report: Report, earlier: str = "", nodes: Sequence[str] = ()) -
         if known < len(rows)
         else "every row has results"
     )
-    on = marked_as_partial(view["on"][0], f"{some}, of {rounds_words(report)} so far")
+    on = marked_as_partial(view["on"][0], f"{some}, of {rounds_text(report)} so far")
     return {**view, "on": [on], **({"ratios": []} if "ratios" in view else {})}
 
 
@@ -109,7 +109,7 @@ def compare_view(
 
 
 def _notes(report: Report) -> list[str]:
-    return [*filter(None, [_interrupted_sentence(report)]), *pixel_words(report.extra)]
+    return [*filter(None, [_interrupted_sentence(report)]), *pixel_sentences(report.extra)]
 
 
 def _as_interrupted(on: MeasuredOn, report: Report) -> MeasuredOn:
@@ -119,7 +119,7 @@ def _as_interrupted(on: MeasuredOn, report: Report) -> MeasuredOn:
 
 
 def _interrupted_sentence(report: Report) -> str:
-    words = interrupted_words(report)
+    words = interrupted_text(report)
     return words[:1].upper() + words[1:]
 
 
@@ -159,8 +159,8 @@ def stages_view(on: MeasuredOn, report: Report, nodes: Sequence[str]) -> StagesV
         "ceiling": found.ceiling,
         "bottleneck": found.bottleneck,
         "advice": found.advice,
-        "functions": list(found.function_words),
-        "path": list(found.path_words),
+        "functions": list(found.function_texts),
+        "path": list(found.path_texts),
         "notes": [f"{row.name}: {row.reason}" for row in report.measurements if row.reason],
     }
 
@@ -226,11 +226,11 @@ def _only(names: Sequence[str], on: MeasuredOn) -> list[str]:
 
 def record_entry(key: str, report: Report, here: str) -> RecordEntry:
     """Entry in the list of records; ``here`` describes this machine."""
-    machine = machine_words(report.machine)
+    machine = machine_text(report.machine)
     return {
         "id": key,
         "name": name_of(report),
-        "kind": kind_words(report),
+        "kind": kind_text(report),
         "part": part_of(report),
         "graph": report.graph,
         "when": time_text(report),

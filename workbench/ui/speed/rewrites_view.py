@@ -14,13 +14,13 @@ from workbench.graph.rewrites import rewrite_law, rewritten
 from workbench.graph.types.typed_graph import TypedGraph
 from workbench.optimiser import Proposal, optimisation_of
 from workbench.optimiser.difference import WorstSample
-from workbench.optimiser.proposal import difference_words
+from workbench.optimiser.proposal import difference_text
 from workbench.ui.contract.speed_payloads import MeasuredOn, RewriteEntry, RewritesView
 from workbench.ui.speed.chart_payloads import (
     marked_as_partial,
     measured_on,
     ratio_text,
-    rounds_words,
+    rounds_text,
 )
 
 
@@ -54,7 +54,7 @@ def rewrites_so_far(report: Report, graph: Graph, earlier: str = "") -> Rewrites
     compared = sum(bool(one["pixels"] or one["rejected"]) for one in entries)
     known = f"{compared} of {len(entries)} rewrites compared"
     if any(row.rounds for row in report.measurements):
-        known = f"{rounds_words(report)} measured so far"
+        known = f"{rounds_text(report)} measured so far"
     on = marked_as_partial(measured_on("", report, earlier), known)
     return {"on": [on], "rewrites": entries, "control": "", "total": ""}
 
@@ -85,7 +85,7 @@ def _entry(
         "law": rewrite_law(one.name),
         "gain": gain,
         "low": interval,
-        "pixels": difference_words(one.difference) if one.difference.samples else "",
+        "pixels": difference_text(one.difference) if one.difference.samples else "",
         "nodes": [node for node in one.nodes if graph.has(node)],
         "needs": [titles[name] for name in one.needs if name in titles],
         "worst": [

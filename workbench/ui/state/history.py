@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from workbench.graph.model import Graph
 from workbench.graph.storage.layout import Document, Layout
-from workbench.ui.state.undo_labels import shortened, step_label
+from workbench.ui.state.undo_labels import edit_label, shortened
 
 LIMIT = 1000
 """Maximum number of steps. Graphs share unchanged parts, so a step needs about a kilobyte."""
@@ -200,7 +200,7 @@ class History:
         if key not in self._labels:
             if len(self._labels) > LIMIT:
                 self._labels.clear()
-            self._labels[key] = before, after, step_label(before, after)
+            self._labels[key] = before, after, edit_label(before, after)
         return self._labels[key][2]
 
     @property

@@ -177,5 +177,5 @@ class DismissReport(DocumentEdit, tag="dismiss_report", frozen=True):
     def edit(self, state: ViewState, document: Document, catalog: Catalog) -> Edited:
         return replace(document, report=None), None
 
-    def step_label(self) -> str:
+    def edit_label(self) -> str:
         return "remove the import report"

@@ -28,7 +28,7 @@ _SETTING_WORDS = {
 }
 
 
-def step_label(before: Document, after: Document) -> str:
+def edit_label(before: Document, after: Document) -> str:
     """Label of the change between two documents, for example ``angle of rotate to 5``."""
     return shortened(next(_changes(before, after), "change of the view"))
 

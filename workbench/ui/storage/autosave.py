@@ -30,7 +30,7 @@ from workbench.errors import GraphFormatError, SaveError
 from workbench.files import write_bytes, write_text
 from workbench.ui.state.owner import is_owner, new_owner
 from workbench.ui.storage.session_file import Session, SessionSerializer, load_session
-from workbench.ui.timer import Alarm
+from workbench.ui.timer import Timeout
 
 DELAY = 0.3
 """Seconds from a change until it is written; later changes are written with it."""
@@ -115,7 +115,7 @@ class Autosave:
         self._delay = delay
         self._lock = threading.Lock()
         self._writing = threading.Lock()
-        self._alarm: Alarm[None] = Alarm(lambda _: self._write())
+        self._timeout: Timeout[None] = Timeout(lambda _: self._write())
         self._picture_timer: threading.Timer | None = None
         self._waiting: Session | None = None
         self._picture: Callable[[], bytes] | None = None
@@ -171,7 +171,7 @@ class Autosave:
             if self._closed:
                 return
             if self._waiting is None:
-                self._alarm.start(None, self._delay)
+                self._timeout.start(None, self._delay)
             self._waiting = session
 
     def store_thumbnail(self, picture: Callable[[], bytes]) -> None:
@@ -191,7 +191,7 @@ class Autosave:
         with self._lock:
             self._closed = True
             timer = self._picture_timer
-        self._alarm.close()
+        self._timeout.close()
         if timer is not None:
             timer.cancel()
         self._write()

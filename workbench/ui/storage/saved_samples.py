@@ -8,12 +8,12 @@ from workbench.errors import GraphEditError
 from workbench.graph.edits.edit import set_setting
 from workbench.graph.storage.layout import MOST_SAVED, Document, SavedSample
 from workbench.preview import PreviewResult
-from workbench.ui.contract.preview_payloads import SavedDrawEntry
+from workbench.ui.contract.preview_payloads import SavedSampleEntry
 from workbench.ui.state.closeup import CloseupSample
 from workbench.ui.state.view_state import MOST_BATCH, ViewState
 
 
-def save_draw(document: Document, state: ViewState, sample: int | None) -> Document:
+def save_sample(document: Document, state: ViewState, sample: int | None) -> Document:
     """Save the current batch, or one sample of it."""
     draw = _shown(document, state, sample)
     if any(replace(kept, note="") == draw for kept in document.draws):
@@ -25,13 +25,13 @@ def save_draw(document: Document, state: ViewState, sample: int | None) -> Docum
     )
 
 
-def delete_draw(document: Document, number: int) -> Document:
+def delete_sample(document: Document, number: int) -> Document:
     """Remove a saved sample."""
     gone = _saved(document, number)
     return replace(document, draws=tuple(draw for draw in document.draws if draw is not gone))
 
 
-def replay_draw(document: Document, state: ViewState, number: int) -> Document:
+def replay_sample(document: Document, state: ViewState, number: int) -> Document:
     """Restore seed, batch size and batch of a saved sample, and its index if it has one."""
     draw = _saved(document, number)
     if draw.repeat is not None and draw.repeat >= draw.batch_size:
@@ -58,22 +58,22 @@ def replay_draw(document: Document, state: ViewState, number: int) -> Document:
     return document.with_graph(graph)
 
 
-def saved_draw_entries(
+def saved_sample_entries(
     document: Document, batch: int, repeated: int | None, preview: PreviewResult | None
-) -> list[SavedDrawEntry]:
+) -> list[SavedSampleEntry]:
     """Entries for the saved samples; ``shown`` if seed, batch and photo are the current ones.
 
     The note of a shown sample also names the photo of the current data, if it is another.
     """
     on_screen = _draw(document, batch, repeated, None)
 
-    def entry(draw: SavedSample) -> SavedDrawEntry:
+    def entry(draw: SavedSample) -> SavedSampleEntry:
         shown = replace(draw, note="", sample=None) == on_screen
         file = _file(preview, draw) if shown and draw.note else ""
         same = file in draw.note or file.startswith(draw.note)  # long notes are cut
         other = "" if same else f" (these data have {file} here)"
         whole = draw.sample is None
-        return {"text": _words(draw), "note": draw.note + other, "whole": whole, "shown": shown}
+        return {"text": _label(draw), "note": draw.note + other, "whole": whole, "shown": shown}
 
     return [entry(draw) for draw in document.draws]
 
@@ -97,7 +97,7 @@ def _file(preview: PreviewResult | None, draw: SavedSample) -> str:
     return found[0] if found else ""
 
 
-def _words(draw: SavedSample) -> str:
+def _label(draw: SavedSample) -> str:
     parts = [f"seed {draw.seed}", f"batch {draw.batch} of {draw.batch_size}"]
     if draw.sample is not None:
         parts.append(f"sample {draw.sample}")

@@ -90,12 +90,12 @@ def _fed(op: TracedOp, ops: Collection[TracedOp]) -> TracedOp:
     return replace(op, refused="its input is arrays, but a request has encoded images")
 
 
-def _generated_reader(op: TracedOp, read: Collection[str]) -> TracedOp:
+def _generated_reader(op: TracedOp, used: Collection[str]) -> TracedOp:
     """A reader called by a generated function, with its outputs: no labels for requests."""
     kind = kinds_by_reader().get(op.display)
-    given = len(kind.outputs) if kind else 0
-    if given and not any(edge in read for edge, _ in op.outputs[given:]):
-        return replace(op, outputs=op.outputs[:given])
+    count = len(kind.outputs) if kind else 0
+    if count and not any(edge in used for edge, _ in op.outputs[count:]):
+        return replace(op, outputs=op.outputs[:count])
     return op
 
 

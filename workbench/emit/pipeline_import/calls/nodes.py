@@ -265,7 +265,7 @@ def _inputs(op: TracedOp, spec: OpSpec) -> dict[str, TracedInput]:
     for edge in op.inputs:
         if edge.argument is None:
             if count >= max(spec.max_inputs, len(spec.inputs)):
-                raise _CannotHoldError(f"a graph feeds it at most {_inputs_in_words(count)}")
+                raise _CannotHoldError(f"a graph feeds it at most {_inputs_text(count)}")
             found[spec.input(count).name] = edge
             count += 1
         elif edge.argument in spec.args and spec.args[edge.argument].tensor:
@@ -275,7 +275,7 @@ def _inputs(op: TracedOp, spec: OpSpec) -> dict[str, TracedInput]:
     return found
 
 
-def _inputs_in_words(count: int) -> str:
+def _inputs_text(count: int) -> str:
     return "one input" if count == 1 else f"{count} inputs"
 
 

@@ -25,7 +25,7 @@ class Seeds:
 
 
 def assign_seeds(
-    asking: Sequence[TracedOp], held: Sequence[TracedOp], lines: Lines, pipeline: int | None
+    seeded: Sequence[TracedOp], ops: Sequence[TracedOp], lines: Lines, pipeline: int | None
 ) -> Seeds:
     """Seeds for the calls of a graph.
 
@@ -35,25 +35,25 @@ def assign_seeds(
 
     Parameters
     ----------
-    asking:
+    seeded:
         All calls with a seed argument, in DALI's registration order.
-    held:
+    ops:
         Those that a graph can represent, in source order.
     """
-    given = {op.name: seed for op in asking if (seed := _explicit_seed(op)) is not None}
+    explicit = {op.name: seed for op in seeded if (seed := _explicit_seed(op)) is not None}
     if pipeline is not None:
-        without = [op.name for op in asking if op.name not in given]
+        without = [op.name for op in seeded if op.name not in explicit]
         sequence = assigned_seeds(pipeline)
-        drawn = {name: sequence[n % len(sequence)] for n, name in enumerate(without)}
+        derived = {name: sequence[n % len(sequence)] for n, name in enumerate(without)}
     else:
-        drawn = {}
-    meant = {op.name: (given | drawn).get(op.name) for op in held}
+        derived = {}
+    meant = {op.name: (explicit | derived).get(op.name) for op in ops}
     known = [seed for seed in meant.values() if seed is not None]
-    base = _base_seed(held, lines, given, pipeline, known)
+    base = _base_seed(ops, lines, explicit, pipeline, known)
     own: dict[str, int] = {}
     changed: dict[str, str] = {}
     unseeded: list[str] = []
-    for op in held:
+    for op in ops:
         seed = meant[op.name]
         if seed is not None and 0 <= seed - base <= LARGEST_SEED:
             own[op.name] = seed - base
@@ -65,14 +65,14 @@ def assign_seeds(
         elif _seed_has_effect(op):
             unseeded.append(op.name)
     free = _unused_seeds(set(own.values()))
-    for op in held:
+    for op in ops:
         if op.name not in own:
             own[op.name] = next(free)
     return Seeds(base, own, changed, tuple(unseeded))
 
 
 def automatic_changes(
-    asking: Sequence[TracedOp],
+    seeded: Sequence[TracedOp],
     automatic: Mapping[str, AutomaticCall],
     pipeline: int | None,
     base: int,
@@ -87,7 +87,7 @@ def automatic_changes(
         why = f"the graph's seed is {base}, the pipeline's {pipeline}: its random values differ"
         return dict.fromkeys(automatic, why)
     drawn = {name: made for made, call in automatic.items() for name in call.draws}
-    without = [op.name for op in asking if _explicit_seed(op) is None]
+    without = [op.name for op in seeded if _explicit_seed(op) is None]
     alone = [name for name in without if name in drawn]
     moved = {drawn[name] for name, here in zip(alone, without, strict=False) if name != here}
     later = alone[next((i for i, n in enumerate(alone) if drawn[n] in moved), len(alone)) :]
@@ -96,16 +96,16 @@ def automatic_changes(
 
 
 def _base_seed(
-    held: Sequence[TracedOp],
+    ops: Sequence[TracedOp],
     lines: Lines,
-    given: Mapping[str, int],
+    explicit: Mapping[str, int],
     pipeline: int | None,
     known: Sequence[int],
 ) -> int:
     """The base seed: the first candidate that can represent most seeds."""
-    terms = {op.name: lines.seed_term(op) for op in held if op.name in given}
+    terms = {op.name: lines.seed_term(op) for op in ops if op.name in explicit}
     candidates = [
-        *(given[name] - term for name, term in terms.items() if term is not None),
+        *(explicit[name] - term for name, term in terms.items() if term is not None),
         *([] if pipeline is None else [pipeline]),
         *sorted(known),
         Settings().seed,

@@ -49,7 +49,7 @@ def load_recipes() -> dict[str, Graph]:
     return _Recipes({name: document.graph for name, document in _documents().items()})
 
 
-def sample_words(graph: Graph) -> str:
+def required_data_text(graph: Graph) -> str:
     """What a recipe reads if it is not a folder of photos, to append to its line; else empty."""
     kinds = (load_source(source.kind) for source in graph.sources if source.kind)
     kind = next((kind for kind in kinds if kind.sample), None)

@@ -358,7 +358,7 @@ export interface LastSpeed {
 }
 
 /** Whether edits are autosaved. */
-export interface KeptState {
+export interface AutosaveState {
   state: "kept" | "waiting" | "not kept";
   text: string;
   reason: string;
@@ -504,7 +504,7 @@ export interface DataView {
   unusable: boolean;
   pillow_only: string;
   read_all: string;
-  also: OtherReading[];
+  also: UnreadAnnotations[];
   classes: string[];
   class_counts: ClassCount[];
   counted_by: string;
@@ -521,7 +521,7 @@ export interface DataView {
 }
 
 /** Annotations in the data that the graph does not read. */
-export interface OtherReading {
+export interface UnreadAnnotations {
   place: string;
   words: string;
 }
@@ -612,7 +612,7 @@ export interface ComparisonEntry {
 }
 
 /** Saved sample. */
-export interface SavedDrawEntry {
+export interface SavedSampleEntry {
   text: string;
   note: string;
   whole: boolean;
@@ -1059,7 +1059,7 @@ export interface BarFields {
   message: string;
   saved: string;
   target: string;
-  unread: OtherReading[];
+  unread: UnreadAnnotations[];
   refusals: Record<string, string>;
   targets: TargetEntry[];
   save_folder: string;
@@ -1276,7 +1276,7 @@ export interface PreviewFields {
   retryable: boolean;
   shuffles: boolean;
   verification: Partial<VerifiedEntry>;
-  saved_draws: SavedDrawEntry[];
+  saved_draws: SavedSampleEntry[];
   show_targets: boolean;
   show_statistics: boolean;
   statistics: OutputStatistics[];
@@ -1409,7 +1409,7 @@ export interface DataActions {
 export interface StatusFields {
   faults: FaultEntry[];
   speeds: LastSpeed[];
-  kept: Partial<KeptState>;
+  kept: Partial<AutosaveState>;
 }
 
 export interface StatusActions {

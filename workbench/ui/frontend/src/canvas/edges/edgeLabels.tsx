@@ -10,7 +10,7 @@ import type { Route } from "../layout/edgeRouting";
 /** Between close neighbours there is only room for the edge or the button. */
 const SHORT = 70;
 /** Offset of the button, so that both can be clicked. */
-const ASIDE = 15;
+const SIDE_OFFSET = 15;
 
 interface Props {
   edges: readonly EdgeEntry[];
@@ -40,7 +40,7 @@ const Label = memo(function Label({ entry, route }: { entry: EdgeEntry; route: R
   const { from, to, middle } = route;
   const [wide, tall] = [Math.abs(to.x - from.x), Math.abs(to.y - from.y)];
   const short = wide < SHORT && tall < SHORT;
-  const at = `translate(${middle.x + (short ? ASIDE : 0)}px, ${middle.y}px)`;
+  const at = `translate(${middle.x + (short ? SIDE_OFFSET : 0)}px, ${middle.y}px)`;
   const goal = entry.target ? `${entry.target}.${entry.input}` : `output ${entry.input}`;
   if (picked || entry.argument) return null;
   return (

@@ -22,7 +22,7 @@ export const BODY = {
   output: { width: 86, height: 24 },
 };
 /** Width of picture, role and margins next to a card's name. */
-const ASIDE = 80;
+const NAME_EXTRA = 80;
 const NAME = '600 13px system-ui, "Segoe UI", Roboto, sans-serif';
 const SMALL = '11px ui-monospace, Consolas, "DejaVu Sans Mono", monospace';
 const TITLE = '600 11.5px system-ui, "Segoe UI", Roboto, sans-serif';
@@ -80,7 +80,7 @@ export function sizeOf(node: DrawnNode): Size {
 function cardWidth(node: NodeEntry): number {
   const id = labelNextTo(node);
   const name = textWidth(node.title, NAME) + (id ? textWidth(id, SMALL) + 6 : 0);
-  return Math.ceil(Math.min(CARD.most, Math.max(CARD.width, name + ASIDE)));
+  return Math.ceil(Math.min(CARD.most, Math.max(CARD.width, name + NAME_EXTRA)));
 }
 
 /** Size of the pill at the end of an edge. */

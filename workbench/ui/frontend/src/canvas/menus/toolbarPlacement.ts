@@ -57,7 +57,7 @@ export function freeSide(
   if (!own) return first;
   let [best, least] = [first, Infinity];
   for (const near of sides) {
-    const side = { ...near, offset: placesNextTo(own, near, size, seen) };
+    const side = { ...near, offset: clearDistance(own, near, size, seen) };
     const area = placed(own, side, size);
     const inside = overlap(area, { x: 0, y: 0, ...canvas });
     const outside = area.width * area.height - inside;
@@ -89,7 +89,7 @@ export function freeEdge(
 }
 
 /** Distance from the node at which the toolbar also clears wider cards above and below. */
-function placesNextTo(own: Area, side: Side, size: Size, seen: Area[]): number {
+function clearDistance(own: Area, side: Side, size: Size, seen: Area[]): number {
   const area = placed(own, side, size);
   const beyond = seen
     .filter((other) => overlap(area, other) > 0)

@@ -151,7 +151,7 @@ NOTHING = empty(ComparisonEntry)
 _PICTURE, _DISTANCES = "compared", "distances"
 
 
-class ComparisonViews:
+class ComparisonJob:
     """Sheet, table of differences, and distances of the other graph in the mode ``compare``.
 
     The lock is held during every call. ``error`` is the reason if the other graph cannot run; the
