@@ -105,7 +105,7 @@ def samples(folder: Path, formats: bool, annotations: bool) -> None:
 
     if formats and annotations:
         raise click.UsageError(
-            "--formats and --annotations cannot share a folder. Write two folders."
+            "--formats and --annotations cannot be combined. Write them to two folders."
         )
     count = write_samples(folder, formats, annotations)
     click.echo(f"{count} {'files' if annotations else 'photos'} in {folder}")

@@ -43,7 +43,7 @@ def write_folder(path: str | Path, files: Mapping[str, str]) -> list[Path]:
     temporary = target.with_name(f".workbench-{secrets.token_hex(8)}")
     try:
         if target.exists() and (not target.is_dir() or any(target.iterdir())):
-            raise SaveError(f"{target} was not written: it exists already. Use a new folder.")
+            raise SaveError(f"{target} was not written: it already exists. Use a new folder.")
         for name, text in files.items():
             (temporary / name).parent.mkdir(parents=True, exist_ok=True)
             (temporary / name).write_text(text, encoding="utf-8")
@@ -125,7 +125,7 @@ def write_folder_below(roots: Roots, path: Path, files: Mapping[str, str]) -> Pa
     try:
         with roots.folder(target.parent) as folder:
             if _mode_in(folder, target.name) is not None:
-                raise SaveError(f"{target} was not written: it exists already. Use a new folder.")
+                raise SaveError(f"{target} was not written: it already exists. Use a new folder.")
             opened = f"/proc/self/fd/{folder}"
             try:
                 write_folder(f"{opened}/{target.name}", files)

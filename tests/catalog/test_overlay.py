@@ -95,7 +95,7 @@ def test_a_file_may_add_a_category() -> None:
 
 
 def test_an_operator_has_one_row() -> None:
-    with pytest.raises(CatalogError, match=r"b.toml: \[rotate\] has a row in a.toml already"):
+    with pytest.raises(CatalogError, match=r"b.toml: a.toml already defines \[rotate\]"):
         read_overlay({"a.toml": "[rotate]", "b.toml": "[rotate]"})
 
 

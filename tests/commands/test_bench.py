@@ -94,7 +94,7 @@ def test_peers_are_named_and_their_time_is_told(
     assert "torchvision" not in result.output
     refused = run("bench", "imagenet-eval", *options, "--peer", "numpy")
     assert refused.exit_code == 2
-    assert "'numpy' is none of torchvision, Albumentations." in refused.output
+    assert "'numpy' is not one of torchvision, Albumentations." in refused.output
 
 
 def test_operators_have_a_record_of_their_own(photos: Path, tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ def tune(data: Path, *options: object) -> Result:
 def test_an_executor_that_there_is_not_is_refused(photos: Path) -> None:
     done = tune(photos, "--executors", "dynamic,fast")
     assert done.exit_code == 2
-    assert "'fast' is not a known executor. Known are static, dynamic, separate." in done.output
+    assert "'fast' is not a known executor. Use one of: static, dynamic, separate." in done.output
 
 
 def test_files_are_mapped_or_read_and_no_third(
@@ -53,7 +53,7 @@ def test_files_are_mapped_or_read_and_no_third(
 ) -> None:
     done = tune(photos, "--files", "mapped,cached")
     assert done.exit_code == 2
-    assert "'cached' is not a known kind of file access. Known are mapped, read." in done.output
+    assert "'cached' is not a known kind of file access. Use one of: mapped, read." in done.output
     tried: list[Grid] = []
 
     def run(experiment: SweepExperiment, *_: object) -> None:

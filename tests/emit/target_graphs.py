@@ -51,9 +51,11 @@ REFUSED: Mapping[str, Mapping[str, str]] = {
         "video-frame": r"crop\.crop_pos_x: .* position \(0 to 1\) or at the centre .* Remove it",
     },
     "dynamic": {
-        **dict.fromkeys(BOXES, r"follow_boxes: .* no annotations that follow an image\. Export"),
-        "key-points": r"follow_points: .* no annotations that follow an image\. Export",
-        "segmentation": r"follow_masks: .* no annotations that follow an image\. Export",
+        **dict.fromkeys(
+            BOXES, r"follow_boxes: .* not support annotations that follow an image\. Export"
+        ),
+        "key-points": r"follow_points: .* not support annotations that follow an image\. Export",
+        "segmentation": r"follow_masks: .* not support annotations that follow an image\. Export",
         "video-clips": r"reader: .* no reader like read_videos\. Export",
     },
     **dict.fromkeys(("jax", "paddle", "keras"), RAGGED),

@@ -71,7 +71,7 @@ def test_a_column_of_paths_of_any_name_keeps_the_names_of_files(paths: list[str]
     assert found(frame, path="where", label="what") == ([1, 1, 0, 0], ["ant", "dog"])
     with pytest.raises(DataError, match=r"no column 'wat'\. Choose one of where, what"):
         wb.read(frame, path="where", label="wat")
-    with pytest.raises(DataError, match="columns of a frame or table"):
+    with pytest.raises(DataError, match="columns of a data frame or table"):
         wb.read(paths, label="y")
 
 
@@ -155,10 +155,10 @@ def test_labels_beside_paths_and_bytes_are_kept(paths: list[str], column: str) -
 
 
 def test_rows_without_an_image_or_with_lists_of_labels_say_so(paths: list[str]) -> None:
-    with pytest.raises(DataError, match="it is None: use the bytes"):
+    with pytest.raises(DataError, match=r"it is None\. Use the bytes"):
         wb.read(Rows([{"image": {"bytes": None, "path": None}, "label": 1}]))
     lists = [{"image": each, "label": [1, 2]} for each in encoded(paths)]
-    with pytest.raises(DataError, match=r"its label is '\[1, 2\]': number the classes"):
+    with pytest.raises(DataError, match=r"its label is '\[1, 2\]'. Number the classes"):
         wb.read(Rows(lists))
 
 
@@ -186,7 +186,7 @@ def test_text_labels_are_classes_in_pairs_and_data_sets(paths: list[str]) -> Non
     assert found(Pairs(paths, targets=TEXTS)) == wanted
     with pytest.raises(DataError, match="its label is 'dog'"):
         wb.read(Pairs(paths))
-    with pytest.raises(DataError, match="number the classes"):
+    with pytest.raises(DataError, match="Number the classes"):
         wb.read(list(zip(pixels, ["dog", 1, 2, 3], strict=True)))
     assert NumberedPairs([(0, "b"), (0, 3)], ["a", "b"])[1] == (0, 3)
 

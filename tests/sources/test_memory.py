@@ -210,7 +210,7 @@ def test_an_empty_image_is_named_by_its_index() -> None:
     (bad,) = check_folder(dataset, full=False).bad
     assert (bad.file, bad.reason) == ("2", "it is empty: it has no bytes")
     batches = ImageBatches(rows, BATCH, {})
-    with pytest.raises(ValueError, match="sample 2: it is empty: use the bytes of an image"):
+    with pytest.raises(ValueError, match=r"sample 2: it is empty\. Use the bytes of an image"):
         batches(SimpleNamespace(iteration=0))
 
 
@@ -232,7 +232,7 @@ def test_a_whole_float_is_a_label(label: object) -> None:
 
 @pytest.mark.parametrize("label", [0.5, float("nan"), float("inf"), np.array([1.0, 2.0])])
 def test_other_floats_are_none(label: object) -> None:
-    with pytest.raises(ValueError, match="number the classes from 0"):
+    with pytest.raises(ValueError, match="Number the classes from 0"):
         split_row(("photo.jpg", label))
 
 
@@ -336,7 +336,7 @@ def test_no_cell_can_write_the_images_down() -> None:
 @pytest.mark.parametrize(
     ("target", "words"),
     [
-        ("tensorflow", "reader: it reads with Python"),
+        ("tensorflow", "reader: it reads data with Python"),
         ("dynamic", "reader: DALI's dynamic mode has no reader like read_images"),
     ],
 )

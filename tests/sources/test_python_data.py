@@ -82,16 +82,16 @@ def not_a_number() -> NDArray[np.float32]:
         ([PIXELS[0], PIXELS[1][..., 0]], "Item 1 has 1 channel but item 0 has 3"),
         ([PIXELS[0], None], r"Item 1 is None \(NoneType\), not an image"),
         ([PIXELS[0], "a.jpg"], "Item 1 is a path among images"),
-        ([(PIXELS[0], 1), (PIXELS[1], "cat")], "Item 1: its label is 'cat': number the classes"),
+        ([(PIXELS[0], 1), (PIXELS[1], "cat")], "Item 1: its label is 'cat'. Number the classes"),
         ([(PIXELS[0], 2**31)], "Item 0: its label is 2147483648, which exceeds 32 bits"),
         ([(PIXELS[0], 1, 2)], "Item 0: it has 3 parts"),
         ([PIXELS[0], PIXELS[1][:0]], r"Item 1, an array \(0, 50, 3\) of uint8, has no pixels"),
         ([PIXELS[0], PIXELS[1][:0] / 255], r"Item 1, .* of float64, has no pixels\. Remove it"),
         ([PIXELS[0], np.zeros(0, np.uint8)], r"Item 1, an array \(0,\) of uint8, has no pixels"),
         ([PIXELS], "Item 0, an array .* is not an image"),
-        ([{"picture": b""}], "Item 0: it has picture but no image: name the image column image"),
+        ([{"picture": b""}], "Item 0: it has picture but no image. Name the image column 'image'"),
         ((PIXELS, np.arange(3)), "11 images but 3 labels"),
-        ((PIXELS, np.arange(11) / 2), "Item 1: its label is '0.5': number the classes"),
+        ((PIXELS, np.arange(11) / 2), "Item 1: its label is '0.5'. Number the classes"),
         ((PIXELS, np.arange(11) * 10**10), "label is 10000000000, which exceeds 32 bits"),
         ((PIXELS[0], 3), "one image with its label. Pass a list"),
         (png(PIXELS[0]), "bytes is one image"),
@@ -390,7 +390,7 @@ def test_a_label_that_is_missing_is_that_sample_s_fault() -> None:
     table = pyarrow.table({"image": COLUMNS["image"][:3], "label": ["dog", None, "cat"]})
     rows = open_images(table)
     assert split_row(rows[0])[1] == 1
-    with pytest.raises(ValueError, match="its label is 'None': number the classes"):
+    with pytest.raises(ValueError, match=r"its label is 'None'\. Number the classes"):
         split_row(rows[1])
     dataset = open_dataset(table)
     assert class_names(dataset) == ["cat", "dog"]

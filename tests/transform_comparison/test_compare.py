@@ -91,8 +91,11 @@ def test_other_sizes_are_told_with_both(compared: TransformComparison) -> None:
             "Transpose",
             "not compared: the worker was terminated by SIGKILL: out of memory, or killed",
         ),
-        ("Solarize", "of albumentations 0.0.1 has no argument threshold: it is of another version"),
-        ("Posterize", "albumentations 0.0.1 has no Posterize: it is of another version"),
+        (
+            "Solarize",
+            "of albumentations 0.0.1 has no argument threshold; the call is for another version",
+        ),
+        ("Posterize", "albumentations 0.0.1 has no Posterize; it belongs to another version"),
         ("GaussNoise", "its random values cannot be fixed (random.uniform, noise.gaussian)"),
         ("ElasticTransform", "no match: DALI does not sample such a field"),
         ("Lambda", "no match: a function of yours: rewrite it with @wb.node"),

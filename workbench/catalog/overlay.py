@@ -123,7 +123,7 @@ def read_overlay(texts: Mapping[str, str] | None = None) -> Overlay:
         categories += common.get("categories", [])
         for name, row in tables.items():
             if name in ops:
-                raise CatalogError(f"{file}: [{name}] has a row in {origin[name]} already")
+                raise CatalogError(f"{file}: {origin[name]} already defines [{name}]. Remove one.")
             ops[name], origin[name] = row, file
     return Overlay(
         ops, shared, tuple(mutually_exclusive), tuple(together), origin, tuple(categories)

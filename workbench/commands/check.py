@@ -180,8 +180,8 @@ def check_with_bar(data: str | Dataset, full: bool = True, again: bool = False) 
             return check_folder(data, progress, stopped.is_set, full, again)
         except KeyboardInterrupt:
             raise click.ClickException(
-                f"Stopped after {bar.pos:,} of {bar.length:,} files. The same command continues "
-                "there."
+                f"Stopped after {bar.pos:,} of {bar.length:,} files. Run the same command again to "
+                "continue."
             ) from None
 
 

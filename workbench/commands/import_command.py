@@ -156,7 +156,7 @@ def import_command(
         )
     for option, given in {"--data": photos, "--plot": plot}.items():
         if given is not None and not compare:
-            raise click.BadParameter("it needs --compare.", param_hint=f"'{option}'")
+            raise click.BadParameter("it requires --compare.", param_hint=f"'{option}'")
     if output is None and not compare:
         raise click.MissingParameter(param_hint="'-o' / '--output'", param_type="option")
     refuse_overwriting_source(path, output, plot)

@@ -88,7 +88,7 @@ def names_among(known: Sequence[str], noun: str) -> Callable[..., tuple[str, ...
         found = {part.strip() for part in text.split(",")}
         for name in sorted(found - set(known)):
             raise click.BadParameter(
-                f"{name[:40]!r} is not a known {noun}. Known are {', '.join(known)}."
+                f"{name[:40]!r} is not a known {noun}. Use one of: {', '.join(known)}."
             )
         return tuple(name for name in known if name in found)
 

@@ -38,7 +38,7 @@ _WIDTH = 96
 """Characters of base64 per line of the comment."""
 _LONGEST = 16_000_000
 """Maximum bytes of the JSON."""
-_INSTEAD = "Take another copy of the file, or export the graph again."
+_INSTEAD = "Use another copy of the file, or export the graph again."
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class EmbeddedGraph:
                 f"It is damaged: it is cut off, or longer than {_LONGEST:,} bytes. {_INSTEAD}"
             )
         if not isinstance(found, dict):
-            raise GraphFormatError(f"It is damaged: it is no JSON object. {_INSTEAD}")
+            raise GraphFormatError(f"It is damaged: it is not a JSON object. {_INSTEAD}")
         return found
 
 

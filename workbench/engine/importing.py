@@ -147,11 +147,11 @@ def from_file(
         return found
     if file.suffix in (".yaml", ".yml", ".json"):
         if args:
-            raise ImportFailedError(f"{path} is read as a saved composition: it has no arguments.")
+            raise ImportFailedError(f"{path} is a saved composition, which has no arguments.")
         return from_saved(file, file.stem, pipeline)
     if pipeline is not None or args:
         raise ImportFailedError(
-            f"{path} is read as a serialised pipeline: it takes no name and no arguments."
+            f"{path} is a serialised pipeline, which has no name and no arguments."
         )
     try:
         with file.open("rb") as opened:
@@ -182,13 +182,13 @@ def _embedded(
     if found is None:
         return None
     if pipeline is not None and not _defines_pipeline(text, pipeline):
-        raise GraphFormatError(f"{pipeline} is requested.")
+        raise GraphFormatError(f"It does not define the requested pipeline {pipeline}.")
     reads = parameters(found.graph.nodes)
     if others := args.keys() - reads.keys():
-        raise GraphFormatError(f"Other values are passed for {', '.join(sorted(others))}.")
+        raise GraphFormatError(f"It has no parameter {', '.join(sorted(others))}.")
     if source is not None:
         if not all(each.finds_data for each in found.graph.sources):
-            raise GraphFormatError("It reads other data than those passed.")
+            raise GraphFormatError("Its source does not read the kind of data that was passed.")
         graph = with_datasets(found.graph, dict.fromkeys(reads, open_dataset(source)))
         found = replace(found, document=found.document.with_graph(graph))
     folder = next((str(args[name]) for name in reads if name in args), "")

@@ -95,9 +95,9 @@ def call(
         assert turned.shape == (224, 224, 3) and (turned == graph("photos/cat/cat_01.jpg")).all()
     """
     if isinstance(draw, bool) or not isinstance(draw, int) or draw < 0:
-        raise ArgumentError(f"graph(image): draw is {format_value(draw)}. Use an integer from 0.")
+        raise ArgumentError(f"graph(image): draw is {format_value(draw)}. Use an integer >= 0.")
     if label is not None and (isinstance(label, bool) or not isinstance(label, int) or label < 0):
-        raise ArgumentError(f"graph(image): label is {format_value(label)}. Use an integer from 0.")
+        raise ArgumentError(f"graph(image): label is {format_value(label)}. Use an integer >= 0.")
     whole = graph.whole
     running = resolve(whole, load_catalog())
     sources = running.graph.sources

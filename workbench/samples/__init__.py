@@ -119,7 +119,9 @@ def write_samples(folder: str | Path, formats: bool = False, annotations: bool =
         from workbench.samples.annotations import target_files
 
         if formats:
-            raise DataError("formats and annotations cannot share a folder. Write two folders.")
+            raise DataError(
+                "formats and annotations cannot be combined. Write them to two folders."
+            )
         known = target_files(_load, tuple(PHOTOS))
         left_out = () if find_spec("lmdb") else NEED_LMDB
         wanted = {name: files for name, files in known.items() if name not in left_out}
@@ -174,8 +176,8 @@ def _present(folder: Path, ours: dict[str, dict[str, Save]]) -> set[str]:
             held = {str(path.relative_to(entry)) for path in entry.rglob("*") if path.is_file()}
             if held != set(ours.get(entry.name, ())) or not held:
                 raise DataError(
-                    f"{folder} holds something other than the sample photos: {entry.name}. "
-                    "Nothing was written. Name a new or an empty folder."
+                    f"{folder} contains files other than the sample photos: {entry.name}. "
+                    "Use a new or empty folder."
                 )
     except OSError as error:
         raise DataError(f"{folder} cannot be read: {error.strerror}.") from error
@@ -206,7 +208,7 @@ def _write(folder: Path, classes: dict[str, dict[str, Save]]) -> None:
     except OSError as error:
         raise SaveError(
             f"The sample photos could not be written to {folder}: {error.strerror or error}. "
-            "Nothing was left half-written. Free some space or name another folder."
+            "Free some space, or use another folder."
         ) from error
     finally:
         if staging is not None:

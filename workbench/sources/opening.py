@@ -109,7 +109,7 @@ def choose_columns(data: Any, path: str | None, label: str | None) -> Any:
     names = list(getattr(data, "columns", ()) if names is None else names)
     if not names:
         raise DataError(
-            "path and label choose columns of a frame or table, and these data are neither. "
+            "path and label select columns of a data frame or table, but the data are neither. "
             "Omit them."
         )
     for given in filter(None, (path, label)):

@@ -108,7 +108,7 @@ def _step(call: TransformCall, within: str) -> Callable[[Any], Any]:
 def _transform_object(call: TransformCall) -> Any:
     library = call.library
     if library not in LIBRARIES or call.short_name not in LIBRARIES[library].importers:
-        raise CannotCallError(f"{call.name} is not among the classes that are known")
+        raise CannotCallError(f"{call.name} is not a supported class")
     maker = _class(call)
     kwargs = {name: _value(each) for name, each in call.kwargs.items()}
     parameters = inspect.signature(maker).parameters
@@ -117,7 +117,7 @@ def _transform_object(call: TransformCall) -> Any:
             if name != "p" and name not in LIBRARIES[library].without_effect:
                 raise CannotCallError(
                     f"{call.short_name} of {library} {library_version(library)} has no argument "
-                    f"{name}: it is of another version"
+                    f"{name}; the call is for another version"
                 )
             del kwargs[name]
     return maker(*map(_value, call.args), **kwargs)
@@ -130,7 +130,7 @@ def _class(call: TransformCall) -> Any:
         except (ImportError, AttributeError):
             continue
     known = f"{call.library} {library_version(call.library)}"
-    raise CannotCallError(f"{known} has no {call.short_name}: it is of another version")
+    raise CannotCallError(f"{known} has no {call.short_name}; it belongs to another version")
 
 
 def _value(value: Any) -> Any:
@@ -142,7 +142,7 @@ def _value(value: Any) -> Any:
     if isinstance(value, NamedValue):
         return _named(value.name)
     if isinstance(value, TransformCall):
-        raise CannotCallError(f"its argument {value.short_name} is known by its name alone")
+        raise CannotCallError(f"only the name of its argument {value.short_name} is known")
     return value
 
 
@@ -159,7 +159,7 @@ def _named(name: str) -> Any:
                 import_module(".".join([package, *parts[:place]]))
             found = getattr(found, part)
     except (ImportError, AttributeError):
-        raise CannotCallError(f"its argument {name} is known by its name alone") from None
+        raise CannotCallError(f"only the name of its argument {name} is known") from None
     return found
 
 
@@ -169,13 +169,13 @@ def _apply_custom_step(call: TransformCall, image: Any) -> Any:
 
     name, args = call.short_name, [each for each in call.args if not isinstance(each, NamedValue)]
     if name not in OWN.importers:
-        raise CannotCallError(f"{name} is not among the steps that are known")
+        raise CannotCallError(f"{name} is not a supported step")
     if name in _ARITHMETIC:
         if isinstance(image, Image.Image):
-            raise CannotCallError("it is arithmetic on a picture of Pillow's")
+            raise CannotCallError("it applies arithmetic to a Pillow image")
         return getattr(operator, _ARITHMETIC[name])(image, *args)
     if not isinstance(image, Image.Image):
-        raise CannotCallError("a function of Pillow's gets something else than its pictures")
+        raise CannotCallError("a Pillow function receives something other than a Pillow image")
     if name == "filter" and isinstance(args[0], TransformCall):
         kernel = getattr(ImageFilter, args[0].short_name)
         return image.filter(kernel(args[0].kwargs["radius"]))

@@ -210,7 +210,7 @@ EDITS: Mapping[str, Callable[[str], str]] = {
         "    return images", "    images = fn.rotate(images, angle=5.0)\n    return images"
     ),
     "line after the comment": lambda text: f"{text}\nBATCH_SIZE = 16\n",
-    "docstring": lambda text: text.replace("A square of", "One square of", 1),
+    "docstring": lambda text: text.replace("Erases a square", "Erases one square", 1),
 }
 
 
@@ -333,7 +333,7 @@ DAMAGE: Mapping[str, tuple[Callable[[str], str], str]] = {
     ),
     "a graph of another version": (
         with_content(graph=json.loads(wb.dump_graph(load_recipe("simclr"))), workbench="0.0.1"),
-        "generates other code for it; the program was written by 0.0.1",
+        "The program was written by Workbench 0.0.1",
     ),
     "a graph that cannot run": (
         with_content(graph=json.loads(wb.dump_graph(replace(CUTOUT, outputs={})))),
@@ -436,11 +436,14 @@ def test_names_and_data_that_the_program_has(photos: Path, tmp_path: Path) -> No
 
 def test_other_names_and_values_are_looked_for_in_the_code(tmp_path: Path) -> None:
     path = written(program(), tmp_path)
-    with pytest.raises(ImportFailedError, match=f"(?s)nothing.*{NOT_USED}. nothing is requested"):
+    with pytest.raises(
+        ImportFailedError,
+        match=f"(?s)nothing.*{NOT_USED}. It does not define the requested pipeline nothing",
+    ):
         wb.from_file(path, "nothing")
     found = wb.from_file(path, "build_pipeline", args={"data": "photos", "batch_size": 7})
     assert found.graph.settings.batch_size == 7
-    assert found.report.notes[0] == f"{NOT_USED}. Other values are passed for batch_size."
+    assert found.report.notes[0] == f"{NOT_USED}. It has no parameter batch_size."
 
 
 def test_the_hash_is_that_of_the_code() -> None:

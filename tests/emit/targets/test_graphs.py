@@ -38,7 +38,7 @@ SHARDING = ("pytorch", "lightning", "jax", "tensorflow", "paddle", "ray")
 @pytest.mark.parametrize("target", SHARDING)
 def test_a_shard_of_its_own_is_refused(target: str) -> None:
     graph = set_arg(load_recipe("simclr"), CATALOG, "reader", "num_shards", 4)
-    with pytest.raises(GraphExportError, match=r"reader\.num_shards: it is 4"):
+    with pytest.raises(GraphExportError, match=r"reader\.num_shards: the value is 4"):
         export(graph, target, CATALOG)
 
 
@@ -59,7 +59,7 @@ def test_who_counts_on_the_next_shard_takes_no_reader_that_stays(target: str) ->
     if target in ("pytorch", "lightning", "paddle"):  # DALI's iterator knows
         assert "stick_to_shard=True" in export(graph, target, CATALOG).main.text
         return
-    with pytest.raises(GraphExportError, match=r"reader\.stick_to_shard: it is True"):
+    with pytest.raises(GraphExportError, match=r"reader\.stick_to_shard: the value is True"):
         export(graph, target, CATALOG)
 
 
@@ -208,7 +208,7 @@ def test_dynamic_refuses_what_it_does_not_have() -> None:
         export(graph, "dynamic", CATALOG)
     graph, _ = placed(CATALOG["get_property"])
     graph = with_nodes(graph, labels=Port("reader", "labels"))
-    with pytest.raises(GraphExportError, match=r"get_property\.key: it is source_info"):
+    with pytest.raises(GraphExportError, match=r"get_property\.key: the value is source_info"):
         export(graph, "dynamic", CATALOG)
 
 

@@ -385,7 +385,7 @@ def test_the_views_of_a_pair_share_no_draw() -> None:
         assert first & second == {"reader", "decode"}
 
 
-def test_recipes_of_papers_name_them_and_what_is_otherwise_than_there() -> None:
+def test_recipes_of_papers_name_them_and_the_differences_from_their_code() -> None:
     for name, graph in load_recipes().items():
         notes = load_recipe_document(name).layout.notes.values()
         papers = set(re.findall(r"arXiv \d{4}\.\d{5}", graph.about))
@@ -393,7 +393,9 @@ def test_recipes_of_papers_name_them_and_what_is_otherwise_than_there() -> None:
         for note in notes:
             assert papers <= set(re.findall(r"arXiv \d{4}\.\d{5}", note.text))
             assert re.search(r"^Code: [\w-]+/[\w-]+, ", note.text, re.MULTILINE), name
-            assert "\n\nOtherwise than there:\n- " in note.text
+            assert re.search(r"\n\n(Differences from that code:\n- |As in that code)", note.text), (
+                name
+            )
 
 
 def test_what_stands_beside_a_recipe_is_of_its_nodes() -> None:

@@ -255,7 +255,7 @@ def test_a_damaged_graph_of_a_program_is_told_with_what_to_do(make: Make, lost: 
         bar(model, "open", text=text)
         said = screen["bar", "message"]
         assert said.startswith("The graph stored in this program is not used. It is damaged")
-        assert "Take another copy of the file, or export the graph again. " in said
+        assert "Use another copy of the file, or export the graph again. " in said
         assert "workbench import pipeline.py -o pipeline.json" in said
         assert "Error" not in said
         assert model.graph == SMALL

@@ -549,7 +549,7 @@ def test_the_cost_grows_in_step_with_the_nodes(
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (dump_graph(loose(MOST_CANVAS_NODES)), f"the app opens {MOST_CANVAS_NODES:,} at most"),
+        (dump_graph(loose(MOST_CANVAS_NODES)), f"the app opens at most {MOST_CANVAS_NODES:,}"),
         (" " * (MOST_PAGE_CHARACTERS + 1), "characters; the app opens"),
         (dump_graph(loose(12_000)), "more than 10,000 nodes"),
     ],

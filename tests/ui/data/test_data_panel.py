@@ -206,7 +206,7 @@ def test_annotations_in_a_folder_and_their_masks_are_offered(make: Make, shapes:
     screen.wait(lambda s: not s["canvas", "unread_masks"], "the masks that are read")
     assert model.graph.node(model.graph.outputs["masks"].node).op == "follow_masks"
     model.act("canvas", {"do": "give_masks"})
-    assert screen["bar", "message"] == "The masks are an output already."
+    assert screen["bar", "message"] == "The masks are already an output."
 
 
 def test_samples_at_fault_are_counted_named_and_told_beside_the_code(
@@ -272,7 +272,7 @@ def test_annotations_of_no_listed_image_are_no_image_more(
     assert screen["data", "summary"]["count"] == 6
     told = screen["data", "summary"]["at_fault"]
     assert told.startswith(
-        "Entries without a sample are unusable; the first: annotations, 1 are of "
+        "Entries without a sample are unusable; the first: annotations, 1 belong to "
     )
 
 

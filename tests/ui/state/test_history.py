@@ -360,7 +360,7 @@ def test_the_history_is_listed_and_gone_back_in(ready: Ready) -> None:
     ]
     assert screen.row("angle")["value"] == 10
     model.act("bar", {"do": "go_to", "step": 4})
-    assert screen["bar", "message"] == "There is no step 4. Use 0 to 3."
+    assert screen["bar", "message"] == "There is no edit 4. Use 0 to 3."
     model.act("bar", {"do": "go_to", "step": 3})
     assert screen.row("angle")["value"] == 30
 

@@ -88,7 +88,7 @@ def peers_named(words: Sequence[str]) -> tuple[str, ...]:
     for word in words:
         if not is_factory(word) and not any(_starts_with(name, word) for name in PEERS):
             raise ArgumentError(
-                f"peer: {word[:40]!r} is none of {', '.join(PEERS)}. For another library, "
+                f"peer: {word[:40]!r} is not one of {', '.join(PEERS)}. For another library, "
                 "pass your own function as module:function."
             )
     named = [name for name in PEERS if any(_starts_with(name, word) for word in words)]

@@ -203,8 +203,8 @@ def _require_shards(resolved: ResolvedGraph) -> None:
     for source in resolved.graph.sources:
         if "num_shards" not in resolved.spec(source).args:
             raise EngineError(
-                f"{source.id}: {source.op} cannot read a shard of its data, as several "
-                "processes would need. Use 1 process."
+                f"{source.id}: {source.op} cannot read a shard of its data, which "
+                "several processes require. Use 1 process."
             )
 
 

@@ -123,7 +123,7 @@ def mapping_values(resolved: ResolvedGraph, files: Collection[str]) -> tuple[boo
     ):
         names = ", ".join(source.op for source in resolved.graph.sources) or "none"
         raise ArgumentError(
-            f"files: no reader of the graph has dont_use_mmap ({names}). Leave it unset."
+            f"files: no reader of the graph ({names}) has the argument dont_use_mmap. Omit files."
         )
     mapped = False if config_of(resolved.graph).dont_use_mmap else None
     values = {"mapped": mapped, "read": True}

@@ -309,7 +309,7 @@ def parse_or_raise(record: dict[str, Any], read: Callable[[], T]) -> T:
     try:
         return read()
     except KeyError as error:
-        raise RecordFormatError(f"The record has no {error.args[0]!r}: it is damaged.") from None
+        raise RecordFormatError(f"The record is damaged: it has no {error.args[0]!r}.") from None
     except (
         msgspec.ValidationError,
         TypeError,

@@ -53,7 +53,7 @@ def helper_sources(names: Collection[str], nodes: Iterable[Node]) -> str:
     needed = with_called(names) if names else []
     if used := set(needed) & set(function_names(nodes)):
         name = used.pop()
-        raise GraphError(f"{name} is a function of this graph and of its exports. Rename yours.")
+        raise GraphError(f"Exported programs already define {name}. Rename your function.")
     return "".join(_source(name) for name in needed)
 
 

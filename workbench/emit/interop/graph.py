@@ -111,7 +111,8 @@ def _read_saved(path: Path) -> Mapping[str, Any]:
             found = import_module("yaml").safe_load(text)
     except ModuleNotFoundError:
         raise ImportFailedError(
-            f"{path} is YAML, for which PyYAML is missing: pip install pyyaml, or save as .json."
+            f"{path} is YAML, which requires PyYAML. Install it (pip install pyyaml), or save the "
+            "composition as .json."
         ) from None
     except Exception as error:
         raise ImportFailedError(f"{path} cannot be read: {error}.") from None

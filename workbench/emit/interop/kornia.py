@@ -363,7 +363,7 @@ _imports("RandomInvert", max_val=unused(1.0, "inverted about 0.5, for pixels of 
 
 @_imports("RandomSharpness")
 def random_sharpness(images: Images, sharpness: Any = 0.5) -> None:
-    raise NoMatchError("DALI samples no sharpness; filter accepts a kernel")
+    raise NoMatchError("DALI has no random sharpness; use filter with a fixed kernel")
 
 
 @_imports("Normalize")

@@ -50,7 +50,7 @@ def import_embedded(program: str, path: str, catalog: Catalog) -> ImportedGraph 
     except WorkbenchError as error:
         if not found.fits:
             raise GraphFormatError(_CHANGED) from None
-        raise GraphFormatError(f"It cannot be exported here: {error}") from None
+        raise GraphFormatError(f"The graph cannot be exported on this machine: {error}") from None
     written = code_of(made.main.text)
     same_text = code_hash(found.code) == code_hash(written)
     if not same_text and not _is_same_code(found, written):
@@ -60,7 +60,7 @@ def import_embedded(program: str, path: str, catalog: Catalog) -> ImportedGraph 
         if by == __version__:
             raise GraphFormatError(_GRAPH_CHANGED)
         raise GraphFormatError(
-            f"Workbench {__version__} generates other code for it; the program was written by {by}."
+            f"The program was written by Workbench {by}; {__version__} generates different code."
         )
     file = PurePath(path).name
     origins = {
@@ -98,7 +98,7 @@ def _exported_again(content: Mapping[str, Any], graph: Graph, catalog: Catalog) 
         case _:
             known = False
     if not known:
-        raise GraphFormatError("Its export options are not known here.")
+        raise GraphFormatError("Its export options are unknown to this version.")
     with written_not_run():
         resolved = resolve(graph, catalog)
         return export_resolved(resolved, target, {}, with_, reads, beside, file)

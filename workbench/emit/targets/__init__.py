@@ -179,7 +179,7 @@ class Export:
         program = self.program_path(target)
         places = [*self.good.sources(program)] if self.good else []
         if there := next(filter(Path.is_dir, places), None):
-            raise SaveError(f"{there} exists already. Remove it, or choose another program name.")
+            raise SaveError(f"{there} already exists. Remove it, or choose another program name.")
         if len(files) == 1:
             written = [write_text(target, *files.values())]
         else:
@@ -396,7 +396,7 @@ def _requested_additions(with_: str) -> tuple[bool, bool]:
     """Whether the additions are training and samples. Raises GraphExportError for others."""
     if with_ and with_ not in ADDITIONS:
         known = ", ".join(ADDITIONS)
-        raise GraphExportError(f"There is no addition {with_!r}. Available: {known}.")
+        raise GraphExportError(f"{with_!r} is not an addition. Use one of {known}.")
     return "training" in with_, "samples" in with_
 
 

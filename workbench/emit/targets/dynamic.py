@@ -237,8 +237,8 @@ def _require_dynamic(nodes: Sequence[Node]) -> None:
     for node in nodes:
         if node.op in FOLLOWERS:
             raise GraphExportError(
-                f"{node.id}: DALI's dynamic mode has no annotations that follow an image. Export "
-                "the graph as a script, or remove them."
+                f"{node.id}: DALI's dynamic mode does not support annotations that follow an "
+                "image. Export the graph as a script, or remove them."
             )
         if reader := reader_name(node):
             raise GraphExportError(
@@ -253,12 +253,12 @@ def _require_dynamic(nodes: Sequence[Node]) -> None:
             )
         if node.op == "get_property" and node.args.get("key") == "source_info":
             raise GraphExportError(
-                f"{node.id}.key: it is source_info, but DALI's dynamic mode does not know the "
-                "origin of a sample. Export the graph as a script."
+                f"{node.id}.key: the value is source_info, but DALI's dynamic mode does not know "
+                "the origin of a sample. Export the graph as a script."
             )
         for name in _NO_ARGUMENTS & node.args.keys():
             raise GraphExportError(
-                f"{node.id}.{name}: DALI's dynamic mode does not support it. Reset it."
+                f"{node.id}.{name}: DALI's dynamic mode does not support this argument. Reset it."
             )
 
 

@@ -36,9 +36,8 @@ def emit_tensorflow(resolved: ResolvedGraph) -> Mapping[str, Code]:
     for node in module.nodes:
         if isinstance(node, Source) and load_source(node.kind).pipeline_arguments:
             raise GraphExportError(
-                f"{node.id}: it reads with Python, but TensorFlow's DALIDataset runs a pipeline "
-                "serialised by DALI, without Python. Write the images to TFRecord files, or use "
-                "another target."
+                f"{node.id}: it reads data with Python code, which TensorFlow's DALIDataset "
+                "cannot run. Write the images to TFRecord files, or use another target."
             )
     graph, outputs = resolved.graph, module.outputs
     source = module.render(

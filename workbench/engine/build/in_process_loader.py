@@ -119,7 +119,7 @@ def make_loader(
         )
     if epochs is not None and (type(epochs) is not int or epochs < 1):
         raise GraphExportError(
-            f"epochs is {epochs!r}. Use an integer from 1, or None for endless epochs."
+            f"epochs is {epochs!r}. Use an integer of 1 or more, or None to repeat endlessly."
         )
     require_library(library, f"w.loader({library!r})")
     program = import_program(graph, LIBRARIES[library], data)
@@ -287,8 +287,8 @@ def _explaining_bad_files(data: Datasets) -> Iterator[None]:
             for each in places
         ]
         raise DataError(
-            f"A file of the data cannot be read or decoded: {plain_reason(error)}. Run "
-            f"{' and '.join(remedies)}, and use the result as the data."
+            f"A data file cannot be read or decoded: {plain_reason(error)}. Run "
+            f"{' and '.join(remedies)}, and use the result as data."
         ) from error
 
 

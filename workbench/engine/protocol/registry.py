@@ -54,8 +54,8 @@ def find_registered(name: str) -> Any:
         return _registered[name]
     except KeyError:
         raise EngineError(
-            f"{name} cannot be run in the worker: it is not registered. Put @task before "
-            "a module's function, @sendable before a class that is sent."
+            f"{name} cannot be run in the worker: it is not registered. Add @task "
+            "to a function at module level, or @sendable to a class."
         ) from None
 
 

@@ -100,9 +100,9 @@ def find_pipeline(
     for name, maker in makers.items():
         return _factory(name, maker, script, arguments)
     raise ImportFailedError(
-        f"{script.file} has no pipeline: no function with @pipeline_def, no nvidia.dali.Pipeline "
-        f"and none derived from it, no {BUILDER}. Code under __main__ is not run. If a function "
-        "creates one, name it: --pipeline NAME."
+        f"{script.file} has no pipeline outside __main__: no function with @pipeline_def, no "
+        f"nvidia.dali.Pipeline or subclass, no {BUILDER}. If a function creates one, name it: "
+        "--pipeline NAME."
     )
 
 
@@ -152,7 +152,7 @@ def _factory(
     call = call_arguments(value, given, script.lines.stand_ins, {} if is_exported else script.trees)
     if call.missing:
         raise ImportFailedError(
-            f"{file}: {name} needs {', '.join(call.missing)}. Pass them: "
+            f"{file}: {name} requires {', '.join(call.missing)}. Pass "
             f"{' '.join(f'--arg {one}=...' for one in call.missing)} (in Python: "
             f'args={{"{call.missing[0]}": ...}}).'
         )

@@ -62,11 +62,11 @@ def with_masks(graph: Graph, catalog: Catalog) -> Graph:
         taken = [each for each in spec.conflicts_with(masks.needs) if source.args.get(each) is True]
         if masks.needs and taken:
             raise GraphEditError(
-                f"{source.id} reads {' and '.join(taken)}, with which DALI outputs no "
-                f"masks. Reset {' and '.join(taken)}."
+                f"DALI outputs no masks if {source.id} has {' and '.join(taken)} set. "
+                f"Reset {' and '.join(taken)}."
             )
         if any(port_kind(graph, catalog, port) == "mask" for port in graph.outputs.values()):
-            raise GraphEditError("The masks are an output already.")
+            raise GraphEditError("The masks are already an output.")
         reading = source.with_args({masks.needs: True}) if masks.needs else source
         read = graph.replace_node(reading)
         name = free_id(graph, "masks")

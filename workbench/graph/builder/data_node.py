@@ -185,7 +185,7 @@ def call_operator(
     graph = onto or _common_graph([value.graph for value in (*fed.values(), *linked.values())])
     if name is not None and (graph.whole.has(name) or name in graph.outputs):
         what = "a node" if graph.whole.has(name) else "an output"
-        raise GraphEditError(f"{op}: the graph has {what} {name!r} already. Use another name.")
+        raise GraphEditError(f"{op}: the graph already has {what} {name!r}. Use another name.")
     found: dict[str, Port] = {}
     for key, value in fed.items():
         graph, found[key] = merged_graph(graph, catalog, value)
@@ -229,9 +229,8 @@ def _as_node(op: str, place: int | str, value: Any, catalog: Catalog) -> DataNod
     named = next(iter(catalog[op].args), "")
     fix = f"Pass arguments by name: {op}({named}=...)" if named and place else "Pass an image"
     raise GraphEditError(
-        f"{op}: input {place} is {format_value(value)}. {fix}, and inputs as outputs of "
-        "nodes, such as "
-        "graph.images."
+        f"{op}: input {place} is {format_value(value)}. {fix}; inputs are "
+        "outputs of nodes, such as graph.images."
     )
 
 
@@ -352,9 +351,9 @@ def _require_same_data(graph: Graph, other: Graph) -> None:
         kind = load_source(dataset.kind)
         if name in datasets and kind.identity(datasets[name]) != kind.identity(dataset):
             raise GraphEditError(
-                f"One value is read from {datasets[name].location or 'data in memory'}, the other "
-                f"from {dataset.location or 'other data in memory'}, but a graph opens one of "
-                "them. Use values of one workbench.read."
+                f"The values are read from {datasets[name].location or 'data in memory'} and from "
+                f"{dataset.location or 'other data in memory'}, but this source can read only "
+                "one of them. Use values of the same workbench.read call."
             )
 
 
@@ -376,7 +375,7 @@ class _Merger:
             outer = self._other.feeding(port)
             if outer is None:
                 raise GraphEditError(
-                    f"{port} changes in each iteration, and can only be used there."
+                    f"{port} changes in each iteration and can only be used inside its block."
                 )
             return self.take(outer, scope)
         node = self._other.node(port.node)
@@ -426,8 +425,8 @@ class _Merger:
         place = there if self._other.sources else scope
         if not _encloses(self.whole, place, scope):
             raise GraphEditError(
-                f"{node.id} is inside {block_of(there)} and cannot be used outside. Use "
-                "an output of the block."
+                f"{node.id} is inside {block_of(there)} and cannot be used outside it. "
+                "Use an output of the block."
             )
         spec = self._catalog.find(node.op)
         unnamed = node.id.rstrip("0123456789_") == default_id(node.op)

@@ -140,7 +140,7 @@ class FunctionNode:
         for name, ends in draws.items():
             if not (isinstance(ends, Sequence) and len(ends) == 2 and all(map(NUMBER.fits, ends))):
                 raise GraphEditError(
-                    f"draws: {name} is {format_value(ends)}. Use the minimum and the maximum."
+                    f"draws: {name} is {format_value(ends)}. Use a pair (minimum, maximum)."
                 )
         scope = graph.scope_of(node_id)
         body = graph.at_scope(scope)

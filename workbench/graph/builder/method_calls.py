@@ -315,7 +315,7 @@ class _Block:
         """A block as a method of the graph."""
         options = {name: self.option(node, name) for name in node.bodies}
         if node.op not in KINDS:
-            raise NotWritableError(f"{node.id} is {node.op}, which no method creates")
+            raise NotWritableError(f"{node.id} is {node.op}, which has no method")
         kind = KINDS[node.op]
         control = node.inputs.get(kind.control)
         made = kind.call(node, self.created_generator(kind, node, control) if control else None)
@@ -361,7 +361,7 @@ def _require_plain(node: Node, catalog: Catalog) -> None:
     """Raise NotWritableError for what no call creates; only names and literals are written."""
     spec = catalog.find(node.op)
     if spec is None or (spec.unusable and not spec.bodies):
-        raise NotWritableError(f"{node.id} is {node.op}, which no method creates")
+        raise NotWritableError(f"{node.id} is {node.op}, which has no method")
     known = {*spec.args, *node.inputs} if spec.bodies else {*spec.args}
     if not known >= {*node.args}:
         raise NotWritableError(f"{node.id} has an argument that {node.op} does not have")
@@ -412,7 +412,7 @@ def _positional_inputs(node: Node, spec: OpSpec) -> list[str]:
     named = [spec.input(index).name for index in range(len(node.inputs))]
     found = [name for name in named if name in node.inputs and name not in spec.args]
     if {*found} != {name for name in node.inputs if name not in spec.args}:
-        raise NotWritableError(f"{node.id} has inputs that no call can have")
+        raise NotWritableError(f"{node.id} has inputs that a method call cannot pass")
     return found
 
 

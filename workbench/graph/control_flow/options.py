@@ -113,7 +113,7 @@ def remove_option(graph: Graph, catalog: Catalog, block: str, body: str) -> Grap
         raise GraphEditError(f"{block} has no body {body!r}. It has: {', '.join(names)}.")
     if len(names) == 2:
         raise GraphEditError(
-            f"{block} has two bodies, which is the minimum. Replace it by one of them instead."
+            f"{block} has two bodies, which is the minimum. Replace the block with one of them."
         )
     left = [name for name in names if name != body]
     before = kind_of(node).weights(graph, node) or equal_probabilities(len(names))
@@ -193,7 +193,7 @@ def set_body_title(graph: Graph, block: str, body: str, title: str) -> Graph:
     for name, other in node.bodies.items():
         if title and name != body and title in (name, other.title):
             raise GraphEditError(
-                f"{name} of {block} has the title {title!r} already. Use another one."
+                f"{name} of {block} already has the title {title!r}. Use another one."
             )
     named = replace(node.bodies[body], title=title)
     return graph.replace_node(replace(node, bodies={**node.bodies, body: named}))

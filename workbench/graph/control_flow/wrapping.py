@@ -89,7 +89,8 @@ def _require_no_source(nodes: Iterable[Node]) -> None:
     for node in nodes:
         if isinstance(node, Source):
             raise GraphEditError(
-                f"{node.id} is a reader, and DALI reads whole batches only. Select nodes after it."
+                f"{node.id} is a reader, which always runs for the whole batch. "
+                "Select nodes after it."
             )
 
 
@@ -157,13 +158,13 @@ def _chain(graph: Graph, catalog: Catalog, nodes: Sequence[Node]) -> list[tuple[
         before = links[-1][1] if links else None
         if len(used) != 1:
             raise GraphEditError(
-                f"{node.id} has {len(used)} outputs in use, but an option has one."
+                f"{node.id} has {len(used)} outputs in use, but an option has exactly one."
             )
         kind = port_kind(graph, catalog, used[0])
         if links and kind != (first := port_kind(graph, catalog, links[0][1])):
             raise GraphEditError(
-                f"{node.id} outputs {kind}, and {nodes[0].id} {first}: options need equal "
-                "outputs. Select nodes with the same output."
+                f"{node.id} outputs {kind} but {nodes[0].id} outputs {first}. Select nodes with "
+                "the same kind of output."
             )
         through = [
             (into, port)
@@ -184,7 +185,7 @@ def _chain(graph: Graph, catalog: Catalog, nodes: Sequence[Node]) -> list[tuple[
         if others or given in graph.outputs.values():
             raise GraphEditError(
                 f"{others[0] if others else 'An output'} uses the output of {node.id}, "
-                "which not every sample will reach. Use an output before or after the "
+                "which would not run for every sample. Use an output before or after the "
                 "selected nodes."
             )
     return links

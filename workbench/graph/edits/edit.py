@@ -170,7 +170,7 @@ def insert_node(graph: Graph, catalog: Catalog, op: str, after: str) -> tuple[Gr
 def _port_to_follow(graph: Graph, catalog: Catalog, after: str, spec: OpSpec) -> Port:
     ports = ports_at(graph, catalog, after)
     if not spec.inputs or not spec.outputs:
-        raise GraphEditError(f"{spec.name} has no input and output to be part of a chain.")
+        raise GraphEditError(f"{spec.name} needs an input and an output to be added to a chain.")
     want = spec.inputs[0].kind
     for port in ports:
         if kind_fits(want, port_kind(graph, catalog, port)):
@@ -484,4 +484,6 @@ def _require_free(graph: Graph, name: str) -> None:
             f"{name[:60]!r} is not a Python name. Use letters, digits and '_', no digit first."
         )
     if graph.whole.has(name) or name in graph.outputs:
-        raise GraphEditError(f"{name!r} is taken. Names of nodes and outputs must be unique.")
+        raise GraphEditError(
+            f"{name!r} is already used. Names of nodes and outputs must be unique."
+        )

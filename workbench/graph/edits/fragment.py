@@ -116,7 +116,7 @@ def common_scope(graph: Graph, nodes: Collection[str]) -> str:
     """The scope of the nodes. Raises GraphEditError if they are in several."""
     scopes = {graph.scope_of(node) for node in nodes} or {""}
     if len(scopes) > 1:
-        raise GraphEditError("These nodes are in several bodies. Select nodes of one.")
+        raise GraphEditError("These nodes are in several bodies. Select nodes of one body.")
     return scopes.pop()
 
 

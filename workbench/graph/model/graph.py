@@ -1,10 +1,9 @@
 """The graph composed by the user: frozen nodes, connected by named ports.
 
-A graph is an immutable value. Edits (``graph.edits``) return a new one and share what did not
-change, so undo is a list of graphs.
+A graph is immutable. Edits (``graph.edits``) return a new graph that shares all unchanged parts.
 
     Graph     sources and other nodes, named outputs, and settings
-    Source    a node that reads: the kind of data, and the parameter
+    Source    a node that reads data: the kind of data, and the parameter
     Node      one call of one operator; a block if it has bodies
     Body      the nodes inside a block, its inputs and outputs
 
@@ -402,7 +401,7 @@ class Graph(GraphMethods):
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        """The nodes that read.
+        """The nodes that read data.
 
         ::
 

@@ -178,7 +178,7 @@ def graph_from_json(data: Any) -> Graph:
         raise GraphFormatError(f'This is not a graph file: it has no "format": "{FORMAT}".')
     version = data.get("version")
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        raise GraphFormatError(f"version is {version!r}; it must be an integer from 1 up.")
+        raise GraphFormatError(f"version is {version!r}; it must be an integer of 1 or more.")
     if version > VERSION:
         raise GraphFormatError(
             f"The graph has format version {version}, but this workbench reads up to "
@@ -243,7 +243,7 @@ class _Reader:
         self.count += len(entries)
         if self.count > MOST_FILE_NODES:
             raise GraphFormatError(
-                f"The graph has more than {MOST_FILE_NODES:,} nodes, the limit. Split it."
+                f"The graph has more nodes than the limit of {MOST_FILE_NODES:,}. Split it."
             )
         return tuple(
             self.node(entry, f"{path}[{i}]", source, depth) for i, entry in enumerate(entries)

@@ -49,10 +49,12 @@ def function_source(function: Callable[..., Any], imports_inside: bool = True) -
     definition = tree.body[0]
     if not isinstance(definition, ast.FunctionDef):
         kind = (
-            "an async function" if isinstance(definition, ast.AsyncFunctionDef) else "no function"
+            "an async function"
+            if isinstance(definition, ast.AsyncFunctionDef)
+            else "not a function"
         )
         raise GraphEditError(
-            f"{function_location(function)} is {kind}. Define a plain one with def."
+            f"{function_location(function)} is {kind}. Define a plain function with def."
         )
     for decorator in definition.decorator_list:
         if not _is_own(decorator, inspect.unwrap(function).__globals__):
@@ -347,11 +349,13 @@ def _file(where: str, place: str) -> Path:
     try:
         spec = importlib.util.find_spec(where)
     except ModuleNotFoundError as error:
-        raise GraphEditError(f"{place}: {error}. Install it, or name the file. {FORM}") from None
+        raise GraphEditError(
+            f"{place}: {error}. Install the module, or use file.py:function."
+        ) from None
     except (ImportError, ValueError) as error:
         raise GraphEditError(f"{place}: {where} cannot be imported: {error}.") from None
     if spec is None:
-        raise GraphEditError(f"{place}: there is no module {where}. Name the file. {FORM}")
+        raise GraphEditError(f"{place}: there is no module {where}. Use file.py:function.")
     if spec.origin is None or not spec.origin.endswith(".py"):
         raise GraphEditError(f"{place}: {where} is not written in Python, so it has no source.")
     return Path(spec.origin)

@@ -89,7 +89,7 @@ def _parts(body: Graph, catalog: Catalog, block: Node) -> _Parts:
 
     coin = IF.generator_of(body, block)
     if block.op != IF.op or coin is None:
-        raise refused("no coin flip decides in it")
+        raise refused("its condition is not a coin flip")
     inside = {block.id, *(node.id for body in block.bodies.values() for node in body.nodes)}
     if any(fault.node in inside for fault in check_graph(body.whole, catalog)):
         raise refused("it has faults")

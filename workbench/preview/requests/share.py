@@ -116,8 +116,8 @@ def read_shared(picture: bytes) -> str:
         ) from None
     if not isinstance(text, str):
         raise GraphFormatError(
-            "This picture contains no graph; messengers and editors remove it. Request the "
-            "original file, or for the graph as JSON."
+            "This picture contains no graph; messengers and editors remove it. Ask for the "
+            "original file or for the graph as JSON."
         )
     return str(text)
 

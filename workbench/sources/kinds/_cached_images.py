@@ -62,7 +62,7 @@ class CachedImages:
                 asked.shutdown(socket.SHUT_WR)
                 said = b"".join(iter(lambda: asked.recv(4096), b""))
         except OSError:
-            raise OSError("the process with the images has ended: run it again") from None
+            raise OSError("the process that holds the images has ended. Run it again") from None
         if said:
             raise OSError(said.decode())
 

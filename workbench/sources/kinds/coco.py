@@ -169,8 +169,8 @@ def require_entries(dataset: Dataset, found: dict[str, Any]) -> None:
         strange = [each for each in found[part] if not isinstance(each, dict)]
         if strange:
             raise DataError(
-                f"{dataset}: {len(strange):,} of its {part} are not objects, the first is "
-                f"{json.dumps(strange[0])[:60]}. Remove them."
+                f"{dataset}: {len(strange):,} of its {part} are not objects (first: "
+                f"{json.dumps(strange[0])[:60]}). Remove them."
             )
         wrong = [
             (name, each)
@@ -339,8 +339,8 @@ class Coco(SourceKind):
             root = self.root(dataset)
             _root_of.cache_clear()  # they may be added later
             raise DataError(
-                f"{dataset}: none of its {len(known):,} images is in {root}, the first is "
-                f"{named[0].name}. Put them there, or into a folder images next to it."
+                f"{dataset}: none of its {len(known):,} images (first: {named[0].name}) is in "
+                f"{root}. Put them there, or in a folder named images next to it."
             )
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
@@ -479,8 +479,8 @@ class CocoKeypoints(Coco):
         bad = [one for one in annotations if not _has_points(one.get("keypoints"))]
         if bad:
             raise DataError(
-                f"{dataset}: {len(bad):,} annotations have no valid key points, the first "
-                f"of image {bad[0].get('image_id')}. Use three or more key points of "
+                f"{dataset}: {len(bad):,} annotations have no valid key points (first: "
+                f"image {bad[0].get('image_id')}). Use three or more key points of "
                 "three numbers each, or remove keypoints from the file name."
             )
 

@@ -105,7 +105,9 @@ def write_numbered(files: Any, labels: Any) -> str:
     folder = os.path.join(tempfile.gettempdir(), f"file-lists-{os.getuid()}")
     os.makedirs(folder, mode=0o700, exist_ok=True)
     if os.stat(folder).st_uid != os.getuid():
-        raise PermissionError(f"{folder} is another user's: set TMPDIR")
+        raise PermissionError(
+            f"{folder} belongs to another user. Set TMPDIR to a folder of your own"
+        )
     path = os.path.join(folder, f"{hashlib.sha256(content).hexdigest()[:32]}.txt")
     if not os.path.isfile(path):
         with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
@@ -210,8 +212,8 @@ def _require_label_column(path: Path, first: Sequence[str]) -> None:
             )
     elif len(names) > 2 or label_column(names):
         raise DataError(
-            f"{path}: its second column is {names[1]!r}, of {', '.join(names)[:120]}. Put the "
-            "label second and name it 'label'."
+            f"{path}: the second column must be 'label' but is {names[1]!r} "
+            f"(columns: {', '.join(names)[:120]}). Rename or move it."
         )
 
 

@@ -102,19 +102,21 @@ def split_row(row: Any) -> tuple[Any, int]:
             known[name] for name in ("image", "img", "bytes", "photo", "path") if name in known
         ]
         if not named:
-            raise ValueError(f"it has {', '.join(known)} but no image: name the image column image")
+            raise ValueError(
+                f"it has {', '.join(known)} but no image. Name the image column 'image'"
+            )
         image = named[0]
         column = label_column(row)
         if column is None and len(row) > 1:
             raise ValueError(
-                f"it has {', '.join(map(str, row))} but no column label: pass "
+                f"it has {', '.join(map(str, row))} but no column label. Pass "
                 "label='COLUMN' to wb.read (label='' for no labels), or rename the column"
             )
         label = 0 if column is None else row[column]
     elif isinstance(row, tuple | list):
         if len(row) != 2:
             parts = f"{len(row)} part{'s' * (len(row) != 1)}"
-            raise ValueError(f"it has {parts}: an entry is an image, or an image and its label")
+            raise ValueError(f"it has {parts}. Use an image, or a pair of an image and its label")
         image, label = row
     if isinstance(label, int) and -(2**31) <= label < 2**31:
         return image, int(label)
@@ -123,9 +125,9 @@ def split_row(row: Any) -> tuple[Any, int]:
         number.dtype.kind == "f" and (number == np.trunc(number)).all()
     )
     if number.shape not in ((), (1,)) or not whole:  # pandas converts a column with gaps to floats
-        raise ValueError(f"its label is {str(label)[:60]!r}: number the classes from 0")
+        raise ValueError(f"its label is {str(label)[:60]!r}. Number the classes from 0")
     if not -(2**31) <= number < 2**31:
-        raise ValueError(f"its label is {label}, which exceeds 32 bits: number the classes from 0")
+        raise ValueError(f"its label is {label}, which exceeds 32 bits. Number the classes from 0")
     return image, int(number.item())
 
 
@@ -134,7 +136,7 @@ def encode_image(image: Any) -> Any:
     if isinstance(image, dict):
         image = image["path"] if image.get("bytes") is None else image["bytes"]
     if image is None:
-        raise ValueError("it is None: use the bytes of an image, or its pixels")
+        raise ValueError("it is None. Use the bytes of an image, or its pixels")
     if isinstance(image, str | os.PathLike):
         return np.fromfile(image, np.uint8)
     if isinstance(image, bytes | bytearray | memoryview):
@@ -150,15 +152,15 @@ def encode_image(image: Any) -> Any:
     if pixels.dtype == np.uint8 and pixels.ndim == 1:
         return pixels  # encoded
     if pixels.ndim not in (2, 3) or not pixels.size:
-        raise ValueError(f"its shape is {pixels.shape}: use (height, width, 1 or 3 channels)")
+        raise ValueError(f"its shape is {pixels.shape}. Use (height, width, 1 or 3 channels)")
     ends = pixels.shape[0] in (1, 3), pixels.shape[-1] in (1, 3)
     if type(image).__module__.startswith("torch") and pixels.ndim == 3 and ends == (True, False):
         pixels = np.moveaxis(pixels, 0, 2)  # PyTorch puts channels first
     if pixels.dtype != np.uint8:
-        raise TypeError(f"its pixels are {pixels.dtype}: use uint8, 0 to 255")
+        raise TypeError(f"its pixels are {pixels.dtype}. Use uint8, 0 to 255")
     shape = (*pixels.shape, 1)[:3]
     if shape[2] not in (1, 3):
-        raise ValueError(f"its shape is {pixels.shape}: use (height, width, 1 or 3 channels)")
+        raise ValueError(f"its shape is {pixels.shape}. Use (height, width, 1 or 3 channels)")
     head = f"P{5 if shape[2] == 1 else 6}\n{shape[1]} {shape[0]}\n255\n".encode()
     return np.concatenate([np.frombuffer(head, np.uint8), pixels.reshape(-1)])
 
@@ -245,7 +247,7 @@ class ImageBatches:
                 image, label = split_row(row)
                 images.append(encode_image(image))
                 if not images[-1].size and not hasattr(self.rows, "fault"):
-                    raise ValueError("it is empty: use the bytes of an image, or its pixels")
+                    raise ValueError("it is empty. Use the bytes of an image, or its pixels")
             except (OSError, TypeError, ValueError) as error:
                 raise ValueError(f"sample {at}: {error}") from None
             labels.append(label)

@@ -61,7 +61,9 @@ def label_files(labels: Any) -> list[str]:
     folder = os.path.join(tempfile.gettempdir(), f"array-labels-{os.getuid()}")
     os.makedirs(folder, mode=0o700, exist_ok=True)
     if os.stat(folder).st_uid != os.getuid():
-        raise PermissionError(f"{folder} is another user's: set TMPDIR")
+        raise PermissionError(
+            f"{folder} belongs to another user. Set TMPDIR to a folder of your own"
+        )
     paths = {label: os.path.join(folder, f"{label}.npy") for label in labels}
     for label, path in paths.items():
         if not os.path.isfile(path):

@@ -60,7 +60,7 @@ class GoToStep(HistoryAction, tag="go_to", frozen=True):
         done = len(model.history.before)
         there = done + len(model.history.undone)
         if not 0 <= self.step <= there:
-            raise GraphEditError(f"There is no step {self.step}. Use 0 to {there}.")
+            raise GraphEditError(f"There is no edit {self.step}. Use 0 to {there}.")
         for _ in range(abs(self.step - done)):
             said = _step(model, back=self.step < done)
             if said:

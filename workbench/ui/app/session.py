@@ -273,7 +273,7 @@ class ModelSession:
         """Show the offered edits; undo returns to the current graph."""
         found = self.withdraw_offer()
         if found is None:
-            raise GraphEditError("No earlier edits are offered.")
+            raise GraphEditError("There are no earlier edits to restore.")
         return self._open(found.session)
 
     def _open(self, session: Session) -> str:

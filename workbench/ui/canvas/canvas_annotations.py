@@ -163,7 +163,7 @@ def _known(entries: Mapping[str, Any], key: str, what: str) -> Any:
 def _text(text: str, most: int, what: str) -> str:
     text = text.strip()
     if not text:
-        raise GraphEditError(f"The {what} is empty. Enter a text.")
+        raise GraphEditError(f"The {what} is empty. Enter text.")
     if len(text) > most:
         raise GraphEditError(f"The {what} has {len(text)} characters; at most {most} are allowed.")
     if not is_text(text):

@@ -120,7 +120,7 @@ class SaveFileList(SaveAction, tag="save_file_list", frozen=True):
     def write(self, model: ViewModel) -> str:
         found = model.data_panel.found
         if found is None:
-            raise GraphEditError("Not written. Check the files first, in the Data panel.")
+            raise GraphEditError("Not written. First check the files in the Data panel.")
         listed = found.good_list()
         path = OutputPath(self.path, ".txt", model.roots, self.overwrite).write(listed)
         return f"Saved {path} with {listed.count(LINE_END):,} of {found.count:,} files"

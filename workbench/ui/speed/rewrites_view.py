@@ -70,7 +70,7 @@ def take_rewrites(report: Report, graph: Graph, names: Sequence[str]) -> Graph:
         raise GraphEditError(str(error)) from None
     after = found.apply(*names)
     if after == graph:
-        raise GraphEditError("This rewrite cannot be applied to the current graph.")
+        raise GraphEditError("This rewrite does not change the current graph. Measure it again.")
     return after
 
 

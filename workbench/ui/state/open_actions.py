@@ -109,8 +109,8 @@ def _document(text: str, file: str = "") -> Document:
     """Load a document if the page can show it without blocking other sessions."""
     if len(text) > MOST_PAGE_CHARACTERS:
         raise GraphFormatError(
-            f"This graph file has {len(text):,} characters; the app opens {MOST_PAGE_CHARACTERS:,} "
-            "at most. Open it in Python: wb.Workbench(data, 'graph.json')."
+            f"This graph file has {len(text):,} characters; the app opens at most "
+            f"{MOST_PAGE_CHARACTERS:,}. Open it in Python: wb.Workbench(data, 'graph.json')."
         )
     try:
         document = load_document(text)
@@ -121,7 +121,7 @@ def _document(text: str, file: str = "") -> Document:
     count = sum(1 for _ in document.graph.walk())
     if count > MOST_CANVAS_NODES:
         raise GraphFormatError(
-            f"This graph has {count:,} nodes; the app opens {MOST_CANVAS_NODES:,} at most. Split "
+            f"This graph has {count:,} nodes; the app opens at most {MOST_CANVAS_NODES:,}. Split "
             "it, or open it in Python: wb.Workbench(data, 'graph.json')."
         )
     return document

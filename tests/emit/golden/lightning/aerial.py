@@ -1,5 +1,5 @@
-"""Satellite and aerial photos have no up: a crop at any scale, quarter turns, both
-mirrors.
+"""Satellite and aerial photos, which have no upright: crops at any scale, quarter
+turns, both flips.
 
 Yields images (uint8 HWC [256, 256, 3]) and labels (int32 [1]). With device='mixed'
 labels stay on the CPU.

@@ -1,4 +1,4 @@
-"""ImageNet training with AutoAugment's learnt policy of 25 pairs (arXiv 1805.09501).
+"""ImageNet training with AutoAugment's learned policy of 25 pairs (arXiv 1805.09501).
 
 Yields images (uint8 HWC [224, 224, 3]) and labels (int32 [1]). With device='mixed'
 labels stay on the CPU.

@@ -1,4 +1,4 @@
-"""BYOL's two views (arXiv 2006.07733): blur for all and for 0.1, solarize for none and
+"""BYOL's two views (arXiv 2006.07733): blur with p = 1 and 0.1, solarize with p = 0 and
 0.2.
 
 Yields view_1 and view_2 (float32 CHW [3, 224, 224]) and labels (int32 [1]). With

@@ -1,4 +1,4 @@
-"""Chest X-rays as TorchXRayVision trains (arXiv 2111.00595): turned, moved, scaled.
+"""Chest X-rays, as in TorchXRayVision (arXiv 2111.00595): rotated, shifted, scaled.
 
 Yields images (float32 CHW [1, 224, 224]) and labels (int32 [1]). With device='mixed'
 labels stay on the CPU.

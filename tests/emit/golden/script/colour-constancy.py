@@ -1,4 +1,4 @@
-"""The same scene under other lights: each channel has a gain of its own (von Kries).
+"""Simulated changes of the light source: a random gain for each channel (von Kries).
 
 Yields images (uint8 HWC [224, 224, 3]) and labels (int32 [1]). With device='mixed'
 labels stay on the CPU.

@@ -1,4 +1,5 @@
-"""CT or MR slices as nnU-Net trains in 2D (arXiv 1809.10486): each step with its own p.
+"""CT or MR slices for 2D training, as in nnU-Net (arXiv 1809.10486): each step with its
+own p.
 
 Yields images (float32 CHW [1, 256, 256]) and labels (int32 [1]). With device='mixed'
 labels stay on the CPU.

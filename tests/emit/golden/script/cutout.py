@@ -1,5 +1,4 @@
-"""A square of each photo is erased, at a random place (Cutout, DeVries and Taylor
-2017).
+"""Erases a square at a random position in each photo (Cutout, DeVries and Taylor 2017).
 
 Yields images (float32 CHW [3, 224, 224]) and labels (int32 [1]). With device='mixed'
 labels stay on the CPU.

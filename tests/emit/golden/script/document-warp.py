@@ -1,4 +1,5 @@
-"""Pages as a phone sees them: turned, in perspective, unevenly lit, a little blurred.
+"""Document pages as photographed by a phone: rotation, perspective, uneven light,
+slight blur.
 
 Yields images (uint8 HWC [256, 256, 3]) and labels (int32 [1]). With device='mixed'
 labels stay on the CPU.

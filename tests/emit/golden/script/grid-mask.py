@@ -1,4 +1,4 @@
-"""A grid of squares is removed, at a random scale, turn and place (GridMask, Chen et
+"""Removes a grid of squares with random scale, angle and position (GridMask, Chen et
 al. 2020).
 
 Yields images (float32 CHW [3, 224, 224]) and labels (int32 [1]). With device='mixed'

@@ -1,4 +1,4 @@
-"""HigherHRNet on COCO's key points (arXiv 1908.10357): swap left and right if mirrored.
+"""HigherHRNet on COCO key points (arXiv 1908.10357): swap left and right if mirrored.
 
 Yields images (float32 CHW [3, 512, 512]), points (float32 [N, 2]), visible (bool
 [N]) and mirrored (int32). With device='mixed' points, visible and mirrored stay on

@@ -1,4 +1,5 @@
-"""X-ray or microscopy: one channel, local contrast (CLAHE), a small turn, mirror half.
+"""X-ray or microscopy: one channel, local contrast (CLAHE), small rotations, flips for
+half.
 
 Yields images (float32 CHW [1, 224, 224]) and labels (int32 [1]). With device='mixed'
 labels stay on the CPU.

@@ -1,5 +1,5 @@
-"""MoCo v3's two views (arXiv 2104.02057): as BYOL's, by torchvision's jitter, flip
-last.
+"""MoCo v3's two views (arXiv 2104.02057): like BYOL, with torchvision's jitter and the
+flip last.
 
 Yields view_1 and view_2 (float32 CHW [3, 224, 224]) and labels (int32 [1]). With
 device='mixed' labels stay on the CPU.

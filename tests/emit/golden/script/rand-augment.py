@@ -1,5 +1,5 @@
-"""ImageNet training with RandAugment as torchvision does it, N = 2 and M = 9 of 31
-(arXiv 1909.13719).
+"""ImageNet training with RandAugment, as in torchvision, N = 2 and M = 9 of 31 (arXiv
+1909.13719).
 
 Yields images (uint8 HWC [224, 224, 3]) and labels (int32 [1]). With device='mixed'
 labels stay on the CPU.

@@ -1,4 +1,4 @@
-"""RetinaNet training on COCO as torchvision does it (arXiv 1708.02002).
+"""RetinaNet training on COCO, as in torchvision (arXiv 1708.02002).
 
 Yields images (float32 CHW [3, H, W]), boxes (float32 [N, 4]: left, top, right,
 bottom, in pixels) and labels (int32 [N]). With device='mixed' boxes and labels stay

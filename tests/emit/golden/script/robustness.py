@@ -1,4 +1,4 @@
-"""What a cheap camera does: blur, noise and JPEG artefacts, each of random strength.
+"""Defects of a cheap camera: blur, noise and JPEG artefacts, each with random strength.
 
 Yields images (uint8 HWC [224, 224, 3]) and labels (int32 [1]). With device='mixed'
 labels stay on the CPU.

@@ -1,4 +1,5 @@
-"""DeepLabV3 as torchvision trains it (arXiv 1706.05587): base size 520 times 0.5 to 2.
+"""DeepLabV3 training, as in torchvision (arXiv 1706.05587): base size 520 times 0.5 to
+2.
 
 Yields images (float32 CHW [3, 480, 480]) and masks (int32 HWC [H, W, 1]). With
 device='mixed' masks stay on the CPU.

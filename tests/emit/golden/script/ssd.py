@@ -1,4 +1,4 @@
-"""SSD300 training on COCO as NVIDIA does it (arXiv 1512.02325).
+"""SSD300 training on COCO, as in NVIDIA's examples (arXiv 1512.02325).
 
 Yields images (float32 CHW [3, 300, 300]), boxes (float32 [N, 4]: left, top, right,
 bottom, relative to the image size) and labels (int32 [N]). With device='mixed' boxes

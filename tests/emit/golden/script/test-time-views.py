@@ -1,4 +1,4 @@
-"""Five crops of each photo, centre and corners, to average predictions over.
+"""Five crops of each photo, centre and corners, for averaging predictions.
 
 Yields centre_view, top_left_view, top_right_view, bottom_left_view and
 bottom_right_view (float32 CHW [3, 224, 224]) and labels (int32 [1]). With

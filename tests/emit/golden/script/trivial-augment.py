@@ -1,5 +1,4 @@
-"""ImageNet training with TrivialAugment, wide (arXiv 2103.10158), as torchvision
-trains.
+"""ImageNet training with TrivialAugment, wide (arXiv 2103.10158), as in torchvision.
 
 Yields images (float32 CHW [3, 224, 224]) and labels (int32 [1]). With device='mixed'
 labels stay on the CPU.

@@ -1,5 +1,5 @@
-"""Two normalised views near BYOL's by drawn arguments alone: for targets that hold no
-if.
+"""Two normalised views similar to BYOL, without if blocks, for targets that do not
+support them.
 
 Yields view_1 and view_2 (float32 CHW [3, 224, 224]) and labels (int32 [1]). With
 device='mixed' labels stay on the CPU.

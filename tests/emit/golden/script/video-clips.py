@@ -1,4 +1,4 @@
-"""Video clips as SlowFast trains Slow 8x8 (arXiv 1812.03982): short side 256 to 320,
+"""Video clips for Slow 8x8, as in SlowFast (arXiv 1812.03982): short side 256 to 320,
 crop 224.
 
 Yields clips (float32 FCHW [F, 3, 224, 224]) and labels (int32 [1]). With

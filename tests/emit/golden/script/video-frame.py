@@ -1,4 +1,4 @@
-"""Frames as a stream delivers them: 16:9, a little shaken, blurred and compressed.
+"""Frames of a video stream: 16:9, slightly shaken, blurred and compressed.
 
 Yields images (uint8 HWC [216, 384, 3]) and labels (int32 [1]). With device='mixed'
 labels stay on the CPU.

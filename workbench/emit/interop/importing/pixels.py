@@ -67,7 +67,7 @@ def grey(images: Images, channels: int) -> None:
 def normalise(images: Images, mean: Any, std: Any) -> None:
     """Subtract and divide at the end; operations in between work on unnormalised pixels."""
     if images.normalised:
-        raise NoMatchError("the images are normalised already")
+        raise NoMatchError("the images are already normalised")
     images.mean, images.std = fills(mean), fills(std)
     images.normalised = True
 

@@ -182,7 +182,7 @@ def to_pil_image(images: Images, mode: Any = None) -> None:
     if mode not in (None, "RGB"):
         raise NoMatchError(f"mode is {mode}; only RGB is supported")
     if images.normalised:
-        raise NoMatchError("the images are normalised already")
+        raise NoMatchError("the images are already normalised")
     images.zero_to_one = images.channels_first = images.floats = False
 
 

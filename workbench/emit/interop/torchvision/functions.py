@@ -97,7 +97,7 @@ def rotate(
     fill: Any = None,
 ) -> None:
     if center is not None:
-        raise NoMatchError("DALI's rotate is about the image centre, but center is set")
+        raise NoMatchError("DALI rotates about the image centre only, but center is set")
     images.graph = images.graph.rotate(
         angle=random_or_fixed(angle),
         keep_size=not expand,

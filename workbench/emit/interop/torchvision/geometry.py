@@ -230,7 +230,7 @@ def export_crop(transforms: Transforms, step: Step) -> None:
 @_imports("Pad")
 def pad(images: Images, padding: Any, fill: Any = 0, padding_mode: str = "constant") -> None:
     if padding_mode != "constant":
-        raise NoMatchError(f"DALI pads with a value, not by padding_mode={padding_mode}")
+        raise NoMatchError(f"padding_mode is {padding_mode}; only constant is supported")
     pad_sides(images, sides(padding), erased_value(images, fill))
 
 
@@ -287,7 +287,7 @@ def random_rotation(
     resample: Any = None,
 ) -> None:
     if center is not None:
-        raise NoMatchError("DALI's rotate is about the image centre, but center is set")
+        raise NoMatchError("DALI rotates about the image centre only, but center is set")
     images.graph = images.graph.rotate(
         angle=uniform(*range_around(degrees, 0)),
         keep_size=not expand,

@@ -44,7 +44,9 @@ def index_place(path: str) -> str:
     os.makedirs(folder, mode=0o700, exist_ok=True)
     index = os.path.join(folder, f"{name}.idx")
     if os.stat(folder).st_uid != os.getuid():
-        raise PermissionError(f"{folder} is another user's: set TMPDIR")
+        raise PermissionError(
+            f"{folder} belongs to another user. Set TMPDIR to a folder of your own"
+        )
     return index
 
 

@@ -132,7 +132,7 @@ class Lmdb(SourceKind):
         if all(each.fault for each in found):
             path = self._file(dataset)
             raise DataError(
-                f"{path}: its first value is unusable: {found[0].fault}. Create the LMDB again."
+                f"{path}: its first value cannot be used: {found[0].fault}. Create the LMDB again."
             )
 
     def nothing_found(self, dataset: Dataset) -> str:

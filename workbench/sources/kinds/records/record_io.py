@@ -175,7 +175,7 @@ class RecordIO(SourceKind):
                 held = ", ".join(names[:3]) or "none"
                 raise DataError(
                     f"{path} has {len(names)} RecordIO files ({held}), but DALI reads "
-                    "one. Use its path."
+                    "one. Use the path of one file."
                 )
             path = os.path.join(path, names[0])
         if not os.path.isfile(path):
