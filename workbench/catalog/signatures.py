@@ -58,7 +58,7 @@ def type_text(arg: ArgSpec) -> str:
 
 
 def accepted_values(arg: ArgSpec) -> tuple[str, ...]:
-    """The names that an argument accepts if it accepts no others; empty otherwise."""
+    """All names that an argument accepts; empty if it accepts other values too."""
     kind = arg.kind.removesuffix("_list")
     if kind == "enum":
         return arg.members

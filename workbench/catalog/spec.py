@@ -272,7 +272,7 @@ class OpSpec:
 
     @property
     def reads(self) -> bool:
-        """Whether it is a reader, which starts a pipeline with external data."""
+        """True if the operator is a reader, which starts a pipeline with external data."""
         return is_reader(self.name)
 
     def conflicts_with(self, arg: str) -> frozenset[str]:

@@ -51,7 +51,7 @@ class Template:
 
     @property
     def mixes(self) -> bool:
-        """Whether it needs a second image."""
+        """True if the template needs a second image."""
         return any(SECOND in node.inputs for node in self.nodes)
 
 

@@ -63,7 +63,7 @@ def _is_one_if(lines: Sequence[str], indent: str) -> bool:
 
 
 def _as_elif(lines: Lines, indent: str) -> Lines:
-    """The same one level out, as ``elif``."""
+    """The nested ``if`` as ``elif``, one level less indented."""
     first, *rest = (line.removeprefix(INDENT) for line in lines.text)
     return Lines([f"{indent}el{first.removeprefix(indent)}", *rest], lines.nodes)
 
@@ -195,7 +195,7 @@ def _or_pass(emitter: Emitter, body: Lines) -> Lines:
 
 
 def _comment(block: Node, body: str) -> str:
-    """The title of a body as a comment; empty for a body without one."""
+    """The title of a body as a comment; empty if it has no title."""
     given = block.bodies[body].title  # a graph made in Python may contain any text
     title = " ".join("".join(c if c.isprintable() else " " for c in given).split())
     return f"  # {title}" if title else ""

@@ -72,7 +72,7 @@ def from_pipeline(
 
 
 def _kind(source: str | Path | None) -> str:
-    """The source kind for a location; empty without one. Raises DataError."""
+    """The source kind for a location; empty if there is none. Raises DataError."""
     if source is None:
         return ""
     dataset = open_dataset(source)

@@ -80,14 +80,14 @@ class ResolvedGraph(TypedGraph):
         return self.decoding_on("mixed").devices
 
     def decoding_on(self, device: DecodeDevice) -> Self:
-        """The same with images decoded there: ``cpu`` or ``mixed``."""
+        """A copy that decodes images on ``device``: ``cpu`` or ``mixed``."""
         if self.graph.settings.device == device:
             return self
         settings = replace(self.graph.settings, device=device)
         return self.for_graph(replace(self.graph, settings=settings))
 
     def on_data(self, facts: Mapping[str, DataFacts]) -> Self:
-        """The same with these properties of the data; devices and types are not inferred again."""
+        """A copy with these properties of the data; devices and types are not inferred again."""
         made = replace(self, facts=facts)
         vars(made)["whole"] = self.whole
         return made

@@ -182,7 +182,7 @@ def insert_template(
 
 
 def image_of(graph: Graph, catalog: Catalog, template: Part, node: str) -> Port:
-    """The image output of a node. Raises GraphEditError without one."""
+    """The image output of a node. Raises GraphEditError if it has none."""
     for port in ports_at(graph, catalog, node):
         if port_kind(graph, catalog, port) == "image":
             return port
@@ -216,7 +216,7 @@ def branch_template(
 def _branch(
     graph: Graph, catalog: Catalog, template: Part, source: Port, second: Port | None = None
 ) -> tuple[Graph, Port, str]:
-    """The same, with the output port."""
+    """The graph with the template inserted, its output port, and the node to select."""
     if isinstance(template, Snippet):
         graph, end = branch_snippet(graph, catalog, template, source)
         return graph, end, end.node

@@ -234,7 +234,7 @@ class FolderCheck:
         return f"{number} ({words})" if words else number
 
     def bad_list(self) -> bytes:
-        """The paths of the other files, one per line, without those that contain a line break."""
+        """Paths of bad and damaged files, one per line; omits paths that contain a line break."""
         named = self.of_level("bad", "damaged")
         files = (file for file in list_samples(self.dataset) if file.path and file.nbytes != 0)
         paths = {file.name: file.path for file in files if fits_list(file)}

@@ -97,7 +97,7 @@ def steps_of(typed: TypedGraph, names: Collection[str]) -> tuple[CandidateRewrit
 
 
 def needs_of(typed: TypedGraph, names: Sequence[str]) -> tuple[str, ...]:
-    """Names before the last one without which the last one changes nothing."""
+    """Earlier rewrites that the last one depends on."""
     graph = typed.graph
     *needed, name = names
     if rewritten(typed, [name]) != graph:  # the usual case: skip testing each name

@@ -37,7 +37,7 @@ SKELETON = ((1, 5), (2, 5), (3, 5), (4, 5))
 
 
 def _polygon(count: int, *radii: float) -> list[Point]:
-    """Corners of a polygon, from the top on, with these distances from the centre in turn."""
+    """Corners of a polygon, starting at the top, that cycle through these distances."""
     turns = [2 * math.pi * index / count for index in range(count)]
     return [
         (radii[index % len(radii)] * math.sin(turn), -radii[index % len(radii)] * math.cos(turn))

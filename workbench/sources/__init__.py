@@ -122,7 +122,7 @@ def describe_kind(dataset: Dataset) -> str:
 
 
 def annotated_alternatives(dataset: Dataset) -> list[Dataset]:
-    """The same data as kinds that read its annotations, including COCO annotations in a folder."""
+    """Datasets that read the same data with its annotations, such as COCO files in a folder."""
     found = []
     for kind in load_source(dataset.kind).with_targets:
         with suppress(DataError):

@@ -51,8 +51,7 @@ class DataFacts:
     first_turned: str = ""
     """The name of the first rotated image."""
     headers_read: int = 0
-    """Number of files behind ``float_rates`` and ``turned`` if there are more files; 0 if all were
-    read."""
+    """Number of files read for ``float_rates`` and ``turned``; 0 if all were read."""
     more: bool = False
     """Whether the data have more samples than the 20,000 that were read."""
 

@@ -467,7 +467,7 @@ class AnnotatedBoxes(Annotated):
 
 
 def names_of_numbers(named: Mapping[int, str]) -> list[str]:
-    """Class names from 0 on, where 0 is the background; empty if none is named."""
+    """Class names by number, where 0 is the background; empty if there are no names."""
     if not named:
         return []
     return ["background", *(named.get(each, str(each)) for each in range(1, max(named) + 1))]

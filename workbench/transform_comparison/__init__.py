@@ -181,7 +181,7 @@ def _compared(
 def nodes_of(graph: Graph, start: Graph, usual: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the operators after the decoded images, without those that only sample or count.
 
-    Operators in ``usual`` are skipped too, unless no others remain.
+    Operators in ``usual`` are skipped too, unless they are the only ones.
     """
     known = {node.id for node in start.walk()}
     ops = _ops(graph, known)

@@ -214,7 +214,7 @@ class _Given:
         }
 
     def has(self, name: str) -> bool:
-        """Whether it is given."""
+        """True if the value is given."""
         return name in self._places or name in self.call.kwargs
 
     def get(self, name: str) -> Any:

@@ -49,7 +49,7 @@ from workbench.graph.model import DecodeDevice
 from workbench.sources import Datasets
 
 CONTROL = "DALI again"
-"""The same script a second time: its ratio's distance from 1 is the noise of all ratios."""
+"""Second run of the same script; the deviation of its ratio from 1 estimates the noise."""
 OTHER_SHAPES = "its images have other shapes than DALI's"
 
 

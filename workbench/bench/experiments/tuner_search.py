@@ -134,7 +134,7 @@ class TunerSearch:
         return tuple(start[knob] for knob in KNOBS)
 
     def _smallest(self, at: Place) -> Place:
-        """The same place with minimum memory, from which the search climbs to what fits."""
+        """The setting with minimum memory, from which the search increases it while it fits."""
         return tuple(0 if knob in _MEMORY else index for knob, index in zip(KNOBS, at, strict=True))
 
     def _probes_left(self) -> int:
@@ -152,7 +152,7 @@ class TunerSearch:
         return self.found[place] or 0.0
 
     def _too_large(self, place: Place) -> bool:
-        """Whether a place with no more memory failed already."""
+        """True if a setting with the same or less memory has already failed."""
         knobs = [KNOBS.index(knob) for knob in _MEMORY]
         return any(
             rate is None and all(place[knob] >= failed[knob] for knob in knobs)

@@ -105,7 +105,7 @@ class Measurement:
 
     @property
     def probe(self) -> bool:
-        """Whether it is a probe of the tuner: precise enough only to guide the search."""
+        """True for a probe of the tuner, which is only precise enough to guide the search."""
         return self.label.startswith("probe")
 
     @property
@@ -115,7 +115,7 @@ class Measurement:
 
     @property
     def confirmed(self) -> bool:
-        """Whether it is the tuner's choice, measured in a long run without pauses."""
+        """True if the setting is the tuner's choice, measured in a long run without pauses."""
         return self.label.startswith(CONFIRMED)
 
     @property

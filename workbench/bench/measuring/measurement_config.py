@@ -50,7 +50,7 @@ class MeasurementConfig:
     precision: float = 0.03
     """Precise enough if both ends of the interval are within this fraction of the median."""
     confidence: float = 0.95
-    """Confidence of that interval: two rounds give 0.5, three 0.75, six 0.95."""
+    """Confidence of that interval: 0.5 for two rounds, 0.75 for three, 0.95 for six."""
     budget: float = 20.0
     """Maximum seconds of timed rounds per configuration, beyond its first ``rounds`` rounds."""
     limit: float | None = None
@@ -105,7 +105,7 @@ class MeasurementConfig:
         return found.level >= self.confidence and found.spread <= self.precision
 
     def is_behind(self, rates: Sequence[float], best: float) -> bool:
-        """Whether every round so far is far enough below a rate to give up."""
+        """True if every round so far is far enough below a rate to stop."""
         enough = len(rates) >= min(self.rounds, _GIVEN_UP_AFTER)
         return enough and max(rates) < self.behind * best
 

@@ -53,7 +53,7 @@ class PixelDifference:
 
     @property
     def is_same(self) -> bool:
-        """Whether it is the same augmentation, within ``SAME``."""
+        """True if both are the same augmentation, within ``SAME``."""
         return self.mean <= SAME.get(self.unit, 0.0)
 
 

@@ -177,7 +177,7 @@ class WorkerGroup:
         on_silence: Callable[[bool], None],
         on_wait: Callable[[str], None],
     ) -> None:
-        """Run other jobs from the next ``start`` on, in the same processes."""
+        """Run other jobs in the same processes after the next ``start``."""
         self._jobs, self._on_silence, self._on_wait = jobs, on_silence, on_wait
 
     @property
@@ -213,7 +213,7 @@ class ReusableWorker:
         on_silence: Callable[[bool], None],
         on_wait: Callable[[str], None],
     ) -> WorkerGroup | None:
-        """The worker of the last measurement, prepared for another job; None without one."""
+        """The worker of the last measurement, prepared for another job; None if there is none."""
         group, self._group = self._group, None
         self.reused = group is not None
         if group is not None:

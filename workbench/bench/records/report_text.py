@@ -101,7 +101,7 @@ def report_text(report: Report) -> str:
 
 
 def report_html(report: Report) -> str:
-    """The same as an HTML table."""
+    """The report as an HTML table."""
     if costs := operators_of(report.extra):
         lines = escape("\n".join(operator_lines(costs)))
         return f"<p>{escape(_title(report))}</p><pre>{lines}</pre>"

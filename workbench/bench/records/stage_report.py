@@ -45,7 +45,7 @@ _DRAWS = 200
 @sendable
 @dataclass(frozen=True, slots=True)
 class SlowFile:
-    """A file, its milliseconds, and those that it adds to a batch in place of a typical one."""
+    """A file, its milliseconds, and those it adds to a batch compared with a typical file."""
 
     file: str
     milliseconds: float

@@ -48,7 +48,7 @@ class FollowerWriter:
         """The last steps, which at most mirror relative positions."""
         self.head = path.steps[: len(path.steps) - len(self.tail)]
         self.middle = self.head[-1].after if self.head else path.root
-        """The image between the two."""
+        """The image after ``head`` and before ``tail``."""
         resizes = any(step.rule.map and not step.rule.flips for step in self.tail)
         self.last = path.frame if resizes else self.middle
         """The first image of the size of the last one."""
@@ -104,7 +104,7 @@ class FollowerWriter:
         return self.name(output) if given in others else given
 
     def add(self, target: str, value: str) -> None:
-        """``target = value``; nothing if both are equal."""
+        """Add the line ``target = value``, unless both are equal."""
         if target != value:
             self.text += assigned(target, [value], self.emitter.indent)
 

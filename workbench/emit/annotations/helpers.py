@@ -183,7 +183,7 @@ def inverse_perspective(matrix: DataNode) -> DataNode:
 
 
 def clip_boxes(boxes: DataNode) -> DataNode:
-    """Clip boxes (left, top, right, bottom) to the image: random_bbox_crop accepts no others.
+    """Clip boxes (left, top, right, bottom) to the image: random_bbox_crop requires this.
 
     Boxes that do not overlap the image, or are in pixels, are moved out: DALI raises for them.
     """
@@ -204,7 +204,7 @@ def clip_volumes(boxes: DataNode) -> DataNode:
 
 
 def clip_sized_boxes(boxes: DataNode, axes: int = 2) -> DataNode:
-    """Clip boxes (starts, sizes) to the image: random_bbox_crop accepts no others.
+    """Clip boxes (starts, sizes) to the image: random_bbox_crop requires this.
 
     Boxes outside the image or in pixels are not clipped, so DALI raises for them.
     """

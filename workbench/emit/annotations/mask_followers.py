@@ -115,7 +115,7 @@ class MaskWriter(FollowerWriter):
         return target
 
     def _show_uncut(self, seen: str) -> None:
-        """An image of ones, transformed with the image from the first crop on."""
+        """An image of ones that gets all transforms of the image, starting at the first crop."""
         steps = self.path.steps
         if "seen" in self.node.inputs:
             self.add(seen, self.fed("seen"))

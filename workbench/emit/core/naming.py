@@ -42,7 +42,7 @@ _NUMBERED = re.compile(r"(?<=[a-zA-Z])_\d+$")
 
 @dataclass(frozen=True, slots=True)
 class ViewCall(Node):
-    """The call of a function in place of its chain.
+    """A function call that replaces a chain of nodes.
 
     Its id is that of the last node; ``gives`` is its output; ``seed`` is the first of the chain, or
     None without random nodes.
@@ -264,7 +264,7 @@ def hoisted_generators(node: Node, catalog: Catalog) -> list[Node]:
 
 
 def hoisted_with_repetitions(node: Node, catalog: Catalog) -> list[tuple[Node, tuple[int, ...]]]:
-    """The same, each with the repetitions of the blocks around it, outermost first."""
+    """``hoisted_generators``, each with the repetitions of its blocks, outermost first."""
     repetitions = kind_of(node).repetitions(node)
     turns = () if repetitions is None else (repetitions,)
     found = []
@@ -279,7 +279,7 @@ def hoisted_with_repetitions(node: Node, catalog: Catalog) -> list[tuple[Node, t
 
 
 def is_batch_generator(node: Node, catalog: Catalog) -> bool:
-    """Whether it is a generator without inputs, which runs for the whole batch."""
+    """True for a generator without inputs, which runs for the whole batch."""
     return is_generator(catalog[node.op]) and not node.inputs
 
 

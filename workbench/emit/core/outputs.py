@@ -118,7 +118,7 @@ def ragged_outputs(graph: Graph, outputs: Outputs) -> list[str]:
 
 
 def _is_list(graph: Graph, name: str, flow: TensorType) -> bool:
-    """Whether it has one entry per box, such as labels and polygons."""
+    """True if an output has one entry per box, such as labels and polygons."""
     node = graph.node(graph.outputs[name].node)
     read = isinstance(node, Source) or follows(node)
     return flow.kind == "label" or (flow.kind == "number" and read)

@@ -59,7 +59,7 @@ def call_of_albumentations(transform: Any) -> TransformCall:
 
 
 def _add_unsaved(saved: dict[str, Any], transform: Any) -> None:
-    """Add the seed, and mark objects with methods of their own."""
+    """Add the seed, and mark objects with overridden methods."""
     if getattr(transform, "seed", None) is not None:
         saved["seed"] = transform.seed
     if _runs_other_code(transform):
@@ -79,7 +79,7 @@ def _is_torch(value: Any, class_name: str) -> bool:
 
 
 def _runs_other_code(value: Any) -> bool:
-    """True if an object has hooks, or methods of its own in place of those of its class."""
+    """True if an object has hooks, or instance attributes that override methods of its class."""
     held = getattr(value, "__dict__", {})
     return any(held.get(hooks) for hooks in ("_forward_hooks", "_forward_pre_hooks")) or any(
         callable(each) and callable(getattr(type(value), name, None)) for name, each in held.items()

@@ -117,7 +117,7 @@ def emit_stage(
 
 
 class _StageEmitter(Emitter):
-    """Taps every output inside the blocks."""
+    """Emitter that also outputs every value inside blocks, for the preview."""
 
     def __init__(
         self,

@@ -74,15 +74,15 @@ class Target:
     about: str
     emit: Emit
     side_by_side: bool = False
-    """Whether it supports several pipelines in one process."""
+    """True if the target supports several pipelines in one process."""
     training: Emit | None = None
-    """The same with a training loop, if available."""
+    """Emitter with a training loop, if available."""
     samples: bool = False
     """Whether batches can have each sample's file name and random values."""
     capture: Emit | None = None
-    """The same with captured operators, if DALI supports it."""
+    """Emitter with captured operators, if DALI supports them."""
     skips_bad: bool = True
-    """Whether it can read a list of the good files."""
+    """True if the program can read a list of good files."""
     runs_copy: bool = False
     """Whether a copy of the pipeline runs, so that the program does not see its errors."""
     notes: Callable[[ResolvedGraph], Sequence[str]] | None = None

@@ -110,7 +110,7 @@ class _Emitter(Emitter):
         return ['device="gpu"' if each == 'device="mixed"' else each for each in given]
 
     def randomness(self, node: Node) -> list[str]:
-        """``Draws`` in place of a seed; operators without input get the batch size."""
+        """``Draws`` instead of a seed; operators without input get the batch size."""
         spec = self.catalog[node.op]
         drawn = [
             f"rng={self.draws.format(text.removeprefix('seed='), literal(node.id))}"

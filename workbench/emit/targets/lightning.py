@@ -32,7 +32,7 @@ def emit_lightning(resolved: ResolvedGraph) -> Mapping[str, Code]:
 
 
 def emit_training(resolved: ResolvedGraph) -> Mapping[str, Code]:
-    """The same with a module to train."""
+    """Emit the data module with a LightningModule to train."""
     module = _module(resolved)
     fields = training_fields(module, "lightning")
     return {"datamodule.py": module.render("lightning.py.j2", **fields)}

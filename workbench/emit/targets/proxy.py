@@ -85,7 +85,7 @@ def emit_proxy(resolved: ResolvedGraph) -> Mapping[str, Code]:
 
 
 def _parts(emitter: Emitter) -> tuple[TemplateParts, Sequence[Port]]:
-    """The pipeline with inputs in place of its reader, and the outputs that these replace."""
+    """The pipeline with inputs instead of its reader, and the outputs that they replace."""
     graph, catalog, nodes = emitter.graph, emitter.catalog, emitter.ordered
     reader = first_reader(nodes)
     drawing = policy_imports(emitter.every_node(), catalog)

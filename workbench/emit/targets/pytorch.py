@@ -18,7 +18,7 @@ def emit_pytorch(resolved: ResolvedGraph) -> Mapping[str, Code]:
 
 
 def emit_training(resolved: ResolvedGraph) -> Mapping[str, Code]:
-    """The same with a training loop."""
+    """Emit the loader with a training loop."""
     module = torch_module(resolved, "pytorch")
     fields = training_fields(module, "pytorch")
     return {"loader.py": module.render("pytorch.py.j2", **fields)}

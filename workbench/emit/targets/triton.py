@@ -74,7 +74,7 @@ def inference_notes(resolved: ResolvedGraph) -> Sequence[str]:
 
 
 def emit_training(resolved: ResolvedGraph) -> Mapping[str, Code]:
-    """The same with random augmentation."""
+    """Emit the model repository with random augmentation."""
     return _emit(resolved, "")
 
 

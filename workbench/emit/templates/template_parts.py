@@ -1,4 +1,4 @@
-"""Values of the program templates: the pipeline function and what the text around it needs."""
+"""Values for the program templates: the pipeline function and the parts around it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Parameter:
     """Short description of their kind."""
     metavar: str
     in_memory: bool
-    """Whether it names a Python function, not a path."""
+    """True if the parameter names a Python function, not a path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +61,13 @@ class TemplateParts:
     pipeline_imports: Sequence[str]
     """Imports of the pipeline function, besides ``fn``."""
     finder_imports: Sequence[str]
-    """The same for ``finder``."""
+    """Imports of ``finder``."""
     pipeline_seeded: bool
-    """Whether the pipeline itself has a seed, from which operators without one get theirs."""
+    """True if the pipeline itself has a seed, from which DALI derives missing seeds."""
     pipeline_arguments: Sequence[str]
     """Pipeline arguments required by readers in Python."""
     needs_gpu: bool
-    """Whether it requires a GPU even if it decodes on the CPU."""
+    """True if the program requires a GPU even if it decodes on the CPU."""
     several: bool
     """Whether several pipelines run in parallel."""
     shard_seed: str
@@ -78,7 +78,7 @@ class TemplateParts:
     """Whether the pipeline function has a seed parameter; otherwise the pipeline's own is
     enough."""
     legacy: bool
-    """Whether it runs on an executor other than DALI's default."""
+    """True if the pipeline runs on an executor other than DALI's default."""
     validation: str
     """The validation pipeline function, followed by two empty lines; or empty."""
     validation_function: str
@@ -97,7 +97,7 @@ _SHARD = "shard_id: int, num_shards: int"
 SHARD = "One shard, padded at its end: no epoch reaches into the next one."
 """Sentence in a one-shard pipeline, by which an import recognises it."""
 PADDED_SHARD = "One shard, padded at its end, as the whole is: no epoch reaches into the next."
-"""The same if the graph's own readers pad."""
+"""Docstring of ``build_pipeline`` if the graph's own readers pad."""
 HIDDEN_FOLDERS = """
 
 DALI reads hidden folders such as .ipynb_checkpoints as classes: remove them first."""

@@ -131,9 +131,9 @@ def _random_value_notes(transforms: Transforms, views: Sequence[View], reader: N
 def _definitions(
     transforms: Transforms, views: Sequence[View], begin: Chain
 ) -> tuple[dict[str, Transforms], dict[str, str], bool]:
-    """The transforms by name, that of each view, and whether all begin with ``SHARED``.
+    """Transforms by name, the transform of each view, and whether all views start with ``SHARED``.
 
-    Identical views share one transform; views without steps of their own have none.
+    Identical views share one transform; views without additional steps have none.
     """
     written = {view.name: transforms.of(view.chain) for view in views}
     alike = all(own.made == written[views[0].name].made for own in written.values())

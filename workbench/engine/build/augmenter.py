@@ -137,7 +137,7 @@ class Augmenter:
         self._drawn.clear()
 
     def drawn(self, draws: Sequence[UniformCall], position: int, count: int) -> list[Any]:
-        """One array [samples, ...] for each random value, from the sample at ``position`` on."""
+        """Arrays [samples, ...], one per random value, for ``count`` samples from ``position``."""
         text = emit_random_values(draws)
         key = f"{position} {count}\n{text}"
         if key not in self._drawn:

@@ -118,7 +118,7 @@ class Stage:
 
     @property
     def built(self) -> bool:
-        """Whether it can be fed and run."""
+        """True if the pipeline can be fed and run."""
         return self._pipe is not None
 
     def feed(self, known: Mapping[Port, Batch]) -> None:

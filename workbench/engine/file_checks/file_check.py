@@ -277,15 +277,14 @@ _CELLS = 9
 _EACH = 8
 """Pixels per side of a cell."""
 _PLAIN = 4.0
-"""Standard deviation of the cells' brightness (of 255) below which an image is too plain to
-compare."""
+"""Minimum standard deviation of the cells' brightness (0 to 255) for an image to be compared."""
 _BANDS = 8
 """Number of bands of a hash. If fewer bits than this differ, at least one band is equal, so only
 hashes with an equal band are compared."""
 
 
 def image_hash(image: NDArray[np.uint8]) -> bytes:
-    """16 bytes for an image of shape (height, width, channels); empty for a plain one."""
+    """16-byte hash of an image (height, width, channels); empty if it has almost no contrast."""
     rows, columns = (np.linspace(0, n - 1, _CELLS * _EACH).astype(int) for n in image.shape[:2])
     seen = image[rows][:, columns].mean(axis=2)
     cells = seen.reshape(_CELLS, _EACH, _CELLS, _EACH).mean(axis=(1, 3))

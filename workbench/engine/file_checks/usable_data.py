@@ -47,7 +47,7 @@ class UsableData:
         self.roots = roots
         self._on_silence = on_silence
         self.datasets = datasets
-        "The same without the bad files."
+        "``datasets`` without the bad files."
         self.misread: dict[str, Finding] = {}
         "Files that are silently decoded to other values, which are not excluded."
         self._bad: dict[Dataset, dict[str, CheckedFile]] = {}

@@ -1,4 +1,4 @@
-"""A handle that cancels its own calls of a worker, and no others, from another thread."""
+"""A handle that cancels only its own calls of a worker, from another thread."""
 
 from __future__ import annotations
 

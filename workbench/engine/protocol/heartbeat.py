@@ -27,7 +27,7 @@ SILENCE_LIMIT = 60.0
 """Seconds of silence after which any other process is ended: starting CUDA with eight GPUs and
 without persistence mode holds Python's lock for long."""
 _LARGEST_STEP = 1.0
-"""Maximum seconds counted per check: while this process itself was stopped, nothing was missed."""
+"""Maximum seconds counted per check, so that a pause of this process is not counted as silence."""
 
 
 class HeartbeatSender:

@@ -29,7 +29,7 @@ class Call(msgspec.Struct, tag="call", array_like=True, frozen=True):
     arguments: int
     """Number of arguments sent; others have their defaults."""
     keep: tuple[int, int] | None = None
-    """Cache limit between calls from now on: bytes on the host and on the GPU."""
+    """New cache limit between calls: bytes on the host and on the GPU."""
 
 
 class Interrupt(msgspec.Struct, tag="interrupt", array_like=True, frozen=True):

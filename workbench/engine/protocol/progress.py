@@ -51,7 +51,7 @@ class WorkerProgress:
         return Engine(stop=stop, on_silence=self.on_silence, on_wait=self.on_wait, measures=True)
 
     def on_silence(self, silent: bool) -> None:
-        """Report that the worker gives no sign of life, or responds again."""
+        """Report that the worker does not respond, or responds again."""
         warn_of_silence(silent)
         self.report(self._share, NO_ANSWER if silent else self._text)
 

@@ -95,7 +95,7 @@ class WorkerProcess:
 
     @property
     def alive(self) -> bool:
-        """Whether it runs and was not ended."""
+        """True while the process runs and has not been ended."""
         return not self.ended and self.popen.poll() is None
 
     def wait(self, seconds: float) -> int | None:

@@ -159,10 +159,10 @@ _FILTERING = threading.RLock()
 
 @contextmanager
 def pillow_warnings_ignored() -> Iterator[None]:
-    """Ignore Pillow's warnings, such as those of large images, and no others.
+    """Ignore Pillow's warnings, such as those about large images, but no other warnings.
 
-    ``warnings.catch_warnings`` swaps the filters of the whole process: two threads at once could
-    leave each other's filters behind.
+    Replaces ``warnings.catch_warnings``, which is not thread-safe: it changes the filters of the
+    whole process.
     """
     with _FILTERING, warnings.catch_warnings():
         warnings.filterwarnings("ignore", module=r"PIL\.")

@@ -29,7 +29,7 @@ from workbench.engine.resources.process_memory import default_budget, private_by
 FRESH_HOST = 320 * 2**20
 """Estimated bytes of a worker until it is measured: DALI, and a first preview."""
 FRESH_GPU = 768 * 2**20
-"""The same on the GPU: CUDA's context and a mixed decoder."""
+"""Assumed GPU memory of a new worker: CUDA's context and a mixed decoder."""
 LEAST_KEPT = 32 * 2**20
 """Minimum cache limit in bytes per worker, regardless of their number."""
 TIGHT = 0.8
@@ -51,14 +51,14 @@ class BudgetMember(Protocol):
     """When its last call ended (``time.monotonic``); None during a call or start."""
 
     measures: bool
-    """Whether it measures: it then only counts, and the methods below are not called."""
+    """True for a worker that runs a measurement: its memory counts, but it is not interrupted."""
 
     def end_if_idle(self) -> bool:
         """End the worker unless a call runs. Returns whether it was ended."""
         ...
 
     def drop_caches(self) -> bool:
-        """Make the worker drop its caches unless a call runs. Returns whether it was told to."""
+        """Make the worker drop its caches unless a call runs. Returns whether it was asked to."""
         ...
 
     def end_for_memory(self, reason: str) -> None:

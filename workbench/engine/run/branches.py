@@ -31,9 +31,9 @@ _CONSECUTIVE = frozenset(name for name, spec in BLOCKS.items() if spec.consecuti
 
 
 class BranchPlaces:
-    """The conditions of blocks of a plan's graph, from batch 0 on.
+    """Values of the conditions of blocks, for each batch starting at 0.
 
-    Equal ``key`` means equal results; ``reads`` is whether data are read for it.
+    Instances with equal ``key`` have equal results; ``reads`` is True if they depend on data.
     """
 
     def __init__(self, plan: Plan, blocks: Sequence[Node]) -> None:
@@ -185,7 +185,7 @@ class BranchCounter:
 
     @property
     def counted(self) -> int:
-        """Number of counted batches, from 0 on."""
+        """Number of batches counted so far."""
         return len(self._counts) - 1
 
     def before(self, batch: int) -> Mapping[str, int]:

@@ -399,7 +399,7 @@ class Runner:
         return found
 
     def branch_places(self, graph: Graph, data: Data, blocks: Sequence[Node]) -> PlacesInTurns:
-        """The conditions of some blocks of a valid graph, from batch 0 on."""
+        """Condition values of some blocks of a valid graph, starting at batch 0."""
         datasets = open_datasets(data)
         taps = [port for block in blocks for port in self._ports(block)]
         plans = [

@@ -251,6 +251,6 @@ class BoundedOutput:
 
 
 def bound_output() -> None:
-    """Limit the output of this process from now on, on both streams, which share a file."""
+    """Limit the size of stdout and stderr of this process, which share a file."""
     sys.stdout = BoundedOutput(sys.stdout)
     sys.stderr = BoundedOutput(sys.stderr)

@@ -42,7 +42,7 @@ from workbench.sources import SourceKind, load_source
 BUILDER = "build_pipeline"
 """A function of this name, as in the workbench's own scripts, takes precedence."""
 SIDE_BY_SIDE = "build_pipelines"
-"""The same for several parallel pipelines; the constant ``PIPELINES`` is their number."""
+"""Name of the builder of several parallel pipelines; ``PIPELINES`` is their number."""
 _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])")
 """Word boundaries in a class name."""
 
@@ -306,7 +306,7 @@ def with_made_up_data(trees: Mapping[str, ast.Module], folder: Path) -> dict[str
 
 
 def _pipelines_by_variable(script: OpenedScript) -> dict[str, Any]:
-    """The pipelines that the script made, by variable; without one, by number."""
+    """Pipelines that the script created, by variable, or by number if they have none."""
     live: dict[str, Any] = {}
     for name, value in [*vars(script.module).items(), *enumerate(script.made, start=1)]:
         if is_pipeline(value) and not any(value is other for other in live.values()):

@@ -1,8 +1,7 @@
-"""Stand-ins for what an imported script needs and this machine lacks.
+"""Placeholders for modules and values that an imported script needs and this machine lacks.
 
-A stand-in accepts any call and returns further ones, so that the code around a pipeline continues
-without a module or a value. It is not a number: a pipeline that needs its value fails with its
-name.
+A placeholder accepts any call and returns another placeholder, so that the code around a pipeline
+keeps running. It has no numeric value: a pipeline that needs one fails with the placeholder's name.
 """
 
 from __future__ import annotations

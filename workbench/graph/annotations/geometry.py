@@ -224,7 +224,7 @@ def _allows(node: Node, spec: OpSpec, name: str, known: Collection[Value]) -> bo
 
 
 def _image_input(typed: TypedGraph, node: Node, spec: OpSpec) -> Port | None:
-    """The first image input of a node; without one, the mask or encoded image."""
+    """The first image input of a node; if it has none, the mask or encoded image."""
     given = [port for each in spec.inputs if (port := node.inputs.get(each.name)) is not None]
     kinds = {port: typed.kind(port) for port in reversed(given)}
     by_kind = {kind: port for port, kind in kinds.items()}

@@ -476,7 +476,7 @@ def add_elif(graph: Graph, catalog: Catalog, block: str) -> tuple[Graph, str]:
 
 
 def elif_of(block: Node) -> Node | None:
-    """The ``if`` that is the whole ``else`` of another, its ``elif``; None without one."""
+    """The ``if`` that is the whole ``else`` of another, its ``elif``; None if there is none."""
     body = block.bodies.get(ELSE)
     inner = [node for node in body.nodes if node.bodies] if body is not None else []
     if body is None or len(inner) != 1 or inner[0].op != IF.op:

@@ -263,7 +263,7 @@ def _input_names(
 def _used_outputs(
     graph: Graph, catalog: Catalog, inside: Iterable[Node], taken: Mapping[Port, str]
 ) -> dict[str, tuple[Port, Port]]:
-    """Used outputs of the nodes by name, and the input that passes in place of each."""
+    """Used outputs of the nodes by name, each with the input that replaces it if skipped."""
     inside = list(inside)
     ids = {node.id for node in inside}
     used = dict.fromkeys(edge.source for edge in graph.edges if edge.target not in ids)

@@ -56,7 +56,7 @@ def incompatible_ops(typed: TypedGraph, place: Place) -> tuple[str, dict[str, st
 def incompatible_templates(
     typed: TypedGraph, templates: Iterable[Template], place: Place
 ) -> dict[str, str]:
-    """The same for templates, by name. Raises GraphEditError as above."""
+    """As above for templates, by name. Raises GraphEditError as above."""
     facts = _edge_facts(typed, place)
     reasons = {each.name: _template_refusal(typed, each, facts) for each in templates}
     return {name: reason for name, reason in reasons.items() if reason}

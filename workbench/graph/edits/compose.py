@@ -197,7 +197,7 @@ def scope_of_port(graph: Graph, port: Port) -> str:
 
 
 def origin_of(graph: Graph, catalog: Catalog, port: Port, *, through_changes: bool = False) -> Port:
-    """The outer port behind an input of a body; other ports unchanged.
+    """The outer port that feeds an input of a body; other ports unchanged.
 
     For consecutive bodies, an input is the output of another body, which is not traced further
     unless ``through_changes``.

@@ -130,7 +130,7 @@ def parameter_of_constant(name: str) -> str:
 
 
 def with_data_constants(graph: Graph, names: Mapping[str, str]) -> Graph:
-    """The graph with constants in place of parameters: ``names`` maps them by parameter."""
+    """The graph with parameters replaced by constants: ``names`` maps them by parameter."""
     for source in graph.sources:
         if (name := parameter_of(source)) in names:
             graph = graph.replace_node(replace(source, dataset=names[str(name)]))

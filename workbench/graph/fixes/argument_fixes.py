@@ -220,7 +220,7 @@ def fix_axis_order(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("seed")
 def fix_seed(case: Case) -> Iterator[FixCandidate]:
-    """A number that no other node has, or none if nothing is random."""
+    """Set a seed that no other node has, or remove it if the node is not random."""
     if not case.spec.seeded:
         yield "Remove the seed", case.change(seed=None)
         return

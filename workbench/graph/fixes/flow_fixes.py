@@ -232,7 +232,7 @@ def fix_cpu_after_gpu(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("gpu_only")
 def fix_gpu_only(case: Case) -> Iterator[FixCandidate]:
-    """A GPU part from the decoder on, a transfer, or remove the node."""
+    """Fixes: run on the GPU starting at the decoder, add a transfer, or remove the node."""
     yield "Decode on the GPU (mixed)", case.edit(_decoded_on, "mixed")
     yield "Copy to the GPU first", case.change(device="gpu")
     yield case.removal()

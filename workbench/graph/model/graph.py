@@ -304,7 +304,7 @@ class Source(Node):
 
     @property
     def decodes(self) -> bool:
-        """Whether it outputs pixels, on the device of the setting, like a decoder."""
+        """True if the source outputs pixels, on the device of the setting, like a decoder."""
         return self.finds_data and load_source(self.kind).pixels != ""
 
 

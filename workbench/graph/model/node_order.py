@@ -17,7 +17,7 @@ def topological(graph: Graph) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
 
 
 def running_order(nodes: tuple[Node, ...]) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
-    """Nodes in topological order, and the nodes on or behind a cycle.
+    """Nodes in topological order, and the nodes on or after a cycle.
 
     Ties are broken by the order of ``nodes``. Edges from other nodes are ignored.
     """

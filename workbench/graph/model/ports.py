@@ -24,7 +24,7 @@ def outputs_of(node: Node, spec: OpSpec) -> tuple[PortSpec, ...]:
 
 
 def output_ports(node: Node, spec: OpSpec | None) -> list[Port]:
-    """The same as ports of the graph; empty for an unknown operator (None)."""
+    """The outputs of a node as ports; empty for an unknown operator (None)."""
     return [Port(node.id, output.name) for output in outputs_of(node, spec)] if spec else []
 
 

@@ -100,7 +100,7 @@ def value_fault(arg: ArgSpec, value: Value) -> tuple[str, str] | None:
 
 
 def _range_fault(arg: ArgSpec, items: tuple[Value, ...]) -> tuple[str, str] | None:
-    """Numbers of the right type that DALI accepts but that make no sense for the argument."""
+    """Message and fix for numbers that DALI accepts but that are meaningless; None if valid."""
     numbers = [item for item in items if isinstance(item, int | float)]
     if arg.form == "flag" and arg.kind == "int" and any(item not in (0, 1) for item in numbers):
         return f"{_show(items)} is not 0 or 1", "Use 0 or 1."

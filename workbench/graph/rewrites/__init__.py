@@ -75,7 +75,7 @@ class Rewrite:
         )
 
     def class_in(self, typed: TypedGraph) -> Class:
-        """Whether it is bit-identical in a graph, on all devices that the graph uses."""
+        """True if the rewrite is bit-identical in a graph, on all devices that the graph uses."""
         devices = {"cpu" if d == "cpu" else "gpu" for d in typed.devices.values()}
         return "exact" if devices <= self.exact_on else "near"
 

@@ -31,7 +31,7 @@ def pairs(
 
 
 def fed_by(typed: TypedGraph, node: Node) -> Node | None:
-    """The node of this body whose only output feeds the data of another and nothing else."""
+    """The node of this body whose single output feeds only the data of another node."""
     graph = typed.graph
     port = node.inputs.get(data_name(typed, node))
     if port is None or node.muted or not any(each.id == port.node for each in graph.nodes):
@@ -129,7 +129,7 @@ def bypass(typed: TypedGraph, node: Node) -> Graph:
 
 
 def fed_through_flips(typed: TypedGraph, node: Node) -> Node | None:
-    """The node that feeds the data of another and nothing else, ignoring flips in between."""
+    """The node that feeds only the data of another node, ignoring flips in between."""
     feeding = fed_by(typed, node)
     while feeding is not None and feeding.op == "flip":
         feeding = fed_by(typed, feeding)

@@ -37,7 +37,7 @@ def _worked_on(typed: TypedGraph, node: Node) -> list[Port]:
 
 
 def _may_move(typed: TypedGraph, node: Node) -> bool:
-    """Whether it processes images, and supports both devices."""
+    """True if the node processes images and supports both devices."""
     spec = typed.catalog.find(node.op)
     if spec is None or isinstance(node, Source) or node.bodies or node.muted or spec.expression:
         return False

@@ -28,7 +28,7 @@ def infer_types(graph: Graph, catalog: Catalog) -> Mapping[Port, TensorType]:
     """The type at every port of the graph.
 
     Accepts graphs with faults: unknown properties are None. Nodes of unknown operators have no
-    ports here; nothing is known of those on or behind a cycle.
+    ports here; nodes on or after a cycle have unknown types.
     """
     if graph.enclosing is not None:
         return infer_types(graph.whole, catalog)
@@ -40,7 +40,7 @@ def infer_types(graph: Graph, catalog: Catalog) -> Mapping[Port, TensorType]:
 def infer_types_from(
     graph: Graph, catalog: Catalog, known: Mapping[Port, TensorType]
 ) -> Mapping[Port, TensorType]:
-    """The same if the actual types of some ports are known."""
+    """Infer types, given the actual types of some ports."""
     types = dict(known)
     _infer(graph.nodes, catalog, types)
     return types

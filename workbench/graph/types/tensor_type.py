@@ -12,7 +12,7 @@ Extents = tuple[int | None, ...]
 """The size of each axis; None if it depends on the data."""
 
 _USUAL = {2: "HW", 3: "HWC"}
-"""DALI's assumed layout of data without one, by number of axes."""
+"""DALI's assumed layout for data that has no layout, by number of axes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class TensorType:
 
     @property
     def axes(self) -> str | None:
-        """A letter per axis: the layout, or DALI's assumption for data without one."""
+        """One letter per axis: the layout, or the one that DALI assumes if there is none."""
         if self.shape is None:
             return self.layout or None
         if self.layout:
@@ -45,7 +45,7 @@ class TensorType:
 
     @property
     def may_be_picture(self) -> bool:
-        """Whether it may be an image: not, for example, a sequence of frames."""
+        """True if the data may be an image: not, for example, a sequence of frames."""
         if self.shape is None:
             return True
         if self.layout is None:
@@ -54,7 +54,7 @@ class TensorType:
 
     @property
     def may_be_shown(self) -> bool:
-        """Whether it may be an image, an image sequence, a waveform or a spectrogram."""
+        """True if the data may be an image, an image sequence, a waveform or a spectrogram."""
         if self.may_be_picture:
             return True
         if self.kind == "sound":

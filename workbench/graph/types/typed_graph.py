@@ -61,11 +61,11 @@ class TypedGraph:
         return port_kind(self.graph, self.catalog, port)
 
     def for_graph(self, graph: Graph) -> Self:
-        """The same for another graph; this object if it is the same graph."""
+        """A TypedGraph of another graph; ``self`` if the graph is the same."""
         return self if graph is self.graph else replace(self, graph=graph)
 
     def at_scope(self, scope: str) -> Self:
-        """The same for one body, without inferring anything again."""
+        """A TypedGraph of one body; types are not inferred again."""
         taken = self.for_graph(self.graph.at_scope(scope))
         if taken is not self:
             vars(taken)["whole"] = self.whole

@@ -250,7 +250,7 @@ def _only(statement: ast.Import | ast.ImportFrom, alias: ast.alias) -> ast.stmt:
 
 
 def written_function(text: str, definition: ast.FunctionDef, imports: Sequence[str]) -> str:
-    """The definition from its ``def`` on, with the imports first in its body.
+    """The definition starting at ``def``, with the imports first in its body.
 
     Annotations are removed if one uses more than Python's built-ins, because they are evaluated
     when the function is defined, before its imports.
@@ -303,7 +303,7 @@ def _annotations_are_known(definition: ast.FunctionDef) -> bool:
 
 
 def _is_known(annotation: ast.expr) -> bool:
-    """Whether it uses only Python's built-ins. A text may name anything."""
+    """True if an annotation uses only Python's built-ins, so that it can be evaluated."""
     return all(
         hasattr(builtins, each.id)
         if isinstance(each, ast.Name)

@@ -102,7 +102,7 @@ def without_random_outputs(typed: TypedGraph) -> Graph:
 
 
 def with_values(typed: TypedGraph, values: Mapping[str, Value]) -> Graph:
-    """The graph with fixed numbers in place of generators; ``values`` has them by node.
+    """The graph with generators replaced by fixed numbers; ``values`` has them by node.
 
     Raises GraphError, which names the node, for a missing value, for an unknown node, and for nodes
     with internal randomness, which values cannot reproduce.

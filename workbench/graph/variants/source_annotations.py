@@ -18,10 +18,10 @@ _TARGETS = ("boxes", "points", "mask", "label")
 
 
 def with_opened(graph: Graph, data: Datasets, catalog: Catalog) -> Graph:
-    """The graph with each source converted to the kind of its data, with its annotations.
+    """The graph with each source converted to the kind of its data.
 
-    Annotations that only the new source has become outputs and follow the image; those that it
-    lacks are removed. Raises DataError, as ``with_datasets`` and ``require_runs``.
+    New annotations become outputs and follow the image; annotations that the new source lacks are
+    removed. Raises DataError in the same cases as ``with_datasets`` and ``require_runs``.
     """
     changed = {
         source.id: load_source(kind_for(graph, source, data[name]))

@@ -93,7 +93,7 @@ def _with_one(
 def _matching_samples(
     worker: Worker, request: PreviewRequest, graph: Graph, wanted: SampleFilter
 ) -> Iterator[Set[int]]:
-    """For each batch from 0 on, the samples that match branches and augmentations."""
+    """For each batch, starting at 0, the samples that match branches and augmentations."""
     count = min(request.tiles, graph.settings.batch_size)
     shown = frozenset(range(count))
     blocks, augmented = wanted.by_block(), wanted.by_node()

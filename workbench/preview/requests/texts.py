@@ -161,7 +161,7 @@ def short_values(array: NDArray[Any], truth: bool = False) -> str:
 
 
 def number_text(value: Any) -> str:
-    """Format an integer, or a float to three digits, rounded to an integer from 1,000 on."""
+    """Format an integer, or a float to three digits, rounded to an integer if 1,000 or more."""
     if isinstance(value, np.bool_ | bool):
         return "yes" if value else "no"
     if isinstance(value, np.integer | int):

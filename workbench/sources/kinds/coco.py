@@ -32,7 +32,7 @@ from workbench.sources.annotation_faults import box_fault, box_remark, outline_f
 class _Document(NamedTuple):
     entries: dict[str, Any]
     is_finite: bool
-    """Whether all numbers are finite: JSON allows no others, but Python writes and reads them."""
+    """True if all numbers are finite, as JSON requires; Python also reads and writes others."""
 
 
 @lru_cache(maxsize=2)
@@ -136,7 +136,7 @@ def sides_of(image: dict[str, Any]) -> tuple[int, ...]:
 
 
 def _is_finite(entries: Any) -> bool:
-    """Whether all numbers are finite: DALI stops at others and outputs no further boxes."""
+    """True if all numbers are finite; DALI outputs no boxes after a number that is not."""
     try:
         json.dumps(entries, allow_nan=False)
     except ValueError:

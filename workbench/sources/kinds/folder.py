@@ -331,7 +331,7 @@ def find_requests(data: Any) -> dict[str, Any]:
 
 
 def read_requests(**options: Any) -> Any:
-    """Read sample requests in place of ``fn.external_source``."""
+    """Read sample requests instead of using ``fn.external_source``."""
     jpegs, _ = fn.readers.file(**options)
     return jpegs
 

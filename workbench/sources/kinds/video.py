@@ -43,7 +43,7 @@ _COLOUR_TAGS = _MATRIX, _RANGE = b"\x55\xb1\x81", b"\x55\xb9\x81"
 _FULL = 2
 _ON_CPU = "on the CPU"
 _VP9_MATRICES = {2: 1, 4: 7, 5: 9, 7: 0}
-"""The same matrices by their number in VP9."""
+"""Colour matrices by their number in VP9."""
 _HEAD = 2**16
 """Bytes at the start of AVI and Matroska files that name the codec."""
 _UNKNOWN = 2**32 - 1

@@ -257,7 +257,7 @@ def graph_fields(
 
 
 def _places(data: Datasets) -> dict[str, str]:
-    """The text that opens each dataset from any working folder; empty without one."""
+    """Text that opens each dataset from any working folder; empty if there is none."""
     places = {name: replace(each, location=each.place).text for name, each in data.items()}
     return places if all(places.values()) else {}
 

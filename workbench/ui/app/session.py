@@ -336,7 +336,7 @@ class AttachPage(Action, tag="attach", frozen=True):
     """Report this page's tab, and edits that were not sent before the server was lost."""
 
     tab: str
-    """Owner; empty for a tab without one."""
+    """Owner of the tab; empty if it has none."""
     kept: list[dict[str, Any]] = msgspec.field(default_factory=list)
     """Edits with their ``component``, or values with ``component``, ``field`` and ``value``."""
 
@@ -345,7 +345,7 @@ class AttachPage(Action, tag="attach", frozen=True):
 
 
 class StartAfresh(Action, tag="start_afresh", frozen=True):
-    """Show the initial graph in place of the restored one."""
+    """Show the initial graph instead of the restored one."""
 
     def apply(self, model: ViewModel) -> str:
         return model.sessions.start_afresh()

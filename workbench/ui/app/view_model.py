@@ -167,7 +167,7 @@ class ViewModel:
             self.changed()
 
     def connect(self) -> None:
-        """Start rendering: a page shows this workbench from now on."""
+        """Start rendering for a page that shows this workbench."""
         with self.lock:
             if not self._connected:
                 self._connected = True

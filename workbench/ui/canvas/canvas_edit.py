@@ -32,7 +32,7 @@ class CanvasEdit(DocumentEdit, frozen=True):
     """Edit of the visible body, or of the body that contains the named nodes."""
 
     in_each_body: ClassVar[bool] = False
-    """Whether it may name nodes of several bodies; it is then applied to each body separately."""
+    """True if nodes may be in several bodies; the edit is then applied to each body."""
 
     def edit_body(self, document: Document, catalog: Catalog) -> Edited:
         """Return the edited document; the document's graph is the body."""

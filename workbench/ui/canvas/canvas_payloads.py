@@ -106,7 +106,7 @@ def folded_generators_in_scope(
 def all_folded_generators(
     graph: Graph, catalog: Catalog, layout: Layout
 ) -> dict[str, tuple[str, str]]:
-    """The same for a whole graph, including the nodes inside its blocks."""
+    """Folded generators of a whole graph, including the nodes inside its blocks."""
     found: dict[str, tuple[str, str]] = {}
     for scope, _ in graph.bodies():
         found |= folded_generators_in_scope(graph.at_scope(scope), catalog, layout)

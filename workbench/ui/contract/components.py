@@ -327,7 +327,7 @@ class Preview(Fields):
     closeup: Picture = b""
     """Close-up of a sample: ``CloseupHeader`` and PNG."""
     compared_closeup: Picture = b""
-    """The same sample in the other graph: ``CloseupHeader`` and PNG; empty without a comparison."""
+    """Close-up of the other graph: ``CloseupHeader`` and PNG; empty if nothing is compared."""
     values: Picture = b""
     """Pixel values of a region: ``ValuesHeader`` and the values."""
 

@@ -40,7 +40,7 @@ class FolderEntry(TypedDict):
     """Number of images directly in it."""
     folders: int
     more: bool
-    """Whether it contains more than was counted."""
+    """True if the folder has more entries than were counted."""
 
 
 class FolderListing(TypedDict):

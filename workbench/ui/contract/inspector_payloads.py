@@ -124,9 +124,9 @@ class InspectorView(TypedDict):
     errors: list[str]
     """Errors of the node that belong to no row."""
     muted: bool
-    """Whether it is excluded from the run."""
+    """True if the node is excluded from the run."""
     augments: bool
-    """Whether it changes images, so that it can run for some samples only."""
+    """True if the node changes images, so it can be applied to some samples only."""
     ports: dict[str, str]
     """Names of the ports in ``links``: ``the random value of rotate.angle``."""
     rows: list[ArgRow]
@@ -141,7 +141,7 @@ class InspectorView(TypedDict):
     probability: float | None
     """Probability of an ``if`` with a coin flip; else null."""
     numbered: bool
-    """Whether it has options: bodies that can be added, removed and moved."""
+    """True if the block has options: bodies that can be added, removed and moved."""
     weights: list[float]
     """Probability of each body if one of several is chosen at random; else empty."""
     bodies: list[BodyEntry]

@@ -36,7 +36,7 @@ class Status(TypedDict):
 
 
 class OverwriteQuestion(TypedDict):
-    """Existing file in place of which one is to be saved; empty texts: no question."""
+    """Existing file to be overwritten; all texts are empty if there is no question."""
 
     number: int
     """Counter, incremented with each question."""
@@ -141,7 +141,7 @@ class FaultEntry(TypedDict):
     fixes: list[str]
     """Labels of its fixes; ``fix`` accepts them as names."""
     warning: bool
-    """Whether it does not stop a run."""
+    """True for a warning, which does not prevent a run."""
 
 
 class ImportRow(TypedDict):
@@ -175,7 +175,7 @@ class HistoryEntry(TypedDict):
     label: str
     """``angle of rotate to 5``."""
     done: bool
-    """Whether it is done; otherwise redo applies it."""
+    """True if the edit is applied; otherwise redo applies it."""
 
 
 class PortEntry(TypedDict):
@@ -185,9 +185,9 @@ class PortEntry(TypedDict):
     kind: str
     """``PortKind``: encoded, image, sound, label, boxes, mask, points, number, any."""
     argument: bool
-    """Whether it is a named argument; otherwise it is positional."""
+    """True if the parameter is a named argument, False if it is positional."""
     fed: bool
-    """Whether it is connected."""
+    """True if the input is connected."""
     optional: bool
     flows: str
     """Type of its data: ``224×224×3 u8 HWC``, with ``?`` for what depends on the data."""
@@ -224,7 +224,7 @@ class ScopeBody(TypedDict):
     """Title set by the user; may be empty."""
     scope: str
     shown: bool
-    """Whether it is on the path."""
+    """True if the body is on the path."""
 
 
 class ScopeEntry(TypedDict):
@@ -268,9 +268,9 @@ class NodeEntry(TypedDict):
     warned: bool
     """Whether ``fault`` is a warning, which does not stop a run."""
     movable: bool
-    """Whether it can be swapped with its neighbour (readers and decoders cannot)."""
+    """True if the node can be swapped with its neighbour (readers and decoders cannot)."""
     generator: bool
-    """Whether it only generates random numbers; with one consumer it can be shown inside it."""
+    """True for a generator of random numbers; with one consumer it can be shown inside it."""
     known: bool
     """False for an operator that the installed DALI does not have, and for code that a graph cannot
     represent: these nodes are not changed.
@@ -280,9 +280,9 @@ class NodeEntry(TypedDict):
     note: str
     """Remark other than a fault: ``not connected``, ``muted``."""
     muted: bool
-    """Whether it is excluded from the run."""
+    """True if the node is excluded from the run."""
     loose: bool
-    """Whether no output depends on it, so that it does not run."""
+    """True if no output depends on the node; it is then not run."""
     bodies: list[BodyEntry]
     """Bodies of a block."""
     expanded: bool
@@ -380,7 +380,7 @@ class TemplateEntry(TypedDict):
     nodes: list[str]
     """Operators of its nodes."""
     mixes: bool
-    """Whether it needs the images of two nodes."""
+    """True if the template needs the images of two nodes."""
     first_for: list[str]
     """Queries for which it precedes an operator with that name."""
 

@@ -39,7 +39,7 @@ class MarkEntry(TypedDict):
     outline: list[float]
     """x and y of the vertices as fractions; empty for boxes, points and masks."""
     left: bool
-    """Whether it is a point outside the picture."""
+    """True if the point is outside the picture."""
     names: list[NameEntry]
     """Names shown on a mask."""
 
@@ -145,7 +145,7 @@ class ComparisonEntry(TypedDict):
     remarks: list[str]
     """Remarks about seeds that were changed, and random values that differ."""
     distances: list[str]
-    """Mean absolute pixel difference of each tile, of 255: ``Δ 3.2``."""
+    """Mean absolute pixel difference of each tile, on a scale of 0 to 255: ``Δ 3.2``."""
     pending: bool
 
 
@@ -157,9 +157,9 @@ class SavedSampleEntry(TypedDict):
     note: str
     """File, or note of the user."""
     whole: bool
-    """Whether it is a whole batch."""
+    """True for a whole batch."""
     shown: bool
-    """Whether it is currently shown."""
+    """True if the sample is currently shown."""
 
 
 class BodyShareEntry(TypedDict):
@@ -293,7 +293,7 @@ class StepEntry(TypedDict):
     outputs: list[StepOutputEntry]
     draws: list[str]
     drawn: bool
-    """Whether it also uses internal random values, which DALI does not expose."""
+    """True if the node also uses internal random values, which DALI does not expose."""
     milliseconds: float | None
     untimed: str
     """Why it has no time; empty if it has one or is being measured."""

@@ -167,9 +167,9 @@ class HeatCell(TypedDict):
     reason: str
     best: bool
     own: bool
-    """Whether it is the current setting of the graph."""
+    """True if this is the current setting of the graph."""
     now: bool
-    """Whether it is being measured."""
+    """True if the setting is being measured."""
 
 
 class HeatPanel(TypedDict):
@@ -202,7 +202,7 @@ class TuneView(TypedDict):
     adopted: bool
     """Whether the graph currently has the best setting."""
     running: bool
-    """Whether it is still running: the best is that so far, and there is no record yet."""
+    """True while running: the best is the best so far, and there is no record yet."""
 
 
 class ScalingPoint(TypedDict):
@@ -251,7 +251,7 @@ class RecordEntry(TypedDict):
     """Frames per sample if rates are sequences/s; 0: they are imgs/s."""
     shown: bool
     elsewhere: bool
-    """Whether it was made on another machine."""
+    """True if the record was made on another machine."""
 
 
 class SpeedLimits(TypedDict):
@@ -310,7 +310,7 @@ class FusedSpeedEntry(TypedDict):
     ratio: list[float]
     """Speed of the operator over that of the ``if``: median, low and high."""
     stale: bool
-    """Whether it belongs to another graph or other data."""
+    """True if the record belongs to another graph or other data."""
 
 
 # Payloads of the optimiser
@@ -343,7 +343,7 @@ class RewriteEntry(TypedDict):
     """Titles of rewrites that are applied with it."""
     worst: list[WorstSampleEntry]
     taken: bool
-    """Whether it can no longer be applied to the current graph."""
+    """True if the rewrite can no longer be applied to the current graph."""
     rejected: str
     """Why it is not proposed; else empty."""
 

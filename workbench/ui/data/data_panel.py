@@ -182,7 +182,7 @@ class DataPanel:
         return {name: replace(each, first=0) for name, each in data.items()} == self.datasets
 
     def with_path(self, path: str) -> dict[str, Location]:
-        """Data of each parameter, with a path in place of the data that is shown."""
+        """Datasets by parameter, with the selected one replaced by ``path``."""
         return {**self.datasets, self.parameter: path}
 
     @property
@@ -302,7 +302,7 @@ class DataPanel:
 
     @property
     def checked_share(self) -> float | None:
-        """Progress of a check from 0 to 1, or None without one."""
+        """Progress of the running check from 0 to 1; None if no check runs."""
         return self._check.share if self.view["checking"] and self._check is not None else None
 
     def write_good(self) -> str:

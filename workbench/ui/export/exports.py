@@ -187,7 +187,7 @@ def _download(found: Export) -> bytes:
 
 
 def zip_archive(found: Export) -> bytes:
-    """All files of an export as a ZIP archive; identical files give identical bytes."""
+    """All files of an export as a ZIP archive; identical files produce identical bytes."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as packed:
         for path, file in found.files.items():

@@ -184,7 +184,7 @@ def _row(
 
 
 def _is_share(graph: Graph, node: Node, arg: ArgSpec, drawn: RandomView | None) -> bool:
-    """Whether it is the share of the second image in ``first + (second - first) * share``."""
+    """True for the share of the second image in ``first + (second - first) * share``."""
     difference = node.inputs.get("data")
     if (node.op, arg.name) != ("math.mul", "right") or difference is None:
         return False

@@ -38,7 +38,7 @@ class SetProbability(InspectorEdit, tag="set_probability", frozen=True):
 
     block: str
     probability: float | str
-    """Text raises an error."""
+    """A number from 0 to 1; text that is not a number raises GraphEditError."""
     group: str = ""
     """As in ``SetArgument``."""
 
@@ -52,7 +52,7 @@ class SetWeights(InspectorEdit, tag="set_weights", frozen=True):
 
     block: str
     weights: list[float | str]
-    """Text raises an error."""
+    """A number from 0 to 1; text that is not a number raises GraphEditError."""
 
     def edit_graph(self, graph: Graph, catalog: Catalog) -> Graph:
         weights = [_number(each, "numbers, 0 or more") for each in self.weights]

@@ -132,7 +132,7 @@ class DebouncedJob(Generic[W]):
         return request in (self.wanted, self._background.requested_key(self._name))
 
     def request(self, wanted: W) -> None:
-        """Request this, in place of the pending request."""
+        """Replace the pending request."""
         if self.is_wanted(wanted):
             return
         self.forget()

@@ -299,7 +299,7 @@ class SessionTask(Generic[K]):
         task.start()
 
     def cancel(self) -> bool:
-        """Stop the running task; False without one, or for another page of the session."""
+        """Stop the running task. Returns False if none runs, or if another page started it."""
         task = self.running
         if task is None or task.cancelling or task.listener is not self.listener:
             return False

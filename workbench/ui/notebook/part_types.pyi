@@ -251,7 +251,7 @@ class Preview(Widget):
     closeup: bytes
     """Close-up of a sample: ``CloseupHeader`` and PNG."""
     compared_closeup: bytes
-    """The same sample in the other graph: ``CloseupHeader`` and PNG; empty without a comparison."""
+    """Close-up of the other graph: ``CloseupHeader`` and PNG; empty if nothing is compared."""
     values: bytes
     """Pixel values of a region: ``ValuesHeader`` and the values."""
 

@@ -306,7 +306,7 @@ class BackgroundPreviews:
 
 
 def closeup_request(request: PreviewRequest) -> PreviewRequest:
-    """The same batch for a close-up, independent of the display options of the tiles."""
+    """Request for the same batch as a close-up, without the display options of the tiles."""
     return replace(
         request,
         shown="both",

@@ -28,7 +28,7 @@ def tune_view(on: MeasuredOn, report: Report, own: Config | None) -> TuneView:
 
 
 def running_view(on: MeasuredOn, report: Report, own: Config, now: Config | None) -> TuneView:
-    """The same for an unfinished run; ``now`` is the setting being measured."""
+    """Heat map of an unfinished run; ``now`` is the setting being measured."""
     rows = [row for row in report.measurements if row.rounds]
     best = max(rows, key=lambda row: row.rate, default=None)
     view = _view(on, report, own, best, now)

@@ -334,7 +334,7 @@ class ExperimentTask(BackgroundTask[Report]):
         return text
 
     def _say_overdue(self, share: float, text: str) -> None:
-        """Replace a remaining time that has passed without further progress."""
+        """Replace the remaining time if it has passed without progress."""
         if self.outcome is None and self.text == text:
             late = "finishing" if share > NEARLY_DONE else "longer than estimated"
             self._notify(share, _LEFT.sub(f", {late}", text))

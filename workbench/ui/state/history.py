@@ -142,7 +142,7 @@ class History:
 
     @property
     def line(self) -> tuple[Document, ...]:
-        """All documents from the oldest on: ``before``, the current one, the undone ones."""
+        """All documents, oldest first: ``before``, the current one, the undone ones."""
         done = [step.document for step in self._before]
         return (*done, self.document, *(step.document for step in reversed(self._undone)))
 
@@ -212,7 +212,7 @@ class History:
         return bool(self._undone)
 
     def target(self, back: bool) -> tuple[Document, View | None] | None:
-        """Document that undo (``back``) or redo returns to, and the view if the step changes it."""
+        """Document after undo (``back``) or redo, and the view if the edit changes it."""
         source = self._before if back else self._undone
         if not source:
             return None

@@ -199,7 +199,7 @@ def _is_draw(node: Node) -> bool:
 
 
 def _drawn(nodes: Collection[Node]) -> list[Node]:
-    """Nodes without random values, unless there are no others."""
+    """Nodes without random values, or all nodes if every node is random."""
     others = [node for node in nodes if not _is_draw(node)]
     return others or list(nodes)
 

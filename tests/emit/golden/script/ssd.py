@@ -43,7 +43,7 @@ def find_annotations(data: str) -> dict[str, str]:
 
 
 def clip_boxes(boxes: DataNode) -> DataNode:
-    """Clip boxes (left, top, right, bottom) to the image: random_bbox_crop accepts no others.
+    """Clip boxes (left, top, right, bottom) to the image: random_bbox_crop requires this.
 
     Boxes that do not overlap the image, or are in pixels, are moved out: DALI raises for them.
     """

@@ -155,7 +155,7 @@ def crop_place(step: Step) -> tuple[float, float] | None:
 
 
 def unmasked_bits(step: Step, mask: float) -> int:
-    """Number of highest bits that a mask keeps, if it keeps no others."""
+    """Number of highest bits that a mask keeps; raises if it also keeps lower bits."""
     bits = int(mask).bit_count()
     if int(mask) != 256 - (1 << (8 - bits)):
         raise step.refusal(f"keeps the highest bits, but the mask is {mask:g}")

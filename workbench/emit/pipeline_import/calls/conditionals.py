@@ -163,7 +163,7 @@ class _Finder:
         return paths
 
     def _statements(self) -> dict[tuple[str, str], int]:
-        """The number of the statement, by a call in it, a split or a merge, and the predicate."""
+        """Index of the ``if`` statement for each pair of split or merge call and predicate."""
         joined = _Joined()
         for op in self.ops:
             own = predicate_of(op) if self._of_statement(op) else None
@@ -263,7 +263,7 @@ class _Finder:
         return source if source[: len(inside)] == inside else inside
 
     def _resolved(self, read: TracedInput) -> TracedInput:
-        """The same value, named by its producer or by the input of the body."""
+        """The edge of a value, as an output of its producer or as an input of the body."""
         maker = self.makers[read.edge]
         if maker.schema != SPLIT or not self._of_statement(maker):
             return read

@@ -60,7 +60,7 @@ def with_devices(
 
 
 def _placed(graph: Graph, catalog: Catalog, devices: Mapping[str, Device]) -> Graph:
-    """The graph with a device for each node that would run elsewhere without one."""
+    """The graph with explicit devices for nodes whose default device differs."""
     for node in _running(graph.nodes):
         wanted = devices.get(node.id)
         if wanted is not None and infer_devices(graph, catalog)[node.id] != wanted:

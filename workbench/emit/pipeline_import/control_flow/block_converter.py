@@ -37,7 +37,7 @@ class BlockConverter:
         self._make = make
         self._finish = finish
         self._words: dict[str, str] = {}
-        """The variable of each edge; if unknown, the usual name for its kind."""
+        """Variable name of each edge; if unknown, the default name for its kind."""
         self._written: set[str] = set()
         """The edges with a known variable."""
 

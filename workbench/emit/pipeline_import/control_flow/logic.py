@@ -75,7 +75,7 @@ def _splits(
     drawing: Collection[str],
     moved: Mapping[str, str],
 ) -> list[TracedOp] | None:
-    """The splits by ``predicate`` behind an edge; None if there is more than arithmetic between."""
+    """Splits by ``predicate`` after an edge; None if not only arithmetic is in between."""
     found: dict[str, TracedOp] = {}
     waiting, seen = [edge], set[str]()
     while waiting:

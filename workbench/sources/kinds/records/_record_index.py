@@ -178,7 +178,7 @@ class IndexedFiles(SourceKind):
         return self.is_indexed and _starts_slowly(self.files(dataset))
 
     def make_index(self, dataset: Dataset, tell: Callable[[int], None]) -> None:
-        """Make a temporary index of each file without one."""
+        """Create a temporary index for each file that has none."""
         counter = count(1)
 
         def told(samples: Iterable[Any]) -> Iterator[Any]:

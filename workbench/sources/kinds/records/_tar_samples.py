@@ -55,7 +55,7 @@ class TarDamage(NamedTuple):
 def files_in_tar(path: str) -> Iterator[TarFile | TarDamage]:
     """The files of an archive in order, and the damaged or truncated parts between them.
 
-    Files behind an end marker or a damaged part are found too. Raises DataError if there is no file
+    Files after an end marker or a damaged part are found too. Raises DataError if there is no file
     at all, or if the archive cannot be read.
     """
     try:
@@ -121,7 +121,7 @@ def _other_files(opened: BinaryIO, at: int, end: int) -> Generator[TarFile | Tar
 
 
 def _next_header(opened: BinaryIO, start: int, end: int) -> int:
-    """Offset of the first file header from a block on, or the size of the archive."""
+    """Offset of the first file header at or after a block, or the size of the archive."""
     with mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as content:
         found = start + _MAGIC
         while (found := content.find(b"ustar", found)) >= 0:

@@ -61,7 +61,7 @@ def scan_records(path: str) -> Any:
 
 
 def next_record(content: Any, start: int) -> int:
-    """Offset behind damage of the next record that has an example and nothing else, or the end."""
+    """Offset of the next intact record after damage, or the end of the file."""
     heads = re.compile(rb"(?=.{4}\0{4}.{4}\n)", re.DOTALL)  # a length, a checksum, the first field
     for at in (found.start() for found in heads.finditer(content, start)):
         end = at + 12 + struct.unpack_from("<Q", content, at)[0]

@@ -89,7 +89,7 @@ def read_annotated(
 
 
 def _annotated(samples: Iterable[Sample]) -> Iterator[tuple[Sample, bytes | None]]:
-    """Each sample with the contents of its annotation file, or None without one."""
+    """Each sample with the contents of its annotation file, or None if it has none."""
     for sample, place in with_component(samples, _COMPONENT):
         if place is None:
             yield sample, None

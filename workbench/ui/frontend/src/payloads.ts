@@ -81,7 +81,7 @@ export interface Status {
   text: string;
 }
 
-/** Existing file in place of which one is to be saved; empty texts: no question. */
+/** Existing file to be overwritten; all texts are empty if there is no question. */
 export interface OverwriteQuestion {
   number: number;
   do: string;
