@@ -46,7 +46,7 @@ KINDS = {
     "tuner": ("Tune", "Tuner"),
     "sweep": ("Tune", "Every setting"),
     "threads": ("Scaling", ""),
-    "peers": ("Peers", ""),
+    "peers": ("Libraries", ""),
 }
 """Kind of run -> the section of the panel, and the options chosen there."""
 PARTS = {"Where the time goes": "stages"}

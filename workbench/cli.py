@@ -172,7 +172,7 @@ def recipes() -> None:
     type=click.IntRange(1, 64),
     default=16,
     show_default=True,
-    help="Most samples to show.",
+    help="Maximum number of samples to show.",
 )
 @click.option(
     "--device", type=click.Choice(["cpu", "mixed"]), help="Overrides the device of the graph."
@@ -343,13 +343,14 @@ def verify(graph: str, data: Datasets, batches: int, device: str | None, target:
 @click.option(
     "--plain",
     is_flag=True,
-    help="Omit the comments that contain the graph, which `workbench import` reads, and the "
-    "command that finds bad files.",
+    help="Write code without comments on bad files and without the embedded graph that "
+    "`workbench import` reads.",
 )
 @click.option(
     "--skip-bad",
     is_flag=True,
-    help="Check all files, and write a list of the good ones, which the program reads, next to it.",
+    help="Decode all files, as `workbench check --full` does, and list those that are neither bad "
+    "nor damaged. The program reads this list, which is stored next to it.",
 )
 @click.option(
     "-o",
@@ -371,9 +372,8 @@ def export(
 ) -> None:
     """Write the graph as a program that runs without the workbench.
 
-    With --data, the program reads that kind of data, such as a list of files; without it, the kind
-    that the graph reads. With --skip-bad, all files are decoded once, as in `workbench check
-    --full`, and the program reads those that are neither bad nor damaged.
+    The kind of --data, such as a list of files, determines the reader of the program. Without
+    --data, the program has the reader of the graph.
 
     Example:  workbench export rotate-jitter --target pytorch -o loader.py
     """

@@ -27,8 +27,8 @@ TOKEN_VARIABLE = "DALI_WORKBENCH_TOKEN"
     "--token",
     envvar=TOKEN_VARIABLE,
     show_envvar=True,
-    help="Access token, at least 16 characters. Default: a new random token at each start. Other "
-    "users of this machine can read the arguments of a process, but not its variables.",
+    help="Access token, at least 16 characters. Default: a new random token at each start. Use "
+    "the environment variable on shared machines: other users can read command-line arguments.",
 )
 @click.option(
     "--no-token",
@@ -39,7 +39,7 @@ TOKEN_VARIABLE = "DALI_WORKBENCH_TOKEN"
     "--allow-host",
     multiple=True,
     metavar="NAME[:PORT]",
-    help="Further host name under which browsers reach the app, for example of a proxy. Can be "
+    help="Additional host name that browsers use for the app, for example of a proxy. Can be "
     "repeated.",
 )
 @click.option("--prefix", default="", help="Prefix of every URL path, for example /dali.")
@@ -57,7 +57,7 @@ TOKEN_VARIABLE = "DALI_WORKBENCH_TOKEN"
     type=click.IntRange(1, 10_000),
     default=24,
     show_default=True,
-    help="Most pages that can be open at the same time.",
+    help="Maximum number of pages open at the same time.",
 )
 @click.option(
     "--memory",

@@ -78,16 +78,16 @@ OPERATORS = "operators"
 @click.option(
     "--peers",
     is_flag=True,
-    help="Also measure torchvision and Albumentations, which run the exported module.",
+    help="Also measure the graph exported to torchvision and to Albumentations.",
 )
 @click.option(
     "--peer",
     "chosen_peers",
     multiple=True,
     metavar="NAME",
-    help="Also measure one of these, by the start of its name (albu), or any other library by "
-    "module:function, which is called with files, batch size and threads and returns batches. Can "
-    "be repeated.",
+    help="Also measure only one of these, given by a prefix of its name (albu), or any other "
+    "library, given as module:function. The function is called with files, batch size and "
+    "threads, and returns batches. Can be repeated.",
 )
 @click.option(
     "--each-operator",
@@ -100,7 +100,8 @@ OPERATORS = "operators"
     type=click.IntRange(1),
     default=1,
     show_default=True,
-    help="New processes for each configuration, to include differences between builds.",
+    help="Processes to start for each configuration. With several, the interval includes the "
+    "variation between pipeline builds.",
 )
 @CACHE
 @NAME
@@ -323,7 +324,7 @@ def stages(options: MeasureOptions, quick: bool) -> None:
     type=click.Choice(["none", "split"]),
     default="none",
     show_default=True,
-    help="Cores of each process: all (none), or separate ones (split).",
+    help="CPU cores of each process. none: all cores; split: separate cores.",
 )
 @click.option(
     "--batch-size",

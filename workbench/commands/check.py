@@ -74,8 +74,9 @@ def check(
     """Find files that are bad, damaged or unusual.
 
     Bad files are empty, truncated, not images, or not supported by DALI. Unusual files include
-    duplicates. No file is changed. The exit code is 1 if a file is bad: one such file ends an
-    exported program. Ctrl+C stops the check, and the same command continues it.
+    duplicates. No file is changed. The exit code is 1 if a file is bad, because an
+    exported program stops at the first bad file. Ctrl+C stops the check; run the command again to
+    continue it.
 
     --good writes a file_list for DALI or, for records, a new folder of links and indices. Pass it
     to any command as --data, for example to export a program that reads it.

@@ -113,7 +113,7 @@ def _source(_: click.Context, __: click.Parameter, text: str) -> tuple[str, str 
     "--plot",
     metavar="PLOT.png",
     callback=picture_file,
-    help="Picture to write with --compare, .png or .svg: both results next to each other.",
+    help="Image to write with --compare (.png or .svg): both results side by side.",
 )
 @report_errors
 def import_command(

@@ -146,7 +146,7 @@ BUDGET = click.option(
     type=FiniteFloatRange(0),
     default=30.0,
     show_default=True,
-    help="Most seconds for each configuration, including its build and warm-up.",
+    help="Time limit for each configuration in seconds, including build and warm-up.",
 )
 
 

@@ -323,7 +323,7 @@ DATA = click.option(
     metavar="[NAME=]DATA",
     callback=_data,
     help=f"{_KINDS}. If the graph has several parameters, repeat the option with the name of each. "
-    "Not needed if the graph names its files itself.",
+    "Not needed if the graph's reader already lists its files.",
 )
 SOURCE = click.argument("graph", metavar="RECIPE|GRAPH.json")
 RECORD = click.Path(exists=True, dir_okay=False)

@@ -215,7 +215,7 @@ def _names(_: click.Context, option: click.Parameter, text: str | None) -> tuple
     "applied",
     metavar="NAMES",
     callback=_names,
-    help="Rewrites to apply, comma-separated; or all, or exact (those that keep every byte).",
+    help="Rewrites to apply, comma-separated; or all, or exact (those whose output is identical).",
 )
 @click.option("--only", metavar="NAMES", callback=_names, help="Rewrites to try, comma-separated.")
 @click.option(
@@ -236,8 +236,9 @@ def optimise(
 ) -> None:
     """Propose and measure rewrites that make a graph faster.
 
-    Exact rewrites keep every byte; near ones have a PSNR of at least 35 dB on these data. -o and
-    --script write the graph with all proposed rewrites, or with those in --apply.
+    Exact rewrites produce identical output. Near rewrites differ slightly, with a PSNR of at least
+    35 dB on your data. -o and --script write the graph with all proposed rewrites, or with those in
+    --apply.
 
     Example:  workbench optimise slow.json --data photos -o fast.json
     """

@@ -100,7 +100,7 @@ def look_at_the_speed_lab(page: Page) -> None:
         )
         expect(speed.locator("[data-wb=figure]:visible")).to_have_count(1)
         assert serious_faults(page, "speed") == []
-    for name in ("Peers", "Records"):
+    for name in ("Libraries", "Records"):
         speed.get_by_role("radio", name=name, exact=True).click()
         expect(speed).to_have_attribute("data-part", name.lower())
         assert serious_faults(page, "speed") == []

@@ -322,7 +322,7 @@ def test_a_reload_or_a_restart_brings_the_edits_back(host: Host, photos: Path) -
         return
     page.reload()
     expect(title(page)).to_have_text("not lost", timeout=PATIENCE)
-    expect(line).to_have_text(re.compile(r"Restored your work of \d\d:\d\d"))
+    expect(line).to_have_text(re.compile(r"Restored your work from \d\d:\d\d"))
     await_picture(page)
     bar(page).locator("[data-wb=undo]").click()
     expect(title(page)).to_have_text("rotate-jitter")

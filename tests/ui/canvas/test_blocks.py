@@ -42,7 +42,7 @@ def branched(make: Make) -> Ready:
 def test_a_block_has_its_ports_and_bodies(branched: Ready) -> None:
     _, screen = branched
     card = screen.node("branch")
-    assert card["title"] == "if 0.5 yes"
+    assert card["title"] == "if p = 0.5"
     assert [(port["name"], port["kind"], port["argument"]) for port in card["inputs"]] == [
         ("condition", "any", True),
         ("images", "image", False),
@@ -162,7 +162,7 @@ def test_the_probability_of_a_block_is_set_where_it_is_selected(branched: Ready)
     )
     edit(model, "set_probability", block=BLOCK, probability=0.8)
     assert screen["inspector", "node"]["probability"] == 0.8
-    assert screen.node(BLOCK)["title"] == "if 0.8 yes"
+    assert screen.node(BLOCK)["title"] == "if p = 0.8"
     for bad in (1.5, -1, "often"):
         edit(model, "set_probability", block=BLOCK, probability=bad)
         assert "Use a number from 0 to 1" in screen["bar", "message"]
@@ -202,7 +202,7 @@ def test_a_body_is_named_and_the_name_undone(branched: Ready) -> None:
     assert [body["title"] for body in screen.node("branch")["bodies"]] == ["a turn", ""]
     assert screen["bar", "undo_label"] == "name branch.then a turn"
     edit(model, "name_body", block="branch", body="else", title="a turn")
-    assert "is called 'a turn' too" in screen["bar", "message"]
+    assert "has the title 'a turn' already" in screen["bar", "message"]
     ask(model, "undo")
     assert model.graph == BRANCHED
 
@@ -249,7 +249,7 @@ def test_a_body_that_differs_from_the_others_is_marked(make: Make) -> None:
     graph, _ = wrap_in_block(chain_graph("resize", "cast", "flip"), CATALOG, ["cast"])
     _, screen = make(graph=set_arg(graph, CATALOG, "cast", "dtype", "FLOAT"))
     card = screen.node("branch")
-    assert card["fault"].startswith("branch.then outputs FLOAT, but branch.else UINT8")
+    assert card["fault"].startswith("branch.then outputs FLOAT, but branch.else outputs UINT8")
     assert [body["faulty"] for body in card["bodies"]] == [True, False]
 
 
@@ -337,7 +337,7 @@ def test_going_out_selects_the_block(opened: Ready) -> None:
     assert breadcrumb(screen) == []
     assert screen["canvas", "selected"] == ["branch"]
     view = screen["inspector", "node"]
-    assert (view["condition"], view["condition_node"]) == ("0.5 yes", "chance")
+    assert (view["condition"], view["condition_node"]) == ("p = 0.5", "chance")
     assert [body["scope"] for body in view["bodies"]] == ["branch.then", "branch.else"]
 
 

@@ -84,7 +84,7 @@ def test_a_block_is_opened_edited_inside_and_left(host: Host, photos: Path) -> N
     expect(part(page, "canvas").locator("[data-wb=breadcrumb]")).to_have_count(0)
     expect(card(page, "rotate_2")).to_contain_text("it is not connected")
     block = part(page, "inspector").locator("[data-wb=block]")
-    expect(block).to_contain_text("0.5 yes, from chance")
+    expect(block).to_contain_text("p = 0.5, from chance")
 
 
 @pytest.mark.thorough

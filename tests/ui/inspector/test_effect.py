@@ -142,13 +142,13 @@ def test_what_dali_ignores_is_not_offered_and_the_rest_is_named() -> None:
     assert not {"preserve", "crop_d", "crop_w", "crop_pos_z"} & names.keys()
     assert "rotate.size" not in names
     remark = effect_remark(small(), CATALOG, "reader", [], [])
-    assert remark.startswith("A reader's values determine which photos are read")
+    assert remark.startswith("A reader's arguments determine which photos are read")
     warp = as_op("warp_affine", {"matrix": (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)})
     offered = variations(warp, CATALOG, "color")
     remark = effect_remark(warp, CATALOG, "color", offered, [])
     assert remark == "Cannot be varied (no range or choices): matrix."
     remark = effect_remark(small(), CATALOG, "color", ["hue"], ["hue", "dtype"])
-    assert remark.startswith("Without effect on this picture: hue, dtype.")
+    assert remark.startswith("No effect on this image: hue, dtype.")
 
 
 def test_an_argument_that_changes_no_picture_is_named() -> None:
@@ -161,7 +161,7 @@ def test_an_argument_that_changes_no_picture_is_named() -> None:
         failed = Effect(boxes, ("",) * 4, b"x", "image/jpeg", (8, 8), (0, 0, 2, 3))
         assert idle_names(["a", "b"], variants, failed) == []
     header, _ = unpack(effect_bytes("color", ["a", "b"], variants, effect))
-    assert header["note"].startswith("a changes nothing in this picture")
+    assert header["note"].startswith("a: no visible effect on this photo")
 
 
 # The effect sheet in the view-model: computed while it is open, after the pictures.
@@ -244,13 +244,13 @@ def test_what_changes_no_output_is_named_and_stays_offered(ready: Ready) -> None
     assert "image_type" in screen["inspector", "effect_choices"]
     model.receive("inspector", "effect_open", True)
     screen.wait(
-        lambda s: "picture: image_type" in s["inspector", "effect_remark"],
+        lambda s: "image: image_type" in s["inspector", "effect_remark"],
         "the idle one is found out",
     )
     assert {"image_type", "saturation"} <= set(screen["inspector", "effect_choices"])
     model.receive("inspector", "effect_args", ["image_type"])
     header, _ = until(screen, SHEET, lambda h: h["args"] == ["image_type"])
-    assert header["note"].startswith("image_type changes nothing in this picture")
+    assert header["note"].startswith("image_type: no visible effect on this photo")
     assert "image_type" in screen["inspector", "effect_choices"]
 
 

@@ -343,7 +343,7 @@ def test_a_folder_that_goes_and_a_file_that_breaks(
     folder.rename(folder.with_name("elsewhere"))
     slide(host, "rotate", "angle", "ArrowLeft")
     stale = preview(page).locator("[data-wb=stale]")
-    expect(stale).to_contain_text("Showing the last valid picture: There is no", timeout=PATIENCE)
+    expect(stale).to_contain_text("Showing the last valid preview: There is no", timeout=PATIENCE)
     folder.with_name("elsewhere").rename(folder)
     stale.locator("[data-wb=retry]").click()
     expect(stale).to_be_hidden(timeout=PATIENCE)

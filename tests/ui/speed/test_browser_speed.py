@@ -81,7 +81,7 @@ def test_peers_that_are_ticked_are_measured(host: Host, photos: Path) -> None:
         "__import__('workbench.ui.speed.experiment_factory', fromlist=['x'])"
         ".PEER_SECONDS.update(usual=4.0)"
     )
-    peers = turn_to(speed, "Peers", "peers")
+    peers = turn_to(speed, "Libraries", "peers")
     for box in peers.locator("[data-wb=peer]").all():
         box.uncheck()
     measure = peers.locator("[data-wb=measure]")
@@ -107,7 +107,7 @@ def test_compare_edit_and_open_a_record(host: Host, photos: Path, tmp_path: Path
     cpu = host.python("model.shown('speed', 'compare')['bars'][2]")
     expect(rows.nth(2)).to_contain_text(f"{cpu['median']:,.0f} imgs/s")
     on = figure.locator("[data-wb=measured-on]")
-    expect(on).to_contain_text("batch 4 · 2 threads · prefetch 2 · pages warm")
+    expect(on).to_contain_text("batch 4 · 2 threads · prefetch 2 · page cache warm")
     on.locator("summary").click()
     expect(on).to_contain_text("Page cache")
     figure.locator("[data-wb=table] summary").click()

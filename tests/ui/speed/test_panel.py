@@ -47,7 +47,12 @@ def test_a_comparison_shows_the_cpu_and_why_there_is_no_mixed(bed: Bed) -> None:
     assert mixed["reason"] == "not measured: there is no GPU"
     assert view["ratios"] == []
     (on,) = view["on"]
-    for words in ("A CPU · 2 cores · no GPU", "files of ", "batch 64 · 4 threads", "pages warm"):
+    for words in (
+        "A CPU · 2 cores · no GPU",
+        "files of ",
+        "batch 64 · 4 threads",
+        "page cache warm",
+    ):
         assert words in on["line"]
     assert on["line"].endswith("precise enough")
     assert on["earlier"] == ""
@@ -139,7 +144,10 @@ def test_the_tuner_tells_what_it_gains(bed: Bed) -> None:
     bed.graph = set_setting(bed.graph, num_threads=1, batch_size=16)
     bed.run("tune", search="tuner", **TRY)
     view = bed["tune"]
-    assert "× the graph's setting at the time (batch 16, 1 thread, prefetch 2)" in view["gain"]
+    assert (
+        "× the throughput with the graph's settings at the time (batch 16, 1 thread, prefetch 2)"
+        in view["gain"]
+    )
     assert any(cell["own"] for cell in view["panels"][0]["cells"])
     assert any(cell["reason"] == "not tried" for cell in view["panels"][0]["cells"])
 

@@ -28,7 +28,7 @@ def reader_arguments(ops: Mapping[str, OpSpec]) -> dict[str, OpSpec]:
         located = load_source(kind_of_reader(name)).located_by
         args = {key: arg for key, arg in reader.args.items() if key not in located}
         args |= {key: ops["readers.coco"].args[key] for key in row.get("options", ())}
-        doc = f"{row['label']}, like {reader.name} for images."
+        doc = f"{row['label']}; images are read as by {reader.name}."
         made[name] = replace(
             reader,
             name=name,

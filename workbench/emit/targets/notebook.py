@@ -38,7 +38,7 @@ _TAKEN = (
 def emit_notebook(resolved: ResolvedGraph) -> Mapping[str, Code]:
     """The notebook ``pipeline.ipynb``."""
     graph, nodes = resolved.graph, resolved.nodes
-    require_no_blocks(nodes, "a notebook, whose cells call DALI without a function,")
+    require_no_blocks(nodes, "a notebook")
     emitter = Emitter(resolved, nodes, lift=True, taken=_TAKEN)
     emitter.seed_name = "seed"
     require_checkpointing(nodes)

@@ -25,7 +25,7 @@ def emit_training(resolved: ResolvedGraph) -> Mapping[str, Code]:
 
 
 TARGET = Target(
-    "a loader with one shard per rank, which resumes from a checkpoint",
+    "a loader with one shard per rank, which can resume from a checkpoint",
     emit_pytorch,
     side_by_side=True,
     samples=True,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Level = Literal["bad", "damaged", "unusual"]
-"""``bad``: DALI cannot read or decode it, and one such file ends an exported program; or its mask
+"""``bad``: DALI cannot read or decode it, and an exported program stops at it; or its mask
 has another size. ``damaged``: it is decoded, but a decoder warned, its pixels are wrong, or its
 annotations are for another size. ``unusual``: worth knowing, but correct."""
 

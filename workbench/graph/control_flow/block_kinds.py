@@ -137,7 +137,7 @@ class BlockKind:
 
 
 class If(BlockKind):
-    """Run one of two bodies for each sample, by a Boolean condition."""
+    """Run one of two bodies for each sample, selected by a Boolean condition."""
 
     op = "if"
     control = CONDITION

@@ -338,10 +338,10 @@ _OF_A_POLICY = ("policy", "policy_name", "num_magnitude_bins", "magnitudes")
 
 @scoped("node_id")
 def editable_policy(graph: Graph, node_id: str, name: str = "") -> Graph:
-    """Convert a learnt policy to an editable one with the same results for the same seeds.
+    """Convert a learned policy to an editable one with the same results for the same seeds.
 
     The node is ``auto_augment``, or ``apply_auto_augment``, whose policy is replaced. ``name`` is a
-    learnt policy; empty: the one that the node names. Raises GraphEditError.
+    learned policy; empty: the one that the node names. Raises GraphEditError.
     """
     node = graph.node(node_id)
     if node.op not in ("auto_augment", OWN_POLICY):

@@ -1138,7 +1138,7 @@ class ReadersOperators(Generic[R]):
         name: str = ...,
         p: float | DataNode = ...,
     ) -> tuple[DataNode, ...]:
-        """Read images with masks, like readers.file for images."""
+        """Read images with masks; images are read as by readers.file."""
     def mxnet(
         self,
         *inputs: DataNode | Graph,
@@ -1264,7 +1264,7 @@ class ReadersOperators(Generic[R]):
         name: str = ...,
         p: float | DataNode = ...,
     ) -> tuple[DataNode, ...]:
-        """Read TFRecord with boxes, like readers.tfrecord for images."""
+        """Read TFRecord with boxes; images are read as by readers.tfrecord."""
     def webdataset(
         self,
         *inputs: DataNode | Graph,
@@ -1325,7 +1325,7 @@ class ReadersOperators(Generic[R]):
         name: str = ...,
         p: float | DataNode = ...,
     ) -> tuple[DataNode, ...]:
-        """Read WebDataset with boxes, like readers.webdataset for images."""
+        """Read WebDataset with boxes; images are read as by readers.webdataset."""
     def webdataset_masks(
         self,
         *inputs: DataNode | Graph,
@@ -1352,7 +1352,7 @@ class ReadersOperators(Generic[R]):
         name: str = ...,
         p: float | DataNode = ...,
     ) -> tuple[DataNode, ...]:
-        """Read WebDataset with masks, like readers.webdataset for images."""
+        """Read WebDataset with masks; images are read as by readers.webdataset."""
 class ReductionsOperators(Generic[R]):
     def max(
         self,

@@ -158,9 +158,9 @@ def render_steps(
 
 def _timing(samples: int) -> str:
     return (
-        f"Each node alone in its own pipeline, {samples} samples, at most {THREADS} CPU "
-        "threads: median of up to 5 runs after one warm-up, until the batch is ready. In "
-        "one pipeline nodes overlap, so the sum exceeds the total time."
+        f"Each node runs alone in its own pipeline with {samples} samples and at most {THREADS} "
+        "CPU threads. The time is the median of up to 5 runs, after one warm-up run. In one "
+        "pipeline, nodes overlap, so the sum exceeds the total time."
     )
 
 

@@ -131,7 +131,7 @@ class InspectorView(TypedDict):
     """Names of the ports in ``links``: ``the random value of rotate.angle``."""
     rows: list[ArgRow]
     condition: str
-    """Condition of a block: ``0.5 yes``; else empty."""
+    """Condition of a block: ``p = 0.5``; else empty."""
     control: str
     """Input of the condition: ``condition``."""
     condition_node: str

@@ -215,7 +215,7 @@ def to_value(value: Any, spec: ArgSpec) -> Value:
     if isinstance(value, bool | int | float | str):
         if isinstance(value, str) and len(value) > _LONGEST:
             raise GraphEditError(
-                f"{spec.name}: the text has {len(value)} characters, which is too long."
+                f"{spec.name}: {len(value)} characters; at most {_LONGEST} are allowed."
             )
         return value
     raise GraphEditError(f"{spec.name}: {value!r} is not a number, text, boolean or list.")

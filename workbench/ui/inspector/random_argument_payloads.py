@@ -112,7 +112,7 @@ def json_value(value: Value | None) -> Json:
 
 
 def distribution(op: str, args: Mapping[str, Json]) -> str:
-    """Short text for a generator: ``−10 … 10``, ``0.5 yes``."""
+    """Short text for a generator: ``−10 … 10``, ``p = 0.5``."""
     word = op.removeprefix("random.")
     if op == "random.uniform":
         low, high = (*_numbers(args.get("range")), "?", "?")[:2]
@@ -120,7 +120,7 @@ def distribution(op: str, args: Mapping[str, Json]) -> str:
     if op == "random.normal":
         return f"{_number(args.get('mean', 0))} ± {_number(args.get('stddev', 1))}"
     if op == "random.coin_flip":
-        return f"{_number(args.get('probability', 0.5))} yes"
+        return f"p = {_number(args.get('probability', 0.5))}"
     if op == CHOICE:
         if "population" in args:
             return ", ".join(_numbers(args["p"])) if "p" in args else f"any of {args['population']}"

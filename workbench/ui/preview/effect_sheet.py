@@ -132,8 +132,8 @@ def effect_bytes(
         "args": list(args),
         "columns": IN_A_ROW if len(args) == 1 else len({v.shown[0] for v in variants}),
         "pictures": pictured,
-        "note": f"{' and '.join(idle)} changes nothing in this picture: DALI ignores it because of "
-        "other values, or the effect is not visible on this photo."
+        "note": f"{' and '.join(idle)}: no visible effect on this photo. DALI may ignore it "
+        "because of other arguments."
         if idle
         else "",
         "error": str(outcome) if isinstance(outcome, Exception) else "",

@@ -100,27 +100,26 @@ def effect_remark(
         return "The installed DALI does not have this operator, so nothing can be varied."
     if spec.reads:
         return (
-            "A reader's values determine which photos are read, not how they look. Select a later "
-            "node to vary a value."
+            "A reader's arguments determine which photos are read. Select a later node to see the "
+            "effect of an argument."
         )
     if node.bodies:
         return (
-            "A block's values determine for which samples its nodes run. Select one of them to "
-            "vary "
-            "a value."
+            "A block only determines which samples its nodes run for. Select one of these nodes to "
+            "see the effect of an argument."
         )
     said = []
     without = list(idle)
     without = [name for name in without if name.rpartition(".")[0] not in without]
     if without:
-        said.append(f"Without effect on this picture: {_listed(without)}.")
+        said.append(f"No effect on this image: {_listed(without)}.")
     offered = {name.partition(".")[0] for name in (*names, *without)}
     rest = [arg.name for arg in _effective(spec, node) if arg.name not in offered]
     rest = [name for name in rest if not spec.args[name].advanced or name in node.args]
     if rest:
         said.append(f"Cannot be varied (no range or choices): {_listed(rest)}.")
     if not said and not offered:
-        said.append("This node has no value to vary.")
+        said.append("This node has no argument to vary.")
     return " ".join(said)
 
 

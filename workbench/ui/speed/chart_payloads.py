@@ -116,7 +116,7 @@ def measured_on(key: str, report: Report, earlier: str = "") -> MeasuredOn:
         machine_text(report.machine),
         _data(report),
         _settings(report),
-        f"pages {report.cache.state}" if report.cache else "page cache not recorded",
+        f"page cache {report.cache.state}" if report.cache else "page cache not recorded",
         ending_text(rows),
         "unstable" if any(row.unstable for row in rows) else "",
     ]

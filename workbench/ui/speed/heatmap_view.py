@@ -116,11 +116,11 @@ def _gain(report: Report, best: Measurement | None) -> str:
     turned = [row for row in report.measurements if not row.probe and not row.confirmed]
     best = next((row for row in turned if row.config == best.config), best)
     if own is best:
-        return "no setting was faster than the graph's own at the time"
+        return "no settings were faster than the graph's settings at the time"
     gain = paired_ratio(best.imgs_per_s, own.imgs_per_s)
     return (
-        f"{gain.median:.2f} × the graph's setting at the time ({own.config.settings}), "
-        f"{gain.low:.2f} to {gain.high:.2f}"
+        f"{gain.median:.2f} × the throughput with the graph's settings at the time "
+        f"({own.config.settings}), {gain.low:.2f} to {gain.high:.2f}"
     )
 
 

@@ -53,7 +53,7 @@ class Restored:
 
     def __str__(self) -> str:
         count = f" with {self._count} to undo" if self.session.before else ""
-        return f"Restored your work of {datetime_text(self.when)}{count}."
+        return f"Restored your work from {datetime_text(self.when)}{count}."
 
     @property
     def offer(self) -> str:

@@ -49,7 +49,7 @@ function Preview({ link, root }: PanelProps<"preview">) {
   }, [near]);
 
   const due = unreadable !== "" || reason !== "";
-  const still = sheet ? `Showing the last valid picture: ${reason}` : reason;
+  const still = sheet ? `Showing the last valid preview: ${reason}` : reason;
   useRootData(root, "stale", due ? "true" : undefined);
   useRootData(root, "rendering", rendering ? "true" : undefined);
   useRootData(root, "closeup", near ? "true" : undefined);

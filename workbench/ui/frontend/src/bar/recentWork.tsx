@@ -23,7 +23,7 @@ export function RecentWork({ entries, choose }: Props) {
             {picture ? (
               <img src={picture} alt="" width={384} height={96} />
             ) : (
-              <span class="wb-bar-nothing">no picture yet</span>
+              <span class="wb-bar-nothing">no preview yet</span>
             )}
             <b>{name || "untitled"}</b>
             <small>{[when, data, open && "open now"].filter(Boolean).join(" · ")}</small>

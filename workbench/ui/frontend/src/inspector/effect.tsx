@@ -262,7 +262,7 @@ function Picture({ picture, pixels, args, present, reached, tip, adopt }: Pictur
       data-tip={error || tip}
       onClick={adopt}
     >
-      {box.length ? <canvas ref={canvas} aria-hidden="true" /> : <i>{error ? <Icon name="warn" size={14} /> : "no picture"}</i>}
+      {box.length ? <canvas ref={canvas} aria-hidden="true" /> : <i>{error ? <Icon name="warn" size={14} /> : "no preview"}</i>}
       {args.length === 1 && <span>{texts[0]}</span>}
     </button>
   );

@@ -20,8 +20,8 @@ export function Fused({ link, block, op }: Props) {
   return (
     <div class="wb-block-fused" data-wb="fused" role="group" aria-label={`${op} without ${block}`}>
       <p>
-        <b>{op}</b> without the if returns the same pixels: the coin flip controls its arguments, and
-        random values stay the same. It then runs on every sample instead of only those selected by the coin flip.
+        <b>{op}</b> can produce the same pixels without the if: the coin flip then sets its arguments, and
+        random values stay the same. The operator runs on every sample, not only on those that the coin flip selects.
       </p>
       <div>
         <button

@@ -89,7 +89,7 @@ export function Controls({ link, near, showingOriginal, hold }: Props) {
   const turning = (
     <>
       batch
-      <WholeNumber name="batch" label="Batch, from 0" reason={reasons.batch} {...field} />
+      <WholeNumber name="batch" label="Batch index" reason={reasons.batch} {...field} />
       <IconButton
         label="Previous batch"
         name="batch-back"

@@ -139,7 +139,7 @@ function Track({ bar, median, most }: { bar: SpeedBar; median: number; most: num
   return (
     <BarTrack
       share={median / most}
-      tip={`Median of ${bar.rounds.length} rounds\n\n${rounds}`}
+      tip={`Median of ${bar.rounds.length} round${bar.rounds.length === 1 ? "" : "s"}\n\n${rounds}`}
     >
       {bar.rounds.map((round, at) => (
         <i key={at} class="wb-round" style={{ left: share(round) }} />

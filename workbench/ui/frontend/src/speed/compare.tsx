@@ -70,7 +70,7 @@ function GpuCommand({ link }: { link: Speed }) {
       <p>
         <Icon name="warn" size={13} />
         <span>
-          No mixed decoding on this machine: <span>{mixed}</span>. On a machine with a GPU run
+          Mixed decoding is not available: <span>{mixed}</span>. On a machine with a GPU, run
         </span>
       </p>
       <div class="wb-speed-command">

@@ -22,7 +22,7 @@ const PARTS: { id: Part; label: string }[] = [
   { id: "rewrites", label: "Rewrites" },
   { id: "tune", label: "Tune" },
   { id: "scaling", label: "Scaling" },
-  { id: "peers", label: "Peers" },
+  { id: "peers", label: "Libraries" },
   { id: "records", label: "Records" },
 ];
 
@@ -32,7 +32,7 @@ export function Controls({ link }: { link: Speed }) {
     <>
       <div class="wb-controls">
         <Segmented
-          label="Part of the speed panel"
+          label="Measurement type"
           choices={PARTS}
           chosen={part}
           choose={(id) => link.set("part", id as Part)}

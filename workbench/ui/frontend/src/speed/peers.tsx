@@ -20,8 +20,8 @@ export function Peers({ link }: { link: Speed }) {
   return (
     <>
       <Head
-        line={`Other libraries on the same files and sizes, interleaved with DALI, each with its best number of workers${
-          most ? `: at most ${most} s each, twice for DALI` : ""
+        line={`The same pipeline in other libraries, each with its fastest number of workers, interleaved with DALI${
+          most ? `. At most ${most} s for each library, twice that for DALI` : ""
         }.`}
       >
         <Effort link={link} />
@@ -59,6 +59,6 @@ export function Peers({ link }: { link: Speed }) {
 }
 
 function impossible(present: readonly string[], chosen: readonly string[]): string {
-  if (!present.length) return "No peer is installed";
+  if (!present.length) return "None of these libraries is installed";
   return chosen.length ? "" : "Select one or more libraries";
 }

@@ -11,7 +11,7 @@ import { OpenButton } from "./openRecord";
 import { Provenance } from "./provenance";
 import { Table, Wide } from "./table";
 
-const HEADS = ["", "record", "what", "machine", "best rate", ""];
+const HEADS = ["", "record", "measurement", "machine", "best rate", ""];
 const FILES = ["json", "csv", "png", "svg"];
 const TICKED = ["Select two to compare them.", "Select one more to compare them.", "2 selected"];
 

@@ -30,8 +30,8 @@ export function Rewrites({ link }: { link: Speed }) {
         {known && <Figure view={view as RewritesView} link={link} />}
       </div>
       <p class="wb-empty" hidden={known}>
-        Nothing tried yet. Exact rewrites keep every byte, near ones at least 35 dB PSNR; random
-        values stay the same. Slower ones are not proposed.
+        No rewrites measured yet. Exact rewrites produce identical output; near ones differ slightly, with a PSNR of
+        at least 35 dB. Random values stay the same. Slower graphs are not proposed.
       </p>
     </>
   );

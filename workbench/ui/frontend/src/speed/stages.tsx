@@ -21,7 +21,7 @@ export function Stages({ link }: { link: Speed }) {
   const known = !!view.on?.length;
   return (
     <>
-      <Head line="Time per batch addedTimeText by each stage, time of each operator alone, and the limit without reading and decoding.">
+      <Head line="Time that each stage adds to a batch, time of each operator alone, and the limit without reading and decoding.">
         <Effort link={link} usual="Usual" />
         <StartButton
           link={link}
@@ -36,7 +36,7 @@ export function Stages({ link }: { link: Speed }) {
         )}
       </div>
       <p class="wb-empty" hidden={known}>
-        The stages are not measured yet. The script is truncated after each stage; the time that a
+        Stages are not measured yet. The script is truncated after each stage; the time that a
         stage adds to a batch is its cost.
       </p>
     </>
@@ -303,7 +303,7 @@ function Numbers({ view, show }: { view: StagesView; show: Show }) {
       </tfoot>
       {(view.remainder ?? 0) < 0 && (
         <caption>
-          Below zero: together the operators need less time than separately, because they run in parallel.
+          Negative: together, the operators take less time than separately because they run in parallel.
         </caption>
       )}
     </Table>

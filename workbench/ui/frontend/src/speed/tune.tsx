@@ -60,7 +60,7 @@ export function Tune({ link }: { link: Speed }) {
         {known && <Figure view={view as TuneView} link={link} />}
       </div>
       <p class="wb-empty" hidden={known}>
-        Nothing tried yet. The tuner tries up to a quarter of the settings (all, if there are eight or fewer),
+        No settings measured yet. The tuner tries up to a quarter of the settings (all, if there are eight or fewer),
         and measures the best again, interleaved with the current ones.
       </p>
     </>

@@ -102,7 +102,7 @@ const COMMANDS: readonly Run[] = [
     replaces: true,
     run: (store) => void store.link.ask("new", {}),
   },
-  tab("preview", "Original and augmented pictures", ["pictures", "images", "see"]),
+  tab("preview", "Original and augmented images", ["pictures", "images", "see"]),
   tab("speed", "Measurements and records", ["records", "tune", "tuner", "measurements"]),
   tab("code", "The graph as code for a target", ["targets", "pytorch", "lightning", "triton", "source"]),
   tab("data", "Data set: folders, classes, files", ["dataset", "folder", "classes", "files", "open folder"]),
@@ -186,7 +186,7 @@ const COMMANDS: readonly Run[] = [
   },
   ...(
     [
-      ["label", "Apply by class", "If the label is one of some classes", ["label is", "class", "per class"]],
+      ["label", "Apply by class", "If the label is one of the given classes", ["label is", "class", "per class"]],
       ["size", "Apply by size", "If the image is large or small, wide or tall", ["size is", "height", "width", "aspect"]],
       ["comparison", "Apply by comparison", "If a number in the graph is above or below a threshold", ["condition", "less than", "threshold"]],
     ] as const
@@ -253,7 +253,7 @@ const COMMANDS: readonly Run[] = [
     id: "targets",
     name: "Hide or show annotations",
     keys: "T",
-    note: "Boxes, points and masks on pictures and cards",
+    note: "Boxes, points and masks on images and cards",
     synonyms: ["annotations", "boxes", "masks", "key points", "overlay", "marks"],
     run: showTargets,
   },
