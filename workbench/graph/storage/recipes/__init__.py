@@ -56,7 +56,8 @@ def required_data_text(graph: Graph) -> str:
     if kind is None:
         return ""
     return (
-        f" Reads {kind.about}, as shapes/{kind.sample} (`workbench samples shapes --annotations`)."
+        f" Reads {kind.about}. Sample data: shapes/{kind.sample}, written by"
+        " `workbench samples shapes --annotations`."
     )
 
 
