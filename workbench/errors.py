@@ -64,6 +64,9 @@ if TYPE_CHECKING:
     from workbench.graph.checks.check import Fault
 
 
+NO_IMAGE = "No output of the graph is an image"
+"""Start of the message of a GraphError about a graph that has nothing to show."""
+
 OUTSIDE = "reaches outside the image of"
 """Part of the message of a PipelineError about a crop window outside the image."""
 

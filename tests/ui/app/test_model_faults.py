@@ -14,6 +14,7 @@ from tests.ui.screen import Make, Ready, edit, read_picture
 from workbench.bench.measuring.worker_group import WorkerGroup
 from workbench.engine.resources.machine import describe_machine
 from workbench.errors import EngineClosedError
+from workbench.graph import Graph, Port
 from workbench.graph.edits.edit import set_setting
 
 
@@ -243,3 +244,17 @@ def test_a_graph_with_an_unknown_operator_in_a_block_is_shown_with_the_fault(
         model.receive("canvas", "selected", [node.id])
         assert screen["inspector", "node"]["id"] == node.id
     assert "'newer' is not an operator" in screen["bar", "faults"][0]["message"]
+
+
+def test_a_graph_without_an_image_output_is_fixed_by_a_button(make: Make) -> None:
+    """A decoder is added after a new reader; the last image becomes the output otherwise."""
+    model, screen = make(graph=Graph())
+    model.act("canvas", {"do": "add", "op": "readers.file", "after": ""})
+    for label, images in ("Add decoders.image", "decode"), ("Output rotate.output", "rotate"):
+        screen.wait(lambda s: s["preview", "fault"], "nothing to show")
+        assert screen["preview", "fault"]["fixes"] == [label]
+        model.act("preview", {"do": "fix", "node": "", "arg": "", "fix": label})
+        screen.wait_ready()
+        assert model.graph.outputs["images"] == Port(images, "output")
+        model.act("canvas", {"do": "add", "op": "rotate", "after": "decode"})
+        model.set_graph(replace(model.graph, outputs={"labels": Port("reader", "labels")}))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.ui.canvas_page import inspected, node
+from tests.ui.canvas_page import EMPTY, inspected, node
 from tests.ui.hosts import (
     PATIENCE,
     PanelHost,
@@ -272,6 +272,7 @@ def test_long_names_other_scripts_and_large_graphs_are_readable(
 @pytest.mark.thorough
 def test_an_edge_that_is_cut_moves_nothing_and_dims_only_what_it_fed(opened: PanelHost) -> None:
     page = opened.page
+    page.set_viewport_size({"width": 1440, "height": 640})
     await_cards(page, 5)
     before = places(page)
     opened.sessions[-1].model.act("canvas", {"do": "disconnect", "edges": ["color:data"]})
@@ -284,6 +285,10 @@ def test_an_edge_that_is_cut_moves_nothing_and_dims_only_what_it_fed(opened: Pan
         {name: (at["left"], at["top"]) for name, at in each.items()} for each in (before, after)
     ]
     assert corners[0] == corners[1]
+    notes = part(page, "canvas").locator(".wb-card-note")
+    expect(notes.first).to_contain_text("not connected")
+    heights = notes.evaluate_all("(notes) => notes.map((note) => note.clientHeight)")
+    assert set(heights) == {18}, "a note is one line"
     part(page, "canvas").locator(".wb-canvas-box").focus()
     page.keyboard.press("l")  # a new layout
     page.wait_for_function(
@@ -296,6 +301,13 @@ def test_another_graph_is_fitted_also_after_one_has_panned(opened: PanelHost) ->
     page = opened.page
     pan(page, 0, 900)
     assert measured(page)["inside"] < 5
+    pan(page, 0, 900)
+    assert measured(page)["inside"] == 0
+    opened.sessions[-1].model.act("canvas", {"do": "remove", "nodes": ["flip"]})
+    expect(node(page, "flip")).to_have_count(0)
+    found = measured(page)
+    assert found["inside"] == found["cards"], "an edit never leaves an empty canvas"
+    pan(page, 0, 900)
     open_recipe(opened, "imagenet-eval")
     found = measured(page)
     assert found["inside"] == found["cards"]
@@ -318,6 +330,8 @@ def test_the_pane_is_as_wide_as_its_graph_needs(opened: PanelHost) -> None:
     page.keyboard.press("Delete")  # an edit moves nothing
     expect(node(page, "decode")).to_have_count(0)
     assert measured(page)["width"] == wide
+    show(opened, EMPTY)  # room for two columns
+    await_width(page, 500, 530)
 
 
 @pytest.mark.thorough

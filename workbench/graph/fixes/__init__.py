@@ -6,20 +6,25 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
+from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError
 from workbench.graph.checks.check import check_graph
+from workbench.graph.edits.compose import add_output, append_node, with_outputs
+from workbench.graph.edits.edit import ordered_nodes
 from workbench.graph.fixes import argument_fixes, flow_fixes, graph_fixes
 from workbench.graph.fixes.case import REMEDIES, Case, Fix, FixCandidate, Remedies
-from workbench.graph.model import Graph, block_of
+from workbench.graph.model import Graph, Port, block_of
 from workbench.graph.model.faults import WARNINGS, Fault
 from workbench.graph.resolved import ResolvedGraph
+from workbench.graph.types.devices import decodes, port_kind
 from workbench.names import shortened
 
-__all__ = ["Fix", "fixes"]
+__all__ = ["Fix", "fixes", "image_output_fixes"]
 
 _REGISTERED = (argument_fixes, flow_fixes, graph_fixes)
 """Modules whose fixes are registered when they are imported."""
 
+_DECODER = "decoders.image"
 _LONGEST = 80
 """Maximum characters on a button."""
 
@@ -48,6 +53,24 @@ def fixes(resolved: ResolvedGraph, fault: Fault) -> tuple[Fix, ...]:
     if found or fault.code in WARNINGS:
         return found
     return _working_fixes(Case(resolved, fault), graph_fixes.fix_by_removal)
+
+
+def image_output_fixes(graph: Graph, catalog: Catalog) -> Iterator[Fix]:
+    """For a graph without an image output: output the last image, or add a decoder."""
+    known = [node for node in ordered_nodes(graph, catalog) if node.op in catalog]
+    for node in reversed(known):
+        for port in (Port(node.id, output.name) for output in catalog[node.op].outputs):
+            if port_kind(graph, catalog, port) != "image":
+                continue
+            shown = with_outputs(add_output(graph, catalog, port), catalog, node.id)
+            if not check_graph(shown, catalog):
+                yield Fix(f"Output {port}", shown)
+                return
+    if any(decodes(catalog[node.op]) for node in known) or _DECODER not in catalog:
+        return
+    decoded, _ = append_node(graph, catalog, _DECODER)
+    if graph.nodes and not check_graph(decoded, catalog):
+        yield Fix(f"Add {_DECODER}", decoded)
 
 
 def _shared_ids(graph: Graph, node_id: str) -> Iterator[str]:

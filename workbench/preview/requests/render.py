@@ -16,7 +16,7 @@ from workbench.engine.reading.undecodable_samples import Sample
 from workbench.engine.resources.batch_store import Batch
 from workbench.engine.resources.process_memory import MemoryUse
 from workbench.engine.run.worker import Worker, memory_use
-from workbench.errors import GraphError
+from workbench.errors import NO_IMAGE, GraphError
 from workbench.figures import plot_pictures
 from workbench.graph.model import Port
 from workbench.graph.model.faults import Fault
@@ -202,10 +202,7 @@ def render(worker: Worker, request: PreviewRequest) -> PreviewResult:
     run = run_request(worker, request)
     images = run.images
     if not images:
-        raise GraphError(
-            "No output of the graph is an image, so there is nothing to show. Connect an "
-            "image output."
-        )
+        raise GraphError(f"{NO_IMAGE}, so there is nothing to show. Connect an image output.")
     worker.check_interrupt()
     original = run.original if request.shown in ("original", "both") else None
     request.require_room(bool(original) + (len(images) if request.shown != "original" else 0))

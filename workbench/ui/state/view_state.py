@@ -14,9 +14,9 @@ from workbench.emit.script import script_of
 from workbench.engine.resources.machine import Machine
 from workbench.engine.resources.missing_gpu import gpu_faults, on_cpu
 from workbench.engine.resources.root_guard import NAMED_IN_DATA, located_paths
-from workbench.errors import OUTSIDE, DataError, WorkbenchError, WorkerLostError
+from workbench.errors import NO_IMAGE, OUTSIDE, DataError, WorkbenchError, WorkerLostError
 from workbench.graph.edits.edit import is_movable, ordered_nodes, set_arg
-from workbench.graph.fixes import Fix, fixes
+from workbench.graph.fixes import Fix, fixes, image_output_fixes
 from workbench.graph.model import Graph, Port, block_of
 from workbench.graph.model.faults import DATA_WARNINGS, Fault
 from workbench.graph.model.node_order import ancestors
@@ -373,11 +373,13 @@ def failure_of(
     message = str(error)
     if node and message.startswith(f"{node}: "):
         message = message.removeprefix(f"{node}: ")
-    if not node or dead or "Out of memory" in message:  # the message contains the fix
-        return Failure((Fault(node or "", "", message, ""),), dead)
+    offers: tuple[Fix, ...] = ()
+    if message.startswith(NO_IMAGE) and graph is not None and catalog is not None:
+        offers = tuple(image_output_fixes(graph.whole, catalog))
+    if offers or not node or dead or "Out of memory" in message:  # the message contains the fix
+        return Failure((Fault(node or "", "", message, ""),), dead, offers, graph)
     undo = ", or undo to return to the last picture" if undoable else ""
     remedy = f"Change a value or an input of {node}{undo}."
-    offers: tuple[Fix, ...] = ()
     if OUTSIDE in message and graph is not None and catalog is not None and graph.has(node):
         body = graph.at_scope(graph.scope_of(node))
         if "out_of_bounds_policy" in catalog[body.node(node).op].args:

@@ -154,18 +154,16 @@ function UnreadAnnotations({ link }: { link: Link<"bar"> }) {
   const pop = useRef<HTMLDivElement>(null);
   const what = unread.some(({ place }) => place) ? "annotations" : "masks";
   const read = (place: string): void => {
-    pop.current!.hidePopover();
+    pop.current?.hidePopover();
     if (place) link.ask("open_folder", { path: place });
     else link.ask("give_masks", {});
   };
+  const tip = `The data contains ${what} that the graph does not read`;
+  const chip = { class: "wb-chip", "data-wb": "unread", "data-tip": tip, children: `+ ${what}` };
   if (!unread.length) return null;
+  if (what === "masks") return <button type="button" {...chip} onClick={() => read("")} />;
   return (
-    <Popover
-      handle={pop}
-      label={`The data contains ${what} that the graph does not read`}
-      role="menu"
-      button={{ class: "wb-chip", "data-wb": "unread", "data-tip": `The data contains ${what} that the graph does not read`, children: `+ ${what}` }}
-    >
+    <Popover handle={pop} label={tip} role="menu" button={chip}>
       <Menu>
         {unread.map(({ place, words }) => (
           <button key={place} type="button" role="menuitem" onClick={() => read(place)}>

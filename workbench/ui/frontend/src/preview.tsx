@@ -171,10 +171,10 @@ function Preview({ link, root }: PanelProps<"preview">) {
           words={unreadable ? `The picture could not be read: ${unreadable}` : reason && still}
         >
           {!unreadable &&
-            fixes.map((fix) => (
+            fixes.map((fix, at) => (
               <button
                 key={fix}
-                class="wb-btn"
+                class={at ? "wb-quiet" : "wb-btn"}
                 type="button"
                 data-wb="fix"
                 onClick={() => link.ask("fix", { node, arg, fix })}
@@ -182,7 +182,7 @@ function Preview({ link, root }: PanelProps<"preview">) {
                 {fix}
               </button>
             ))}
-          {(unreadable || retryable) && (
+          {(unreadable || (retryable && !fixes.length)) && (
             <button
               class="wb-link"
               type="button"

@@ -52,7 +52,7 @@ export function OpenGraph({ into, handle, opening, children }: Props) {
             <Icon name="file" size={14} />
             Choose a file
           </button>
-          <p class="wb-ask-head">A graph (JSON) or a shared picture (PNG). Or drop one here.</p>
+          <p class="wb-ask-head">A graph (JSON), an exported program, or a shared picture (PNG). Or drop one here.</p>
           <textarea
             ref={area}
             class="wb-val"

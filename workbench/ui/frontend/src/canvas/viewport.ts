@@ -70,11 +70,20 @@ function boxesOf({ boxes, settled }: LayoutCache, ids: readonly string[]): (Poin
   });
 }
 
-/** Report the width that the graph needs to the screen around the canvas, if there is one. */
+/** Whether any box is partly in view. */
+const isVisible = ({ boxes, settled }: LayoutCache, { x, y, zoom }: View, { width, height }: Size): boolean =>
+  boxes.some((box) => {
+    const at = settled.get(box.id);
+    if (!at) return false;
+    const [left, top] = [at.x * zoom + x, at.y * zoom + y];
+    return left < width && top < height && left + box.width * zoom > 0 && top + box.height * zoom > 0;
+  });
+
+/** Report the width that the graph needs, or room for two columns, to the screen around the canvas. */
 function adaptPane(store: CanvasStore, { boxes, bounds }: LayoutCache): void {
   const panes = closestAround(store.dom.root, ".wb-screen-panes");
   const width = usualWidth(bounds, store.dom.box.clientHeight);
-  panes?.style.setProperty("--wb-canvas-content", boxes.length ? `${Math.round(width)}px` : "");
+  panes?.style.setProperty("--wb-canvas-content", boxes.length ? `${Math.round(width)}px` : "36%");
 }
 
 /**
@@ -165,7 +174,8 @@ export function useView(
     const fresh = places.boxes.flatMap(({ id }) => (current.ids.has(`${places.scope} ${id}`) ? [] : [id]));
     if (another || fresh.length) added.current = another ? [] : fresh;
     known.current = { graph, ids };
-    if (!store.link.get("nodes", []).length) blank.current = graph;
+    const empty = !store.link.get("nodes", []).length;
+    if (empty) blank.current = graph;
     if (another && blank.current !== graph) opened.current = places.boxes;
     const { clientWidth, clientHeight } = store.dom.box;
     const measured = size.width === clientWidth && size.height === clientHeight;
@@ -176,11 +186,12 @@ export function useView(
       }
     }
     // Only until the first edit: the pane must not change under the pointer.
-    if (opened.current === places.boxes) adaptPane(store, places);
+    if (empty || opened.current === places.boxes) adaptPane(store, places);
     // Where edges were cut, everything stays where it is.
     const moved = fitted.current[0] !== places.spots || fitted.current[1] !== size;
     fitted.current = [places.spots, size];
     if (another || (follows.current && moved)) fit(!another && whole.current, another || !glides ? 0 : GLIDE);
+    else if (moved && !isVisible(places, flow.getViewport(), size)) fit(false);
     else if (!follows.current && fresh.length) reveal(...fresh, store.current);
   }, [graph, places.bounds, places.boxes, size, fit, reveal, glides]);
   return { fit, reveal, follows, stay, zoom };

@@ -60,7 +60,10 @@ export function TargetMenu({ targets, chosen, refused, choose }: Props) {
             data-name={name}
             data-refused={refused[name] ? "" : undefined}
             data-tip={refused[name]}
-            onClick={() => choose(name)}
+            onClick={() => {
+              setWords("");
+              choose(name);
+            }}
           >
             <b>
               {name}
