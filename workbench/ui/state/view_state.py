@@ -385,6 +385,7 @@ def failure_of(
         if "out_of_bounds_policy" in catalog[body.node(node).op].args:
             padded = set_arg(body, catalog, node, "out_of_bounds_policy", "pad").whole
             offers = (Fix("Pad outside the image", padded),)
+            message, remedy = message.partition(" (DALI: ")[0], ""  # all of it is in the reason
     return Failure((Fault(node, "", message.rstrip("."), remedy),), dead, offers, graph)
 
 
