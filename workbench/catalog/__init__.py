@@ -27,7 +27,7 @@ __all__ = [
 
 @cache
 def load_catalog() -> Catalog:
-    """The catalogue of the installed DALI; imports DALI on the first call (about a second).
+    """Return the catalogue of the installed DALI. The first call imports DALI (about a second).
 
     Raises CatalogError if DALI cannot be imported or the overlay does not match it.
 

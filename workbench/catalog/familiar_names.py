@@ -11,12 +11,12 @@ from workbench.catalog.tables import read_tables
 
 @cache
 def _name_tables() -> Mapping[str, Mapping[str, str | tuple[str, ...]]]:
-    """The tables of ``familiar_names.toml``: other libraries' names, and DALI's."""
+    """Return the tables of ``familiar_names.toml``: name in another library -> DALI's name."""
     return read_tables("familiar_names.toml")
 
 
 def nearest_operators(name: str, known: Iterable[str], count: int = 1) -> list[str]:
-    """Names in ``known`` that a wrong operator name may mean, best first.
+    """Return the operators in ``known`` that a wrong name may mean, best first.
 
     Names of torchvision and Albumentations take precedence over similar spelling.
     """
@@ -33,7 +33,9 @@ def nearest_operators(name: str, known: Iterable[str], count: int = 1) -> list[s
 
 
 def nearest_arguments(name: str, known: Iterable[str]) -> list[str]:
-    """The argument in ``known`` that a wrong argument name may mean, or none."""
+    """Return a list with the argument in ``known`` that a wrong name may mean; empty if none is
+    near.
+    """
     names = list(known)
     familiar = _name_tables()["arguments"].get(name, ())
     meant = (familiar,) if isinstance(familiar, str) else familiar

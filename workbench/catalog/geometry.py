@@ -1,4 +1,4 @@
-"""How annotations follow each geometric operator: ``geometry.toml`` as frozen data."""
+"""Rules that say how boxes, points and masks are transformed with an image: ``geometry.toml``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from workbench.catalog.tables import read_tables
 
 @dataclass(frozen=True, slots=True)
 class MaskCall:
-    """A call for a mask in place of the image's: its arguments, new -> old."""
+    """A call for masks that replaces the image's operator.
+
+    ``args`` maps argument names of ``op`` to argument names of the image's operator.
+    """
 
     op: str
     args: Mapping[str, str]
@@ -30,39 +33,41 @@ class GeometryRule:
     homography: bool = False
     linked: Mapping[str, str] = field(default_factory=dict)
     flips: Mapping[str, str] | None = None
-    """None: the result is not the whole image, possibly mirrored."""
+    """Direction -> the argument that mirrors. None if the result is not the whole image, at most
+    mirrored.
+    """
     rounds: bool = False
     cuts: bool = False
     reveals: bool = False
     exact: bool = False
     mask: Mapping[str, Value] = field(default_factory=dict)
     calls: tuple[MaskCall, ...] | None = None
-    """None: the same call as the image's."""
+    """Calls for masks that replace the operator. None if masks use the operator of the image."""
 
 
 @dataclass(frozen=True, slots=True)
 class GeometryRules:
-    """All rules."""
+    """Geometry rules of all operators, and the operators that do not move pixels."""
 
     rules: Mapping[str, tuple[GeometryRule, ...]]
-    """By operator; the first matching rule applies."""
+    """Operator name -> its rules. The first matching rule applies."""
     kept_operators: frozenset[str]
     kept_categories: frozenset[str]
 
     def keeps_places(self, spec: OpSpec) -> bool:
-        """Whether an operator does not move any pixel of an image."""
+        """Return True if an operator does not move any pixel of an image."""
         return spec.name in self.kept_operators or (
             spec.category in self.kept_categories and spec.name not in self.rules
         )
 
     def moves(self, op: str) -> bool:
-        """Whether an operator has rules."""
+        """Return True if an operator has geometry rules."""
         return op in self.rules
 
 
 @cache
 def geometry_rules() -> GeometryRules:
-    """The rules of ``geometry.toml``."""
+    """Read the rules of ``geometry.toml`` (cached)."""
     tables = read_tables("geometry.toml")
     keeps = tables.pop("keeps")
     return GeometryRules(

@@ -11,7 +11,7 @@ from workbench.catalog.spec import Catalog, OpSpec
 
 
 def list_operators(catalog: Catalog, as_json: bool = False) -> str:
-    """All operators, by category and name.
+    """Return a list of all operators, by category and name, as a table or as JSON.
 
     The table has one line per operator: name, category, devices, number of arguments, and ``yes``
     or the reason why the workbench cannot use it yet. The JSON is an object with ``dali`` (the

@@ -82,26 +82,26 @@ CATEGORIES = (
     *("policy", "format", "arithmetic", "random", "statistics", "boxes", "masks", "points"),
     *("transforms", "general", "video", "audio", "other"),
 )
-"""Order of categories in a list of operators; those that files add follow."""
+"""Order of categories in a list of operators. Categories that overlay files add are appended."""
 
 Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Overlay:
-    """The rows of all files: operators by name, and shared rows."""
+    """Contents of all overlay files: rows by operator name, and shared rows."""
 
     ops: Mapping[str, Row]
     shared: Mapping[str, Row]
     mutually_exclusive: tuple[tuple[str, ...], ...]
     together: tuple[tuple[str, ...], ...]
     origin: Mapping[str, str]
-    """Operator name -> the file with its row."""
+    """Operator name -> the file that contains its row."""
     categories: tuple[str, ...] = CATEGORIES
 
 
 def read_overlay(texts: Mapping[str, str] | None = None) -> Overlay:
-    """The overlay from TOML texts by file name; by default the files of this package.
+    """Parse the overlay from TOML texts by file name, by default the files of this package.
 
     Raises CatalogError for text that is not TOML and for an operator with two rows.
     """
@@ -133,7 +133,7 @@ def read_overlay(texts: Mapping[str, str] | None = None) -> Overlay:
 def apply_overlay(
     ops: Iterable[OpSpec], overlay: Overlay, *, strict: bool = True
 ) -> dict[str, OpSpec]:
-    """Operators by name with their rows merged in, and the reason why each is unusable.
+    """Return the operators by name, with the overlay merged and ``unusable`` set.
 
     Raises CatalogError, naming file, row and nearest known name, for a row that matches no operator
     or argument and for an unknown key, kind or category. Unless ``strict``, rows for operators and
@@ -257,7 +257,7 @@ def _merged(op: OpSpec, overlay: Overlay) -> OpSpec:
 
 
 def _input_kinds(op: OpSpec, kinds: list[str], where: str) -> tuple[PortSpec, ...]:
-    """The named inputs with their kinds; with any number of inputs, as many as kinds."""
+    """Return the inputs with their kinds. A variable number of inputs becomes one input per kind."""
     if len(kinds) > max(len(op.inputs), op.max_inputs):
         raise CatalogError(
             f"{where}: inputs: {len(kinds)} kinds, but it has {len(op.inputs)} named inputs"
@@ -343,7 +343,10 @@ def _kind(kind: str, where: str) -> PortKind:
 
 
 def _with_numbers(op: OpSpec, numbers: Mapping[str, str]) -> OpSpec:
-    """The operator with arguments for integers that are written in place of inputs."""
+    """Add an integer argument for each input that may be an integer constant instead.
+
+    ``numbers`` maps input names to argument names.
+    """
     if not numbers:
         return op
     inputs = (replace(p, optional=p.optional or p.name in numbers) for p in op.inputs)
@@ -388,9 +391,9 @@ def _require_known(found: str, known: Iterable[str], what: str) -> None:
 
 
 def unusable_reason(op: OpSpec, *, described: bool) -> str | None:
-    """Why the workbench does not support an operator yet, or None if it does.
+    """Return why the workbench does not support an operator yet, or None if it does.
 
-    The operator's overlay row contains further requirements. ``described`` is whether it has one.
+    ``described`` is True if the operator has a row in the overlay.
     """
     if not described:
         return "not described in the overlay yet"

@@ -1,4 +1,4 @@
-"""DALI's operator schemas as ``OpSpec``. Nothing else in the workbench reads ``OpSchema``."""
+"""DALI's operator schemas as ``OpSpec``. No other module of the workbench uses ``OpSchema``."""
 
 from __future__ import annotations
 
@@ -26,8 +26,9 @@ from workbench.system_limits import is_memory_refusal, memory_remedy
 _DEVICES: tuple[Device, ...] = ("cpu", "gpu", "mixed")
 
 _LEFT_OUT = frozenset({"seed", "device", "name", "save_attrs"})
-"""Never arguments of a node: the first three are set by the graph, the last adds outputs and is for
-testing, according to DALI."""
+"""Schema arguments that a node does not have. The graph sets ``seed``, ``device`` and ``name``;
+``save_attrs`` adds outputs for testing only, according to DALI.
+"""
 
 _SCALAR_KINDS: dict[str, ArgKind] = {
     "BOOL": "bool",
@@ -58,15 +59,15 @@ _ENUMS: dict[str, tuple[ArgKind, str]] = {
 }
 
 _FEW_INPUTS = 4
-"""Operators with more inputs than this accept any number: ``cat``, ``stack``."""
+"""Operators with a larger maximum of inputs accept any number, such as ``cat`` and ``stack``."""
 
 
 _SHOWN = frozenset({"Constant"})
-"""Hidden from DALI's documentation, but the operator for an array in a pipeline."""
+"""Operators to include although DALI's documentation hides them: ``Constant`` creates an array."""
 
 
 def read_schemas() -> tuple[list[OpSpec], str]:
-    """The visible operators of the installed DALI, by name, and DALI's version.
+    """Return the visible operators of the installed DALI, sorted by name, and DALI's version.
 
     Excludes internal and deprecated operators and those hidden from DALI's documentation (except
     ``constant``). Raises CatalogError if DALI cannot be imported.
@@ -95,7 +96,7 @@ def _import_dali() -> Any:
 
 @cache
 def successors() -> Mapping[str, str]:
-    """Deprecated operators in DALI's registry, and the successor of each."""
+    """Return the deprecated operators in DALI's registry, each with its successor."""
     backend: Any = _import_dali().backend
     from nvidia.dali.ops import _registry
 
@@ -182,7 +183,7 @@ def _input_device(schema: Any, index: int) -> PortDevice:
 
 
 def _outputs(dali: Any, schema: Any) -> tuple[PortSpec, ...]:
-    """Empty if the arguments determine the number of outputs (``readers.tfrecord``)."""
+    """Return the outputs. Empty if arguments determine their number (``readers.tfrecord``)."""
     count = schema.CalculateOutputs(dali.backend.OpSpec(schema.Name()))
     if count == 1:
         return (PortSpec("output"),)
@@ -230,7 +231,7 @@ def _kind(type_name: str) -> tuple[ArgKind, str | None]:
 
 
 def _members(dali: Any, enum: str) -> tuple[str, ...]:
-    """The members a user may name; for data types, those that an array can have."""
+    """Return the member names that a user may pass; for data types, those that NumPy supports."""
     members = getattr(dali.types, enum).__members__
     if enum != "DALIDataType":
         return tuple(members)
@@ -246,7 +247,7 @@ def _has_numpy_type(dali: Any, member: Any) -> bool:
 
 
 def _default(dali: Any, text: str, kind: ArgKind, enum: str | None) -> Value:
-    """Parse a default: DALI has Python literals, with enum members as their integers."""
+    """Parse the default value of a schema: a Python literal, in which enum members are integers."""
     value = ast.literal_eval(text)
     if enum is not None:
         members = getattr(dali.types, enum)
@@ -273,7 +274,7 @@ def _scalar(value: Any, kind: str) -> Scalar:
 
 @cache
 def enum_names(enum: str) -> Mapping[int, str]:
-    """Number -> name of each member of an enumeration in ``nvidia.dali.types``; imports DALI."""
+    """Return number -> name of each member of an enumeration in ``nvidia.dali.types``."""
     from nvidia.dali import types
 
     members: Mapping[str, Any] = getattr(types, enum).__members__
@@ -300,9 +301,10 @@ _SENTENCE = re.compile(r"^(.+?(?<!e\.g)(?<!i\.e)(?<!etc)[.:])(?=\s|$)", re.DOTAL
 
 
 def plain_text(rst: str) -> str:
-    """Remove the markup: one line per paragraph or list item, separated by blank lines.
+    """Remove reStructuredText markup.
 
-    Literal blocks and tables keep their lines; of directives only the content remains.
+    Each paragraph or list item becomes one line; blank lines separate them. Literal blocks and
+    tables keep their lines. Directives are replaced by their content.
     """
     paragraphs: list[str] = []
     introduced: int | None = None  # margin of the paragraph whose ``::`` opens a literal block
@@ -326,7 +328,7 @@ def first_sentence(text: str) -> str:
 
 
 def _blocks(text: str) -> Iterator[list[str]]:
-    """Split at blank lines, directives resolved."""
+    """Split a text at blank lines, and convert directives."""
     lines = [_directive(line) for line in text.splitlines()]
     for blank, group in groupby(lines, key=lambda line: not line.strip()):
         if not blank:
@@ -334,7 +336,7 @@ def _blocks(text: str) -> Iterator[list[str]]:
 
 
 def _directive(line: str) -> str:
-    """Convert ``.. note::`` to ``Note:``; of other directives only the content remains."""
+    """Convert ``.. note::`` to ``Note:``, and remove the head of other directives."""
     found = _DIRECTIVE.match(line)
     if not found:
         return line

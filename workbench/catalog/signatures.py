@@ -10,7 +10,7 @@ _SCALARS = {"bool": "bool", "int": "int", "float": "float", "str": "str", "enum"
 
 
 def signature_of(spec: OpSpec) -> Signature:
-    """Inputs by position, then DALI's arguments by name, with defaults."""
+    """Return the Python signature: inputs by position, then DALI's arguments by keyword."""
     inputs = [
         Parameter(
             port.name,
@@ -49,7 +49,7 @@ def signature_of(spec: OpSpec) -> Signature:
 
 
 def type_text(arg: ArgSpec) -> str:
-    """The Python type of an argument; optional arguments may be None."""
+    """Return the Python type of an argument as text. Optional arguments may be None."""
     scalar = _SCALARS.get(arg.kind.removesuffix("_list"), "Any")
     text = f"{scalar} | Sequence[{scalar}]" if arg.kind.endswith("_list") else scalar
     if arg.tensor:
@@ -58,7 +58,7 @@ def type_text(arg: ArgSpec) -> str:
 
 
 def accepted_values(arg: ArgSpec) -> tuple[str, ...]:
-    """All names that an argument accepts; empty if it accepts other values too."""
+    """Return the names that an argument accepts; empty if other values are accepted too."""
     kind = arg.kind.removesuffix("_list")
     if kind == "enum":
         return arg.members
@@ -66,7 +66,7 @@ def accepted_values(arg: ArgSpec) -> tuple[str, ...]:
 
 
 def documentation_of(spec: OpSpec) -> str:
-    """The operator's documentation, and each argument with type, default, range and choices."""
+    """Return the operator's docstring: each argument with its type, default, range and choices."""
     lines = [spec.doc.strip() or spec.summary]
     if spec.args:
         lines += ["", "Parameters", "----------"]

@@ -1,4 +1,4 @@
-"""Specifications of operators, arguments and ports: plain frozen data."""
+"""Specifications of operators, arguments and ports, as frozen data classes."""
 
 from __future__ import annotations
 
@@ -23,25 +23,31 @@ ArgKind = Literal[
     "bool", "int", "float", "str", "enum",
     "bool_list", "int_list", "float_list", "str_list", "enum_list", "object", "policy",
 ]  # fmt: skip
-"""``policy`` is a custom policy for automatic augmentation: see ``graph.policy``."""
+"""Type of an argument. ``policy`` is a custom policy for automatic augmentation: see
+``graph.policy``.
+"""
 
 Form = Literal["", "flag", "fields", "each", "colour", "range", "matrix", "index", "shown"]
-"""How an argument is edited, if its kind is ambiguous: ``flag`` is an integer used as a boolean;
-lists are one value for each of ``parts`` (``fields``), one common or individual value (``each``), a
-colour, a low and a high end (``range``) or rows of numbers (``matrix``); a text is an ``index``
-such as ``:, 3:9``, or only ``shown``."""
+"""Form control of an argument, if its kind allows several.
+
+``flag`` is an integer used as a boolean. For lists: ``fields`` is one value for each of ``parts``,
+``each`` one common or individual value, ``colour`` a colour, ``range`` a low and a high end,
+``matrix`` rows of numbers. For texts: ``index`` is an index such as ``:, 3:9``; ``shown`` is
+read-only.
+"""
 
 PortKind = Literal[
     "encoded", "image", "sound", "label", "boxes", "mask", "points", "number", "any"
 ]  # fmt: skip
-"""``sound`` is a waveform or its spectrogram."""
+"""Kind of data at a port. ``sound`` is a waveform or its spectrogram."""
 
 SHOWN_KINDS: tuple[PortKind, ...] = ("image", "sound")
-"""Kinds that are shown as images."""
+"""Port kinds that the preview renders as images."""
 
 PortDevice = Literal["operator", "either", "any", "cpu"]
-"""Device of an input's data: that of the operator; that or the CPU; any, because only shape or type
-is read; always the CPU."""
+"""Device of an input's data. ``operator``: the device of the operator; ``either``: that device or
+the CPU; ``any``: any device, because only shape or type is used; ``cpu``: always the CPU.
+"""
 
 FITTING: Mapping[PortKind, frozenset[PortKind]] = {
     "image": frozenset({"mask", "sound"}),  # a mask is read from a file like an image
@@ -51,11 +57,12 @@ FITTING: Mapping[PortKind, frozenset[PortKind]] = {
     "number": frozenset({"label", "boxes", "points", "sound"}),
     "label": frozenset({"number"}),
 }
-"""Kinds that a port accepts besides its own and ``any``: for DALI, all are numeric arrays."""
+"""Kind of a port -> other kinds that it accepts besides ``any``. To DALI, all are numeric arrays.
+"""
 
 
 def kind_fits(want: PortKind, got: PortKind) -> bool:
-    """Whether data of kind ``got`` may be connected to a port of kind ``want``."""
+    """Return True if data of kind ``got`` may be connected to a port of kind ``want``."""
     return "any" in (want, got) or want == got or got in FITTING.get(want, frozenset())
 
 
@@ -71,33 +78,36 @@ ShapeWord = Literal[
 
 @dataclass(frozen=True, slots=True)
 class OutputRule:
-    """The statically known type of an output.
+    """Static type of an output: element type, layout and shape.
 
     The operator's argument ``dtype``, if set or with a default, takes precedence over ``dtype``.
     """
 
     dtype: str | None = "input"
-    """A member of ``DALIDataType``, the name of the input that it is taken from, ``input`` for the
-    first one, or None if it depends on the data. For arithmetic: ``promoted`` from all operands, or
-    ``floating`` if integers produce floats."""
+    """Element type: a member of ``DALIDataType``, the name of an input that has the same type,
+    ``input`` for the first input, or None if the type depends on the data. For arithmetic:
+    ``promoted`` from all operands, or ``floating`` if integers produce floats.
+    """
     layout: str | None = "input"
-    """``HWC``; empty for none; ``input`` for the input's layout after the words of ``shape``; None:
-    depends on the data.
+    """Layout such as ``HWC``. Empty: no layout; ``input``: the input's layout, changed by the words
+    of ``shape``; None: depends on the data.
     """
     shape: tuple[ShapeWord, ...] | tuple[int | None, ...] | None = ("input",)
-    """Words, applied from left to right to the first input's shape; or dimensions, None for those
-    that depend on the data; or None if even their number is unknown."""
+    """Either words, applied from left to right to the first input's shape, or dimensions (None for
+    a dimension that depends on the data), or None if even the number of dimensions is unknown.
+    """
 
 
 _TENSOR_TYPES = {"int": "INT32", "float": "FLOAT", "DALIInterpType": "INTERP_TYPE"}
-"""The only element type of a tensor argument that DALI accepts, by argument kind (tested)."""
+"""Argument kind or enum -> the only element type of a tensor argument that DALI accepts (tested).
+"""
 
 NOTHING_KNOWN = OutputRule(None, None, None)
 
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """A node that can feed a port or an argument if the graph has no suitable one."""
+    """Node to insert as the source of a port or an argument if the graph has no suitable one."""
 
     op: str
     args: Mapping[str, Value] = field(default_factory=dict)
@@ -108,7 +118,7 @@ class Feed:
 class ArgSpec:
     """One named argument of an operator.
 
-    The first group comes from DALI's schema, the second from the overlay.
+    The first fields come from DALI's schema, the others from the overlay.
     """
 
     name: str
@@ -116,11 +126,11 @@ class ArgSpec:
     doc: str = ""
     required: bool = False
     default: Value | None = None
-    """DALI's default; None if the schema names none."""
+    """DALI's default value. None if the schema has none."""
     tensor: bool = False
-    """Whether a value per sample (a random value, another node's output) is accepted."""
+    """True if the argument accepts one value per sample, such as another node's output."""
     deprecated: str | None = None
-    """Reason for the deprecation, or None."""
+    """Reason for the deprecation. None if the argument is not deprecated."""
     enum: str | None = None
     """The enumeration in ``nvidia.dali.types`` whose member names are the values."""
     members: tuple[str, ...] = ()
@@ -141,26 +151,30 @@ class ArgSpec:
     start: Value | None = None
     """Initial value in a new node; None leaves the argument unset."""
     draw: tuple[float, float] | None = None
-    """Initial range of "make it random"."""
+    """Initial range when the user makes the argument random."""
     form: Form = ""
     parts: tuple[str, ...] = ()
-    """Names of a list's elements in order, such as ``h``, ``w``; of a matrix, of its columns."""
+    """Names of a list's elements in order, such as ``h``, ``w``. For a matrix: names of its
+    columns.
+    """
     constant: str | None = None
-    """Name of the constant at the top of exported code."""
+    """Name of the constant at the top of the exported script that contains the value. None: no
+    constant.
+    """
     advanced: bool = True
-    """Hidden in the inspector until "more" is opened."""
+    """True if the inspector hides the argument until the user opens "more"."""
     items: int | None = None
-    """Required number of list elements, if fixed."""
+    """Required number of list elements. None if the number is not fixed."""
     volume_items: int | None = None
-    """Required number for volumes, whose layout has a ``D``."""
+    """Required number of list elements for volumes (layouts with a ``D``)."""
     feed: Feed | None = None
-    """A node that can feed it, if a fixed value is useless."""
+    """Node to insert as the source of the argument, if a fixed value is not useful."""
     elements: tuple[str, ...] | None = None
-    """Element types of a linked tensor, if they differ from that of ``kind``; empty for any."""
+    """Element types that a connected tensor may have; empty: any. None: the type of ``kind``."""
 
     @property
     def dtypes(self) -> tuple[str, ...]:
-        """Element types that a linked tensor may have; empty for any."""
+        """Element types that a connected tensor may have; empty if any type is accepted."""
         if self.elements is not None:
             return self.elements
         dtype = _TENSOR_TYPES.get(self.enum or self.kind.removesuffix("_list"))
@@ -175,19 +189,19 @@ class PortSpec:
     kind: PortKind = "any"
     optional: bool = False
     layouts: tuple[str, ...] = ()
-    """Layouts that the schema accepts, such as ``HWC``; empty if unspecified."""
+    """Layouts that the schema accepts, such as ``HWC``. Empty if the schema names none."""
     device: PortDevice = "operator"
-    """For inputs."""
+    """For inputs: the device on which the data must be."""
     dtypes: tuple[str, ...] = ()
-    """Element types that an input accepts; empty for any."""
+    """For inputs: accepted element types; empty for any."""
     feed: Feed | None = None
-    """For inputs: a node that can feed it."""
+    """For inputs: a node that can be inserted as the source."""
     gives: OutputRule = OutputRule()
-    """For outputs."""
+    """For outputs: the rule for element type, layout and shape."""
     follows: bool = False
-    """For outputs: has the kind of the first input."""
+    """For outputs: True if the output has the kind of the first input."""
     needs: str = ""
-    """For outputs: the optional input without which DALI omits it."""
+    """For outputs: the optional input (or boolean argument) without which DALI omits the output."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,23 +209,26 @@ class OpSpec:
     """One operator of the installed DALI."""
 
     name: str
-    """As in ``nvidia.dali.fn``: ``rotate``, ``readers.file``, ``random.uniform``."""
+    """Name as in ``nvidia.dali.fn``: ``rotate``, ``readers.file``, ``random.uniform``."""
     schema: str
-    """DALI's registry name: ``Rotate``, ``readers__File``; empty for ``written`` operators, which
-    become hidden DALI operators.
+    """Name in DALI's registry: ``Rotate``, ``readers__File``. Empty for operators that are written
+    as Python expressions.
     """
     devices: tuple[Device, ...]
     inputs: tuple[PortSpec, ...] = ()
     max_inputs: int = 0
-    """More than ``len(inputs)`` for operators with any number of inputs, such as ``cat``; further
-    ports are named ``input_2``, ``input_3``, ..."""
+    """Maximum number of inputs. Larger than ``len(inputs)`` for operators with any number of
+    inputs, such as ``cat``; their unnamed inputs are ``input_2``, ``input_3``, ...
+    """
     outputs: tuple[PortSpec, ...] = ()
     args: Mapping[str, ArgSpec] = field(default_factory=dict)
-    """Without ``seed``, which the graph sets (see ``seeded``)."""
+    """Arguments by name. ``seed`` is not included, because the graph sets it (see ``seeded``)."""
     seeded: bool = False
-    """Accepts a ``seed``."""
+    """True if the operator accepts a ``seed``."""
     random_state: bool = False
-    """Samples from Philox(seed, batch * batch_size); ``_random_state`` sets that position."""
+    """True if the operator samples from Philox(seed, batch * batch_size). The argument
+    ``_random_state`` sets that position.
+    """
     doc: str = ""
     summary: str = ""
     category: str = "other"
@@ -219,11 +236,13 @@ class OpSpec:
     synonyms: tuple[str, ...] = ()
     """Common names in other libraries."""
     image: bool = False
-    """Has an image input and output: has a row in the overlay and can be part of a chain."""
+    """True if the operator has one image input and one image output, so it can be part of a chain.
+    """
     alters: bool = True
-    """Whether its initial values visibly change an image; False for ``copy`` and similar ones."""
+    """True if the initial argument values visibly change an image; False for ``copy`` and similar.
+    """
     needs_channels: int | str | None = None
-    """Required number of channels (DALI crashes with others), or the argument that sets it."""
+    """Required number of channels (DALI crashes with any other), or the argument that sets it."""
     mutually_exclusive: tuple[tuple[str, ...], ...] = ()
     """Groups of arguments and ports that exclude each other, such as ``size`` and
     ``resize_shorter``."""
@@ -231,40 +250,46 @@ class OpSpec:
     """Groups of arguments and ports that must be set together, such as ``crop_h`` and
     ``crop_w``."""
     one_of: tuple[tuple[str, ...], ...] = ()
-    """Groups of arguments and ports; each group needs at least one that is set."""
+    """Groups of arguments and ports. Each group needs at least one that is set."""
     same_dtype: tuple[tuple[str, ...], ...] = ()
-    """Groups of ports that need equal element types, such as ``anchor`` and ``shape_input``. Ports
-    beyond the named ones belong to the group of the last."""
+    """Groups of ports that need equal element types, such as ``anchor`` and ``shape_input``.
+    Unnamed ports belong to the group of the last named port.
+    """
     whole_batch: bool = False
-    """The result for a sample depends on the other samples of its batch."""
+    """True if the result for a sample depends on the other samples of its batch."""
     module: str = ""
-    """For functions of ``nvidia.dali.auto_aug``: their module."""
+    """Module of a function of ``nvidia.dali.auto_aug``; empty for other operators."""
     expression: str = ""
-    """Python expression with ``{}`` for each operand, if it is not a call of ``fn``: ``{} + {}``,
-    ``math.sqrt({})``."""
+    """Python expression with ``{}`` for each operand (``{} + {}``, ``math.sqrt({})``). Empty if the
+    operator is written as a call of ``fn``.
+    """
     operands: tuple[tuple[str, ...], ...] = ()
-    """Candidates for each ``{}``: names of ports and arguments. The first one that is set is
-    used."""
+    """Candidates for each ``{}`` of ``expression``: names of ports and arguments. The first
+    candidate that is set is used.
+    """
     written_numbers: Mapping[str, str] = field(default_factory=dict)
-    """Inputs that may be written as an integer, and the argument that holds it:
-    ``fn.random.choice(3)``."""
+    """Input that may be an integer constant -> the argument that stores the integer:
+    ``fn.random.choice(3)``.
+    """
     stays: bool = False
-    """Runs on the CPU unless set otherwise, even with GPU inputs."""
+    """True if the operator runs on the CPU unless set otherwise, even with GPU inputs."""
     counted_outputs: str = ""
-    """The argument that sets the number of outputs: ``output``, or ``output_0`` and so on."""
+    """Name of the argument that sets the number of outputs. They are named ``output``, or
+    ``output_0`` and so on.
+    """
     bodies: tuple[str, ...] = ()
     """For blocks (``extra_operators.BLOCKS``): the names of their bodies."""
     numbered_bodies: bool = False
-    """Whether a block may have more than two bodies, numbered ``option_2``, ..."""
+    """True if a block may have more than two bodies, numbered ``option_2``, ..."""
     consecutive: bool = False
-    """For blocks: bodies run one after another, each on the previous output."""
+    """For blocks: True if the bodies run one after another, each on the previous output."""
     follows: PortKind | None = None
-    """For workbench operators (``FOLLOWERS``): the annotations that follow an image."""
+    """For ``FOLLOWERS``: the kind of annotation that is transformed with an image."""
     unusable: str | None = None
-    """Why the workbench cannot use it yet, or None."""
+    """Reason why the workbench cannot use the operator yet. None if it can."""
 
     def body_names(self, count: int) -> tuple[str, ...]:
-        """The names of ``count`` bodies."""
+        """Return the names of ``count`` bodies."""
         if not self.numbered_bodies:
             return self.bodies
         stem = self.bodies[0].rpartition("_")[0]
@@ -276,13 +301,13 @@ class OpSpec:
         return is_reader(self.name)
 
     def conflicts_with(self, arg: str) -> frozenset[str]:
-        """The arguments and ports that exclude ``arg``."""
+        """Return the arguments and ports that cannot be set together with ``arg``."""
         return frozenset(
             name for group in self.mutually_exclusive if arg in group for name in group
         ) - {arg}
 
     def outputs_with(self, fed: Collection[str], args: Mapping[str, Value]) -> tuple[PortSpec, ...]:
-        """The outputs of a node with these connected inputs and these arguments."""
+        """Return the outputs of a node with the connected inputs ``fed`` and these arguments."""
         return tuple(
             port
             for port in self.outputs
@@ -290,7 +315,7 @@ class OpSpec:
         )
 
     def input(self, index: int) -> PortSpec:
-        """The port at a position, including unnamed ones if any number is allowed."""
+        """Return the input at a position, which may be beyond the named inputs."""
         if index < len(self.inputs):
             return self.inputs[index]
         if self.follows:
@@ -327,15 +352,18 @@ def _opaque(count: int) -> OpSpec:
 OPAQUE: Mapping[str, OpSpec] = {
     spec.name: spec for spec in map(_opaque, range(MOST_OPAQUE_OUTPUTS + 1))
 }
-"""``opaque.N`` represents imported code that a graph cannot contain: any number of inputs
-(``input_0``, ...) and N outputs (``output``, or ``output_0``, ...). It can be stored and shown, but
-neither run nor added."""
+"""Operators ``opaque.N``, which represent imported code that a graph cannot contain.
+
+They have any number of inputs (``input_0``, ...) and N outputs (``output``, or ``output_0``, ...).
+They can be stored and shown, but neither run nor added by users.
+"""
 
 
 class Catalog(Mapping[str, OpSpec]):
-    """Operators by name. An unknown name raises CatalogError with similar known ones.
+    """Mapping of operator names to specifications.
 
-    ``opaque.N`` and the ``blocks`` can be looked up but are not listed.
+    An unknown name raises CatalogError, which suggests similar names. ``opaque.N`` and ``blocks``
+    can be looked up but are not listed.
 
     ::
 
@@ -362,7 +390,7 @@ class Catalog(Mapping[str, OpSpec]):
         raise CatalogError(f"{name!r} is not an operator of DALI {self.dali_version}.{hint}")
 
     def find(self, name: str) -> OpSpec | None:
-        """The operator with a name, or None.
+        """Return the operator with a name, or None.
 
         ::
 
@@ -386,7 +414,7 @@ class Catalog(Mapping[str, OpSpec]):
 
     @cached_property
     def by_schema(self) -> Mapping[str, OpSpec]:
-        """The operators by their names in DALI's registry, such as ``readers__File``."""
+        """Operators by their names in DALI's registry, such as ``readers__File``."""
         return {spec.schema: spec for spec in self._ops.values()}
 
     @cached_property

@@ -1,4 +1,4 @@
-"""TOML files of this package, with tuples in place of lists."""
+"""Read the TOML files of this package, with tuples instead of lists."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def read_tables(path: str) -> dict[str, Any]:
-    """The tables of a file, by its path in this package."""
+    """Return the tables of a TOML file, given by its path in this package."""
     tables: dict[str, Any] = frozen(
         tomllib.loads(files(__package__).joinpath(path).read_text("utf-8"))
     )

@@ -1,6 +1,6 @@
-"""Templates: terms of other libraries that need several DALI nodes.
+"""Templates: augmentations of other libraries that need several DALI nodes.
 
-They are data in ``templates.toml``; ``graph.snippets`` inserts them into a graph.
+They are stored in ``templates.toml``; ``graph.snippets`` inserts them into a graph.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from workbench.catalog.spec import Value
 from workbench.catalog.tables import read_tables
 
 PLACE = "in"
-"""Source of a node's input: the image at the insertion point."""
+"""Placeholder for an input of a template node: the image at the insertion point."""
 SECOND = "second"
-"""Source of a node's input: a second image."""
+"""Placeholder for an input of a template node: a second image."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,17 +25,17 @@ class TemplateNode:
     id: str
     op: str
     inputs: tuple[str, ...] = ()
-    """Sources of its positional inputs: ids of previous nodes, or ``PLACE``."""
+    """Sources of the positional inputs: ids of previous nodes, or ``PLACE``."""
     feeds: Mapping[str, str] = field(default_factory=dict)
-    """Argument -> its source."""
+    """Argument name -> id of the node that is connected to it."""
     args: Mapping[str, Value] = field(default_factory=dict)
     unsized: bool = False
-    """Only if the incoming images may differ in size."""
+    """True if the node is inserted only when the incoming images may differ in size."""
 
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """Nodes with one or two image inputs and one output: the first output of the last node."""
+    """Nodes with one or two image inputs. The output is the first output of the last node."""
 
     name: str
     label: str
@@ -43,11 +43,11 @@ class Template:
     synonyms: tuple[str, ...]
     nodes: tuple[TemplateNode, ...]
     probability: float | None = None
-    """Probability, if they run for some samples only: they are wrapped in a random ``if``."""
+    """Probability of the random ``if`` around the nodes. None if they always run."""
     first_for: tuple[str, ...] = ()
-    """Search words for which it precedes an operator of that name."""
+    """Search words for which the template is listed before an operator of that name."""
     selects: str = ""
-    """Id of the node to select, with the values that matter; empty: the last one."""
+    """Id of the node to select after insertion, which has the main values. Empty: the last node."""
 
     @property
     def mixes(self) -> bool:
@@ -57,7 +57,7 @@ class Template:
 
 @cache
 def load_templates() -> Mapping[str, Template]:
-    """The templates by name."""
+    """Return the templates of ``templates.toml`` by name."""
     return {
         name: Template(
             name, **{**row, "nodes": tuple(TemplateNode(**node) for node in row["nodes"])}

@@ -1,1 +1,1 @@
-"""The commands of ``workbench``, which ``cli.py`` puts together."""
+"""The commands of ``workbench``, which ``cli.py`` registers."""

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 # ``workbench bench``: CPU against mixed decoding.
 
 OPERATORS = "operators"
-"""Suffix of the name of the record with the costs of single operators."""
+"""File name suffix of the record with the costs of single operators."""
 
 
 @click.command()
@@ -188,7 +188,7 @@ def bench(
 
 
 def part_path(path: str | None, part: str) -> str | None:
-    """The file name for a part of a run, next to that of the whole: ``speed-operators.json``."""
+    """Return the file name for a part of a run: ``speed-operators.json`` for ``speed.json``."""
     if not path or not part:
         return path
     return str(Path(path).with_stem(f"{Path(path).stem}-{part}"))

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _LINES = 50
 MOST_DROPPED = 5
-"""Most names to print of files that a list cannot contain."""
+"""Maximum number of names to print of files that a ``file_list`` cannot contain."""
 
 
 @click.command()
@@ -155,7 +155,7 @@ def _as_dataset(data: str | Dataset) -> Dataset:
 
 
 def _dropped(good: str, names: Sequence[str]) -> str:
-    """Message about good files whose names the list cannot contain."""
+    """Return the message about good files whose names a ``file_list`` cannot contain."""
     named = ", ".join(map(repr, names[:MOST_DROPPED]))
     more = f" and {len(names) - MOST_DROPPED:,} more" if len(names) > MOST_DROPPED else ""
     count = "1 good file" if len(names) == 1 else f"{len(names):,} good files"
@@ -166,7 +166,7 @@ def _dropped(good: str, names: Sequence[str]) -> str:
 
 
 def check_with_bar(data: str | Dataset, full: bool = True, again: bool = False) -> FolderCheck:
-    """``check_folder`` with a progress bar on standard error."""
+    """Call ``check_folder`` with a progress bar on standard error."""
     from workbench.health import check_folder
 
     stopped = threading.Event()

@@ -43,7 +43,7 @@ def _arguments(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -
 
 
 def _source(_: click.Context, __: click.Parameter, text: str) -> tuple[str, str | None]:
-    """Split ``train.py:train_transform`` into the file and the name."""
+    """Split ``train.py:train_transform`` into the file and the name of the pipeline."""
     path, name = text, ""
     while not Path(path).exists() and ":" in path:
         path, _colon, last = path.rpartition(":")

@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 
 class FiniteFloatRange(click.FloatRange):
-    """A finite number in a range."""
+    """Parameter type for a finite number in a range."""
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -79,7 +79,7 @@ def ascending_numbers(
 def names_among(known: Sequence[str], noun: str) -> Callable[..., tuple[str, ...] | None]:
     """Return a callback that parses comma-separated names and sorts them in the order of ``known``.
 
-    ``noun`` is the noun for one of them in error messages, such as "executor".
+    ``noun`` describes a name in error messages, such as "executor".
     """
 
     def read(_: click.Context, __: click.Parameter, text: str | None) -> tuple[str, ...] | None:
@@ -154,7 +154,7 @@ BUDGET = click.option(
 class MeasureOptions:
     """Options shared by the commands that measure one graph on one device.
 
-    ``device`` is None for the device of the graph.
+    ``device`` is None if the graph determines the device.
     """
 
     graph: Graph
@@ -169,7 +169,7 @@ class MeasureOptions:
         write_record(report, self.record, self.picture)
 
     def finish(self, report: Report) -> None:
-        """Print how far an interrupted run got, write the record, and ``require_measured``."""
+        """Print the progress of an interrupted run, write the record, and require a result."""
         print_interrupted(report)
         self.write(report)
         require_measured(report)
@@ -178,7 +178,7 @@ class MeasureOptions:
 def measure_options(
     function: Callable[Concatenate[MeasureOptions, P], None],
 ) -> Callable[..., None]:
-    """Decorator that adds these options to a command and passes them as its first argument."""
+    """Decorate a command with these options, passed as ``MeasureOptions`` in the first argument."""
 
     @SOURCE
     @DATA
@@ -222,9 +222,9 @@ def progress_bar() -> Iterator[Progress]:
 
 
 def run_with_bar(experiment: SpeedExperiment) -> Report:
-    """Run with a progress bar. Ctrl+C ends the run and returns the results so far.
+    """Run an experiment with a progress bar. Ctrl+C ends the run and returns the results so far.
 
-    Raises ClickException if there are none.
+    Raises ClickException if there are no results yet.
     """
     with progress_bar() as progress:
         try:

@@ -1,4 +1,4 @@
-"""Shared by all commands: parsing of graph, data and file arguments, and error output."""
+"""Code that all commands share: parsing of graph, data and file arguments, and error output."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def _graph_of(source: str) -> Graph:
 
 
 def _data(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dict[str, Dataset]:
-    """Parse ``[NAME=]PATH``: the data set of each parameter. The default name is ``data``."""
+    """Parse ``[NAME=]PATH`` to data sets by parameter name. The default name is ``data``."""
     found: dict[str, Dataset] = {}
     for value in values:
         name, equals, path = value.partition("=")
@@ -154,7 +154,7 @@ def require_filled(dataset: Dataset, hint: str = "'--data'") -> None:
 
 
 def graph_warnings(graph: Graph, data: Datasets) -> Faults:
-    """Warnings about a graph and its data. ``data`` are the data sets as the graph reads them."""
+    """Return warnings about a graph and the data sets of its parameters."""
     from workbench.graph.checks.check_warnings import check_warnings
     from workbench.sources import data_facts
 
@@ -163,14 +163,14 @@ def graph_warnings(graph: Graph, data: Datasets) -> Faults:
 
 
 def print_warnings(warnings: Faults) -> None:
-    """Print warnings about the graph to standard error. They do not stop an exported program."""
+    """Print warnings about the graph to standard error. An exported program runs despite them."""
     for warning in warnings:
         if warning.code not in ("unusable", "silent"):  # these files are listed individually
             click.echo(f"warning: {warning}", err=True)
 
 
 def _is_factory_reference(text: str) -> bool:
-    """True for ``module:factory`` or ``file.py:factory``; False for paths and kinds of sources."""
+    """Return True for ``module:factory`` and ``file.py:factory``, not for paths and source kinds."""
     kind, _, _ = text.partition(":")
     if kind in source_kinds() or os.path.exists(text):
         return False
@@ -211,7 +211,7 @@ def data_option(*names: str, **attributes: Any) -> Callable[[Callable[P, R]], Ca
 
 
 def renamed_option(old: str, new: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """A hidden option whose use is an error that names the option to use instead."""
+    """Return a hidden option that raises an error with the name of the option to use instead."""
 
     def refuse(_: click.Context, option: click.Parameter, value: bool | None) -> None:
         if value is not None:
@@ -223,7 +223,7 @@ def renamed_option(old: str, new: str) -> Callable[[Callable[..., Any]], Callabl
 
 
 def writable_path(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
-    """Refuse paths that cannot be written, and "-", because standard output contains messages."""
+    """Refuse paths that cannot be written, and "-", because standard output is for messages."""
     if value == "-":
         raise click.BadParameter("standard output is not supported. Name a file.")
     try:
@@ -235,14 +235,14 @@ def writable_path(_: click.Context, __: click.Parameter, value: str | None) -> s
 
 
 def writable_file(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
-    """Like ``writable_path``, but refuse folders too."""
+    """Refuse folders and paths that cannot be written."""
     if value is not None and Path(value).is_dir():
         raise click.BadParameter(f"{value} is a folder. Name a file.")
     return writable_path(context, option, value)
 
 
 def picture_file(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
-    """Like ``writable_file``, but accept only names that end in .png or .svg."""
+    """Refuse paths that cannot be written or do not end in .png or .svg."""
     if value is not None and Path(value).suffix.lower() not in (".png", ".svg"):
         raise click.BadParameter(f"{value} ends in neither .png nor .svg.")
     return writable_file(context, option, value)
@@ -270,10 +270,10 @@ def refuse_overwriting_source(source: str, *outputs: str | None) -> None:
 
 
 def open_graph_on_data(graph: Graph, data: Datasets) -> tuple[Graph, Datasets]:
-    """Return the graph opened on the data, with their annotations, and the data per parameter.
+    """Open a graph on the data. Returns the graph, with their annotations, and the data in use.
 
-    A graph that names its files itself needs no data and ignores them. Its relative file names
-    are relative to the current folder.
+    Both mappings of data are by parameter name. A graph that contains its file names needs no data
+    and ignores them; its relative file names are relative to the current folder.
     """
     wanted = parameters(without_loose(graph).nodes)
     if not wanted:
@@ -327,4 +327,4 @@ DATA = click.option(
 )
 SOURCE = click.argument("graph", metavar="RECIPE|GRAPH.json")
 RECORD = click.Path(exists=True, dir_okay=False)
-"""Type of an argument: an existing record of measurements."""
+"""Parameter type: the path of an existing measurement record."""

@@ -1,4 +1,4 @@
-"""Check every file of a folder, by header or by decoding it, for files that cannot be used.
+"""Check every file of a folder for files that cannot be used, by its header or by decoding it.
 
 Also finds duplicate files and near-duplicate images.
 """
@@ -59,9 +59,10 @@ LEVELS: tuple[Level, ...] = ("bad", "damaged", "unusual")
 
 @dataclass(frozen=True, slots=True, repr=False)
 class FolderCheck:
-    """The result of a check: ``files`` are those of ``count`` with a finding, in reader order.
+    """The result of a check.
 
-    ``full`` is True if every file was decoded. A notebook shows a table of the files.
+    ``files`` are those of the ``count`` checked files that have a finding, in the order of the
+    reader. ``full`` is True if every file was decoded. A notebook shows a table of the files.
 
     ::
 
@@ -74,7 +75,7 @@ class FolderCheck:
     full: bool
     files: tuple[CheckedFile, ...]
     not_read: tuple[str, ...] = ()
-    """Sentences about files and folders that are not read and about empty class folders."""
+    """Sentences about files and folders that are not read, and about empty class folders."""
 
     def __repr__(self) -> str:
         levels = {level: len(self.of_level(level)) for level in LEVELS}
@@ -99,7 +100,7 @@ class FolderCheck:
         return f"<p>{words}</p>{unread}<table>{head}{''.join(rows)}</table>{rest}"
 
     def to_frame(self) -> Any:
-        """A pandas data frame of the files with findings: level, size in bytes, reason.
+        """Return a pandas data frame of the files with findings: level, size in bytes, reason.
 
         ::
 
@@ -113,7 +114,7 @@ class FolderCheck:
         return pandas.DataFrame(rows, columns=["file", "level", "size", "why"])
 
     def plot(self) -> Figure:
-        """A matplotlib figure of the number of files per kind of finding, and without findings.
+        """Return a matplotlib figure of the number of files per kind of finding.
 
         ::
 
@@ -123,12 +124,12 @@ class FolderCheck:
         return plot_counts({**self.counts, "nothing found": sound}, "files", repr(self)[1:-1])
 
     def of_level(self, *levels: Level) -> tuple[CheckedFile, ...]:
-        """The files whose worst finding has one of these levels."""
+        """Return the files whose worst finding has one of these levels."""
         return tuple(file for file in self.files if file.level in levels)
 
     @property
     def bad(self) -> tuple[CheckedFile, ...]:
-        """The files that DALI cannot read or decode.
+        """Files that DALI cannot read or decode.
 
         ::
 
@@ -139,7 +140,7 @@ class FolderCheck:
 
     @property
     def decoded(self) -> int:
-        """Number of completely decoded files: all but the bad ones in a full check, else 0.
+        """Number of completely decoded files: in a full check all except the bad ones, else 0.
 
         ::
 
@@ -159,10 +160,10 @@ class FolderCheck:
         return {kind: found[kind] for kind in KINDS if kind in found}
 
     def good_list(self) -> bytes:
-        """DALI's ``file_list`` of the files that are neither bad nor damaged: path and label.
+        """Return a ``file_list`` for DALI: paths and labels of files that are not bad or damaged.
 
         Paths are absolute. Paths with a line break are omitted and reported as findings. Raises
-        DataError if no file is left, and for data that a list cannot name.
+        DataError if no file is left, and for data whose samples are not files.
 
         ::
 
@@ -188,8 +189,8 @@ class FolderCheck:
     def write_good(self, folder: str) -> str:
         """Write the samples that are neither bad nor damaged to a new folder and return its path.
 
-        For records, which a list cannot name, the folder contains links to the data and new
-        indices; for COCO, new annotations. Programs accept the returned path instead of the
+        For record files, whose samples a list cannot name, the folder contains links to the data
+        and new indices; for COCO, new annotations. Programs accept the returned path instead of the
         original. Raises DataError if no sample is left or the folder exists, and OSError.
         """
         names = self.skipped
@@ -222,7 +223,7 @@ class FolderCheck:
         )
 
     def describe_skipped(self) -> str:
-        """Number of files that a program skips, by level."""
+        """Return a sentence with the number of files that a program skips, by level."""
         counts: dict[str, int] = {
             level: sum(map(_is_file, self.of_level(level))) for level in LEVELS[:2]
         }
@@ -234,7 +235,10 @@ class FolderCheck:
         return f"{number} ({words})" if words else number
 
     def bad_list(self) -> bytes:
-        """Paths of bad and damaged files, one per line; omits paths that contain a line break."""
+        """Return the paths of bad and damaged files, one per line.
+
+        Paths with a line break are omitted.
+        """
         named = self.of_level("bad", "damaged")
         files = (file for file in list_samples(self.dataset) if file.path and file.nbytes != 0)
         paths = {file.name: file.path for file in files if fits_list(file)}
@@ -308,12 +312,12 @@ def check_folder(
 
 
 def _is_file(one: CheckedFile) -> bool:
-    """Whether it is a counted file."""
+    """Return True if the entry is a file, not a finding that belongs to no sample."""
     return all(finding.kind != "of no sample" for finding in one.findings)
 
 
 def _unchanged(record: CheckRecord, files: Sequence[Sample]) -> dict[str, CheckedFile]:
-    """Recorded results of files whose content and faults are unchanged."""
+    """Return cached results, by file name, of files with unchanged size and modification time."""
     known = record.load()
     found: dict[str, CheckedFile] = {}
     for file in (each for each in files if known and not each.fault):
@@ -328,7 +332,7 @@ def _unchanged(record: CheckRecord, files: Sequence[Sample]) -> dict[str, Checke
 
 
 def _recorded(record: CheckRecord, checked: Iterator[CheckedFile]) -> Iterator[CheckedFile]:
-    """Yield the results and record each, even if the iteration is aborted."""
+    """Yield the results and write each to the cache, even if the iteration is aborted."""
     waiting: list[CheckedFile] = []
     try:
         for one in checked:
@@ -350,7 +354,7 @@ def find_duplicates(
     samples: Mapping[str, Sample],
     check_cancelled: Callable[[], None],
 ) -> dict[str, Finding]:
-    """For each duplicate file, the finding that names the earlier one.
+    """Return a finding for each duplicate file, by file name. It names the first equal file.
 
     ``samples`` maps names to samples. Files are duplicates if their bytes are equal. Images are
     near-duplicates if their ``image_hash`` is equal, which only a full check computes.
@@ -372,7 +376,7 @@ def _same_bytes(
     samples: Mapping[str, Sample],
     check_cancelled: Callable[[], None],
 ) -> list[list[str]]:
-    """Groups of names of identical files. Only files of equal size are read."""
+    """Return groups of names of identical files. Only files of equal size are read."""
     by_size: dict[int, list[str]] = defaultdict(list)
     for one in checked:
         by_size[one.size].append(one.file)
@@ -409,11 +413,11 @@ def _digest(sample: Sample) -> bytes:
 #     $XDG_CACHE_HOME/dali-workbench/checks/<hash of the folder>-full.jsonl
 
 _VERSION = 2
-"""Increase when a check finds something else in the same file."""
+"""Version of cached results. Increase it when a check finds something else in the same file."""
 
 
 def cache_folder() -> Path:
-    """The cache folder of the workbench, which need not exist."""
+    """Return the cache folder of the workbench, which need not exist."""
     base = os.environ.get("XDG_CACHE_HOME", "")
     root = Path(base) if os.path.isabs(base) else Path.home() / ".cache"
     return root / "dali-workbench"
@@ -431,7 +435,7 @@ class CheckRecord:
         self._kept = not dataset.in_memory  # deleted with its process
 
     def load(self) -> dict[str, CheckedFile]:
-        """All cached results by file name."""
+        """Read all cached results, by file name."""
         known: dict[str, CheckedFile] = {}
         with suppress(OSError), self.path.open(encoding="ascii") as lines:
             for line in lines:
@@ -444,7 +448,7 @@ class CheckRecord:
         self._write("a", self.path, files)
 
     def replace(self, files: Iterable[CheckedFile]) -> None:
-        """Replace the cache."""
+        """Replace all results in the cache."""
         temporary = self.path.with_suffix(f".{os.getpid()}")
         self._write("w", temporary, files)
         with suppress(OSError):
@@ -467,7 +471,7 @@ def _lines(files: Iterable[CheckedFile]) -> Iterator[str]:
 
 
 def _read(line: str) -> CheckedFile | None:
-    """Parse a line; None if it is truncated or of another version."""
+    """Parse a line of the cache. Returns None if it is truncated or has another version."""
     try:
         version, file, size, modified, findings, image_hash = json.loads(line)
         found = tuple(Finding(kind, reason) for kind, reason in findings if kind in KINDS)
@@ -480,7 +484,7 @@ def _read(line: str) -> CheckedFile | None:
 # A check as a self-contained web page with thumbnails.
 
 PICTURES = 1_000
-"""Maximum number of thumbnails, 3 kB each."""
+"""Maximum number of thumbnails in the HTML report, 3 kB each."""
 _SIDE = 96
 _STYLE = """
 body { font: 14px/1.4 system-ui, sans-serif; margin: 2rem; color: #222; background: #fff }
@@ -491,7 +495,7 @@ tr { border-top: 1px solid #ddd } img { display: block; max-width: 96px; max-hei
 
 
 def html_report(check: FolderCheck) -> str:
-    """The page: a summary of the findings, then the files with their findings, worst first."""
+    """Return an HTML page with a summary, then the files with their findings, worst first."""
     samples = {file.name: file for file in list_samples(check.dataset)}
     order = [*check.bad, *check.of_level("damaged"), *check.of_level("unusual")]
     rows = [
@@ -520,7 +524,7 @@ def _row(one: CheckedFile, picture: str) -> str:
 
 
 def _picture(sample: Sample | None) -> str:
-    """A thumbnail as an ``img`` element; empty if there is none."""
+    """Return a thumbnail as an ``img`` element, or "" if the image cannot be opened."""
     try:
         if sample is None or not os.path.isfile(sample.path):
             return ""

@@ -54,51 +54,58 @@ class FolderFacts:
     formats: dict[str, int] = field(default_factory=dict)
     smallest: tuple[int, int] | None = None
     largest: tuple[int, int] | None = None
-    """(width, height) in pixels, among ``SAMPLE`` images; None if none can be opened."""
+    """Largest (width, height) in pixels among ``SAMPLE`` images; None if no image can be opened."""
     class_counts: dict[str, int] = field(default_factory=dict)
     """Number of images, or of ``targets``, by class name (by number if unnamed). Empty if there are
-    no classes, or more than ``MOST_NUMBERS`` without a name."""
+    no classes, or more than ``MOST_NUMBERS`` without a name.
+    """
     targets: Literal["", "boxes", "masks"] = ""
-    """Annotations counted per class: boxes, or masks that contain it; empty: images are counted."""
+    """Annotations counted in ``class_counts``: boxes, or masks that contain the class. Empty:
+    images.
+    """
     targets_of: int = 0
-    """Number of images counted, all with readable annotations; 0: all images."""
+    """Number of images whose annotations were counted; 0 if all images were."""
     without_targets: int = 0
-    """Images without annotations, if known: valid, but skipped with ``skip_empty``."""
+    """Number of images without annotations, if known. They are valid, but ``skip_empty`` skips
+    them.
+    """
     at_fault: int = 0
-    """Samples without required parts or with unreadable annotations, and empty files; also invalid
-    headers and masks among ``SAMPLE`` images. ``check_folder`` checks all images."""
+    """Number of samples with a fault: missing parts, unreadable annotations or empty files; among
+    ``SAMPLE`` images also invalid headers and masks. ``check_folder`` checks all images.
+    """
     of_no_sample: int = 0
-    """Faulty entries that belong to no sample: masks without an image."""
+    """Number of faulty entries that belong to no sample, such as masks without an image."""
     first_fault: str = ""
-    """Name and fault of the first entry of both kinds."""
+    """Name and fault of the first entry counted in ``at_fault`` or ``of_no_sample``."""
     other_size: int = 0
-    """Images among ``SAMPLE`` whose size differs from that of their annotations."""
+    """Number of images among ``SAMPLE`` whose size differs from the size in their annotations."""
     first_other_size: str = ""
-    """The name of the first one, and both sizes."""
+    """Name of the first image counted in ``other_size``, and both sizes."""
     odd_boxes: int = 0
-    """Images among ``SAMPLE`` with a box beyond the edge or without width or height."""
+    """Number of images among ``SAMPLE`` with a box beyond the edge or without width or height."""
     first_odd_box: str = ""
-    """The name of the first one, and the box."""
+    """Name of the first image counted in ``odd_boxes``, and the box."""
     unnamed: int = 0
-    """Mask values without a class name, if they are too many to be classes."""
+    """Number of mask values without a class name, if there are too many to be classes."""
     pillow_only: dict[str, int] = field(default_factory=dict)
-    """Images in formats that the reader skips, by format."""
+    """Number of images in formats that the reader skips, by format."""
     not_read: tuple[str, ...] = ()
-    """Sentences about files and folders that are not read and about empty class folders."""
+    """Sentences about files and folders that are not read, and about empty class folders."""
     size_counts: dict[str, int] = field(default_factory=dict)
-    """Number of images among ``SAMPLE`` per size, smallest first: ``640×480``; with more than
-    ``MOST_SIZES`` sizes, per range of the longer side: ``513 … 768``."""
+    """Number of images among ``SAMPLE`` per size, smallest first: ``640×480``. If there are more
+    than ``MOST_SIZES`` sizes: per range of the longer side, such as ``513 … 768``.
+    """
 
 
 SAMPLE = 400
-"""Number of images whose headers are read, 0.2 ms each."""
+"""Number of images whose headers are read (0.2 ms each)."""
 _COUNTED = ("missing", "empty")
-"""Kinds of findings that are counted for all files."""
+"""Kinds of findings that are counted over all files, not only over ``SAMPLE`` images."""
 MOST_SIZES = 8
 MOST_NUMBERS = 256
-"""Maximum number of unnamed classes; more are instances or colours."""
+"""Maximum number of classes without names. A larger number means instance ids or colours."""
 LONGER_SIDES = (128, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192)
-"""Upper ends of the ranges, in pixels."""
+"""Upper ends of the histogram bins for the longer side, in pixels."""
 
 
 TOLD_EACH = 10_000
@@ -111,14 +118,14 @@ def scan_folder(
     on_progress: Callable[[int], None] = lambda count: None,
     kind: str = "",
 ) -> FolderFacts:
-    """Count the files that the exported script reads. About 2 s for a million files.
+    """Count the files that the exported script reads. A million files take about 2 s.
 
     ``kind`` is the source kind that reads them, if it differs from the detected kind; classes and
     faults are then those of its annotations.
 
     Files outside the ``roots`` are only counted. ``on_progress`` is called with the count every
-    ``TOLD_EACH`` files; an exception in it ends the scan. Raises DataError for a folder that is
-    missing, is a file, cannot be read or has no images.
+    ``TOLD_EACH`` files; an exception raised by it ends the scan. Raises DataError for a folder that
+    is missing, is a file, cannot be read or has no images.
     """
     dataset = open_dataset(data)
     read = replace(dataset, kind=kind or dataset.kind)
@@ -211,7 +218,7 @@ def scan_folder(
 
 
 def _without_outside_mask(sample: Sample, roots: Roots | None) -> Sample:
-    """The sample, without its mask if that is outside the roots."""
+    """Return the sample, without its mask if the mask is outside the roots."""
     refused = roots is not None and sample.mask and roots.refusal(sample.mask)
     return sample._replace(mask="") if refused else sample
 
@@ -223,7 +230,7 @@ def _count_classes(
     roots: Roots | None,
     check: Callable[[], None],
 ) -> tuple[Mapping[int, int], int]:
-    """Count the classes by number; also the number of images counted, 0 for all."""
+    """Return the number of images per class, and the number of images counted (0 for all)."""
     kind = load_source(dataset.kind)
     if (of_classes := kind.class_counts(dataset)) is not None:
         return dict(enumerate(of_classes)), 0
@@ -243,7 +250,7 @@ def _count_classes(
 
 
 def _by_name(counts: Mapping[int, int], names: Sequence[str], targets: str) -> dict[str, int]:
-    """Counts by class name; empty if all samples have the label 0 without a name."""
+    """Return counts by class name. Empty if all samples have the label 0 and it has no name."""
     if not names and not targets and set(counts) <= {0}:
         return {}
     first = targets == "boxes" and not counts.get(0)  # class 0 is the background, without boxes

@@ -78,7 +78,7 @@ def export(
 def without_check(
     graph: Graph, target: str, catalog: Catalog, with_: str, data: Datasets
 ) -> Export:
-    """The program that reads all files, so that export errors are raised before the check.
+    """Export the program that reads all files, so that export errors are raised before the check.
 
     Raises GraphExportError, also if the target cannot skip bad files.
     """
@@ -89,7 +89,7 @@ def without_check(
 def without_bad(
     data: Datasets, check: Callable[[Dataset], FolderCheck] = check_folder
 ) -> tuple[GoodData, str]:
-    """The data without bad and damaged samples, and a sentence with the number skipped.
+    """Return the data without bad and damaged samples, and a sentence with the number skipped.
 
     Raises DataError if no sample is left or the kind cannot exclude samples, and the errors of
     ``check``.

@@ -11,20 +11,24 @@ from workbench.catalog.spec import OpSpec
 from workbench.catalog.tables import read_tables
 
 BLOCKS = read_operators("blocks.toml")
-"""Nodes with bodies of other nodes: Python statements."""
+"""Operators with nested bodies (``if``, one of, some of, repeat), exported as Python statements."""
 FOLLOWERS = read_operators("followers.toml")
-"""Nodes that make boxes, points, masks and labels follow an image."""
+"""Operators that transform boxes, points, masks and labels in the same way as an image."""
 CARRIERS = read_operators("carriers.toml")
-"""Followers of images through blocks."""
+"""Operators that pass the intermediate results of ``FOLLOWERS`` through blocks."""
 BOX_FORMATS = FOLLOWERS["follow_boxes"].args["format"].choices
-"""Left, top and width, height; left, top, right, bottom; or the centre and width, height."""
+"""Formats of boxes: left, top, width, height; left, top, right, bottom; or centre, width, height.
+"""
 STRUCTURE: Mapping[str, OpSpec] = {**BLOCKS, **OWN_CODE, **FOLLOWERS, **CARRIERS}
-"""Operators that do not require DALI."""
+"""Operators that are defined here and not read from DALI's schemas, by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class FusedForm:
-    """How one operator replaces an ``if`` block around it: a row of ``fused.toml``."""
+    """Neutral arguments with which an operator can replace an ``if`` block around it.
+
+    The fields are documented in ``fused.toml``.
+    """
 
     neutral: Mapping[str, int | float]
     requires: Mapping[str, bool] = field(default_factory=dict)
@@ -34,4 +38,4 @@ class FusedForm:
 FUSED_FORMS: Mapping[str, FusedForm] = {
     op: FusedForm(**row) for op, row in read_tables("extra_operators/fused.toml").items()
 }
-"""By operator."""
+"""Operator name -> the row of ``fused.toml``."""

@@ -17,14 +17,15 @@ CONSTANT_TYPES = (
     *("BOOL", "UINT8", "UINT16", "UINT32", "UINT64", "INT8", "INT16", "INT32", "INT64"),
     *("FLOAT", "FLOAT64"),
 )
-"""Element types of DALI's arithmetic, without FLOAT16 (tested with DALI 2.4)."""
+"""Element types that DALI's arithmetic supports; FLOAT16 is not supported (tested with DALI 2.4).
+"""
 _WHOLE = tuple(name for name in CONSTANT_TYPES if not name.startswith("FLOAT"))
 _NUMBERS = tuple(name for name in CONSTANT_TYPES if name != "BOOL")
 
 
 @dataclass(frozen=True, slots=True)
 class _Function:
-    """A row of ``arithmetic.toml``, which documents the fields."""
+    """One row of ``arithmetic.toml``, where the fields are documented."""
 
     name: str
     expression: str
@@ -42,17 +43,17 @@ _FUNCTIONS = {
     kind: [_Function(name, **{"called": name, **row}) for name, row in rows.items()]
     for kind, rows in read_tables("extra_operators/arithmetic.toml").items()
 }
-"""The functions of each table."""
+"""Table name in ``arithmetic.toml`` (``binary``, ``unary``, ...) -> its functions."""
 CALLED: Mapping[str, str] = {
     function.called: f"math.{function.name}"
     for functions in _FUNCTIONS.values()
     for function in functions
 }
-"""Names in DALI's ``expression_desc`` -> operators of the catalogue."""
+"""Function name in DALI's ``expression_desc`` -> operator name in the catalogue."""
 
 
 def arithmetic_specs() -> dict[str, OpSpec]:
-    """The operators by name."""
+    """Return the specifications of all arithmetic operators, by name."""
     made = [
         *(_binary(function, whole=False) for function in _FUNCTIONS["binary"]),
         *(_binary(function, whole=True) for function in _FUNCTIONS["bitwise"]),
@@ -192,7 +193,7 @@ def _shape() -> OpSpec:
 
 
 class _Ends(NamedTuple):
-    """Slider settings of constants."""
+    """Slider range and step of a constant operand."""
 
     low: float
     high: float

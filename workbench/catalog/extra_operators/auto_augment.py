@@ -24,30 +24,31 @@ WARPS = SUITE[:5]
 
 POLICIES = ("image_net", "reduced_image_net", "svhn", "reduced_cifar10")
 WITHOUT_TRANSLATION = "reduced_image_net"
-"""The policy without translations: it accepts none of their arguments."""
+"""Name of the policy that has no translations and accepts none of their arguments."""
 
 NAMED: Mapping[str, bool] = {
     **dict.fromkeys(SUITE, True),
     "solarize_add": True,
     **dict.fromkeys(("equalize", "auto_contrast", "identity", "invert"), False),
 }
-"""Augmentations allowed in a custom policy -> whether they have a magnitude."""
+"""Augmentation name allowed in a custom policy -> True if it has a magnitude."""
 
 OWN_POLICY = "apply_auto_augment"
-"""The function that accepts a custom policy."""
+"""Name of the function that accepts a custom policy."""
 
 POLICY_BINS = 11
-"""Number of magnitude bins of the learnt policies."""
+"""Number of magnitude bins of the learned policies."""
 
 SubPolicies = tuple[tuple[tuple[str | float | int, ...], ...], ...]
-"""Sub-policies. Each sample gets one of them. A sub-policy consists of operations: a name, a
-probability and, for some augmentations, a magnitude."""
+"""Sub-policies; each image is augmented by a random one of them. A sub-policy is a sequence of
+operations, each with a name, a probability and, for some augmentations, a magnitude.
+"""
 
 AUTO_AUGMENT = read_operators("auto_augment.toml")
-"""By name."""
+"""Specifications of the automatic augmentation functions, by name."""
 
 
 @cache
 def learnt_policies() -> Mapping[str, SubPolicies]:
-    """The sub-policies of ``POLICIES``."""
+    """Return the sub-policies of each learned policy, by policy name."""
     return read_tables("extra_operators/policies.toml")

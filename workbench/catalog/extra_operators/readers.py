@@ -1,6 +1,6 @@
-"""Readers that are not DALI operators: of images in Python, and those of ``readers.toml``.
+"""Readers that are not DALI operators: the reader of Python data, and the rows of ``readers.toml``.
 
-Their code is ``SourceKind.reader`` of the kind that uses them.
+The ``SourceKind`` of each reader has its code, in the attribute ``reader``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ TARGET_READERS = frozenset(_ROWS)
 
 
 def reader_arguments(ops: Mapping[str, OpSpec]) -> dict[str, OpSpec]:
-    """Readers by name, with the options of DALI's reader except those that locate the data."""
+    """Return the readers of ``readers.toml`` by name.
+
+    Each has the arguments of the DALI reader that it extends, except those that locate the data.
+    """
     made = {}
     for name, row in _ROWS.items():
         if (reader := ops.get(row["reader"])) is None:
@@ -45,7 +48,7 @@ def reader_arguments(ops: Mapping[str, OpSpec]) -> dict[str, OpSpec]:
 
 
 def python_reader(file_reader: OpSpec) -> OpSpec:
-    """The operator as a source, with the outputs and options of DALI's file reader."""
+    """Return the reader of Python data, with the outputs and options of DALI's file reader."""
     options = load_source(kind_of_reader(PYTHON_READER)).options or frozenset()
     summary = "Reads arrays, encoded bytes, PIL images and datasets that a Python function returns."
     return replace(

@@ -1,7 +1,8 @@
 """Operators that are not DALI's own, read from the TOML files of this package.
 
 A file has a table for each operator, with the fields of ``OpSpec``. ``inputs`` and ``outputs`` are
-tables of the fields of ``PortSpec`` by name, ``args`` of those of ``ArgSpec``, all in order::
+tables of the fields of ``PortSpec`` by port name, ``args`` is a table of the fields of ``ArgSpec``
+by argument name, all in order::
 
     [some_of]
     doc = "For each sample some of several bodies, one after another."
@@ -11,9 +12,9 @@ tables of the fields of ``PortSpec`` by name, ``args`` of those of ``ArgSpec``, 
     outputs.boxes = { gives = { dtype = "FLOAT", layout = "", shape = ["?", 4] } }
     args.count = { kind = "int", doc = "How many run.", low = 1, high = 8 }
 
-``gives`` has the fields of ``OutputRule``; ``?`` depends on the data. ``[shared]`` contains what
-all operators of the file have in common. Its ports and arguments follow those of the operator,
-which may replace single keys.
+``gives`` has the fields of ``OutputRule``, where ``?`` is a dimension that depends on the data.
+``[shared]`` contains the ports and arguments that all operators of the file have in common. They
+follow those of the operator, which may replace single keys.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ Row = Mapping[str, Any]
 
 
 def read_operators(file: str) -> Mapping[str, OpSpec]:
-    """The operators of a file of this package, by name."""
+    """Read the operators of a TOML file of this package, by name."""
     tables = read_tables(f"extra_operators/{file}")
     shared = tables.pop("shared", {})
     return {name: _operator(name, row, shared) for name, row in tables.items()}
@@ -46,13 +47,13 @@ def _operator(name: str, row: Row, shared: Row) -> OpSpec:
 
 
 def _named(key: str, row: Row, shared: Row) -> dict[str, Row]:
-    """The ports or arguments of an operator, by name."""
+    """Merge the ports or arguments of an operator with the shared ones, by name."""
     own, usual = row.get(key, {}), shared.get(key, {})
     return {name: {**usual.get(name, {}), **own.get(name, {})} for name in {**own, **usual}}
 
 
 def ports_of(tables: Mapping[str, Row]) -> tuple[PortSpec, ...]:
-    """The ports with these names and fields."""
+    """Create ports from tables of their fields, by port name."""
     ports = []
     for name, table in tables.items():
         rule = {key: _question_mark_as_none(value) for key, value in table.get("gives", {}).items()}
@@ -61,7 +62,7 @@ def ports_of(tables: Mapping[str, Row]) -> tuple[PortSpec, ...]:
 
 
 def _question_mark_as_none(value: Any) -> Any:
-    """A value with None in place of ``?``."""
+    """Replace ``?`` by None, also in nested tuples."""
     if isinstance(value, tuple):
         return tuple(map(_question_mark_as_none, value))
     return None if value == "?" else value

@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from workbench.catalog.extra_operators.rows import read_operators
 
 MOST_OUTPUTS = 16
-"""Maximum number of arrays that a function may return, as in the rows."""
+"""Maximum number of arrays that a user function may return, as in ``user_functions.toml``."""
 OWN_CODE = read_operators("user_functions.toml")
 PYTHON_FUNCTION = OWN_CODE["python_function"]
 TORCH_FUNCTION = OWN_CODE["torch_python_function"]
 NUMBA_FUNCTION = OWN_CODE["numba_function"]
 NUMBER_TYPES = NUMBA_FUNCTION.args["in_types"].members
-"""Types of arrays that numba accepts from DALI."""
+"""Element types of the arrays that DALI can pass to numba functions."""
 PLUGINS: Mapping[str, str] = {
     TORCH_FUNCTION.name: "nvidia.dali.plugin.pytorch.fn",
     NUMBA_FUNCTION.name: "nvidia.dali.plugin.numba.fn",
 }
-"""Modules of those that are not in ``nvidia.dali.fn``."""
+"""Operator name -> its module, for operators that are not in ``nvidia.dali.fn``."""
