@@ -262,7 +262,7 @@ _HOMES = {
 }
 """Module -> the public names that it defines."""
 GRAPH_METHODS = {"batch": "preview.graph_batches", "show": "preview.graph_batches"}
-"""Method of a graph -> its module, for methods in modules that ``graph`` does not import."""
+"""Graph method -> its module, for methods in modules that ``graph`` does not import."""
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
 
 

@@ -23,14 +23,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """An allowed type of argument: its description, and a predicate for values."""
+    """An allowed kind of argument: its description ``words``, and a predicate for values."""
 
     words: str
     fits: Callable[[Any], bool]
 
     @classmethod
     def of(cls, made_by: str, *types: type) -> Kind:
-        """Instances of ``types``. ``made_by`` shows how to create one: ``workbench.Engine()``."""
+        """Return the kind of instances of ``types``. ``made_by`` is example code to create one."""
         article = "an" if types[0].__name__[0] in "AEIOU" else "a"
         words = f"{article} {types[0].__name__}: {made_by}"
         return cls(words, lambda value: isinstance(value, types))
@@ -51,7 +51,7 @@ APPLY = Kind("a function of the graph: lambda x: x.rotate(angle=5)", callable)
 
 
 def warn_caller(words: str) -> None:
-    """Issue a UserWarning for the first line outside of this package that led here."""
+    """Issue a UserWarning that points to the first caller outside this package."""
     frame, level = sys._getframe(1), 2
     while frame.f_back and frame.f_globals.get("__name__", "").startswith(_INNER):
         frame, level = frame.f_back, level + 1
@@ -62,7 +62,7 @@ _INNER = ("workbench.", "contextlib")
 
 
 def checked(**kinds: Kind) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Decorator that raises ArgumentError for arguments that are not of these kinds.
+    """Decorate a function so that it raises ArgumentError for arguments of other kinds.
 
     None is accepted if it is the default. An unknown keyword raises UnknownNameError with the
     nearest name. In messages, ``_written = "w"`` in a class replaces the class name of a method.
@@ -103,9 +103,9 @@ def checked(**kinds: Kind) -> Callable[[Callable[P, T]], Callable[P, T]]:
 
 
 def checked_init(init: Callable[P, None], create: str) -> Callable[P, None]:
-    """The ``__init__`` of a class that refuses unknown arguments, and one value without a name.
+    """Wrap an ``__init__`` to refuse unknown arguments, and a single positional argument.
 
-    ``create`` says how to create an object instead.
+    ``create`` is a sentence on how to create an object instead.
     """
     declared = inspect.signature(init)
     name = init.__qualname__.removesuffix(".__init__")
@@ -123,7 +123,10 @@ def checked_init(init: Callable[P, None], create: str) -> Callable[P, None]:
 
 @contextmanager
 def argument_errors_as(written: str, inner: str) -> Iterator[None]:
-    """Replace the prefix ``inner`` of an ArgumentError by ``written``, the call in user code."""
+    """Context manager that replaces the prefix ``inner`` of an ArgumentError by ``written``.
+
+    ``written`` is the call in the user's code.
+    """
     try:
         yield
     except ArgumentError as error:
@@ -135,7 +138,7 @@ def argument_errors_as(written: str, inner: str) -> Iterator[None]:
 
 
 def _signature_text(signature: inspect.Signature) -> str:
-    """Return the signature without annotations: ``(graph, catalog=None)``."""
+    """Format a signature without annotations: ``(graph, catalog=None)``."""
     bare = [
         each.replace(annotation=each.empty)
         for each in signature.parameters.values()
@@ -147,7 +150,7 @@ def _signature_text(signature: inspect.Signature) -> str:
 def _given_parameters(
     signature: inspect.Signature, given: Mapping[str, Any]
 ) -> Iterator[tuple[str, Any]]:
-    """Yield each parameter name with its value, except None for parameters that default to None."""
+    """Yield name and value of each parameter. Skips None if it is the parameter's default."""
     for name, value in given.items():
         parameter = signature.parameters[name]
         if parameter.kind is parameter.VAR_POSITIONAL:
@@ -184,7 +187,7 @@ def require_choice(what: str, value: object, choices: Iterable[str]) -> None:
 
 
 def require_library(name: str, user: str) -> None:
-    """Raise MissingLibraryError if a library that ``user`` needs is not installed."""
+    """Raise MissingLibraryError if the library ``name``, which ``user`` needs, is not installed."""
     if find_spec(name) is None:
         raise MissingLibraryError(
             f"{user} needs {name}, which is not installed. Install it: pip install {name}."

@@ -40,7 +40,8 @@ from workbench.sources import Datasets
 
 TARGETS = target_names()
 MAX_SEED = 2**31 - 10_000 - 1
-"""Largest seed of a graph. The seeds of its operators are offsets that are added to it."""
+"""Largest seed of a graph. The seeds of operators are offsets that are added to the graph's seed.
+"""
 MAX_BATCH = 1_000_000
 
 
@@ -405,7 +406,7 @@ def export(
 
 
 def _require_name(exported: Export, output: str) -> None:
-    """Raise BadParameter if a program with that file name could not run."""
+    """Raise BadParameter if a program with the file name ``output`` could not run."""
     if len(exported.files) == 1:
         try:
             exported.require_name(output)
@@ -416,7 +417,7 @@ def _require_name(exported: Export, output: str) -> None:
 def _export_good(
     graph: Graph, data: Datasets, target: str, with_: str, plain: bool, output: str
 ) -> tuple[Export, Datasets]:
-    """Export a program that reads only the good files. Return it and these files.
+    """Export a program that reads only the good files, and return it and their data sets.
 
     Prints the number of skipped files.
     """

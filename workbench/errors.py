@@ -68,7 +68,7 @@ NO_IMAGE = "No output of the graph is an image"
 """Start of the message of a GraphError about a graph that has nothing to show."""
 
 OUTSIDE = "reaches outside the image of"
-"""Part of the message of a PipelineError about a crop window outside the image."""
+"""Text in the message of a PipelineError if a crop window is outside the image."""
 
 
 class WorkbenchError(Exception):
@@ -84,7 +84,7 @@ class WorkbenchError(Exception):
     """
 
     def _render_traceback_(self) -> list[str]:
-        """The traceback in IPython: the line of the cell and the error.
+        """Return the traceback for IPython: the line of the cell and the error.
 
         Frames of the workbench and of libraries are hidden; ``%xmode Verbose`` shows them.
         """
@@ -246,7 +246,10 @@ class PipelineError(EngineError):
 
 
 class WorkerLostError(EngineError):
-    """Base of the two errors below. ``nodes`` were running at that time, as far as known."""
+    """Base of WorkerCrashedError and WorkerTimeoutError.
+
+    ``nodes`` are the ids of the nodes that were running at that time, as far as known.
+    """
 
     def __init__(self, message: str, nodes: Sequence[str] = ()) -> None:
         super().__init__(message)
@@ -254,7 +257,7 @@ class WorkerLostError(EngineError):
 
     @property
     def node(self) -> str | None:
-        """The node that was running, or None if there were several."""
+        """Id of the node that was running, or None if there were several or none is known."""
         return self.nodes[0] if len(self.nodes) == 1 else None
 
 
@@ -281,7 +284,7 @@ class WorkerTimeoutError(WorkerLostError):
 
 
 class WorkerSilentError(WorkerTimeoutError):
-    """The worker process did not respond for some time and was terminated."""
+    """The worker process sent no sign of life for some time and was terminated."""
 
 
 class CancelledError(EngineError):

@@ -1,7 +1,8 @@
 """Matplotlib figures of results: bar charts, grids of pictures, and their files.
 
-Uses ``Figure`` with the Agg or SVG canvas, without pyplot, so no global state changes and both
-hosts can display it. matplotlib is imported when a figure is created, because that takes a second.
+Uses ``Figure`` with the Agg or SVG canvas, without pyplot, so that no global state changes and both
+the notebook and the web app can display the figure. matplotlib is imported when a figure is
+created, because the import takes a second.
 """
 
 from __future__ import annotations
@@ -29,16 +30,16 @@ if TYPE_CHECKING:
 Kind = Literal["png", "svg"]
 MIME = {"png": "image/png", "svg": "image/svg+xml"}
 COLOURS = {"cpu": "#6b7f99", "mixed": "#5a9e00", "peer": "#c9a25f"}
-"""Readable on white and distinguishable for colour-blind people; bars are labelled as well."""
+"""Bar colours, readable on white and distinguishable for colour-blind people."""
 INK = "#7a7a7a"
-"""Text in notebooks, where figures are transparent: readable in light and dark themes."""
+"""Text colour in notebooks, where figures are transparent: readable in light and dark themes."""
 LINE = 100
-"""Characters of 8 points in a line of the width of a figure."""
+"""Number of characters (8 points) that fit in the width of a figure."""
 _DPI = 150
 _MOST_SHOWN = 70_000
-"""Maximum bytes of a figure with pictures in a notebook, where base64 adds a third."""
+"""Maximum size in bytes of a figure with pictures in a notebook. base64 adds a third."""
 _ACROSS = 4
-"""Pictures in a row."""
+"""Default number of pictures in a row."""
 MOST_PICTURES = 16
 _ROWS = ArgumentKind(
     "an integer from 1", lambda v: isinstance(v, int) and not isinstance(v, bool) and v > 0
@@ -52,11 +53,11 @@ _SIZE = ArgumentKind(
     ),
 )
 LETTERS = 26
-"""Maximum characters of a line in the title of a picture."""
+"""Maximum number of characters per line in the title of a picture."""
 
 
 def new_figure(height: float, width: float = 7.0) -> Figure:
-    """Return an empty figure, sizes in inches, which a notebook displays as PNG."""
+    """Return an empty figure that notebooks display as PNG. Sizes are in inches."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -68,13 +69,13 @@ def new_figure(height: float, width: float = 7.0) -> Figure:
 
 
 def new_axes(height: float, width: float = 7.0) -> tuple[Figure, Axes]:
-    """Return a figure with one plot."""
+    """Return a figure with one plot, and its Axes."""
     figure = new_figure(height, width)
     return figure, figure.add_subplot()
 
 
 def render_figure(figure: Figure, kind: Kind = "png") -> bytes:
-    """Render as PNG (150 dpi) or SVG. Equal figures have equal bytes."""
+    """Render a figure as PNG (150 dpi) or SVG. Equal figures produce equal bytes."""
     import matplotlib
 
     buffer = io.BytesIO()
@@ -90,7 +91,7 @@ def plot_values(
     title: str,
     ends: Mapping[str, tuple[float, float]] | None = None,
 ) -> Figure:
-    """Bar chart with one bar per name, and an error bar between its ``ends`` if known."""
+    """Return a bar chart with one bar per name. ``ends`` are the ends of error bars, if known."""
     figure, axes = new_axes(height=1.1 + 0.3 * len(values))
     names = list(values)
     spans = [(ends or {}).get(name, (values[name], values[name])) for name in names]
@@ -111,7 +112,7 @@ def plot_values(
 
 
 def plot_counts(counts: Mapping[str, int], unit: str, title: str) -> Figure:
-    """Bar chart with one bar per name, labelled with its number."""
+    """Return a bar chart with one bar per name, labelled with its number."""
     from matplotlib.ticker import MaxNLocator
 
     figure = plot_values(counts, unit, title)
@@ -133,10 +134,10 @@ def plot_pictures(
     figsize: tuple[float, float] | None = None,
     ax: Any = None,
 ) -> Figure:
-    """A grid of pictures, arrays as in matplotlib's ``imshow``, each with its title.
+    """Return a grid of pictures with titles. Pictures are arrays as for matplotlib's ``imshow``.
 
-    Without ``rows`` the first ``MOST_PICTURES``. ``ax`` is an Axes that gets the grid, or several,
-    one for each picture.
+    Without ``rows`` only the first ``MOST_PICTURES`` are shown. ``ax`` is an Axes for the whole
+    grid, or several Axes, one per picture.
     """
     require_kind("plot: rows", 1 if rows is None else rows, _ROWS)
     require_kind("plot: figsize", (1, 1) if figsize is None else figsize, _SIZE)
@@ -175,7 +176,7 @@ def plot_pictures(
 
 
 def _axes_in(ax: Any) -> list[Axes]:
-    """The Axes in a list or array, such as ``plt.subplots`` returns."""
+    """Return the Axes in a list or array, such as the result of ``plt.subplots``."""
     found = list(ax.flat) if hasattr(ax, "flat") else list(ax) if _is_list(ax) else []
     if not found or not all(hasattr(each, "imshow") for each in found):
         raise ArgumentError(f"plot: ax is {format_value(ax)}. Pass an Axes, or an array of Axes.")
@@ -211,7 +212,7 @@ def show_figure(figure: Figure, name: str) -> None:
 
 
 def _themed_png(figure: Figure) -> bytes:
-    """Render without a background, with text that is readable in light and dark themes."""
+    """Render a figure without background, with text that is readable in light and dark themes."""
     from matplotlib.lines import Line2D
     from matplotlib.text import Text
 
@@ -227,7 +228,7 @@ def _themed_png(figure: Figure) -> bytes:
 
 
 def _small_picture(figure: Figure, title: str) -> str:
-    """The figure as an ``<img>``."""
+    """Return the figure as an ``<img>`` element."""
     from PIL import Image
 
     width = round(100 * figure.get_size_inches()[0])
@@ -236,9 +237,9 @@ def _small_picture(figure: Figure, title: str) -> str:
 
 
 def webp_url(picture: Image.Image) -> str:
-    """Encode an image with its transparency for ``<img src=...>``.
+    """Encode an image, including transparency, as a data URL for ``<img src=...>``.
 
-    It is shrunk until it has at most ``_MOST_SHOWN`` bytes.
+    The image is reduced until it has at most ``_MOST_SHOWN`` bytes.
     """
     while True:
         buffer = io.BytesIO()

@@ -16,13 +16,13 @@ from workbench.errors import OverwriteError, SaveError
 from workbench.roots import Roots
 
 TRIAL_BYTES = 2**16
-"""Size of a measurement record: free space that ``require_place`` checks for."""
+"""Free space in bytes that ``require_place`` checks for: the size of a measurement record."""
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS)
-"""Errors of file systems without hard links."""
+"""Error numbers with which file systems refuse hard links."""
 
 
 def write_text(path: str | Path, text: str) -> Path:
-    """Write a text file as UTF-8, like ``write_bytes``."""
+    """Write a text file atomically as UTF-8. Returns and raises as ``write_bytes``."""
     return write_bytes(path, encode_text(text, path))
 
 
@@ -35,9 +35,10 @@ def encode_text(text: str, path: str | Path) -> bytes:
 
 
 def write_folder(path: str | Path, files: Mapping[str, str]) -> list[Path]:
-    """Write text files, given by their path in a new folder. On failure the folder is not created.
+    """Write text files to a new folder. If one cannot be written, the folder is not created.
 
-    The folder may exist if it is empty. Returns the absolute paths. Raises SaveError.
+    ``files`` maps paths in the folder to contents. The folder may exist if it is empty. Returns the
+    absolute paths. Raises SaveError.
     """
     target = Path(path).expanduser().absolute()
     temporary = target.with_name(f".workbench-{secrets.token_hex(8)}")
@@ -57,7 +58,7 @@ def write_folder(path: str | Path, files: Mapping[str, str]) -> list[Path]:
 
 
 def write_bytes(path: str | Path, data: bytes) -> Path:
-    """Write to a temporary file next to the target, then rename it.
+    """Write a file atomically: write a temporary file next to the target, then rename it.
 
     A symbolic link is preserved, and its target is written. An existing file keeps its mode. A pipe
     or a device (``/dev/stdout``) is written directly. Returns the absolute path. Raises SaveError
@@ -120,7 +121,10 @@ def write_below(roots: Roots, path: Path, data: bytes, overwrite: bool = False) 
 
 
 def write_folder_below(roots: Roots, path: Path, files: Mapping[str, str]) -> Path:
-    """Like ``write_folder``, in an existing folder below the roots. Returns the new folder."""
+    """Write text files to a new folder inside an existing folder below the roots.
+
+    Returns the new folder. Raises SaveError like ``write_folder``.
+    """
     target = path.absolute()
     try:
         with roots.folder(target.parent) as folder:
@@ -166,7 +170,7 @@ def _write_in(folder: int, target: Path, data: bytes, overwrite: bool) -> None:
 
 
 def _rename_to_new(folder: int, temporary: str, name: str) -> None:
-    """Rename, but raise FileExistsError if the target was created meanwhile."""
+    """Rename a file. Raises FileExistsError if the target was created meanwhile."""
     try:
         os.link(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
     except OSError as error:

@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable, Sequence
 
 
 def free_name(wanted: str, taken: Container[str]) -> str:
-    """Return ``wanted``, or ``wanted_2``, ``wanted_3``, ...: the first that is not ``taken``."""
+    """Return ``wanted``, or the first of ``wanted_2``, ``wanted_3``, ... that is not ``taken``."""
     number, name = 2, wanted
     while name in taken:
         name, number = f"{wanted}_{number}", number + 1
@@ -25,10 +25,10 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "", cutoff: f
 
 
 def shortened(text: str, most: int) -> str:
-    """Truncate a text to ``most`` characters, with an ellipsis."""
+    """Truncate a text to at most ``most`` characters, including an ellipsis."""
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def join_words(words: Sequence[str]) -> str:
-    """Join words: ``resize, flip and crop``."""
+    """Join words with commas and "and": ``resize, flip and crop``."""
     return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))

@@ -86,7 +86,7 @@ GROUPS: Mapping[str, tuple[str, str]] = {
         "PipelineFormatError SaveError",
     ),
 }
-"""Sections of the reference: title -> an introduction, and the names in order."""
+"""Section title of the reference -> its introduction, and the names in order."""
 RETURNED = frozenset(
     {
         "Faults",
@@ -100,7 +100,7 @@ RETURNED = frozenset(
         "Verification",
     }
 )
-"""Classes that are only returned by public functions, so their constructor is not documented."""
+"""Classes whose constructor is not documented, because public functions return the instances."""
 MEMBERS: Mapping[str, str] = {
     "Graph": "batch show save diff with_p if_else one_of some_of repeat decode named with_settings "
     "node has walk sources",
@@ -125,16 +125,16 @@ MEMBERS: Mapping[str, str] = {
     "Verification": "to_frame plot",
     "Catalog": "find",
 }
-"""Members that are documented, for each class."""
+"""Class name -> the members to document."""
 
 _BLOCK = re.compile(r"^(?P<lead>.*?)::\n\n(?P<code>(?:(?: {4}.*)?\n)+)", re.MULTILINE)
-"""An example: the indented lines after ``::``."""
+"""Matches an example in a docstring: the indented lines after ``::``."""
 _SECTION = re.compile(r"^(\w+)\n-+\n((?:(?:[^\s:].*:|(?: {4}.*)?)\n)+)", re.MULTILINE)
-"""Parameters or attributes in NumPy style."""
+"""Matches a section of parameters or attributes in NumPy style."""
 
 
 def find(name: str) -> Any:
-    """Return the object of a name such as ``Graph`` or ``Graph.repeat``."""
+    """Return the object with a public name such as ``Graph`` or ``Graph.repeat``."""
     owner, _, member = name.partition(".")
     value = getattr(import_module("workbench"), owner)
     if not member:
@@ -190,7 +190,7 @@ def signature(name: str) -> str:
 
 
 class _Ellipsis:
-    """Placeholder for a default value that has no literal."""
+    """Placeholder that prints as ``...``, for a default value that has no literal."""
 
     def __repr__(self) -> str:
         return "..."
@@ -219,7 +219,7 @@ def _markdown(text: str) -> str:
 
 
 def _places() -> dict[str, str]:
-    """Return the anchor of each heading. Equal headings are numbered, as on GitHub."""
+    """Return heading -> its anchor. Equal headings are numbered, as on GitHub."""
     taken, found = Counter({"reference": 1}), {}
     for title, (_, listed) in GROUPS.items():
         for heading in (title, *listed.split()):

@@ -22,28 +22,29 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 @dataclass(frozen=True)
 class Roots:
-    """Folders, absolute and without symbolic links."""
+    """Folders that may be opened, as absolute paths without symbolic links."""
 
     folders: tuple[str, ...]
     extensible: bool = field(default=False, compare=False)
-    """Whether a page may add a folder after its user has confirmed it. True on the user's own
-    machine, unless ``--root`` lists the folders."""
+    """True if a page may add a folder after its user has confirmed it: on the user's own machine,
+    unless ``--root`` lists the folders.
+    """
     added: list[str] = field(default_factory=list, compare=False)
     """Folders that users added, shared by all pages of this process."""
 
     @classmethod
     def of(cls, folders: Iterable[str | Path]) -> Roots:
-        """Resolve the paths and remove duplicates."""
+        """Create roots from paths. Symbolic links are resolved and duplicates removed."""
         found = (os.path.realpath(os.path.expanduser(folder)) for folder in folders)
         return cls(tuple(dict.fromkeys(found)))
 
     @property
     def environment(self) -> dict[str, str]:
-        """Environment variables for ``roots_of_worker``."""
+        """Return environment variables that pass the roots to a worker: ``roots_of_worker``."""
         return {VARIABLE: json.dumps([*self.folders, *self.added])}
 
     def add(self, path: str | Path) -> None:
-        """Add the folder of some data. Raises DataError if it may not be added or does not exist.
+        """Add the folder of a data path. Raises DataError if it may not be added or does not exist.
 
         Running workers are not updated: they were started with ``environment``.
         """
@@ -56,7 +57,7 @@ class Roots:
             self.added.append(folder)
 
     def root_of(self, path: str | Path) -> str | None:
-        """Return the innermost root that contains a path without symbolic links, or None."""
+        """Return the innermost root that contains a resolved path, or None."""
         found = (root for root in (*self.folders, *self.added) if _is_within(str(path), root))
         return max(found, key=len, default=None)
 
@@ -78,7 +79,7 @@ class Roots:
         )
 
     def is_missing(self, path: str | Path) -> bool:
-        """Whether a path does not exist; False unless a user may add any folder."""
+        """Return True if a path does not exist. Always False if users may not add folders."""
         try:
             return self.extensible and not os.path.exists(os.path.expanduser(path))
         except ValueError:  # a NUL
@@ -96,9 +97,9 @@ class Roots:
         return self.root_of(os.path.abspath(os.path.expanduser(path))) is not None
 
     def open(self, path: str | Path) -> BinaryIO:
-        """Open a file that is inside the roots, even if links are changed meanwhile.
+        """Open a file inside the roots. Safe even if symbolic links are changed meanwhile.
 
-        Raises DataError if it is outside, and OSError.
+        Raises DataError if the file is outside, and OSError.
         """
         self.require([str(path)])
         flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK  # a pipe would block
@@ -110,7 +111,7 @@ class Roots:
 
     @contextmanager
     def folder(self, path: Path) -> Iterator[int]:
-        """Yield a descriptor of an open folder; files written through it are in that folder.
+        """Yield the file descriptor of a folder, for writing files into it.
 
         No symbolic link in the path is followed out of the roots, even if it is created meanwhile.
         Raises SaveError, and OSError if the folder does not exist.
@@ -133,7 +134,7 @@ class Roots:
             os.close(folder)
 
     def save_folder(self) -> Path:
-        """Folder for plain file names: the working folder if it is allowed, else the first root."""
+        """Return the folder for plain file names: the working folder if allowed, else a root."""
         work = Path.cwd()
         inside = not self.folders or self.root_of(os.path.realpath(work)) is not None
         return work if inside else Path(self.folders[0])
@@ -144,14 +145,14 @@ class Roots:
 
 
 def default_roots(data: Iterable[str | Path], loopback: bool) -> Roots:
-    """Return the data folders, the working folder and, on loopback, the home folder."""
+    """Return the data folders, the working folder and, on loopback, the home folder as roots."""
     home = [Path.home()] if loopback else []
     found = Roots.of([*map(data_folder, data), Path.cwd(), *home])
     return Roots(found.folders, extensible=loopback)
 
 
 def data_folder(path: str | Path) -> Path:
-    """Return a data folder, or the folder that contains a list of files."""
+    """Return a data folder itself, or the folder that contains a list of files."""
     found = Path(path).expanduser()
     return found.parent if found.is_file() else found
 

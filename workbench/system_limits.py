@@ -7,12 +7,12 @@ import resource
 import tempfile
 
 NO_THREADS = "DALI could not start its threads"
-"""Start of the message if the operating system refuses threads."""
+"""Start of the error message if the operating system refuses to create threads."""
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def describe_refusal(error: OSError) -> str:
-    """Explain an error and its fix; "" if no limit of the operating system caused it."""
+    """Explain an error and its fix, or return "" if no limit of the operating system caused it."""
     reason = error.strerror or str(error)
     match error.errno:
         case errno.EAGAIN:
@@ -43,17 +43,17 @@ def describe_refusal(error: OSError) -> str:
 
 
 def is_full(error: OSError) -> bool:
-    """True if a write failed because of a full disk or a size limit."""
+    """Return True if a write failed because of a full disk or a size limit."""
     return error.errno in _FULL
 
 
 def memory_remedy() -> str:
-    """Return the fix for lack of memory, with the limit of this process if there is one."""
+    """Return the fix for a lack of memory, with the limit of this process if there is one."""
     return memory_limit_text() or "End other notebooks or programs, then try again."
 
 
 def memory_limit_text() -> str:
-    """Describe the memory limit of this process and how to raise it; "" if there is none."""
+    """Describe the memory limit of this process and how to raise it; "" if there is no limit."""
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     if limit == resource.RLIM_INFINITY:
         return ""
@@ -64,7 +64,7 @@ def memory_limit_text() -> str:
 
 
 def is_memory_refusal(error: BaseException) -> bool:
-    """True if Python or a loaded library ran out of memory."""
+    """Return True if an exception means that Python or a loaded library ran out of memory."""
     if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
         return True
     try:
@@ -75,7 +75,7 @@ def is_memory_refusal(error: BaseException) -> bool:
 
 
 def reports_out_of_memory(text: str) -> bool:
-    """True if the output of a process or a library means that it ran out of memory."""
+    """Return True if the output of a process or a library means that it ran out of memory."""
     text = text.lower()
     return any(
         words in text

@@ -170,7 +170,7 @@ def print_warnings(warnings: Faults) -> None:
 
 
 def _is_factory_reference(text: str) -> bool:
-    """Return True for ``module:factory`` and ``file.py:factory``, not for paths and source kinds."""
+    """Return True for ``module:factory`` or ``file.py:factory``, not for paths and source kinds."""
     kind, _, _ = text.partition(":")
     if kind in source_kinds() or os.path.exists(text):
         return False

@@ -23,10 +23,10 @@ from workbench.preview.requests.difference import DifferenceSums, psnr_of
 from workbench.sources import Datasets
 
 WORST = 2
-"""Number of worst samples shown side by side."""
+"""Number of samples with the largest difference that are stored as images."""
 _SIDE = 96
 ROUNDINGS = 8
-"""Rounding errors by which floats of a non-image output may differ and still count as equal."""
+"""Tolerance for floats of non-image outputs, in rounding errors (machine epsilon)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +65,13 @@ class Difference:
 
     @property
     def identical(self) -> bool:
-        """Whether every byte is equal."""
+        """True if every byte is equal."""
         return not (self.other or self.rounded) and self.equal == 1.0 and self.psnr == math.inf
 
 
 @dataclass(slots=True)
 class _Sums(DifferenceSums):
-    """Running sums of one output."""
+    """Running sums of the differences of one output."""
 
     ends: tuple[float, float] = (math.inf, -math.inf)
     worst: list[WorstSample] = field(default_factory=list)
@@ -120,7 +120,10 @@ def compare_outputs(
 
 
 def _in_last_bits(a: NDArray[Any], b: NDArray[Any]) -> bool:
-    """Whether floats differ by at most a few rounding errors of the largest value, or of 1."""
+    """Return True if floats differ by at most a few rounding errors of the largest value.
+
+    Values below 1 have the tolerance of 1.
+    """
     if a.dtype.kind != "f":
         return False
     largest = max(1.0, float(np.abs(a).max(initial=0.0)))
@@ -170,7 +173,7 @@ def _peak(sums: _Sums) -> float:
 
 
 def _picture(array: NDArray[Any], layout: str, scaling: Scaling | None) -> bytes:
-    """A small JPEG of one sample; empty if it is not an image."""
+    """Return a small JPEG of one sample, or b"" if it is not an image."""
     from PIL import Image
 
     if sorted(layout) not in (["C", "H", "W"], ["H", "W"]):

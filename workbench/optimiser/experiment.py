@@ -1,4 +1,4 @@
-"""Experiment that compares each rewrite with the original, then measures all interleaved."""
+"""Experiment that compares each rewrite with the original graph, then measures all interleaved."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ from workbench.optimiser.proposal import LEAST_PSNR, Proposal
 from workbench.sources import Data
 
 ORIGINAL, CONTROL = "as it is", "as it is, again"
-"""Rows of the graph itself: the baseline of speed-ups, and the control that shows the noise."""
+"""Names of the rows that measure the unchanged graph: the baseline, and a control for the noise."""
 BATCHES = 2
 """Number of batches compared per rewrite."""
 _COMPARING = 0.2
-"""Fraction of the progress bar."""
+"""Fraction of the progress bar for the pixel comparisons."""
 _PROBE_UNTIL, _COMPARE_UNTIL = 0.2, 0.5
 """Fractions of the time budget at which the speed estimate and the pixel comparisons end."""
 LATE = "not {} within the time limit: increase it"
@@ -56,14 +56,14 @@ LATE = "not {} within the time limit: increase it"
 OPTIMISE_CONFIG = MeasurementConfig(
     round_seconds=0.5, round_batches=4, rounds=6, warm_up_rounds=3, budget=3.0
 )
-"""Six rounds are the minimum for a 95 % confidence interval."""
+"""Default measurement config. Six rounds are the minimum for a 95 % confidence interval."""
 
 
 @dataclass(frozen=True, slots=True)
 class CandidateRewrite:
-    """A rewrite applied after others, and the resulting graph.
+    """A rewrite to test, and the graph with it and all rewrites before it applied.
 
-    ``kind`` is its class for the original graph, and ``near`` after a near one.
+    ``kind`` is its class for the original graph; after a ``near`` rewrite it is always ``near``.
     """
 
     name: str
@@ -72,9 +72,9 @@ class CandidateRewrite:
 
 
 def steps_of(typed: TypedGraph, names: Collection[str]) -> tuple[CandidateRewrite, ...]:
-    """The rewrites that change a graph, applied one after another, exact ones first.
+    """Return the rewrites that change a graph, applied one after another, exact ones first.
 
-    A rewrite that applies only after a later one follows it. Each graph is the result of
+    A rewrite that requires a later one is placed after it. Each graph is the result of
     ``rewritten`` for the rewrite's name and all names before it.
     """
     classes: dict[str, Class] = {
@@ -97,7 +97,7 @@ def steps_of(typed: TypedGraph, names: Collection[str]) -> tuple[CandidateRewrit
 
 
 def needs_of(typed: TypedGraph, names: Sequence[str]) -> tuple[str, ...]:
-    """Earlier rewrites that the last one depends on."""
+    """Return the names without which the last name in ``names`` changes nothing."""
     graph = typed.graph
     *needed, name = names
     if rewritten(typed, [name]) != graph:  # the usual case: skip testing each name
@@ -110,7 +110,7 @@ def needs_of(typed: TypedGraph, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def required_rewrites(typed: TypedGraph, names: Sequence[str]) -> frozenset[str]:
-    """Names before the last one that it individually requires, given all others."""
+    """Return each name whose removal, alone, makes the last name in ``names`` change nothing."""
     *before, name = names
     found = set()
     for each in before:
@@ -138,7 +138,7 @@ class OptimisationExperiment(SpeedExperiment):
         measurement_config: MeasurementConfig | None = None,
         name: str = "",
     ) -> None:
-        """``rewrites`` names those to try, None for all; ``seconds`` is the time limit.
+        """Create the experiment for ``rewrites`` (None: all), with a time limit of ``seconds``.
 
         Rewrites for which no time is left are rejected with that reason.
         """
@@ -151,24 +151,24 @@ class OptimisationExperiment(SpeedExperiment):
         self._deadline = Deadline(seconds)
         self._probed: tuple[Measurement, float] | None = None
         self._cut = False
-        "Whether the time limit ended it early."
+        """True if the time limit ended the run early."""
         self._compare_seconds = 0.0
-        "Seconds of the last comparison."
+        """Duration of the last comparison, in seconds."""
         self._rejected: dict[str, Proposal] = {}
         self._steps: tuple[CandidateRewrite, ...] = ()
         self._known: tuple[tuple[Measurement, ...], tuple[CandidateRewrite, ...]] = ((), ())
-        "The rows with results for a record, and their steps."
+        """Rows and steps of the last complete round, for the record of an interrupted run."""
         self._compared: dict[str, Difference] = {}
         self._needed: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._relied: dict[tuple[str, ...], frozenset[str]] = {}
 
     def prepare(self, on_progress: Progress = lambda share, text: None) -> Prepared:
-        """Prepare as every experiment; the time limit starts here."""
+        """Prepare the experiment, and start its time limit."""
         self._deadline = Deadline(self.seconds)
         return super().prepare(on_progress)
 
     def measure_all(self) -> Outcome:
-        """Find, compare and measure.
+        """Find the rewrites, compare their pixels, and measure them.
 
         Raises GraphFaultsError if the graph cannot run, and GraphEditError for an unknown rewrite.
         """
@@ -205,7 +205,7 @@ class OptimisationExperiment(SpeedExperiment):
         return Outcome(rows, {"optimise": optimise, "interrupted": self._cut})
 
     def _useful(self, machine: Machine) -> list[str]:
-        """Names to try; rewrites that need a missing GPU are rejected with that reason."""
+        """Return the names to try; reject rewrites that need a missing GPU, with that reason."""
         names = []
         for name in self.names:
             one = find_rewrite(name)
@@ -229,15 +229,15 @@ class OptimisationExperiment(SpeedExperiment):
     def _publish_compared(
         self, steps: Sequence[CandidateRewrite], rows: Sequence[Measurement] = ()
     ) -> None:
-        """Set ``partial_report`` to one row per step. No step is measured yet."""
+        """Set ``partial_report`` to one row per step, before any step is measured."""
         self.publish_rows(rows, optimise=self._to_record(self._compared_steps(steps), ()))
 
     def _compared_steps(self, steps: Sequence[CandidateRewrite]) -> list[Proposal]:
-        """The steps with their comparison results; none is measured yet."""
+        """Return the steps with their pixel differences, before any step is measured."""
         return [self._proposal(steps, place) for place in range(len(steps))]
 
     def interrupted_report(self) -> Report | None:
-        """The results of a run that was interrupted; None before its first round."""
+        """Return the results of an interrupted run, or None if no round was measured."""
         rows, steps = self._known
         if not rows:
             return None
@@ -245,7 +245,7 @@ class OptimisationExperiment(SpeedExperiment):
         return self.report(rows, optimise=optimise, interrupted=True)
 
     def _within_pixel_limit(self, names: Collection[str]) -> tuple[CandidateRewrite, ...]:
-        """The steps whose pixels meet the limit of their class."""
+        """Return the steps whose pixel differences are within the limit of their class."""
         with self.progress.engine(self.stop) as engine:
             while True:
                 steps = steps_of(self.resolved, names)
@@ -264,7 +264,10 @@ class OptimisationExperiment(SpeedExperiment):
                     return steps
 
     def _late_to_compare(self, step: CandidateRewrite) -> str:
-        """Reason if no time is left to compare a step other than the first; else empty."""
+        """Return a reason if no time is left to compare a step, else "".
+
+        The first comparison always runs.
+        """
         known = graph_hash(step.graph) in self._compared or not self._compared
         if known or self._deadline.seconds_left(_COMPARE_UNTIL) >= self._compare_seconds:
             return ""
@@ -272,7 +275,7 @@ class OptimisationExperiment(SpeedExperiment):
         return LATE.format("compared")
 
     def _refused(self, engine: Engine, step: CandidateRewrite) -> str:
-        """Why a step's pixels do not meet its class; empty if they do."""
+        """Return why a step's pixel difference exceeds the limit of its class, else ""."""
         key = graph_hash(step.graph)
         if key not in self._compared:
             began = self._deadline.elapsed
@@ -295,7 +298,7 @@ class OptimisationExperiment(SpeedExperiment):
         return ""
 
     def _measure_interleaved(self, base: ConfigJobs) -> tuple[Measurement, ...]:
-        """Measure the graph twice and the steps, without trailing steps that exceed the time limit.
+        """Measure the graph twice and the steps, interleaved. Reject steps beyond the time limit.
 
         Raises EngineError if there is no time for the first step.
         """
@@ -320,7 +323,7 @@ class OptimisationExperiment(SpeedExperiment):
         )
 
     def _reject_late(self, most: int) -> None:
-        """Reject the steps after the first ``most``: no time is left for them."""
+        """Reject the steps after the first ``most``, because no time is left to measure them."""
         for place in range(most, len(self._steps)):
             one = self._proposal(self._steps, place)
             self._rejected[one.name] = replace(one, rejected=LATE.format("measured"))
@@ -328,7 +331,7 @@ class OptimisationExperiment(SpeedExperiment):
         self._steps = self._steps[:most]
 
     def _probe(self, base: ConfigJobs) -> tuple[Measurement, float]:
-        """Estimate the speed of the graph, and the seconds that starting it takes.
+        """Return an estimate of the graph's speed, and the seconds that starting it takes.
 
         Raises EngineError if it cannot be measured.
         """
@@ -342,7 +345,7 @@ class OptimisationExperiment(SpeedExperiment):
     def _proposals(
         self, rows: Sequence[Measurement], steps: Sequence[CandidateRewrite]
     ) -> tuple[Proposal, ...]:
-        """The steps with their speed-ups, or the reason for rejecting them."""
+        """Return the steps as proposals, each with its speed-up or the reason for its rejection."""
         if len(rows) < 2:
             return ()
         first, again, *others = rows
@@ -362,7 +365,7 @@ class OptimisationExperiment(SpeedExperiment):
         return self._with_prerequisites(found, noise)
 
     def _with_prerequisites(self, found: Sequence[Proposal], noise: float) -> tuple[Proposal, ...]:
-        """Accept rejected steps that only enable an accepted one."""
+        """Accept rejected steps that are required by an accepted one."""
         kept, names = list(found), [one.name for one in found]
         for place, one in reversed(list(enumerate(found))):
             if not one.rejected or one.gain is None or one.gain.median < 1 - noise:
@@ -400,7 +403,7 @@ class OptimisationExperiment(SpeedExperiment):
         return self._needed[names]
 
     def _to_record(self, judged: Sequence[Proposal], rows: Sequence[Measurement]) -> dict[str, Any]:
-        """The rewrites as stored in a record."""
+        """Return the rewrites as JSON values for a record."""
         kept = {one.name: one for one in judged if not one.rejected}
         rejected = self._rejected | {one.name: one for one in judged if one.rejected}
         # An interrupted run may contain rejected steps: then the rest was not measured together.
@@ -416,15 +419,15 @@ class OptimisationExperiment(SpeedExperiment):
 
 
 def noise_of(control: Interval) -> float:
-    """Maximum deviation from 1 of the ratio of a graph to itself, as a fraction."""
+    """Return the noise as a fraction: the largest deviation of the control's ratio from 1."""
     return max(control.high - 1, 1 - control.low, 0.0)
 
 
 def no_gain(proposal: Proposal, gain: Interval, noise: float) -> str:
-    """Why a speed-up is rejected; empty if it is accepted.
+    """Return why a speed-up is rejected, or "" if it is accepted.
 
-    A rewrite must not be slower by more than the control's noise; if it changes pixels, it must be
-    faster by more than the noise.
+    A rewrite must not be slower by more than the noise (a fraction); if it changes pixels, it must
+    be faster by more than the noise.
     """
     if gain.median < 1 - noise:
         return f"slower: {gain.median:.2f} times"

@@ -13,7 +13,7 @@ from workbench.graph.rewrites import Class
 from workbench.optimiser.difference import Difference, WorstSample
 
 LEAST_PSNR = 35.0
-"""Minimum PSNR in dB on the user's data for a rewrite to count as near."""
+"""Minimum PSNR in dB on the user's data for a ``near`` rewrite."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Proposal:
     Parameters
     ----------
     name, title:
-        Those of the rewrite in ``graph.rewrites``.
+        Name and title of the rewrite in ``graph.rewrites``.
     kind:
         ``exact``: all compared batches are bit-identical. ``near``: at least 35 dB.
     needs:
@@ -48,7 +48,7 @@ class Proposal:
     rejected: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """The form stored in a record."""
+        """Return the proposal as JSON values for a record."""
         found = asdict(self)
         for worst in found["difference"]["worst"]:
             for picture in ("before", "after"):
@@ -59,7 +59,7 @@ class Proposal:
 
 
 def proposal_from_json(found: Mapping[str, Any]) -> Proposal:
-    """Load a proposal from a record. Raises what a dataclass raises for invalid values."""
+    """Load a proposal from a record. Raises KeyError, TypeError or ValueError if it is invalid."""
     gain, told = found["gain"], dict(found["difference"])
     worst = tuple(
         WorstSample(
@@ -89,7 +89,7 @@ def proposal_from_json(found: Mapping[str, Any]) -> Proposal:
 
 
 def _finite(psnr: float) -> float | None:
-    """JSON has no infinity: None represents it."""
+    """Return None for infinity, which JSON cannot represent."""
     return psnr if math.isfinite(psnr) else None
 
 
@@ -98,7 +98,7 @@ def _number(psnr: float | None) -> float:
 
 
 def difference_text(difference: Difference) -> str:
-    """A difference as text for a table."""
+    """Describe a difference in one line for a table."""
     if difference.other:
         return difference.other
     if difference.identical:
@@ -111,7 +111,7 @@ def difference_text(difference: Difference) -> str:
 
 
 def speedup_text(gain: Interval | None) -> str:
-    """A speed-up with its confidence interval."""
+    """Format a speed-up with its confidence interval."""
     if gain is None:
         return "not measured"
     return f"{gain.median:.2f} times ({gain.low:.2f} to {gain.high:.2f})"

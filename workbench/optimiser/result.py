@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 ALL, EXACT = "all", "exact"
 """Names that select all proposals, or those of class ``exact``."""
 _MOST_PICTURES = 12
-"""Samples that a notebook shows before and after: at most 8 kB each."""
+"""Maximum number of samples that a notebook shows before and after, 8 kB each at most."""
 
 
 _COLUMNS = "rewrite class gain low high psnr equal mean largest needs nodes rejected"
@@ -60,7 +60,7 @@ class Optimisation:
     interrupted: bool = False
 
     def apply(self, *names: str) -> Graph:
-        """The graph with proposals applied: all, those of class ``exact``, or those named.
+        """Return the graph with proposals applied: all, those of class ``exact``, or those named.
 
         Proposals that a named one requires are applied too. Raises GraphEditError for another name.
 
@@ -71,7 +71,7 @@ class Optimisation:
         return rewritten(TypedGraph(self.graph, load_catalog()), self.chosen(names))
 
     def chosen(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Names of the selected proposals and those they require."""
+        """Return the names of the selected proposals and of those they require."""
         known = {one.name: one for one in self.proposals}
         wanted: set[str] = set()
         for name in names or (ALL,):
@@ -87,7 +87,7 @@ class Optimisation:
         return tuple(name for name in known if name in wanted)
 
     def to_frame(self) -> Any:
-        """A pandas data frame with one row per rewrite, proposed or not: speed-up and difference.
+        """Return a pandas data frame of all rewrites, proposed or not: speed-up and difference.
 
         ::
 
@@ -101,7 +101,7 @@ class Optimisation:
         return pandas.DataFrame(rows, columns=_COLUMNS.split())
 
     def plot(self) -> Figure:
-        """A matplotlib figure of the speed-up of each proposal, and of all, with its interval.
+        """Return a matplotlib figure of the speed-up of each proposal, and of all, with intervals.
 
         The ratio of the graph to itself is shown below for comparison.
 
@@ -121,9 +121,9 @@ class Optimisation:
 
     @property
     def pictures(self) -> Mapping[str, tuple[WorstSample, ...]]:
-        """By proposal name: the samples with the largest difference, before and after.
+        """Proposal name -> the samples with the largest difference, before and after.
 
-        A proposal that does not change the pixels of the previous one has none.
+        Proposals that do not change the pixels of the previous proposal are not included.
 
         ::
 
@@ -139,7 +139,7 @@ class Optimisation:
         return shown
 
     def lines(self) -> list[str]:
-        """The report as lines of text."""
+        """Return the report as lines of text."""
         count = len(self.proposals)
         found = [f"{self.graph.name}: {count} rewrite{'s' * (count != 1)} proposed"]
         if self.interrupted:
@@ -190,7 +190,7 @@ class Optimisation:
 
 
 def optimisation_of(graph: Graph, report: Report) -> Optimisation:
-    """The result stored in a record of kind ``optimise``. Raises RecordFormatError otherwise."""
+    """Load the result from a record of kind ``optimise``. Raises RecordFormatError."""
     told = report.extra.get("optimise")
     try:
         assert told is not None
@@ -227,7 +227,7 @@ def _row(one: Proposal) -> dict[str, Any]:
 
 
 def _worst_samples_figure(title: str, worst: Sequence[WorstSample]) -> str:
-    """The worst samples of a proposal, before and after."""
+    """Return HTML with the worst samples of a proposal, before and after."""
     cells = "".join(
         f"<figure style='display:inline-block;margin:4px'>{_image(each.before)}"
         f"{_image(each.after)}<figcaption>{escape(each.file.rpartition('/')[2][:60])}, "

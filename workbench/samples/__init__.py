@@ -1,9 +1,8 @@
 """Sample photos, also with annotations, cropped from images in scikit-image and scikit-learn.
 
 They are available without a network. Each photograph becomes one class folder of crops with
-different regions, sizes and orientations.
-Nothing depends on the clock or on chance, so a second run writes the same bytes as the first
-(with the same Pillow).
+different regions, sizes and orientations. All random values have fixed seeds, so a second run
+writes the same bytes as the first (with the same version of Pillow).
 """
 
 from __future__ import annotations
@@ -37,13 +36,13 @@ ENLARGE = 2.0
 
 QUALITY = 90
 RATIOS = (3 / 2, 2 / 3, 4 / 3, 3 / 4, 1.0, 16 / 9, 4 / 5, 3 / 2, 2 / 3, 4 / 3)
-"""Aspect ratio (width / height) of each crop, as of cameras and phones."""
+"""Aspect ratio (width / height) of each crop, as produced by cameras and phones."""
 
 UNFINISHED = ".unfinished-"
 NEED_LMDB = ("caffe", "caffe2")
 """Folders that are written only if the package ``lmdb`` is installed."""
 ABANDONED = 3600.0
-"""Seconds after which an unfinished folder is from a killed run; a run takes 5 s."""
+"""Age in seconds at which an unfinished folder of a killed run is removed. A run takes 5 s."""
 EXIF_ORIENTATION = 0x0112  # Exif 2.32, table 4: tag "Orientation"
 TURNED_LEFT = 6  # show the stored pixels turned 90 degrees clockwise
 
@@ -137,7 +136,7 @@ def write_samples(folder: str | Path, formats: bool = False, annotations: bool =
 
 
 def plan_cuts(photo: str, width: int, height: int) -> list[PhotoCrop]:
-    """Return the regions of a photograph of this size, in pixels, that are cropped."""
+    """Return the regions to crop from a photograph of this size in pixels."""
     chance = random.Random(photo)
     focus = PHOTOS[photo].focus
     cuts = []
@@ -160,12 +159,15 @@ def plan_cuts(photo: str, width: int, height: int) -> list[PhotoCrop]:
 
 
 def _place(subject: float, length: float, available: int, share: float) -> float:
-    """Start of an interval with ``subject`` at ``share`` of its length, clipped to the photo."""
+    """Return the start of an interval with ``subject`` at the fraction ``share`` of its length.
+
+    The interval is clipped to the range from 0 to ``available``.
+    """
     return min(max(subject - share * length, 0.0), available - length)
 
 
 def _present(folder: Path, ours: dict[str, dict[str, Save]]) -> set[str]:
-    """Names of the complete sample folders in ``folder``. Raises DataError for other content."""
+    """Return the names of the complete sample folders. Raises DataError for other content."""
     try:
         if not folder.exists():  # checked first, because another run may create it meanwhile
             return set()
@@ -187,7 +189,7 @@ def _present(folder: Path, ours: dict[str, dict[str, Save]]) -> set[str]:
 def _write(folder: Path, classes: dict[str, dict[str, Save]]) -> None:
     """Write every class to a temporary folder first, so that a full disk leaves no partial class.
 
-    Several runs can do this at the same time: each removes only its own files.
+    Several runs can write to the same folder: each removes only its own temporary files.
     """
     new = not folder.exists()
     staging = None
@@ -219,7 +221,7 @@ def _write(folder: Path, classes: dict[str, dict[str, Save]]) -> None:
 
 
 def _staging_place(folder: Path) -> Path:
-    """Parent of the temporary folder: that of ``folder``, or ``folder`` if that is not writable."""
+    """Return the folder for temporary files: the parent of ``folder`` or, if read-only, itself."""
     real = folder.resolve()
     beside = not real.is_mount() and os.access(real.parent, os.W_OK | os.X_OK)
     return real.parent if beside else real
@@ -259,7 +261,7 @@ def _save(picture: Image.Image, name: str, path: Path, exif: bytes = b"") -> Non
 
 
 def _format_files() -> dict[str, Save]:
-    """One picture in each format other than an ordinary JPEG."""
+    """Return functions that write one picture in each format other than an ordinary JPEG."""
 
     def plain(name: str) -> Save:
         return lambda path: _load(name).save(path)

@@ -1,4 +1,4 @@
-"""Annotated sample data in each format: the files and their content.
+"""Annotated sample data: the files of each format and their content.
 
 Each format is a folder. ``SourceKind.sample`` in ``workbench.sources`` is the path to open.
 """
@@ -45,21 +45,21 @@ from workbench.samples.shapes import (
 Photos = Callable[[str], Image.Image]
 Save = Callable[[Path], None]
 Moving = Callable[[str, int], list[bytes]]
-"""Returns the frames of a clip, by class and number."""
+"""Function that returns the frames of a video, given the class and the number of the video."""
 
 CLIPS = 2
 """Number of videos per class."""
 FRAMES, FRAME_SIZE = 64, (128, 96)
-"""Frames per video; width and height."""
+"""Number of frames per video; width and height of a frame."""
 _APART = 4
-"""Every n-th frame is also written as an image."""
+"""Interval between the frames that are also written as images."""
 VOLUMES, VOLUME_SHAPE = 4, (16, 64, 64)
-"""Number of volumes; slices, rows and columns of each."""
+"""Number of volumes; slices, rows and columns of a volume."""
 _ARRAYS, _ARRAY_SIZE = 8, (160, 120)
 
 
 def target_files(load: Photos, names: tuple[str, ...]) -> dict[str, dict[str, Save]]:
-    """Folder -> file in it -> function that writes it. ``load`` returns the photo of a name."""
+    """Return folder -> file name -> function that writes the file. ``load`` returns a photo."""
 
     def every() -> tuple[Scene, ...]:
         return scenes(load, names)
@@ -142,7 +142,7 @@ def _instance_png(scene: Scene) -> bytes:
 
 
 def _annotations(pictures: tuple[Scene, ...]) -> bytes:
-    """COCO annotations with polygons and key points: ``cocodataset.org/#format-data``."""
+    """Return COCO annotations with polygons and key points: ``cocodataset.org/#format-data``."""
     images = [
         {"id": n, "file_name": f"{n:06}.jpg", "width": one.size[0], "height": one.size[1]}
         for n, one in enumerate(pictures)
@@ -176,7 +176,7 @@ def _annotation(shape: Shape) -> dict[str, object]:
 
 
 def _features(scene: Scene) -> dict[str, bytes | list[bytes] | list[int] | list[float]]:
-    """Features with the names of TensorFlow's object detection; boxes are relative."""
+    """Return features named as in TensorFlow's object detection API. Boxes are relative."""
     width, height = scene.size
     boxes = [shape.box for shape in scene.shapes]
     sides = {"xmin": (0, width), "ymin": (1, height), "xmax": (2, width), "ymax": (3, height)}
@@ -227,7 +227,7 @@ def _save_array(every: Callable[[], tuple[Scene, ...]], number: int, path: Path)
 
 @cache
 def _frames(load: Photos, names: tuple[str, ...], shape: str, clip: int) -> list[bytes]:
-    """Frames of a shape that moves across a photo and rotates."""
+    """Return the encoded frames of a shape that moves across a photo and rotates."""
     chance = random.Random(f"{shape} {clip}")
     width, height = FRAME_SIZE
     photo = load(names[(CLASSES.index(shape) * CLIPS + clip) % len(names)])
@@ -245,9 +245,9 @@ def _frames(load: Photos, names: tuple[str, ...], shape: str, clip: int) -> list
 
 @cache
 def _volume(number: int) -> tuple[NDArray[np.int16], NDArray[np.uint8]]:
-    """Two modalities (slices, rows, columns, 2) of a body, and the mask of its lesion.
+    """Return two modalities of a body (slices, rows, columns, 2), and the mask of its lesion.
 
-    The lesion is bright in the second and dark in the first, as in T2 and T1 MR images.
+    The lesion is bright in the second modality and dark in the first, as in T2 and T1 MR images.
     """
     chance = np.random.default_rng(number)
     places = np.stack(

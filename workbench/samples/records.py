@@ -63,7 +63,7 @@ def encode_tfrecord(record: bytes) -> bytes:
 
 
 def _checksum(content: bytes) -> bytes:
-    """TFRecord's masked CRC-32C (``tensorflow/core/lib/hash/crc32c.h``)."""
+    """Return the masked CRC-32C of TFRecord (``tensorflow/core/lib/hash/crc32c.h``)."""
     table, crc = _crc_table(), 0xFFFFFFFF
     for byte in content:
         crc = table[(crc ^ byte) & 255] ^ crc >> 8
@@ -97,7 +97,7 @@ def write_shard(samples: Iterable[Mapping[str, bytes]], path: Path) -> None:
 
 
 def recorded(image: bytes, label: float) -> bytes:
-    """Encode a record of a RecordIO file, like ``im2rec`` for an image with one label."""
+    """Encode an image with one label as a record of a RecordIO file, as ``im2rec`` does."""
     content = struct.pack("<IfQQ", 0, label, 0, 0) + image
     head = struct.pack("<II", _RECORD_IO_MAGIC, len(content))
     return head + content + bytes(-len(content) % 4)
@@ -115,7 +115,7 @@ def tensors(image: bytes, label: int) -> bytes:
 
 
 def write_lmdb(values: Sequence[bytes], path: Path) -> None:
-    """Write a ``data.mdb`` with these values under the keys 00000000, ..., with ``lmdb``."""
+    """Write values to an LMDB file ``data.mdb``, with the keys 00000000, 00000001, ..."""
     import lmdb
 
     size = sum(map(len, values)) + _PAGE_SIZE * (2 * len(values) + 16)

@@ -21,7 +21,7 @@ Point = tuple[float, float]
 
 SCENES = 24
 SIZES = ((320, 240), (240, 320), (320, 320), (288, 216))
-"""Width and height of consecutive pictures."""
+"""(width, height) of consecutive pictures, repeated."""
 QUALITY = 88
 _MOST, _TRIES = 4, 60
 _SMALLEST, _LARGEST = 44, 110
@@ -29,15 +29,15 @@ _SMALLEST, _LARGEST = 44, 110
 _APART = 4
 """Minimum distance in pixels between two boxes, and between a box and the edge."""
 _FINE = 4
-"""Samples per pixel and axis, for antialiasing."""
+"""Supersampling factor per axis, for antialiasing."""
 
 KEY_POINTS = ("tip", "right", "tail", "left", "centre")
-"""Key points of every shape, in this order. A mirror swaps right and left."""
+"""Names of the key points of every shape, in order. A mirror swaps ``right`` and ``left``."""
 SKELETON = ((1, 5), (2, 5), (3, 5), (4, 5))
 
 
 def _polygon(count: int, *radii: float) -> list[Point]:
-    """Corners of a polygon, starting at the top, that cycle through these distances."""
+    """Return ``count`` corners, clockwise from the top, with alternating distances ``radii``."""
     turns = [2 * math.pi * index / count for index in range(count)]
     return [
         (radii[index % len(radii)] * math.sin(turn), -radii[index % len(radii)] * math.cos(turn))
@@ -58,13 +58,13 @@ OUTLINES: dict[str, tuple[list[Point], list[Point]]] = {
     "arrow": (_ARROW, [(0, -1), (0.8, -0.1), (0, 1), (-0.8, -0.1), (0, -0.1)]),
     "hexagon": (_HEXAGON, [_HEXAGON[0], _HEXAGON[2], _HEXAGON[3], _HEXAGON[4], (0, 0)]),
 }
-"""Class -> corners and key points, in a square from -1 to 1."""
+"""Class name -> corners and key points, with coordinates from -1 to 1."""
 CLASSES = tuple(OUTLINES)
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """One shape in a picture. ``corners`` is its polygon, ``points`` are its key points."""
+    """One shape in a picture: ``corners`` of its polygon, and its key points ``points``."""
 
     name: str
     corners: tuple[Point, ...]
@@ -73,18 +73,18 @@ class Shape:
 
     @property
     def label(self) -> int:
-        """Number of its class, from 1; 0 is the background."""
+        """Class number, from 1; 0 is the background."""
         return CLASSES.index(self.name) + 1
 
     @property
     def box(self) -> tuple[float, float, float, float]:
-        """Bounding box of its polygon: left, top, right, bottom."""
+        """Bounding box of the polygon: left, top, right, bottom."""
         xs, ys = zip(*self.corners, strict=True)
         return min(xs), min(ys), max(xs), max(ys)
 
     @property
     def area(self) -> float:
-        """Area of its polygon in square pixels."""
+        """Area of the polygon in square pixels."""
         following = (*self.corners[1:], self.corners[0])
         pairs = zip(self.corners, following, strict=True)
         return abs(sum(x0 * y1 - x1 * y0 for (x0, y0), (x1, y1) in pairs)) / 2
@@ -92,7 +92,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A picture with shapes: (h, w, 3) uint8."""
+    """A picture with shapes. ``pixels`` is (h, w, 3) uint8."""
 
     pixels: NDArray[np.uint8]
     shapes: tuple[Shape, ...]
@@ -104,11 +104,11 @@ class Scene:
 
     @property
     def label(self) -> int:
-        """The class of its largest shape, from 0."""
+        """Class number of the largest shape, from 0."""
         return max(self.shapes, key=lambda shape: shape.area).label - 1
 
     def mask(self, number: Callable[[int, Shape], int]) -> NDArray[np.uint8]:
-        """Return a (h, w) array with the number of the shape at each pixel, 0 for none."""
+        """Return a (h, w) array with ``number(index, shape)`` at each shape's pixels, else 0."""
         found = np.zeros(self.pixels.shape[:2], np.uint8)
         for index, shape in enumerate(self.shapes):
             found[inside(shape.corners, *self.size)] = number(index, shape)
@@ -116,29 +116,29 @@ class Scene:
 
     @property
     def classes(self) -> NDArray[np.uint8]:
-        """Mask of class numbers."""
+        """Return the (h, w) mask of class numbers."""
         return self.mask(lambda _, shape: shape.label)
 
     @property
     def instances(self) -> NDArray[np.uint8]:
-        """Mask of shapes, numbered from 1 in their order."""
+        """Return the (h, w) mask of shape numbers, from 1."""
         return self.mask(lambda index, _: index + 1)
 
     @property
     def jpeg(self) -> bytes:
-        """Encode the picture."""
+        """Encode the picture as JPEG."""
         return encoded(self.pixels, "JPEG", quality=QUALITY)
 
 
 def encoded(pixels: NDArray[np.uint8], kind: str, **options: int) -> bytes:
-    """Encode a picture (h, w) or (h, w, 3) as the bytes of a file."""
+    """Encode a picture (h, w) or (h, w, 3) in the image format ``kind``."""
     file = io.BytesIO()
     Image.fromarray(pixels).save(file, kind, **options)
     return file.getvalue()
 
 
 def inside(corners: Sequence[Point], width: int, height: int, fine: int = 1) -> NDArray[np.bool_]:
-    """Mask of the pixels with their centre inside a polygon, at ``fine`` times the resolution."""
+    """Return the mask of pixels with their centre inside a polygon, at ``fine`` times the size."""
     ys, xs = ((np.arange(side * fine) + 0.5) / fine for side in (height, width))
     found = np.zeros((height * fine, width * fine), np.bool_)
     for (x0, y0), (x1, y1) in zip(corners, (*corners[1:], corners[0]), strict=True):
@@ -150,7 +150,7 @@ def inside(corners: Sequence[Point], width: int, height: int, fine: int = 1) -> 
 
 
 def shape_at(name: str, centre: Point, radius: float, turn: float, colour: str) -> Shape:
-    """Create a shape; ``turn`` in radians, clockwise. Coordinates have two decimals."""
+    """Create a shape, rotated clockwise by ``turn`` radians. Coordinates have two decimals."""
     sine, cosine = math.sin(turn), math.cos(turn)
 
     def placed(points: Sequence[Point]) -> tuple[Point, ...]:
@@ -168,7 +168,7 @@ def shape_at(name: str, centre: Point, radius: float, turn: float, colour: str) 
 
 
 def draw(pixels: NDArray[np.uint8], shape: Shape) -> NDArray[np.uint8]:
-    """Draw a shape on the picture, with antialiasing."""
+    """Return the picture with a shape drawn on it, with antialiasing."""
     height, width = pixels.shape[:2]
     fine = inside(shape.corners, width, height, _FINE)
     share = fine.reshape(height, _FINE, width, _FINE).mean(axis=(1, 3))[..., None]
@@ -177,13 +177,13 @@ def draw(pixels: NDArray[np.uint8], shape: Shape) -> NDArray[np.uint8]:
 
 
 def colour_of(chance: random.Random) -> str:
-    """Return a bright colour."""
+    """Sample a bright colour, as a CSS string."""
     return f"hsl({chance.randrange(360)}, {chance.randint(60, 95)}%, {chance.randint(40, 70)}%)"
 
 
 @cache
 def scenes(photos: Callable[[str], Image.Image], names: tuple[str, ...]) -> tuple[Scene, ...]:
-    """Create all pictures, on the photographs of these names in turn."""
+    """Create all pictures. The named photographs are used as backgrounds, one after another."""
     return tuple(_scene(photos(names[n % len(names)]), n) for n in range(SCENES))
 
 
@@ -210,7 +210,7 @@ def _scene(photo: Image.Image, number: int) -> Scene:
 def background(
     photo: Image.Image, width: int, height: int, chance: random.Random
 ) -> NDArray[np.uint8]:
-    """A cut of a photograph, (height, width, 3)."""
+    """Return a random crop of a photograph, resized to (height, width, 3)."""
     scale = min(photo.width / width, photo.height / height) * chance.uniform(0.7, 1)
     left = chance.uniform(0, photo.width - width * scale)
     top = chance.uniform(0, photo.height - height * scale)

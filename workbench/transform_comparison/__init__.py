@@ -1,4 +1,4 @@
-"""Compare the transforms of a composition with DALI's, measured on the user's photos."""
+"""Compare the transforms of a composition with their DALI equivalents, on the user's photos."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ __all__ = ["MOST_SAMPLES", "TransformComparison", "compare_transforms"]
 MOST_SAMPLES = 256
 _IMPORTED = Kind.of("workbench.from_file(...)", ImportedGraph)
 _QUIET = {"NO_ALBUMENTATIONS_UPDATE": "1"}
-"""Prevents Albumentations from contacting a server to check for updates."""
+"""Environment variable that prevents Albumentations from checking for updates on a server."""
 _DRAWING = ("random.", "math.", "transforms.", "constant", "shape", "stack", "cast", "subscript")
-"""Prefixes of operators that only sample, count or shape."""
+"""Name prefixes of operators that only sample values, count or change shapes."""
 
 
 @checked(imported=_IMPORTED, samples=WHOLE)
@@ -134,7 +134,7 @@ def _compared(
     samples: int,
     fault_of: Callable[[str], str],
 ) -> ComparedTransform:
-    """Compare one transform, or report why it is not compared."""
+    """Compare one transform. The result contains the reason if it cannot be compared."""
     start = decoded_images(dataset.kind)
     made = import_transforms(step.composition, kind=dataset.kind)
     graph = made.graph.with_settings(batch_size=samples)
@@ -194,7 +194,7 @@ def _ops(graph: Graph, but: Collection[str] = ()) -> list[str]:
 
 
 def _random_operators(graph: Graph) -> tuple[str, ...]:
-    """The random operators of a graph."""
+    """Return the names of the random operators of a graph."""
     catalog = load_catalog()
     ops = [node.op for node in graph.walk() if not isinstance(node, Source)]
     return tuple(dict.fromkeys(op for op in ops if catalog[op].seeded))

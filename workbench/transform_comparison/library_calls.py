@@ -24,19 +24,19 @@ from workbench.engine.script_import.script_sandbox import one_printable_line
 
 Array = NDArray[Any]
 _VALUES = (*LIBRARIES, "cv2", "torch", "numpy", "PIL")
-"""Packages whose constants can be arguments of a call."""
+"""Packages whose constants are allowed as arguments of a call."""
 _ENUMS = ("InterpolationMode.",)
-"""torchvision enums, written without their module."""
+"""Prefixes of torchvision enums that scripts write without the module."""
 _ARITHMETIC = {"mul": "mul", "div": "truediv", "add": "add", "sub": "sub"}
 _ENHANCING = ("Brightness", "Color", "Contrast", "Sharpness")
 
 
 class CannotCallError(Exception):
-    """A library's transform cannot be called; the message is the reason."""
+    """Raised if a library's transform cannot be called; the message is the reason."""
 
 
 def library_fault(library: str) -> str:
-    """Return why a library cannot be used, with the fix; "" if it can."""
+    """Return why a library cannot be used, with the fix, or "" if it can."""
     if find_spec(library) is None:
         return f"{library} is not installed here: pip install {library}"
     try:
@@ -51,7 +51,7 @@ def library_fault(library: str) -> str:
 
 
 def library_version(library: str) -> str:
-    """The version of an installed library; empty if it has none."""
+    """Return the version of an installed library, or "" if it has none."""
     try:
         return version(library)
     except PackageNotFoundError:
@@ -61,8 +61,8 @@ def library_version(library: str) -> str:
 def library_function(calls: Sequence[TransformCall], within: str) -> Callable[[Array], Array]:
     """Return a function that applies the calls in order: uint8 (h, w, 3) to (h, w, c).
 
-    The first call receives the input type of the library ``within``: a Pillow image, an array, or a
-    tensor from 0 to 1. Raises CannotCallError.
+    ``within`` is the library whose input type the first call receives: a Pillow image, an array, or
+    a tensor from 0 to 1. Raises CannotCallError.
     """
     steps = [_step(call, within) for call in calls]
 
@@ -87,7 +87,7 @@ def _library_input(picture: Array, library: str) -> Any:
 
 
 def _channels_last(image: Any) -> Array:
-    """Convert to an array, channels last."""
+    """Convert an image to an array with channels last."""
     if hasattr(image, "detach"):
         tensor = np.asarray(image.detach().cpu())
         tensor = tensor[0] if tensor.ndim == 4 else tensor
@@ -134,7 +134,7 @@ def _class(call: TransformCall) -> Any:
 
 
 def _value(value: Any) -> Any:
-    """A value as the library accepts it."""
+    """Convert a recorded argument to the value that the library accepts."""
     if isinstance(value, list | tuple):
         return tuple(map(_value, value))
     if isinstance(value, Mapping):
@@ -147,7 +147,7 @@ def _value(value: Any) -> Any:
 
 
 def _named(name: str) -> Any:
-    """A constant of one of the known packages."""
+    """Return a constant of one of the packages in ``_VALUES``, by its dotted name."""
     full = f"torchvision.transforms.{name}" if name.startswith(_ENUMS) else name
     package, *parts = full.split(".")
     try:
@@ -164,7 +164,7 @@ def _named(name: str) -> Any:
 
 
 def _apply_custom_step(call: TransformCall, image: Any) -> Any:
-    """Apply a step of the script's own with Pillow, or as arithmetic on a tensor."""
+    """Apply an image operation of the user's script, with Pillow or as tensor arithmetic."""
     from PIL import Image, ImageEnhance, ImageFilter, ImageOps
 
     name, args = call.short_name, [each for each in call.args if not isinstance(each, NamedValue)]

@@ -1,4 +1,4 @@
-"""Measure one transform: the library's and DALI's, on the same decoded photos.
+"""Measure one transform: apply the library's version and DALI's to the same decoded photos.
 
 The tasks run in the worker process.
 """
@@ -27,9 +27,9 @@ from workbench.transform_comparison import library_calls
 from workbench.transform_comparison.library_calls import CannotCallError, library_function
 
 _HALF_A_STEP = 0.5
-"""In steps of 8 bits: floats closer than this count as equal."""
+"""Floats that differ by less than this many 8-bit steps count as equal."""
 _SECONDS = 20.0
-"""Time limit of a library for one photo."""
+"""Time limit in seconds for the library to process one photo."""
 _SIDE = 256
 """Maximum width and height of the stored pictures, in pixels."""
 
@@ -40,8 +40,8 @@ Array = NDArray[Any]
 class MeasuredTransform:
     """Difference between a library's and DALI's pixels over ``samples`` photos.
 
-    ``file`` is the photo with the largest difference, with both results as JPEG. ``left_out`` are
-    files that cannot be decoded. ``why`` is the reason if nothing was measured.
+    ``file`` is the photo with the largest difference; both results of it are stored as JPEG.
+    ``left_out`` are files that cannot be decoded. ``why`` is the reason if nothing was measured.
     """
 
     difference: PixelDifference = field(default_factory=PixelDifference)
@@ -72,9 +72,9 @@ def measure_transform(
 ) -> MeasuredTransform:
     """Task: apply ``calls`` of a library (plain values) and a graph to the first photos.
 
-    ``ports`` are the decoded photos and DALI's result. The limits of imported scripts apply to the
-    library. Raises PipelineError if the graph fails, DataError if no photo can be used, and
-    ImportFailedError if the library exceeds its limits.
+    ``ports`` are the ports of the decoded photos and of DALI's result. The limits of imported
+    scripts apply to the library. Raises PipelineError if the graph fails, DataError if no photo can
+    be used, and ImportFailedError if the library exceeds its limits.
     """
     start, end = ports
     run = worker.runner.run(graph, data, 0, samples, [start, end])
@@ -109,7 +109,7 @@ def measure_transform(
 
 
 class _Pairs:
-    """Accumulates the differences of pairs of pictures."""
+    """Accumulates pixel differences over pairs of images."""
 
     def __init__(self, layout: str, scaling: Scaling | None) -> None:
         self._layout = layout
@@ -137,7 +137,7 @@ class _Pairs:
             self._farthest = (file, _jpeg(theirs), _jpeg(ours))
 
     def _in_bytes(self, image: Array) -> Array:
-        """Convert to the scale of 8 bits, with the same scaling of floats for both sides."""
+        """Scale an image to the range of 8 bits, as float64. Both sides use the same scaling."""
         if image.dtype == np.uint8 or self._scaling is None:
             return image.astype(np.float64)
         channels = image.shape[2]

@@ -28,19 +28,19 @@ _COLOURS = {"brightness": 1.0, "contrast": 1.0, "saturation": 1.0, "hue": 0.0}
 
 @dataclass(frozen=True, slots=True)
 class PinnedTransform:
-    """One transform whose random values are fixed, as far as possible."""
+    """One transform whose random values are fixed as far as possible."""
 
     call: TransformCall
     before: tuple[TransformCall, ...] = ()
-    """Conversions that come before the call, such as ``ToTensor``."""
+    """Conversions that run before the call, such as ``ToTensor``."""
     notes: tuple[str, ...] = ()
-    """What is compared instead, and what is skipped."""
+    """Sentences about what is compared instead and what is skipped."""
     within: str = ""
-    """The library of its composition."""
+    """Name of the library of the composition that contains the transform."""
 
     @property
     def text(self) -> str:
-        """Source code of the call: ``ColorJitter(hue=(0.1, 0.1))``."""
+        """Source code of the call, such as ``ColorJitter(hue=(0.1, 0.1))``."""
         usual = {name: 2 * (value,) for name, value in _COLOURS.items()}
         shown = {
             name: value
@@ -51,12 +51,12 @@ class PinnedTransform:
 
     @property
     def composition(self) -> TransformCall:
-        """A composition of this transform alone."""
+        """Composition of the conversions and this transform only."""
         return self._composed((*self.before, self.call))
 
     @property
     def conversions_alone(self) -> TransformCall:
-        """The same composition without the transform: the conversions alone."""
+        """Composition of the conversions without the transform."""
         return self._composed(self.before)
 
     def _composed(self, steps: tuple[TransformCall, ...]) -> TransformCall:
@@ -71,13 +71,13 @@ class PinnedTransform:
 
 
 def comparison_of(call: TransformCall) -> Comparison:
-    """Return how the library compares a call; the default comparison for an unknown class."""
+    """Return how a call is compared with the library. Unknown classes have a default."""
     library = _TABLES.get(call.library)
     return library.comparison(call.short_name) if library is not None else Comparison()
 
 
 def pinned_transforms(call: TransformCall) -> list[PinnedTransform]:
-    """The transforms of a composition, in its order, each once."""
+    """Return the distinct transforms of a composition, in order, with fixed random values."""
     found: dict[str, PinnedTransform] = {}
     for each in _pinned_parts(call, [], call.library):
         same = replace(each, call=replace(each.call, place=""), before=())
@@ -88,7 +88,7 @@ def pinned_transforms(call: TransformCall) -> list[PinnedTransform]:
 def _pinned_parts(
     call: TransformCall, before: list[TransformCall], within: str
 ) -> Iterator[PinnedTransform]:
-    """The transforms in a call; conversions of the picture are added to ``before``."""
+    """Yield the transforms in a call. Conversions of the image are appended to ``before``."""
     library, name = call.library, call.short_name
     role = comparison_of(call).role
     if role == "holds":
@@ -108,7 +108,7 @@ def _pinned_parts(
 
 
 def _inside(call: TransformCall) -> list[Any]:
-    """The transforms in the arguments of a composition, or in lists of them."""
+    """Return the transforms in the arguments of a composition, also those in lists."""
     held: list[Any] = []
     for value in (*call.args, *call.kwargs.values()):
         if isinstance(value, list | tuple) or _is_list(value):
@@ -176,9 +176,9 @@ def _one_at_a_time(given: _Given) -> Iterator[PinnedTransform]:
 
 
 def pinned(value: Any, middle: float | None) -> Any:
-    """Return the argument for a range that is reduced to its upper end.
+    """Replace random ranges in an argument by their upper end.
 
-    ``middle`` is the centre of the range that a single number stands for; None if a number is not
+    ``middle`` is the centre of the range that a single number defines; None if a number is not
     a range.
     """
     if isinstance(value, RandomValue):
@@ -201,7 +201,7 @@ def pinned(value: Any, middle: float | None) -> Any:
 
 
 class _Given:
-    """The arguments of a call by name, whether positional or by keyword."""
+    """The arguments of a call by name, both positional and keyword arguments."""
 
     def __init__(self, call: TransformCall, signature: inspect.Signature) -> None:
         args = tuple(_upper(each) for each in call.args)
@@ -214,17 +214,17 @@ class _Given:
         }
 
     def has(self, name: str) -> bool:
-        """True if the value is given."""
+        """Return True if the call passes this argument."""
         return name in self._places or name in self.call.kwargs
 
     def get(self, name: str) -> Any:
-        """The given value, or the default; None if there is neither."""
+        """Return the value of an argument, its default, or None if it has no default."""
         if name in self._places:
             return self.call.args[self._places[name]]
         return self.call.kwargs.get(name, self._defaults.get(name))
 
     def put(self, name: str, value: Any) -> None:
-        """Set an argument, in its position if it has one; a keyword of None is removed."""
+        """Set an argument, positional or by keyword. The value None removes a keyword argument."""
         if name in self._places:
             args = list(self.call.args)
             args[self._places[name]] = value
@@ -236,7 +236,7 @@ class _Given:
         self.call = replace(self.call, kwargs=kwargs)
 
     def resize(self) -> TransformCall | None:
-        """The resize at the end of the call; None if its size is not known."""
+        """Return the resize with which the transform ends, or None if its size is unknown."""
         size, width = self.get("size"), self.get("width")
         library = "torchvision" if self.call.library == "timm" else self.call.library
         if width is not None:
@@ -264,7 +264,7 @@ class _Given:
 
 
 def _upper(value: Any) -> Any:
-    """The value with the upper end of every ``RandomValue``, in lists too."""
+    """Replace every ``RandomValue`` by its upper end, also in lists and nested calls."""
     if isinstance(value, list | tuple):
         return tuple(_upper(each) for each in value)
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""The result of a comparison with a library: text, table, figure."""
+"""Result of a comparison with a library, as text, table and figure."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ _MOST_PLOTTED = 12
 _MOST_ROWS = 60
 _MOST_LETTERS = 300
 _MOST_PICTURES = 60_000
-"""Maximum characters of all pictures in a notebook output."""
+"""Maximum number of characters that pictures may have in a notebook output."""
 _SIDE = 96
-"""Maximum width and height of these pictures, in pixels."""
+"""Maximum width and height of pictures in a notebook output, in pixels."""
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedTransform:
     """One transform: its call with fixed values, the DALI nodes, and the measured difference.
 
-    ``notes`` list known deviations and what was compared instead, ``why`` is the reason if nothing
+    ``notes`` are known deviations and what was compared instead, ``why`` is the reason if nothing
     was compared, and ``place`` is the line of the script.
     """
 
@@ -51,7 +51,7 @@ class ComparedTransform:
 
     @property
     def outcome(self) -> str:
-        """The measured values, or the reason if there are none."""
+        """Measured values as text, or the reason if there are none."""
         found = self.measured.difference
         if self.state != "compared":
             return self.why
@@ -66,13 +66,13 @@ class ComparedTransform:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class TransformComparison:
-    """Comparison of a library's transforms with DALI's nodes, on the same photos.
+    """Comparison of a library's transforms with their DALI nodes, on the same photos.
 
     ``transforms`` are in the order of the composition. Differences are in steps of 8 bits over all
-    photos: the mean and maximum difference, the peak signal-to-noise ratio (dB) and the share of
-    equal values (floats: closer than half a step). ``versions`` are those of the libraries, and
-    ``missing`` maps libraries that could not be used to the reason. A notebook shows both results
-    of the photo with the largest difference.
+    photos: the mean and maximum difference, the peak signal-to-noise ratio (dB) and the fraction of
+    equal values (floats: closer than half a step). ``versions`` are the versions of the libraries,
+    and ``missing`` maps libraries that could not be used to the reason. A notebook shows both
+    results of the photo with the largest difference.
 
     ::
 
@@ -91,7 +91,7 @@ class TransformComparison:
 
     @property
     def compared(self) -> tuple[ComparedTransform, ...]:
-        """The compared transforms, the largest difference first."""
+        """Transforms that were compared, the largest difference first."""
         found = [each for each in self.transforms if each.state == "compared"]
         return tuple(sorted(found, key=_nearness))
 
@@ -150,7 +150,7 @@ class TransformComparison:
         return ", ".join(f"{name} {version}".strip() for name, version in self.versions.items())
 
     def lines(self) -> list[str]:
-        """The report as text."""
+        """Return the report as lines of text."""
         found = [self._summary, *self._faults]
         for each in self._unexplained:
             nodes = f" as {', '.join(each.nodes)}" if each.nodes else ""
@@ -172,7 +172,7 @@ class TransformComparison:
 
     @property
     def _faults(self) -> list[str]:
-        """One sentence per library that could not be used, and one about skipped files."""
+        """Sentences about libraries that could not be used (one each) and about skipped files."""
         whys = [each.why for each in self.transforms]
         found = [
             f"{fault}. Transforms not compared for this reason: {whys.count(fault)}."
@@ -186,7 +186,7 @@ class TransformComparison:
 
     @property
     def _unexplained(self) -> list[ComparedTransform]:
-        """The transforms that ``_faults`` does not explain."""
+        """Transforms that the sentences of ``_faults`` do not cover."""
         return [each for each in self.transforms if each.why not in self.missing.values()]
 
     def __repr__(self) -> str:
@@ -223,7 +223,7 @@ def _nearness(each: ComparedTransform) -> float:
 
 
 def _short(each: ComparedTransform) -> str:
-    """The title of a picture: ``ColorJitter(hue=0.1)``."""
+    """Return the title of a picture, such as ``ColorJitter(hue=0.1)``."""
     text = each.text.replace("p=1.0, ", "").replace(", p=1.0", "").replace("p=1.0", "")
     text = re.sub(r"\((-?[\d.]+), \1\)", r"\1", text).replace("()", "")
     return text if len(text) <= LETTERS else f"{text[: LETTERS - 1]}…"
@@ -247,7 +247,7 @@ def _decoded(jpeg: bytes) -> Any:
 
 
 def _image(jpeg: bytes) -> str:
-    """A small picture in HTML."""
+    """Return a small picture as an HTML element."""
     from PIL import Image
 
     if not jpeg:

@@ -17,8 +17,7 @@ FOLLOWERS = read_operators("followers.toml")
 CARRIERS = read_operators("carriers.toml")
 """Operators that pass the intermediate results of ``FOLLOWERS`` through blocks."""
 BOX_FORMATS = FOLLOWERS["follow_boxes"].args["format"].choices
-"""Formats of boxes: left, top, width, height; left, top, right, bottom; or centre, width, height.
-"""
+"""Formats of boxes: left, top, width, height; left, top, right, bottom; centre, width, height."""
 STRUCTURE: Mapping[str, OpSpec] = {**BLOCKS, **OWN_CODE, **FOLLOWERS, **CARRIERS}
 """Operators that are defined here and not read from DALI's schemas, by name."""
 
