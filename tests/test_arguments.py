@@ -151,7 +151,7 @@ OUT_OF_RANGE: list[tuple[type[wb.WorkbenchError], Mistake, str]] = [
     (wb.GraphEditError, lambda g: g.images + np.zeros(3), "cannot be combined"),
     (wb.GraphEditError, lambda g: wb.outputs(**{"a b": g.images}), "is not a Python name"),
     (wb.GraphEditError, lambda g: invert.after(g, "resize", "outpt"), "no output 'outpt'. It has"),
-    (wb.GraphEditError, lambda g: invert.after(g, "rotate", draws={"a": 3}), "minimum and the"),
+    (wb.GraphEditError, lambda g: invert.after(g, "rotate", draws={"a": 3}), "minimum, maximum"),
     (wb.GraphEditError, lambda g: wb.node(3), "cannot be stored"),
     (wb.GraphEditError, lambda g: wb.node("x"), "does not name a function"),
     (wb.GraphEditError, lambda g: wb.numba_node(3)(abs), "3 is not a type and layout"),

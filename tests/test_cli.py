@@ -273,7 +273,7 @@ def test_export_of_several_files_makes_a_folder(tmp_path: Path) -> None:
         assert "labels: not an output" in each
     again = run("export", "imagenet-eval", "--target", "triton", "-o", folder)
     assert again.exit_code == 1
-    assert "exists already" in again.output
+    assert "already exists" in again.output
     assert not (folder / "model_repository" / "imagenet_eval").exists()
 
 

@@ -168,9 +168,9 @@ def test_a_folder_has_all_its_files(tmp_path: Path) -> None:
 def test_a_folder_that_is_there_stays_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "kept").mkdir()
     (tmp_path / "kept" / "mine.txt").write_text("mine")
-    with pytest.raises(SaveError, match="exists already"):
+    with pytest.raises(SaveError, match="already exists"):
         write_folder(tmp_path / "kept", {"a.txt": "a"})
-    with pytest.raises(SaveError, match="exists already"):
+    with pytest.raises(SaveError, match="already exists"):
         write_folder(tmp_path / "kept" / "mine.txt", {"a.txt": "a"})
     assert [path.name for path in (tmp_path / "kept").iterdir()] == ["mine.txt"]
 

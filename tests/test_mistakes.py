@@ -109,7 +109,7 @@ MISTAKES = {
     "wb.Graph(nodes=(1,))": ("ArgumentError", "Use a tuple of Nodes"),
     "wb.Graph(settings=4)": ("ArgumentError", "Use wb.Settings()"),
     "wb.Graph(foo=4)": ("UnknownNameError", "Graph has no argument 'foo'"),
-    'g.rotate(angle=5, name="decode")': ("GraphEditError", "has a node 'decode' already"),
+    'g.rotate(angle=5, name="decode")': ("GraphEditError", "already has a node 'decode'"),
     "wb.outputs(g, g)": ("ArgumentError", "Pass names: wb.outputs(view_1=..., view_2=...)"),
     "g.foo = 3": ("UnsupportedUseError", "graph[NODE].set(ARGUMENT=...)"),
     "g.batch_size = 4": ("UnsupportedUseError", "graph.with_settings(batch_size=...)"),
@@ -117,7 +117,7 @@ MISTAKES = {
     # The wrong place
     'wb.outputs(x=g.images, y=wb.read("photos/cat").decode().images)': (
         "GraphEditError",
-        "Use values of one workbench.read",
+        "Use values of the same workbench.read",
     ),
     "wb.read([np.zeros((8, 8, 3), np.uint8)]).flip()": ("GraphFaultsError", "call .decode() after"),
     'wb.read("photos").resize(size=(64, 64))': ("GraphFaultsError", ".decode()"),

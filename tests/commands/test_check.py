@@ -107,7 +107,7 @@ def test_a_check_that_was_interrupted_goes_on(photos: Path, tmp_path: Path) -> N
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 1
-    assert b"The same command goes on from there." in said
+    assert b"Run the same command again to continue." in said
     (record,) = records.glob("*.jsonl")
     kept = len(record.read_text().splitlines())
     assert 500 <= kept < 12_000

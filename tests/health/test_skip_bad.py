@@ -149,7 +149,7 @@ def test_records_are_read_by_an_index_of_the_good_ones(
     assert placed == tmp_path / "loader.good_data"
     ((first, second),) = run(target, program)
     assert sorted(first) == sorted(second) == sorted({*range(20)} - bad.keys())
-    with pytest.raises(wb.SaveError, match=r"loader\.good_data exists already"):
+    with pytest.raises(wb.SaveError, match=r"loader\.good_data already exists"):
         made.write(tmp_path / "loader.py")
 
 

@@ -90,7 +90,7 @@ def test_the_command_tells_what_to_open(tmp_path: Path, shapes: Path) -> None:
     assert digests(tmp_path / "shapes") == digests(shapes)
     both = CliRunner().invoke(main, ["samples", str(tmp_path / "x"), "--annotations", "--formats"])
     assert both.exit_code == 2
-    assert "Write two folders" in both.output
+    assert "Write them to two folders" in both.output
     renamed = CliRunner().invoke(main, ["samples", str(tmp_path / "x"), "--targets"])
     assert "--targets is now --annotations." in renamed.output
 
@@ -102,7 +102,7 @@ def digests(folder: Path) -> dict[str, str]:
 
 
 def test_photos_and_targets_do_not_share_a_folder(photos: Path, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="holds something other"):
+    with pytest.raises(DataError, match="contains files other"):
         write_samples(photos, annotations=True)
     (tmp_path / "coco").mkdir()
     (tmp_path / "coco" / "mine.json").write_text("mine")

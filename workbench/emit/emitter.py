@@ -158,7 +158,7 @@ class Emitter:
         self.indent = INDENT
         self.scope = ""
         self.turns: list[str] = []
-        """The variables of the loops around, the outermost first."""
+        """Variables of the enclosing loops, outermost first."""
         self.helpers = set(clip_function_names(self.every_node()))
         """The functions of ``annotations/helpers.py`` that the lines call."""
         self.first_seed = 0

@@ -88,7 +88,7 @@ def test_a_part_of_a_body_goes_into_a_block_of_its_own() -> None:
     ("nodes", "reason"),
     [
         (["reader"], "reader is a reader"),
-        (["decode"], "have no input of kind image"),
+        (["decode"], "have no input of that kind"),
         ([], "No node is selected"),
         (["rotate", "nothing"], "no node 'nothing'"),
     ],

@@ -184,7 +184,7 @@ FAULTS: dict[str, tuple[Callable[[], Graph], str, str, str]] = {
             replace(GRAPH.node("disturb"), args={**GRAPH.node("disturb").args, "shape": (3,)})
         ),
         "outer.condition",
-        "disturb.output outputs an array of 1 axis, but one number per sample controls",
+        "disturb.output outputs an array of 1 axis, but one number per sample decides",
         "Select one of its numbers",
     ),
     "a cycle inside": (

@@ -113,7 +113,7 @@ def test_a_block_stands_inside_an_option() -> None:
     ("nodes", "reason"),
     [
         ([], "No node is selected"),
-        (["reader"], "reads whole batches only"),
+        (["reader"], "runs for the whole batch"),
         (["resize", "color"], "does not use the output of resize"),
     ],
 )
@@ -234,7 +234,7 @@ def test_more_options_than_can_be_told_apart_are_refused() -> None:
 
 
 def test_options_of_two_kinds_are_refused() -> None:
-    with pytest.raises(GraphEditError, match="rotate outputs image, and mul number"):
+    with pytest.raises(GraphEditError, match="rotate outputs image but mul outputs number"):
         wrap_as_options(scaled_angle(), CATALOG, ["mul", "rotate"])
 
 

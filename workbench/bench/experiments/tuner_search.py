@@ -23,12 +23,12 @@ START_COST = 0.3
 LEAST = 3
 """Minimum number of probes of a small grid."""
 LARGE = 24
-"""From this many settings on, the allowance includes remeasuring two. For smaller grids it is all
-for probes: the best is compared with the graph's own setting and then run long anyway."""
+"""Minimum number of settings for which the allowance includes remeasuring two. In smaller grids
+all of it is for probes, because the best one is compared with the graph's setting anyway."""
 MOST = 48
-"""Maximum allowance: a grid grows faster than what is to be found in it."""
+"""Maximum allowance; more probes of a large grid rarely find a better setting."""
 SMALL = 8
-"""A grid up to this size is probed completely: a quarter of it would be a guess."""
+"""Maximum size of a grid that is probed completely; a quarter of it would be too few."""
 _ORDER = (
     *("batch_size", "hw_decoder_load", "pipelines", "threads", "prefetch", "executor"),
     "dont_use_mmap",

@@ -120,7 +120,7 @@ def report_html(report: Report) -> str:
 
 
 def _verdict_lines(report: Report) -> list[str]:
-    """For a run by stages the milliseconds of each and the verdict; for a tuning run its choice."""
+    """Time of each stage and the verdict, or the chosen setting of a tuning run."""
     if report.kind == "tune" and report.measurements:
         best = report.measurements[0]
         return [f"best: {best.config.settings}, {_rate_text(best)}"]

@@ -16,12 +16,12 @@ def port_in_iteration(port: Port, turn: int) -> Port:
 
 
 def scope_of(name: str) -> str:
-    """The scope of a tap, in any iteration of the loops around it."""
+    """The scope of a tap, in any iteration of the enclosing loops."""
     return name.partition("#")[0]
 
 
 def scope_of_first_iteration(name: str) -> str | None:
-    """The scope of a tap; None for later iterations of the loops around it."""
+    """The scope of a tap; None for later iterations of the enclosing loops."""
     scope, *turns = name.split("#")
     return scope if all(turn == "0" for turn in turns) else None
 

@@ -101,7 +101,7 @@ class Engine:
         if call_limit <= 0 or (budget is not None and budget < 0):
             raise ArgumentError(
                 f"Engine: call_limit is {call_limit}, budget {budget}. Use seconds above "
-                "0, and bytes from 0."
+                "0 and 0 or more bytes."
             )
         self.call_limit = call_limit
         self.budget = budget

@@ -116,7 +116,7 @@ class WorkerProcess:
         return "\nIts last output:\n" + "\n".join(last) if last else ""
 
     def kill(self) -> None:
-        """End it on purpose; waiting callers are notified. Thread-safe."""
+        """End the process; waiting callers are notified. Thread-safe."""
         self.ended = True
         if self.popen.poll() is None:
             self._kill()

@@ -28,7 +28,7 @@ _ALONE: Mapping[str, Mapping[str, Any]] = {
     "torch.distributed": {"get_rank": 0, "get_world_size": 1, "is_initialized": False},
 }
 _OF_THIS_PROCESS = ("torch.cuda.current_device", "torch.cuda.set_device")
-"""Functions among these that concern only this process."""
+"""Functions of ``_ALONE`` whose result does not depend on other processes."""
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
 
 

@@ -162,7 +162,7 @@ class _Reached:
         return bool(statements and self.names(self._names[statements[-1]][1]))
 
     def names(self, names: Iterable[str]) -> list[str]:
-        """The names among these that the pipeline uses."""
+        """Those of ``names`` that the pipeline uses."""
         return [name for name in names if name in self._used]
 
 

@@ -386,7 +386,7 @@ class _Merger:
         return led
 
     def _found(self, node: Node) -> str:
-        """The id of the copy here of a node of the other graph, or an empty text."""
+        """Id in this graph of the copy of a node of the other graph; empty if there is none."""
         if node.id not in self._ids:
             made = origin(self._other, node.id)
             ids = [node.id, *self.whole.origins]

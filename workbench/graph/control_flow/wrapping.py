@@ -277,8 +277,8 @@ def _used_outputs(
             alike = [other for other in taken if port_kind(graph, catalog, other) == kind]
             if not alike:
                 raise GraphEditError(
-                    f"{port} has the kind {kind}, and the selected nodes have no input of "
-                    f"kind {kind} to pass instead. Select nodes that change it."
+                    f"{port} outputs {kind}, but the selected nodes have no input of that kind to "
+                    "use for skipped samples. Select nodes that have one."
                 )
             origin = _origin(graph, catalog, port, taken)
             passes = origin if origin in alike else alike[0]

@@ -217,7 +217,7 @@ def move_node(graph: Graph, catalog: Catalog, node_id: str, by: int) -> Graph:
     """Swap a node with its neighbour in the chain: ``by`` is -1 (earlier) or 1 (later)."""
     node = graph.node(node_id)
     if by not in (-1, 1):
-        raise GraphEditError(f"A node moves by -1 or 1, not {by}.")
+        raise GraphEditError(f"{node_id} cannot move by {by}. Use -1 or 1.")
     if by == 1:
         followers = [e.target for e in graph.consumers(node_id)]
         if len(set(followers)) != 1:
@@ -256,7 +256,7 @@ def _image_input(node: Node, catalog: Catalog) -> tuple[str, Port]:
     for name, port in node.inputs.items():
         if name not in catalog[node.op].args:
             return name, port
-    raise GraphEditError(f"{node.id} has no input to move along.")
+    raise GraphEditError(f"{node.id} has no image input, so it cannot be moved.")
 
 
 @scoped("node_id")

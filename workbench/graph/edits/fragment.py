@@ -146,7 +146,7 @@ def duplicate(
 def _single_input_and_output(
     graph: Graph, catalog: Catalog, nodes: Collection[str]
 ) -> tuple[Port, Port] | None:
-    """The input and the output port of some nodes, if there is one each, of equal kind."""
+    """Input and output port of the nodes; None unless there is one of each, of equal kind."""
     entering, leaving = set(), {port for port in graph.outputs.values() if port.node in nodes}
     for edge in graph.edges:
         inside = edge.source.node in nodes, edge.target in nodes

@@ -188,7 +188,7 @@ def kind_for(graph: Graph, source: Source, dataset: Dataset) -> str:
                 ports = " and ".join(missing_ports(graph, source, dataset.kind))
                 raise DataError(
                     f"{source.id}: the graph reads {ports}, which the data do not have. {error} "
-                    f"Or disconnect {ports}."
+                    f"Alternatively, disconnect {ports}."
                 ) from None
             return kind
     return dataset.kind

@@ -138,7 +138,7 @@ _ZERO = {
 
 
 def kind_fault(arg: ArgSpec, value: Value) -> str | None:
-    """Why a value has another kind than the argument, ignoring its range; None if it has not.
+    """Reason why a value has the wrong kind for the argument, ignoring its range, or None.
 
     ``object`` and ``policy`` have no single kind.
     """

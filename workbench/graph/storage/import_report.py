@@ -71,7 +71,7 @@ class ImportReport:
     entries: tuple[ImportIssue, ...] = ()
     """Issues of kinds ``opaque``, ``changed`` and ``refused``."""
     faults: tuple[ImportIssue, ...] = ()
-    """Why the workbench cannot run the graph as it is, besides opaque nodes."""
+    """Reasons, besides opaque nodes, why the workbench cannot run the imported graph."""
     notes: tuple[str, ...] = ()
     """Other notes, such as the folder that the source read."""
     assumed: Mapping[str, str] = field(default_factory=FrozenDict)

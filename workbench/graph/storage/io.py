@@ -242,9 +242,7 @@ class _Reader:
         entries = self.expect(data, list, path, "a list")
         self.count += len(entries)
         if self.count > MOST_FILE_NODES:
-            raise GraphFormatError(
-                f"The graph has more nodes than the limit of {MOST_FILE_NODES:,}. Split it."
-            )
+            raise GraphFormatError(f"The graph has more than {MOST_FILE_NODES:,} nodes. Split it.")
         return tuple(
             self.node(entry, f"{path}[{i}]", source, depth) for i, entry in enumerate(entries)
         )

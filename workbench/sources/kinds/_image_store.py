@@ -204,7 +204,7 @@ def loader_argument(folder: str) -> str:
 
 
 def part_without(folder: str, names: Collection[str], place: Path) -> Path:
-    """Create a folder with the same images except those named by number; nothing is copied."""
+    """Create a folder with all images except those with these numbers; nothing is copied."""
     whole = kept.CachedImages(folder)
     left = [row for row in whole.rows if str(row) not in names]
     np.array(left, np.int64).tofile(place / kept.ROWS)

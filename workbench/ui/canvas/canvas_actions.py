@@ -377,7 +377,7 @@ class Fold(CanvasEdit, tag="fold", frozen=True):
         layout = replace(document.layout, unfolded=document.layout.unfolded - {node})
         if node not in folded_generators_in_scope(document.graph, catalog, layout):
             raise GraphEditError(
-                f"{node} feeds more than one argument or none, so it stays a separate node."
+                f"{node} does not feed exactly one argument, so it stays a separate node."
             )
         fed = document.graph.consumers(node)[0].target
         return replace(document, layout=layout), [fed]

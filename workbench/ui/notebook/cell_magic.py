@@ -73,7 +73,7 @@ def _show(line: str, cell: str) -> None:
     except ValueError as error:
         raise ImportFailedError(f"%%dali {line}: {error}.") from None
     if not given.name.isidentifier():
-        raise ImportFailedError(f"--name {given.name!r} is not a Python name. Use one such as w.")
+        raise ImportFailedError(f"--name {given.name!r} is not a Python name. Use for example w.")
     args = dict(pair.partition("=")[::2] for pair in given.arg)
     if args and given.data is not None:
         args = {"data": given.data, **args}

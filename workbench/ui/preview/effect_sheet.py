@@ -313,7 +313,7 @@ class EffectJob:
         return chosen_arguments(names, state.effect_args, given)
 
     def _begin(self, wanted: _Wanted) -> None:
-        """Runs without the lock: the variants take time."""
+        """Create the variants and request their pictures; the caller does not hold the lock."""
         with self._background.lock:
             if self._debounced.wanted is not wanted:
                 return

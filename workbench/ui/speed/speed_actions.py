@@ -111,7 +111,9 @@ class OpenRecord(SpeedAction, tag="open", frozen=True):
 
     def act(self, panel: SpeedPanel, graph: Graph, data: Datasets) -> str:
         if len(self.text) > LARGEST:
-            raise GraphEditError(f"The record is too large: at most {LARGEST:,} characters.")
+            raise GraphEditError(
+                f"The record has {len(self.text):,} characters; at most {LARGEST:,} are allowed."
+            )
         report = load_report(self.text)
         require_drawable(report)
         if not report.name and self.name:
@@ -198,7 +200,7 @@ class TakeRewrites(GraphFromRecord, tag="take_rewrites", frozen=True):
 
     record: str
     names: list[str]
-    """Names of proposals; ``exact`` for all exact ones; empty: all."""
+    """Names of proposals, or ``exact`` for all exact ones; empty for all."""
 
     def edited(self, panel: SpeedPanel, graph: Graph) -> tuple[Graph, str]:
         after = take_rewrites(panel.store.require(self.record), graph, self.names)

@@ -73,7 +73,7 @@ class Checked:
     """Faults of nodes that no output depends on; they do not stop the graph."""
     sound: bool
     flows: dict[Port, str]
-    """Type of each output port, as far as it is known without running."""
+    """Statically known type of each output port."""
     fixes: Mapping[Fault, tuple[Fix, ...]]
     """Fixes for faults, also of unconnected nodes."""
 

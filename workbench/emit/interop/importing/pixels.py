@@ -44,7 +44,7 @@ def jitter_colour(
 def jitter_around(
     images: Images, brightness: Any, contrast: Any, saturation: Any, hue: Any
 ) -> None:
-    """Like ``jitter_colour``; a number is the distance from 1, for the hue from 0."""
+    """Like ``jitter_colour``; a number ``x`` is the range 1 ± x, for the hue ± x."""
     jitter_colour(
         images,
         brightness=range_around(brightness or 0, 1, least=0),

@@ -238,7 +238,9 @@ class WebDataset(IndexedFiles):
         lines = []
         for line, begins in told(index_lines(path)):
             if len(line.split()) != 4 * len(begins):
-                raise DataError(f"{path}: an index cannot store spaces in names.")
+                raise DataError(
+                    f"{path}: names contain spaces, which an index cannot store. Rename them."
+                )
             lines.append(line)
         yield "v1.2", len(lines)
         yield from (line.split(" ", 1) for line in lines)
