@@ -96,7 +96,12 @@ class WorkbenchError(Exception):
             return traceback.format_exception(self)
         frames = traceback.extract_tb(self.__traceback__)
         own = [frame for frame in frames if _is_of_a_cell(frame.filename)][-1:]
-        where = [f"Line {frame.lineno}: {frame.line}" for frame in own if frame.line]
+        magic = "get_ipython().run_"  # IPython's form of %%dali, with the whole cell as a string
+        where = [
+            f"Line {frame.lineno}: {frame.line}"
+            for frame in own
+            if frame.line and not frame.line.startswith(magic)
+        ]
         return [*where, f"{type(self).__name__}: {self}"]
 
 

@@ -149,7 +149,8 @@ def _one_image(image: object, label: int) -> Datasets:
     """A data set of one image."""
     if isinstance(image, str | os.PathLike):
         if not os.path.isfile(image):
-            raise DataError(f"There is no file {os.fspath(image)}. Pass the path of an image.")
+            what = "There is no file {}" if not os.path.isdir(image) else "{} is a folder"
+            raise DataError(f"{what.format(os.fspath(image))}. Pass the path of an image.")
         return open_datasets([(os.path.abspath(image), label)])
     is_image = hasattr(image, "__array__") or hasattr(image, "convert") or isinstance(image, bytes)
     if not is_image or isinstance(image, Graph):

@@ -74,6 +74,16 @@ def test_two_spellings_of_a_path_are_the_same_data(
     assert list(wb.outputs(a=there.images, b=here.images).outputs) == ["a", "b"]
 
 
+def test_data_types_of_numpy_and_pytorch_are_those_of_dali(graph: Graph) -> None:
+    torch = pytest.importorskip("torch")
+    for dtype, name in ((np.uint8, "UINT8"), (np.dtype("float32"), "FLOAT"), (torch.bool, "BOOL")):
+        assert graph.cast(dtype=dtype)["cast"].dtype == name
+
+
+def test_the_class_lists_its_operators_and_methods() -> None:
+    assert {"rotate", "noise", "with_p", "show", "batch"} <= set(dir(wb.Graph))
+
+
 def test_the_same_objects_are_the_same_data() -> None:
     one, other = (np.full((9, 9, 3), value, np.uint8) for value in (0, 1))
     first, again = wb.read([one, other]).decode(), wb.read([one, other]).decode()

@@ -148,8 +148,10 @@ def loader(
 ) -> InProcessLoader:
     """Batches of a graph as tensors of ``torch`` or ``jax``, or as NumPy arrays.
 
-    The batches equal those of the exported script; the last batch of an epoch is filled from the
-    next epoch. DALI runs in this process, so a crash of DALI ends it.
+    The batches equal those of the exported script. The last batch of an epoch may be shorter with
+    ``torch``, and is filled from the next epoch with ``numpy``. An epoch that is left early, as by
+    ``next(iter(loader))``, continues with the next ``iter``. DALI runs in this process, so a crash
+    of DALI ends it.
 
     ``data`` is any data that ``Workbench`` accepts, by default the data of the graph. The other
     arguments and errors are those of ``Workbench.loader``. Raises DataError if there are no data.

@@ -7,6 +7,7 @@ merged, so a coin flip for an image and its mask is sampled once.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -227,7 +228,10 @@ def _as_node(op: str, place: int | str, value: Any, catalog: Catalog) -> DataNod
     if isinstance(value, Graph):
         return main_output(value, catalog)[1]
     named = next(iter(catalog[op].args), "")
-    fix = f"Pass arguments by name: {op}({named}=...)" if named and place else "Pass an image"
+    fix = f"Pass arguments by name: {op}({named}=...)" if named else "Pass an image"
+    if op.startswith("random."):
+        raise GraphEditError(f"{op} received {format_value(value)} without a name. {fix}.")
+    fix = fix if place else "Pass an image"
     raise GraphEditError(
         f"{op}: input {place} is {format_value(value)}. {fix}; inputs are "
         "outputs of nodes, such as graph.images."
@@ -280,11 +284,21 @@ def require_sound_node(graph: Graph, catalog: Catalog, node_id: str) -> None:
         raise GraphFaultsError(faults)
 
 
+_DATA_TYPE = re.compile(r"u?int\d+|float\d+|bool")
+
+
 def plain_value(value: Any) -> Value:
-    """A value as stored in a graph: NumPy numbers and arrays as Python's, enums as names."""
+    """A value as stored in a graph: NumPy numbers and arrays as Python's, enums as names.
+
+    Data types of NumPy and PyTorch become DALI's: ``torch.float32`` is ``FLOAT``.
+    """
     if isinstance(value, bool | str):
         return value
-    if hasattr(value, "tolist"):
+    if "dtype" in {each.__name__ for each in type(value).__mro__} or isinstance(value, type):
+        found = _DATA_TYPE.search(getattr(value, "__name__", str(value)))
+        if found:
+            return found[0].upper().replace("FLOAT32", "FLOAT")
+    elif hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, list | tuple):
         return tuple(plain_value(item) for item in value)

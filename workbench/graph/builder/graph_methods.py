@@ -21,7 +21,12 @@ from workbench.catalog import load_catalog
 from workbench.catalog.familiar_names import nearest_operators
 from workbench.catalog.signatures import signature_of
 from workbench.catalog.spec import Catalog
-from workbench.errors import GraphEditError, GraphFaultsError, UnknownNameError
+from workbench.errors import (
+    GraphEditError,
+    GraphFaultsError,
+    UnknownNameError,
+    UnsupportedUseError,
+)
 from workbench.files import write_text
 from workbench.graph.annotations.follower_edits import with_followers
 from workbench.graph.annotations.followers import unmoved_targets
@@ -247,6 +252,8 @@ _ELSEWHERE = {
     "plot": "graph.batch(0).plot()",
     "run": "graph.batch(0)",
     "to_code": "wb.emit_script(graph)",
+    "pipeline": "wb.Workbench(graph).pipeline()",
+    "export": "wb.export(graph)",
 }
 """Attribute that a graph does not have -> what to use instead."""
 
@@ -304,15 +311,22 @@ class _Methods:
         if isinstance(owner, Fn) and owner._group:
             return dir(self.attribute(Fn(), owner._group))
         names = {op.partition(".")[0] for op in load_catalog()}
-        if isinstance(owner, Graph):
-            names |= {*owner.outputs, *METHODS, *workbench.GRAPH_METHODS}
+        if isinstance(owner, Graph) or owner is Graph:
+            names |= {*METHODS, *workbench.GRAPH_METHODS}
+            names |= {*owner.outputs} if isinstance(owner, Graph) else set()
         return sorted(names)
 
     def item(self, graph: Graph, node_id: str) -> NodeHandle:
+        if not isinstance(node_id, str):  # a number also if a graph is iterated
+            raise UnsupportedUseError(
+                f"A graph is not a sequence, so it has no item {format_value(node_id)}. Use "
+                "wb.loader(graph) for batches, graph.batch(0) for one, or a node's name: "
+                f"graph[{graph.nodes[0].id if graph.nodes else 'rotate'!r}]."
+            )
         if not graph.has(node_id):
             known = [node.id for node in graph.walk()]
             hint = did_you_mean(
-                str(node_id), known, f"The graph has: {shortened(', '.join(known), 300)}."
+                node_id, known, f"The graph has: {shortened(', '.join(known), 300)}."
             )
             raise UnknownNameError(f"There is no node {node_id!r}. {hint}")
         return NodeHandle(graph, node_id)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from workbench.arguments import checked
 from workbench.catalog import load_catalog
-from workbench.errors import DataError
+from workbench.errors import ArgumentError, DataError
 from workbench.graph.builder.graph_methods import Fn
 from workbench.graph.builder.node_handle import NodeHandle
 from workbench.graph.edits.edit import new_node
@@ -68,7 +68,8 @@ def read(
         graph = wb.read("photos").decode().resize(size=(224, 224))
 
     The graph remembers the data for ``Workbench(graph)``; a saved file does not. Raises DataError
-    for invalid or missing data, and GraphEditError for an unknown option.
+    for invalid or missing data, GraphEditError for an unknown option, and ArgumentError for an
+    option that is set from the data, such as ``files``.
     """
     if path is not None or label is not None:
         data = choose_columns(data, path, label)
@@ -78,6 +79,12 @@ def read(
     for each in datasets.values():
         require_dataset(each)
         require_files(each)
+    kind = load_source(next(iter(datasets.values())).kind)
+    if taken := sorted(options.keys() & kind.located_by):
+        raise ArgumentError(
+            f"read: {', '.join(taken)} of {kind.op} is set from the data. Remove it, and pass "
+            "the files as data."
+        )
     return unchecked_reader_graph(datasets, options)
 
 

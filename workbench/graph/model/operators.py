@@ -56,6 +56,9 @@ class _OperatorsType(type):
             raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}")
         return _calls[0].unbound(cls, name)
 
+    def __dir__(cls) -> list[str]:
+        return sorted({*super().__dir__(), *(_calls[0].names(cls) if _calls else ())})
+
 
 class Operators(Generic[R], metaclass=_OperatorsType):
     """Has every operator as a method."""

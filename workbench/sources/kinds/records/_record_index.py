@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -160,7 +161,13 @@ class IndexedFiles(SourceKind):
         noun, give = self.file_noun, f"a {self.ending}"
         for path in paths:
             if not os.path.isfile(path):
-                raise DataError(f"There is no {noun} {path}. Use {give}, or a folder of these.")
+                fix = f"Use {give}, or a folder of these."
+                if any(each in path for each in "*?[{"):
+                    pattern = re.sub(r"\{.*\}", "*", path)
+                    fix = (
+                        f"Use {give}, a folder of these, or a list: sorted(glob.glob({pattern!r}))."
+                    )
+                raise DataError(f"There is no {noun} {path}. {fix}")
             if not os.access(path, os.R_OK):
                 raise DataError(f"The {noun} {path} cannot be read. Check its permissions.")
         return paths
