@@ -98,10 +98,17 @@ NO_FOLDER = CELL.format(root="").replace("file_root=''", "file_root=root")
 NO_FOLDER = NO_FOLDER.replace("def pipe(", "def pipe(root")
 
 
+def test_the_data_of_the_line_are_the_only_parameter_of_the_function(
+    shell: Any, photos: Path
+) -> None:
+    shell.run_cell_magic("dali", f"'{photos}'", NO_FOLDER)
+    assert shell.user_ns["w"]._model.data_panel.dataset.location == str(photos)
+
+
 @pytest.mark.parametrize(
     ("line", "cell", "words"),
     [
-        ("", CELL.format(root="/not/there"), "the pipeline names /not/there, which is not"),
+        ("", CELL.format(root="/not/there"), "the pipeline names /not/there, which does not exist"),
         ("", NO_FOLDER, "pipe needs root. Pass them: --arg root=..."),
         ("--nothing", "x = 1", "unrecognized arguments: --nothing"),
         ("'a", "x = 1", "No closing quotation"),
@@ -202,7 +209,8 @@ def test_nodes_stay_where_they_were_put(monkeypatch: pytest.MonkeyPatch) -> None
     assert ".decode(" in source
     assert to_document(run(source, monkeypatch)[1]).layout == put
     assert to_document(Document(graph, put)) == Document(graph, put)
-    assert to_document(graph) == Document(graph)
+    assert to_document(graph).graph == graph
+    assert not to_document(graph).layout.positions
 
 
 def test_it_gives_several_data_and_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import os
 import re
 import shlex
@@ -41,12 +42,12 @@ def _parser() -> argparse.ArgumentParser:
 def dali(line: str, cell: str) -> None:
     """Open a workbench for the pipeline defined in a cell.
 
-    ``%%dali photos`` reads photos, ``%%dali`` alone the folder named in the pipeline, and
-    reports it; ``--pipeline NAME`` selects one of several, ``--arg NAME=VALUE``
-    passes an argument to its function, ``--name w`` sets the name of the workbench variable and,
-    with the suffix ``_graph``, of the graph variable. The cell is run in a separate process, like
-    a script with ``from_file``. Raises WorkbenchError; the variables of an earlier ``%%dali`` are
-    then deleted, so that no later cell uses the earlier graph.
+    ``%%dali photos`` reads photos, and passes it to a function with one parameter; ``%%dali`` alone
+    reads the folder named in the pipeline, and reports it; ``--pipeline NAME`` selects one of
+    several, ``--arg NAME=VALUE`` passes an argument to its function, ``--name w`` sets the name of
+    the workbench variable and, with the suffix ``_graph``, of the graph variable. The cell is run
+    in a separate process, like a script with ``from_file``. Raises WorkbenchError; the variables of
+    an earlier ``%%dali`` are then deleted, so that no later cell uses the earlier graph.
     """
     try:
         _show(line, cell)
@@ -75,8 +76,9 @@ def _show(line: str, cell: str) -> None:
     if not given.name.isidentifier():
         raise ImportFailedError(f"--name {given.name!r} is not a Python name. Use for example w.")
     args = dict(pair.partition("=")[::2] for pair in given.arg)
-    if args and given.data is not None:
-        args = {"data": given.data, **args}
+    if given.data is not None:
+        parameter = "data" if args else _only_parameter(cell)
+        args = {parameter: given.data, **args} if parameter else args
     with tempfile.TemporaryDirectory(prefix="workbench-cell-") as folder:
         path = Path(folder, "cell.py")
         path.write_text(cell, encoding="utf-8")
@@ -90,6 +92,17 @@ def _show(line: str, cell: str) -> None:
     if shell is not None:
         shell.user_ns |= {given.name: shown, f"{given.name}_graph": found.graph}
     display(shown)
+
+
+def _only_parameter(cell: str) -> str:
+    """The parameter that the only pipeline function of a cell requires; "" if there is no such."""
+    try:
+        defined = [each for each in ast.parse(cell).body if isinstance(each, ast.FunctionDef)]
+    except SyntaxError:
+        return ""
+    made = [f for f in defined if "pipeline_def" in "".join(map(ast.unparse, f.decorator_list))]
+    needed = [f.args.args[: len(f.args.args) - len(f.args.defaults)] for f in made]
+    return needed[0][0].arg if len(needed) == 1 and len(needed[0]) == 1 else ""
 
 
 def _data(given: str | None, found: ImportedGraph) -> Datasets:

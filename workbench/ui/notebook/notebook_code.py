@@ -322,7 +322,8 @@ class CodeAccess(KnownAttributes, RunAccess):
         The first of the two is copied to the second: name the parameter first, or the slider's
         value replaces that of the graph.
 
-        Raises GraphEditError for an unknown node or argument, with the known ones.
+        Raises GraphEditError for an unknown node or argument, with the known ones, and for one that
+        is random or connected to a node.
         """
         self._live  # noqa: B018
         node_id, _, argument = name.rpartition(".")
@@ -333,6 +334,12 @@ class CodeAccess(KnownAttributes, RunAccess):
                 getattr(self.graph[node_id], argument)
             except AttributeError as error:
                 raise GraphEditError(str(error)) from None
+            source = self.graph.node(node_id).inputs.get(argument)
+            if source is not None:
+                raise GraphEditError(
+                    f"{name} is set by the node {source.node}, so it has no value to link. Set one "
+                    f'first: w["{node_id}"].{argument} = 0; or link an argument of {source.node}.'
+                )
             self._parameters[name] = Parameter(self, node_id, argument)
         return self._parameters[name]
 
