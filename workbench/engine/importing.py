@@ -1,4 +1,4 @@
-"""Import pipelines as graphs: live ones, scripts or notebooks, serialised ones."""
+"""Import pipelines as graphs: live pipelines, scripts or notebooks, serialised pipelines."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from workbench.graph.storage.import_report import ImportIssue
 from workbench.sources import open_dataset, require_dataset
 
 Task = Callable[..., Any]
-"""Traces the result of a script, in the worker."""
+"""Task of the worker that runs a script and traces its result."""
 SECONDS = 60.0
 """Default time limit of a script in seconds."""
 _GRACE = 20.0
@@ -59,9 +59,9 @@ def from_pipeline(
 ) -> ImportedGraph:
     """Import an ``nvidia.dali.Pipeline``, built or not, without changing it.
 
-    GPU and mixed pipelines can be read on a machine without a GPU. What a graph cannot represent
-    becomes opaque nodes, which the report lists. ``source`` is as for ``from_file``. Raises
-    ImportFailedError if ``pipe`` is not a pipeline or DALI cannot make its graph.
+    GPU and mixed pipelines can be read on a machine without a GPU. Operators that a graph cannot
+    represent become opaque nodes, which the report lists. ``source`` is as for ``from_file``.
+    Raises ImportFailedError if ``pipe`` is not a pipeline or DALI cannot build its graph.
 
     ::
 
@@ -72,7 +72,7 @@ def from_pipeline(
 
 
 def _kind(source: str | Path | None) -> str:
-    """The source kind for a location; empty if there is none. Raises DataError."""
+    """Return the source kind of the data at ``source``; empty if it is None. Raises DataError."""
     if source is None:
         return ""
     dataset = open_dataset(source)
@@ -168,9 +168,9 @@ def from_file(
 def _embedded(
     file: Path, pipeline: str | None, args: Mapping[str, Any], source: str | Path | None
 ) -> ImportedGraph | None:
-    """The graph embedded in a program of the workbench, if it fits the request.
+    """Return the graph embedded in an exported program, if it fits the request.
 
-    Raises GraphFormatError if there is one that cannot be used.
+    Raises GraphFormatError if an embedded graph cannot be used.
     """
     try:
         if file.stat().st_size > LARGEST_SCRIPT:
@@ -196,7 +196,7 @@ def _embedded(
 
 
 def _defines_pipeline(program: str, name: str) -> bool:
-    """Whether a program of the workbench defines a pipeline, or its factory, with a name."""
+    """Return whether an exported program defines a pipeline, or its factory, with this name."""
     known = rf"^(?:(?:def|class) {re.escape(name)}\b|{re.escape(name)} = Pipeline\()"
     return re.search(known, code_of(program), re.MULTILINE) is not None
 
@@ -204,7 +204,7 @@ def _defines_pipeline(program: str, name: str) -> bool:
 def _from_script(
     file: Path, pipeline: str | None, given: Mapping[str, Any], seconds: float, kind: str
 ) -> ImportedGraph:
-    """The graph of a script or notebook, which is run in a separate process."""
+    """Import the graph of a script or notebook by running it in a separate process."""
 
     def composition() -> ImportedGraph:
         made = _in_worker(trace_transform, str(file), pipeline, given, seconds)
@@ -257,9 +257,9 @@ _OF_DALI = re.compile(rb"nvidia\.dali|nvidia +import +(\w+, *)*dali")
 
 
 def _libraries_of(file: Path) -> tuple[bool, bool]:
-    """Whether a script uses DALI, and whether it uses a library of compositions.
+    """Return whether a script uses DALI, and whether it uses a library of compositions.
 
-    An unreadable or too large file counts as DALI, whose import reports it.
+    An unreadable or too large file counts as DALI, because the import of DALI scripts reports it.
     """
     try:
         text = file.read_bytes()
@@ -308,10 +308,10 @@ def _called(
 
 
 def _end_what_is_left(mark: bytes) -> None:
-    """End the processes of a script that crashed the worker.
+    """End the remaining processes of a script that crashed the worker.
 
-    Those in sessions of their own are identified by their environment. One whose environment was
-    replaced is missed here, but not by the worker.
+    Processes in sessions of their own are identified by an environment variable. A process that
+    replaced its environment is missed here, but not by the worker.
     """
     for environment in Path("/proc").glob("[0-9]*/environ"):
         with suppress(OSError):  # ended already, or another user's

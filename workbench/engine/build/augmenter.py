@@ -1,8 +1,9 @@
-"""Automatic augmentation without conditionals: each augmentation runs on its own samples.
+"""Automatic augmentation without conditionals: each augmentation runs only on its own samples.
 
-DALI builds all augmentations of a suite for each step, in half a second, and again for each change
-of a number. Built one by one, they take some milliseconds and serve every step, magnitude and
-number of steps. The bits are the same, because each augmentation processes one sample at a time.
+DALI builds all augmentations of a suite for each step, which takes half a second, and again after
+each change of a number. Built one by one, they take some milliseconds and serve every step,
+magnitude and number of steps. The results are bit-identical, because each augmentation processes
+one sample at a time.
 
 Used in the worker process only.
 """
@@ -42,12 +43,12 @@ _KEPT_PIPELINES = 64
 _KEPT_DRAWS = 64
 
 Turns = tuple[tuple[tuple[Augmented, ...], ...], ...]
-"""Augmentations by block iteration and sample."""
+"""Applied augmentations, indexed by block iteration, sample and step."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """One call of a node, in a batch of ``count`` that begins at the sample ``position``."""
+    """One call of a node on ``count`` samples, the first of which has the index ``position``."""
 
     node: Node
     draws: Sequence[UniformCall]
@@ -75,9 +76,10 @@ class Augmenter:
         data: Batch,
         shape: Batch | None,
     ) -> Batch:
-        """The node's output for a batch whose first sample is at ``position``.
+        """Return the node's output for a batch whose first sample has the index ``position``.
 
-        ``shape`` is the input linked to its ``shape`` argument. Raises PipelineError.
+        ``shape`` is the batch connected to the node's argument ``shape``, if any. Raises
+        PipelineError.
         """
         count = len(data)
         call = _Call(node, draws, position, count, data.device, data.layout)
@@ -94,11 +96,11 @@ class Augmenter:
         device: Memory,
         layout: str,
     ) -> Callable[..., list[Any]]:
-        """A Python function that augments some samples of a batch of ``count``.
+        """Return a Python function that augments some samples of a batch of ``count``.
 
-        It accepts the images, their indices in the batch and the input linked to ``shape``, each as
-        a list of CPU arrays, and returns such images; ``device`` is where they are augmented.
-        Raises PipelineError when called.
+        The function accepts the images, their indices in the batch and the values of the argument
+        ``shape``, each as a list of CPU arrays, and returns the augmented images. It augments them
+        on ``device``, and raises PipelineError.
         """
         call = _Call(node, draws, position, count, device, layout)
 
@@ -116,7 +118,10 @@ class Augmenter:
         return augmented
 
     def describe(self, node: Node, calls: UniformCalls, position: int, count: int) -> Turns:
-        """The augmentations each call of the node applies to each sample; ``identity`` for none."""
+        """Return the augmentations that each call of the node applies to each sample.
+
+        Samples that a step leaves unchanged have ``identity``.
+        """
         return tuple(self._describe(node, draws, position, count) for draws in calls)
 
     def _describe(
@@ -137,7 +142,7 @@ class Augmenter:
         self._drawn.clear()
 
     def drawn(self, draws: Sequence[UniformCall], position: int, count: int) -> list[Any]:
-        """Arrays [samples, ...], one per random value, for ``count`` samples from ``position``."""
+        """Return an array of shape [samples, ...] per random value, from sample ``position`` on."""
         text = emit_random_values(draws)
         key = f"{position} {count}\n{text}"
         if key not in self._drawn:
@@ -217,7 +222,7 @@ class Augmenter:
 
 
 def _single(call: _Call, augmentation: Any, linked: bool, size: int) -> Any:
-    """One augmentation as a pipeline with samples and their random values as inputs."""
+    """Build a pipeline of one augmentation; samples and random values are its inputs."""
     from nvidia.dali import fn, pipeline_def, types
     from nvidia.dali.auto_aug.core import signed_bin
 
@@ -245,7 +250,7 @@ def _single(call: _Call, augmentation: Any, linked: bool, size: int) -> Any:
 
 
 def _keywords(node: Node) -> dict[str, Any]:
-    """Keyword arguments of the augmentations themselves."""
+    """Return the node's arguments that DALI passes on to each augmentation."""
     from nvidia.dali import types
 
     given: Mapping[str, Any] = {

@@ -47,10 +47,10 @@ IDENTITY = "identity"
 
 
 def auto_augment_random_values(resolved: ResolvedGraph) -> Mapping[str, UniformCalls]:
-    """Random values of each automatic augmentation of a graph, by node id.
+    """Return the random values of each automatic augmentation of a graph, by node id.
 
-    One entry per call in the script, in order; a loop calls it several times. Nodes that no script
-    calls, as in faulty graphs, get arbitrary seeds.
+    Each node has one entry per call in the script, in order; a loop calls it several times. Nodes
+    that the script does not call, as in faulty graphs, get arbitrary seeds.
     """
     graph, catalog = resolved.graph, resolved.catalog
     nodes = [node for node in graph.walk() if catalog[node.op].module]
@@ -80,15 +80,15 @@ class Uniform(NamedTuple):
     """One call of ``fn.random.uniform``."""
 
     arguments: str
-    """As source, without the seed."""
+    """Source code of the arguments, without the seed."""
     held: int | None
-    """Its index among equal calls in DALI's order; None if nothing uses its value."""
+    """Position in the order in which DALI registers the calls; None if the value is unused."""
 
 
 def uniforms_of(node: Node) -> list[Uniform]:
-    """The ``fn.random.uniform`` calls of a node, in order.
+    """Return the ``fn.random.uniform`` calls of a node, in order.
 
-    As in ``auto_aug`` of DALI 2.4, with the lengths of the node's suite.
+    The calls are those of ``auto_aug`` in DALI 2.4; ranges and shapes depend on the node's suite.
     """
     sign = "values=[0, 1], dtype=types.INT32"
     if node.op in POLICY_OPS:
@@ -124,18 +124,18 @@ def uniforms_of(node: Node) -> list[Uniform]:
 
 
 def registration_order(drawn: Sequence[Uniform]) -> tuple[int, ...]:
-    """Indices of the calls in the order in which DALI registers them."""
+    """Return the indices of the calls in the order in which DALI registers them."""
     held = {each.held: place for place, each in enumerate(drawn) if each.held is not None}
     return tuple(held[place] for place in sorted(held))
 
 
 def argument_of(node: Node, name: str) -> Any:
-    """The value of an argument, or DALI's default."""
+    """Return the value of an argument, or DALI's default."""
     return node.args.get(name, AUTO_AUGMENT[node.op].args[name].default)
 
 
 def suite_of(node: Node) -> list[Any]:
-    """The augmentations a node chooses from; for ``auto_augment`` see ``policy_of``."""
+    """Return the augmentations that a node chooses from; for ``auto_augment`` see ``policy_of``."""
     module = import_module(f"nvidia.dali.auto_aug.{AUTO_AUGMENT[node.op].module}")
     if node.op == "trivial_augment_wide":
         make = module.get_trivial_augment_wide_suite
@@ -163,7 +163,7 @@ def _policy(source: str) -> Any:
 
 
 def augmentation_names(node: Node) -> tuple[str, ...]:
-    """The augmentations that a node may apply, in DALI's order."""
+    """Return the augmentations that a node may apply, in DALI's order."""
     if node.op not in POLICY_OPS:
         return tuple(each.name for each in suite_of(node))
     return (*(name for name in policy_of(node).augmentations if name != IDENTITY), IDENTITY)
@@ -181,9 +181,9 @@ def _translation(node: Node) -> dict[str, Any]:
 def _seeds(
     source: str, seed: int, held: tuple[tuple[str, tuple[int, ...]], ...], seeded: frozenset[str]
 ) -> Mapping[str, list[Mapping[int, int]]]:
-    """The seeds of each node's random values by index, call by call.
+    """Return the seeds of each node's random values: by index, one mapping per call.
 
-    As the pipeline assigns them: unused values get none.
+    The seeds are those that the pipeline assigns. Unused values have no seed.
     """
     from nvidia.dali import fn, types
 
@@ -229,14 +229,14 @@ def run_as_it_is(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _heard = ContextVar[Callable[[str], None] | None]("_heard", default=None)
-"""Callback for the progress while DALI builds an automatic augmentation."""
+"""Callback for progress messages while DALI builds an automatic augmentation."""
 
 
 @contextmanager
 def reporting_build_progress(listener: Callable[[str], None]) -> Iterator[None]:
     """Call ``listener`` with the progress while DALI builds automatic augmentations.
 
-    DALI builds every augmentation again for each position in a sub-policy: up to some seconds.
+    DALI builds every augmentation again for each position in a sub-policy, which can take seconds.
     """
     token = _heard.set(listener)
     try:
@@ -329,11 +329,11 @@ class Augmented(NamedTuple):
 
     name: str
     text: str
-    """With its magnitude, if it has one: ``rotate -27``."""
+    """Name and magnitude, if it has one: ``rotate -27``."""
 
 
 def applied_steps(node: Node, drawn: Sequence[Any]) -> list[list[Applied]]:
-    """For each step of a call its effect on each sample, from the batch's random values.
+    """Return the effect of each step of a call on each sample of a batch.
 
     ``drawn`` has the arrays of ``uniforms_of``, each of shape [samples, ...].
     """
@@ -386,16 +386,16 @@ def _policy_steps(node: Node, drawn: Sequence[Any]) -> list[list[Applied]]:
 
 
 def bins_of(node: Node) -> int:
-    """Number of magnitude bins."""
+    """Return the number of magnitude bins."""
     if node.op in POLICY_OPS:
         return int(policy_of(node).num_magnitude_bins)
     return int(argument_of(node, "num_magnitude_bins"))
 
 
 def strength_of(applied: Applied, bins: int) -> float | None:
-    """The signed magnitude of a bin, as distance from the start of the range.
+    """Return the signed magnitude in the augmentation's unit: degrees, pixels or fractions.
 
-    In the augmentation's own unit: degrees, pixels or fractions. None without a magnitude.
+    None if the augmentation has no magnitude. ``bins`` is the number of magnitude bins.
     """
     augmentation = applied.augmentation
     if augmentation.mag_range is None:
@@ -406,7 +406,7 @@ def strength_of(applied: Applied, bins: int) -> float | None:
 
 
 def applied_text(applied: Applied, bins: int) -> Augmented:
-    """The effect as text."""
+    """Return the name of an applied augmentation, and its text with the magnitude."""
     strength = strength_of(applied, bins)
     name = str(applied.augmentation.name)
     # 0 is added because -0.0 would read as the other direction

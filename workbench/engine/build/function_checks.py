@@ -31,9 +31,9 @@ class FunctionMisuseError(TypeError):
 
 
 class FunctionChecks:
-    """User functions of some nodes, checked in the namespace of their source.
+    """Wrap the user functions of some nodes with checks, in the namespace of their source.
 
-    ``active`` is False while they are timed.
+    ``active`` is False while the functions are timed, which disables the checks.
     """
 
     def __init__(self, namespace: MutableMapping[str, Any], nodes: Iterable[Node]) -> None:
@@ -46,9 +46,9 @@ class FunctionChecks:
                 namespace[name] = self.checked(function, node)
 
     def checked(self, function: Callable[..., Any], node: Node) -> Callable[..., Any]:
-        """Wrap the function to compare its result with the node's arguments.
+        """Wrap a function to compare its result with the node's arguments.
 
-        Raises FunctionMisuseError when called.
+        The wrapped function raises FunctionMisuseError.
         """
         count = int(str(node.args.get("num_outputs", 1)))
         found = node.args.get("output_layouts")

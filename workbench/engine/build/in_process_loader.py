@@ -1,7 +1,6 @@
 """Exported programs in the caller's own process: a pipeline or a loader, on explicit request only.
 
-Everything else runs in the worker. Callers load DALI into their own process, which a crash in DALI
-ends too.
+Everything else runs in the worker. A crash in DALI ends the caller's process too.
 """
 
 from __future__ import annotations
@@ -61,16 +60,16 @@ from workbench.sources import (
 from workbench.sources.python_data import LABEL_FAULT
 
 LIBRARIES: Mapping[str, str] = {"torch": "pytorch", "jax": "jax", "numpy": "script"}
-"""Libraries with a loader, and the target whose program has it or its pipeline."""
+"""Export target by library; the exported program has the loader, or its pipeline."""
 _numbers = itertools.count()
 
 
 def import_program(graph: Graph, target: str, data: Datasets) -> ModuleType:
     """Import the program that a target exports for a graph.
 
-    Its source is kept in a temporary file while the module exists, because DALI reads it again.
-    A UserWarning reports what ``check_warnings`` finds.
-    Raises as ``export``, and ImportError if the program's library is not installed.
+    Its source is stored in a temporary file while the module exists, because DALI reads it again.
+    Warnings of ``check_warnings`` are issued as UserWarning. Raises the errors of ``export``, and
+    ImportError if the program's library is not installed.
     """
     for warning in check_warnings(graph):
         warn_caller(str(warning))
@@ -96,9 +95,9 @@ def import_program(graph: Graph, target: str, data: Datasets) -> ModuleType:
 def build_pipeline(graph: Graph, data: Datasets, **options: Any) -> Any:
     """Build DALI's pipeline of a graph with ``build_pipeline`` of the exported script.
 
-    For a graph with several parallel pipelines, a list of them. ``options`` are those of that
-    function, such as ``batch_size`` and ``device``. Raises GraphFaultsError if the graph cannot run
-    and DataError for the data.
+    Returns a list of pipelines for a graph with several parallel pipelines. ``options`` are
+    arguments of that function, such as ``batch_size`` and ``device``. Raises GraphFaultsError if
+    the graph cannot run and DataError if the data cannot be used.
     """
     return _built(_build_function(import_program(graph, "script", data)), graph, data, options)
 
@@ -106,11 +105,13 @@ def build_pipeline(graph: Graph, data: Datasets, **options: Any) -> Any:
 def make_loader(
     graph: Graph, data: Datasets, library: str = "torch", epochs: int | None = 1, **options: Any
 ) -> InProcessLoader:
-    """A loader of a graph in this process: ``Loader`` of the exported program.
+    """Create the ``Loader`` of the exported program in this process.
 
-    ``library`` is ``torch``, ``jax`` or ``numpy``, which has the batches of the exported script;
-    ``options`` are those of the program's ``build_pipeline``.
-    Raises GraphExportError for another library, for images of several sizes, and as ``export``.
+    ``library`` is ``torch``, ``jax`` or ``numpy``; with ``numpy`` the batches are those of the
+    exported script. ``options`` are arguments of the program's ``build_pipeline``.
+
+    Raises GraphExportError for another library and for images of several sizes, and the errors of
+    ``export``.
     """
     if library not in LIBRARIES:
         raise GraphExportError(
@@ -196,7 +197,7 @@ class InProcessLoader:
         return len(self.batches)
 
     def checkpoint(self) -> Any:
-        """Its position, for ``checkpoint=`` of another loader of the same graph.
+        """Return the loader's position, for ``checkpoint=`` of another loader of the same graph.
 
         Raises ArgumentError if the loader was created without ``resumable=True``::
 
@@ -226,7 +227,7 @@ class InProcessLoader:
 
 
 class _ArrayBatches:
-    """Batches of the script's alternating pipelines, as NumPy arrays by output."""
+    """Iterates over the batches of a script's alternating pipelines, as NumPy arrays by output."""
 
     def __init__(self, built: Any, graph: Graph, data: Datasets) -> None:
         self._pipes = built if isinstance(built, list) else [built]
@@ -295,7 +296,7 @@ def _explaining_bad_files(data: Datasets) -> Iterator[None]:
 
 
 def _build_function(program: ModuleType) -> Callable[..., Any]:
-    """The function that builds a program's pipeline, or all of its parallel pipelines."""
+    """Return the function that builds a program's pipeline, or all of its parallel pipelines."""
     found: Callable[..., Any] = getattr(program, "build_pipelines", None) or program.build_pipeline
     return found
 

@@ -51,10 +51,10 @@ _EXPLAINED = {
     r"Argument \"(\w+)\" expected shape (\d+) but got (\d+) values": r"\1 has \3 "
     r"values, but \2 are needed. Use \2 values",
 }
-"""DALI's frequent messages, as regular expressions -> the reason and what to do."""
+"""Regular expressions of DALI's frequent messages, with the reason and a fix."""
 _MEMORY = re.compile(r"bad_alloc|out of memory|MemoryError|MemoryAllocation", re.IGNORECASE)
 _REFUSED = os.strerror(errno.EAGAIN)
-"""C++'s only message if a thread cannot be created, also for lack of memory."""
+"""The only message of C++ if a thread cannot be created, also if memory is exhausted."""
 _DIVERGENT = re.compile(
     r"Divergent data found.*Found distinct ([\w ]+): ([^\n]*?)\.?(?:\n|$)", re.DOTALL
 )
@@ -88,7 +88,7 @@ class CompiledSource:
     def build(self, data: Datasets, device: str) -> list[Any]:
         """Build the pipelines of a script, usually one.
 
-        A script that names its files itself receives no data.
+        A script that names its files itself receives no ``data``.
         """
         several = self.namespace.get("build_pipelines")
         builder = several or self["build_pipeline"]
@@ -98,14 +98,14 @@ class CompiledSource:
         return built if several else [built]
 
     def batches(self, pipes: Sequence[Any]) -> Iterator[Any]:
-        """Outputs of a script's pipelines, batch after batch, in the order of the script."""
+        """Yield the outputs of a script's pipelines, batch by batch, in the script's order."""
         if in_turns := self.namespace.get("in_turns"):
             found: Iterator[Any] = in_turns(pipes)
             return found
         return iter(pipes[0].run, None)
 
     def error(self, error: Exception) -> PipelineError:
-        """Convert a failure to the user's terms: the node, and DALI's own reason."""
+        """Convert an exception of DALI to a PipelineError with the node and DALI's reason."""
         node = None
         frames = [(f.filename, f.lineno) for f in traceback.extract_tb(error.__traceback__)]
         quoted = [(name, int(line)) for name, line in _FILE.findall(str(error))]
@@ -122,7 +122,10 @@ class CompiledSource:
         return PipelineError(where + (reason or plain_reason(error)), node)
 
     def _differing(self, block: str, what: str, found: str) -> PipelineError:
-        """Branches that cannot be merged because of a user function; all else is checked."""
+        """Return the error for branches of a block that differ in type or shape.
+
+        The error names the user function that causes it, if there is exactly one in the block.
+        """
         around = self.source.lines[block]
         functions = [
             node
@@ -148,12 +151,12 @@ class CompiledSource:
 
 
 def is_out_of_memory(error: Exception) -> bool:
-    """Whether host or GPU memory ran out, from messages of Python, C++, CUDA or the workbench."""
+    """Return whether an error of Python, C++, CUDA or the workbench reports exhausted memory."""
     return bool(_MEMORY.search(f"{type(error).__name__}: {error}"))
 
 
 def out_of_memory(nodes: Sequence[str]) -> str:
-    """The error message if memory ran out while ``nodes`` ran."""
+    """Return the error message if memory ran out while ``nodes`` ran."""
     where = f" while it ran {', '.join(nodes)}" if nodes else ""
     limit = f" {memory_limit_text()}".rstrip()
     return (
@@ -168,7 +171,7 @@ def without_quotes(text: str) -> str:
 
 
 def plain_reason(error: Exception) -> str:
-    """DALI's message without tracebacks, C++ context and assertion text.
+    """Return DALI's message without tracebacks, C++ context and assertion text.
 
     Known messages become a reason and a fix, followed by the original.
     """
@@ -205,7 +208,7 @@ _DIMENSIONS = "All samples in the batch should have the same number of dimension
 _LONGEST = 600
 _MISUSED = re.compile(rf"^(?:\w+\.)*{FunctionMisuseError.__name__}: ")
 _OURS = re.compile(rf"^(?:\w+\.)*{PipelineError.__name__}: (?:\w+: )?")
-"""Error of the engine's own function, with its node: automatic augmentation in a block."""
+"""Prefix of an error that the engine's automatic augmentation raises in a block, with its node."""
 
 
 def function_failure(message: str, filename: str, text: str) -> str | None:
@@ -249,7 +252,7 @@ def _return_count_error(message: str) -> str | None:
 
 
 def _definition(lines: list[str], number: int) -> tuple[str, int]:
-    """The top-level function around a line, and the line of its ``def``."""
+    """Return the top-level function around a line, and the line of its ``def``."""
     for at in range(number, 0, -1):
         if (found := _DEFINED.match(lines[at - 1])) is not None:
             return found[1], at

@@ -1,7 +1,7 @@
-"""Plan of a run: the nodes, the parts they run in, and the cache key of each.
+"""Plan of a run: its nodes, the parts in which they run together, and the cache key of each node.
 
 The key consists of a node's emitted call, its position in the data, and the keys of its inputs:
-outputs with equal keys have equal bits.
+outputs with equal keys are bit-identical.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ PartKind = Literal["source", "decoder", "block", "automatic", "operators"]
 
 
 def kind_of(node: Node, catalog: Catalog) -> PartKind:
-    """The kind of part that a node runs in."""
+    """Return the kind of part that a node runs in."""
     if isinstance(node, Source):
         return "source"
     if node.bodies:
@@ -51,10 +51,11 @@ def kind_of(node: Node, catalog: Catalog) -> PartKind:
 
 
 def partition(nodes: Sequence[Node], catalog: Catalog) -> tuple[tuple[Node, ...], ...]:
-    """Partition nodes in topological order so that each part depends only on previous ones.
+    """Partition nodes in topological order so that each part depends only on previous parts.
 
-    Decoders that can run together do, and so do operators; a source, a block or an automatic
-    augmentation is alone. An operator is in the part in which it is first needed.
+    Decoders that can run together share a part, and so do operators. A source, a block or an
+    automatic augmentation has a part of its own. An operator is in the part in which it is first
+    needed.
     """
     kinds = {node.id: kind_of(node, catalog) for node in nodes}
     level: dict[str, int] = {}
@@ -84,17 +85,17 @@ def partition(nodes: Sequence[Node], catalog: Catalog) -> tuple[tuple[Node, ...]
 
 
 def _shares_part(kind: PartKind, other: PartKind) -> bool:
-    """Whether a node may run in the part of its inputs."""
+    """Return whether a node of kind ``other`` may run in the part of an input of kind ``kind``."""
     return kind == other == "operators"
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The first ``count`` samples of batch ``batch`` (from 0), up to some outputs of a graph.
+    """Plan for the first ``count`` samples of batch ``batch`` (from 0), up to some outputs.
 
     ``count`` is the whole batch if a node depends on other samples; ``wanted`` are the requested
     ports. ``nodes`` are those that the outputs depend on, in topological order; ``keys`` has their
-    cache keys by id. ``parts`` are the nodes that run together, in order.
+    cache keys by id. ``parts`` are the groups of nodes that run together, in order.
     """
 
     resolved: ResolvedGraph
@@ -105,7 +106,7 @@ class Plan:
     repeat: int | None
     """Index of the file used for every sample, or None."""
     versions: Mapping[str, str]
-    """State of each dataset when it was read."""
+    """Version of each dataset when it was read."""
     nodes: tuple[Node, ...]
     parts: tuple[tuple[Node, ...], ...]
     keys: dict[str, str]
@@ -129,21 +130,21 @@ class Plan:
 
     @property
     def version(self) -> str:
-        """Combined state of all data."""
+        """Combined version of all datasets."""
         return " ".join(f"{name}={version}" for name, version in self.versions.items())
 
     def feeds_alone(self, port: Port) -> str:
-        """The operator that encoded data feed, if there is exactly one; else empty."""
+        """Return the operator of all nodes that use a port; empty if they differ or none does."""
         decoder = self.decoder_of(port)
         return "" if decoder is None else decoder.op
 
     def decoder_of(self, port: Port) -> Node | None:
-        """The first node that encoded data feed, if all of them have the same operator."""
+        """Return the first node that uses a port; None if nodes with other operators use it too."""
         fed = [node for node in self.nodes if port in node.inputs.values()]
         return fed[0] if len({node.op for node in fed}) == 1 else None
 
     def dataset(self, source: Source) -> Dataset | None:
-        """The dataset of a source; None if it names its data itself."""
+        """Return the dataset of a source; None if the source names its data itself."""
         name = parameter_of(source)
         return None if name is None else self.data[name]
 
@@ -195,20 +196,20 @@ def make_plan(
 
 
 class _KeyEmitter(Emitter):
-    """Writes lines that are only hashed, without generating readable names."""
+    """Emitter of text that is only hashed, so no readable names are generated."""
 
     def name_ports(self) -> None:
         self.names = unique_names(self.every_node(), self.catalog)
 
 
 def depends_on_whole_batch(node: Node, catalog: Catalog) -> bool:
-    """Whether a node's output for one sample depends on other samples of the batch."""
+    """Return whether a node's output for one sample depends on other samples of the batch."""
     by_value = node.op == "normalize" and bool(node.args.get("batch", False))
     return catalog[node.op].whole_batch or by_value
 
 
 def uses_random_numbers(node: Node, catalog: Catalog) -> bool:
-    """Whether a node, or one inside it, uses random numbers."""
+    """Return whether a node, or one inside it, uses random numbers."""
     inner = (each for body in node.bodies.values() for each in body.nodes)
     spec = catalog[node.op]
     return (

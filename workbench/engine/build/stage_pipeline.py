@@ -1,4 +1,4 @@
-"""Some nodes of a graph as one built pipeline, from emitted source.
+"""A built pipeline for some nodes of a graph, from emitted source.
 
 Used in the worker process only.
 """
@@ -38,11 +38,12 @@ class Stage:
         positions: Mapping[str, int] | None = None,
         apply: Callable[..., Callable[..., Any]] | None = None,
     ) -> None:
-        """``known`` has at least the external inputs of the nodes. Builds nothing yet.
+        """Prepare the pipeline, which ``build`` builds.
 
-        ``positions`` has for each scope the number of samples in earlier batches. ``threads``
-        defaults to a number suitable for previews. With ``apply``, which is ``Augmenter.function``,
-        automatic augmentation in blocks is not built into the pipeline.
+        ``known`` has at least the external inputs of the nodes. ``positions`` has the number of
+        samples in earlier batches for each scope. ``threads`` defaults to a number suitable for
+        previews. If ``apply`` (``Augmenter.function``) is passed, it runs the automatic
+        augmentation in blocks, which is then not built into the pipeline.
         """
         inside, catalog = {node.id for node in nodes}, plan.resolved.catalog
         fed = [port for node in nodes for port in used_inputs(node, catalog)]
@@ -109,16 +110,16 @@ class Stage:
         self._pipe = pipe
 
     def _automatic(self, node: str, number: int) -> Callable[..., Any]:
-        """A call of an automatic augmentation with its current settings."""
+        """Return a function that calls an automatic augmentation with its current settings."""
         return lambda *given: self._applied[node][number](*given)
 
     def adopt(self, other: Stage) -> None:
-        """Reuse the automatic augmentation of a stage with the same key, without a build."""
+        """Use the automatic augmentation of another stage with the same key, without a rebuild."""
         self._applied = other._applied
 
     @property
     def built(self) -> bool:
-        """True if the pipeline can be fed and run."""
+        """True if the pipeline is built, and can be fed and run."""
         return self._pipe is not None
 
     def feed(self, known: Mapping[Port, Batch]) -> None:

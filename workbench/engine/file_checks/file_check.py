@@ -55,15 +55,15 @@ _METADATA = re.compile(
 )
 """Warnings about metadata rather than pixels."""
 _FALLBACK = re.compile(r"not supported|unsupported", re.IGNORECASE)
-"""Messages of a decoder after which nvImageCodec tries the next, which may succeed."""
+"""Decoder messages after which nvImageCodec tries another decoder, which may succeed."""
 _ROUNDING = 4
-"""Levels by which two YCbCr decoders may differ."""
+"""Maximum difference of a pixel value (0 to 255) between two YCbCr decoders."""
 _NOISE = re.compile(r"\x1b\[[0-9;]*m|^\[[A-Z]+\] |^libpng warning: |\(\d+@\S+\) global \S+ ")
 _KEY = "file_check"
 
 
 def check_header(file: Sample) -> CheckedFile:
-    """Check a file's header and end (about 60 µs)."""
+    """Check a file's header and its last bytes (about 60 µs)."""
     if file.fault:
         kind = "unreadable" if file.counted else "of no sample"
         return CheckedFile(file.name, findings=(Finding(kind, file.fault),))
@@ -92,7 +92,7 @@ def _unreadable_kind(path: str) -> str:
 
 
 def _image_findings(image: ImageFile.ImageFile, file: Sample) -> Iterator[Finding]:
-    """Findings in an open image's header and end."""
+    """Yield the findings in an open image's header and last bytes."""
     kind = str(image.format)
     if kind in _TRAILERS and not _has_trailer(image.fp, _TRAILERS[kind]):
         yield Finding("cut short", f"ends early: the end of the {kind} is missing")
@@ -119,7 +119,7 @@ def _image_findings(image: ImageFile.ImageFile, file: Sample) -> Iterator[Findin
 
 
 def _has_trailer(file: Any, trailer: bytes) -> bool:
-    """Whether a file ends correctly. More data may follow: some phones append a video."""
+    """Return whether a file ends correctly. More data may follow: some phones append a video."""
     start, end = file.tell(), file.seek(0, os.SEEK_END)
     at = max(start, end - _TAIL)
     found = trailer in _read_at(file, at, end - at)
@@ -137,16 +137,16 @@ def _read_at(file: Any, at: int, count: int) -> bytes:
 
 @task
 def check_headers(worker: Worker, files: Sequence[Sample]) -> list[CheckedFile]:
-    """Task: ``check_header`` of each file."""
+    """Task: run ``check_header`` on each file."""
     return [check_header(Sample(*file)) for file in files]
 
 
 @task
 def check_decoding(worker: Worker, files: Sequence[Sample]) -> list[CheckedFile]:
-    """Task: check each file and decode it with DALI; reports its index first.
+    """Task: check each file and decode it with DALI, reporting the index of each file first.
 
-    Messages of DALI's decoders are read from standard error: libjpeg-turbo and libpng warn only
-    there.
+    Messages of DALI's decoders are read from standard error: libjpeg-turbo and libpng print
+    warnings only there.
     """
     decoder = worker.kept.setdefault(_KEY, _Decoder())
     checked = []
@@ -193,7 +193,7 @@ def _decode(file: Sample, decoder: _Decoder, printed: int) -> CheckedFile:
 
 
 def _is_right(image: Any, content: bytes) -> bool:
-    """Whether Pillow decodes an image to the same pixels, up to rounding."""
+    """Return whether Pillow decodes an image to the same pixels, up to rounding."""
     try:
         other = np.asarray(decode_with_pillow(content))
     except (OSError, SyntaxError, ValueError):
@@ -213,13 +213,13 @@ def _decode_with_pillow(found: CheckedFile, content: bytes) -> CheckedFile:
 
 
 class _Decoder:
-    """DALI's CPU decoder as in a script, one file at a time."""
+    """Decodes one file at a time with DALI's CPU decoder, as a script does."""
 
     def __init__(self) -> None:
         self._pipeline: Any = None
 
     def decode(self, content: bytes) -> tuple[Any, str]:
-        """The image as an array (height, width, 3), and DALI's error, or empty."""
+        """Return the image as an array (height, width, 3) and "", or None and DALI's error."""
         pipeline = self._pipeline or self._build()
         self._pipeline = None
         try:
@@ -249,7 +249,7 @@ class _Decoder:
 
 @contextmanager
 def _captured_stderr() -> Iterator[int]:
-    """A file descriptor that receives the output of libraries meanwhile."""
+    """Redirect standard error to a memory file, and yield its descriptor."""
     kept, printed = os.dup(2), os.memfd_create("stderr")
     os.dup2(printed, 2)
     try:
@@ -272,19 +272,20 @@ def _warnings(printed: int) -> list[str]:
 # is brighter than its right and its lower neighbour, 128 bits.
 
 NEAR = 6
-"""Maximum number of differing bits of similar images."""
+"""Maximum number of differing hash bits of similar images."""
 _CELLS = 9
 _EACH = 8
-"""Pixels per side of a cell."""
+"""Pixels per side of a hash cell."""
 _PLAIN = 4.0
-"""Minimum standard deviation of the cells' brightness (0 to 255) for an image to be compared."""
+"""Standard deviation of the cells' brightness (0 to 255) below which an image is too uniform to
+compare."""
 _BANDS = 8
 """Number of bands of a hash. If fewer bits than this differ, at least one band is equal, so only
 hashes with an equal band are compared."""
 
 
 def image_hash(image: NDArray[np.uint8]) -> bytes:
-    """16-byte hash of an image (height, width, channels); empty if it has almost no contrast."""
+    """Return a 16-byte hash of an image (height, width, channels); empty if it is too uniform."""
     rows, columns = (np.linspace(0, n - 1, _CELLS * _EACH).astype(int) for n in image.shape[:2])
     seen = image[rows][:, columns].mean(axis=2)
     cells = seen.reshape(_CELLS, _EACH, _CELLS, _EACH).mean(axis=(1, 3))
@@ -295,7 +296,7 @@ def image_hash(image: NDArray[np.uint8]) -> bytes:
 
 
 def similar_pairs(hashes: Sequence[bytes]) -> list[tuple[int, int]]:
-    """For each hash similar to an earlier one, its index and that of the first such."""
+    """Return (index, index of the first similar hash) for each hash similar to an earlier one."""
     found: dict[int, int] = {}
     whole = [int.from_bytes(one) for one in hashes]
     size = 16 // _BANDS

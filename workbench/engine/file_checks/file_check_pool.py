@@ -25,7 +25,7 @@ from workbench.roots import Roots
 from workbench.sources import Sample
 
 HERE = 2_000
-"""Maximum number of headers read in this process: starting workers takes longer."""
+"""Maximum number of headers read in this process; for more, workers are started."""
 _HEADERS_AT_ONCE, _DECODED_AT_ONCE = 512, 32
 _DECODE_LIMIT = 60.0
 """Timeout in seconds for one file."""
@@ -38,11 +38,11 @@ def check_each(
     roots: Roots | None = None,
     on_silence: Callable[[bool], None] = warn_of_silence,
 ) -> Iterator[CheckedFile]:
-    """Yield each file after its check, in order. One outside the ``roots`` is bad and not read.
+    """Check files in order and yield each result. A file outside the ``roots`` is bad and not read.
 
-    ``stop`` is called after each file; ``on_silence`` is as for ``Engine``. Raises CancelledError,
-    and EngineError if no worker starts. A file that crashes two workers, or hangs one, gets that as
-    its finding.
+    ``stop`` is called after each file and returns True to cancel; ``on_silence`` is as for
+    ``Engine``. A file that crashes two workers, or hangs one, gets a finding with this reason.
+    Raises CancelledError, and EngineError if no worker starts.
     """
     files = (file.with_location() for file in files)
     if roots is None:
@@ -58,7 +58,7 @@ def check_each(
 
 
 def check_outside_roots(roots: Roots, file: Sample) -> CheckedFile | None:
-    """A finding for a file outside the roots, including through a symbolic link."""
+    """Return a finding if a file is outside the roots, also through a symbolic link; else None."""
     reason = roots.refusal(file.path)
     return CheckedFile(file.name, findings=(Finding("unreadable", reason),)) if reason else None
 

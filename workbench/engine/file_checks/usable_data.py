@@ -1,4 +1,4 @@
-"""Data without their bad files, any of which would end a run."""
+"""Exclude bad files from datasets, because each of them would end a run."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ _NAMED = 5
 class UsableData:
     """Datasets from which bad files are excluded as they become known.
 
-    The remaining data suit the same reader of the same program: DALI's ``file_list``, or the same
-    records with a new index. Samples keep their order and labels.
+    The remaining data can be read by the same reader of the same program: as DALI's ``file_list``,
+    or as the same records with a new index. Samples keep their order and labels.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class UsableData:
         roots: Roots | None = None,
         on_silence: Callable[[bool], None] = warn_of_silence,
     ) -> None:
-        """Files outside the ``roots`` are excluded too, unless it is None.
+        """Files outside the ``roots`` are excluded too, unless ``roots`` is None.
 
         ``on_silence`` is as for ``Engine``, for the workers that check files.
         """
@@ -47,19 +47,19 @@ class UsableData:
         self.roots = roots
         self._on_silence = on_silence
         self.datasets = datasets
-        "``datasets`` without the bad files."
+        """The datasets without their bad files."""
         self.misread: dict[str, Finding] = {}
-        "Files that are silently decoded to other values, which are not excluded."
+        """Files that DALI silently decodes to wrong values; they are not excluded."""
         self._bad: dict[Dataset, dict[str, CheckedFile]] = {}
         self._folder: tempfile.TemporaryDirectory[str] | None = None
 
     @property
     def excluded(self) -> tuple[CheckedFile, ...]:
-        """The bad files, and those that a list cannot contain, each once."""
+        """Bad files, and files whose names a file list cannot contain, each once."""
         return tuple(one for found in self._bad.values() for one in found.values())
 
     def exclude_bad(self, full: bool, stop: Callable[[], bool] = lambda: False) -> bool:
-        """Check files and exclude bad ones; returns whether there are more than before.
+        """Check files and exclude bad ones; return whether more are excluded than before.
 
         Checks headers (0.1 ms per file) or, if ``full``, decodes all files. Raises DataError if no
         file exists or remains, EngineError and CancelledError.
@@ -87,13 +87,13 @@ class UsableData:
         return more
 
     def close(self) -> None:
-        """Delete the lists, which otherwise happens with this object."""
+        """Delete the temporary file lists, which otherwise happens with this object."""
         if self._folder is not None:
             self._folder.cleanup()
             self._folder = None
 
     def _replace(self, dataset: Dataset) -> None:
-        """Replace this dataset by its remaining samples for all parameters that have it."""
+        """Replace a dataset by its remaining samples, for all parameters that use it."""
         known = self._bad[dataset]
         for file in list_samples(dataset):
             if load_source(dataset.kind).lists_files and not fits_list(file):
@@ -111,7 +111,7 @@ class UsableData:
 
 
 def describe_left_out(files: tuple[CheckedFile, ...]) -> str:
-    """Number of excluded files, and the first of them with reasons; empty if none."""
+    """Return the number of excluded files, and the first of them with reasons; empty if none."""
     if not files:
         return ""
     named = [f"{one.file} ({one.reason})" for one in files[:_NAMED]]

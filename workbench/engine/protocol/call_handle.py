@@ -30,15 +30,15 @@ class Caller(Protocol):
 Run = Callable[
     ["CallHandle", Callable[..., Any], tuple[Any, ...], float | None, ReportListener | None], Any
 ]
-"""Function of an engine that runs a call: handle, task, arguments, limit, ``on_report``."""
+"""Function of an engine that runs a call (handle, task, arguments, limit, ``on_report``)."""
 
 
 class CallHandle:
     """One call, or several successive ones, that are cancelled together.
 
-    Create it with ``Engine.handle``, ``call`` in one thread, ``interrupt`` or ``cancel`` in any
-    other. Both are permanent: later calls through the same handle do not start. A call that waits
-    for its turn ends at once, and the running call of others is not affected.
+    Create it with ``Engine.handle``. Use ``call`` in one thread, and ``interrupt`` or ``cancel`` in
+    any other. Both are permanent: later calls through the same handle do not start. A call that
+    waits for its turn ends at once, and calls through other handles are not affected.
     """
 
     def __init__(self, run: Run) -> None:
@@ -55,13 +55,14 @@ class CallHandle:
         limit: float | None = None,
         on_report: ReportListener | None = None,
     ) -> Any:
-        """As ``Engine.call``; raises CancelledError if the handle was interrupted or cancelled."""
+        """Run a task as ``Engine.call`` does; raises CancelledError if interrupted or cancelled."""
         return self._run(self, task, arguments, limit, on_report)
 
     def interrupt(self) -> None:
         """End the call before its next stage with CancelledError.
 
-        The worker stays with all cached data. A call without further stages ends normally.
+        The worker continues to run, with all cached data. A call without further stages ends
+        normally.
         """
         with self._lock:
             self._interrupted = True
@@ -73,7 +74,7 @@ class CallHandle:
         self.cancelled = True
 
     def require_wanted(self) -> None:
-        """Raise CancelledError if the handle was interrupted or cancelled. For engines."""
+        """Raise CancelledError if the handle was interrupted or cancelled. Used by engines."""
         if self.cancelled:
             raise CancelledError("Cancelled.")
         if self._interrupted:
@@ -81,7 +82,7 @@ class CallHandle:
 
     @contextmanager
     def running(self, begin: Callable[[], None], interrupt: Callable[[], None]) -> Iterator[None]:
-        """Start a call unless cancelled; ``interrupt`` interrupts it. For engines."""
+        """Start a call with ``begin`` unless cancelled, and enable ``interrupt``. For engines."""
         with self._lock:
             self.require_wanted()
             begin()

@@ -26,19 +26,19 @@ _HEADER = struct.Struct("!3sBIQ")
 _LONGEST = 2**32
 """Maximum frame size in bytes; a larger one is invalid."""
 _SMALL = 2**14
-"""Maximum payload in bytes that is copied after its message, to save a system call."""
+"""Maximum payload in bytes that is sent together with its message, to save a system call."""
 
 
 class ChannelError(Exception):
-    """Received data are not a message."""
+    """Raised if received data are not a valid message."""
 
 
 class VersionError(ChannelError):
-    """The other side uses another version. The message names both, and a fix."""
+    """Raised if the other side uses another protocol version. The message names both, and a fix."""
 
 
 class Channel:
-    """Sends messages and receives those of a union of types.
+    """Sends messages, and receives messages of a union of types.
 
     ``send`` may be called from any thread.
     """
@@ -68,10 +68,10 @@ class Channel:
             self._socket.sendall(memoryview(payload)[max(0, sent - len(head)) :])
 
     def receive(self, timeout: float | None = None) -> tuple[Any, memoryview] | None:
-        """The next message and its payload, or None after the timeout (seconds).
+        """Return the next message and its payload, or None after ``timeout`` seconds.
 
-        Partial messages are kept for the next call. Raises EOFError or OSError if the connection is
-        closed, ChannelError for invalid data.
+        Partial messages are stored for the next call. Raises EOFError or OSError if the connection
+        is closed, ChannelError for invalid data.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
         while not self._advance():
@@ -91,7 +91,7 @@ class Channel:
         self._filled = 0
 
     def _advance(self) -> bool:
-        """Read available data. Returns whether a frame is complete."""
+        """Read available data. Return whether a frame is complete."""
         while True:
             if self._filled == len(self._frame):
                 if self._split is not None:
@@ -112,7 +112,10 @@ class Channel:
                 self._check_start()
 
     def _check_start(self) -> None:
-        """Checked at once, because invalid data may be shorter than a header."""
+        """Raise ChannelError or VersionError if a frame starts with invalid bytes.
+
+        Called before the header is complete, because invalid data may be shorter than a header.
+        """
         start = bytes(self._frame[: min(self._filled, len(_MAGIC))])
         if not _MAGIC.startswith(start):
             raise ChannelError(f"a frame that starts with {start!r}")
@@ -124,7 +127,7 @@ class Channel:
             )
 
     def fileno(self) -> int:
-        """The socket's file descriptor."""
+        """Return the socket's file descriptor."""
         return self._socket.fileno()
 
     def close(self) -> None:

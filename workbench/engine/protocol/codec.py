@@ -26,7 +26,7 @@ from workbench.graph.storage.io import graph_from_json, graph_to_json
 from workbench.graph.user_functions.trust import without_untrusted
 
 _TUPLE, _PATH, _TEXT, _ARRAY = 1, 2, 3, 4
-"""MessagePack extension types for unsupported types."""
+"""MessagePack extension codes of types that MessagePack lacks."""
 _ARRAY_WIRE = tuple[str, tuple[int, ...], bytes]
 _SCALARS = {bool, int, float, str, NoneType}
 
@@ -39,7 +39,7 @@ class Codec:
         self._decoder = msgspec.msgpack.Decoder(self._adapter.wire, ext_hook=_from_ext)
 
     def encode(self, value: Any) -> bytes:
-        """The bytes. Raises TypeError, ValueError or OverflowError for unsupported values."""
+        """Return the value as bytes. Raises TypeError, ValueError or OverflowError."""
         plain = self._adapter.pack(value)
         try:
             return _encoder.encode(plain)
@@ -47,7 +47,7 @@ class Codec:
             return _encoder.encode(_escaped(plain))
 
     def decode(self, data: bytes | memoryview) -> Any:
-        """The value. Raises msgspec.DecodeError or ValueError for invalid bytes."""
+        """Return the decoded value. Raises msgspec.DecodeError or ValueError for invalid bytes."""
         try:
             plain = self._decoder.decode(data)
         except msgspec.ValidationError:  # the decoder rejects escaped text
@@ -58,13 +58,13 @@ class Codec:
 
 @cache
 def codec_of(hint: Any) -> Codec:
-    """The codec of a type. Raises TypeError for an unsupported type."""
+    """Return the codec of a type. Raises TypeError for an unsupported type."""
     return Codec(hint)
 
 
 @cache
 def arguments_codec(function: Callable[..., Any], count: int) -> Codec:
-    """Codec of a task's first ``count`` arguments after the worker, as a tuple."""
+    """Return the codec of a task's first ``count`` arguments after the worker, as a tuple."""
     hints = get_type_hints(function)
     found = [hint for name, hint in hints.items() if name != "return"][1 : count + 1]
     if len(found) < count:
@@ -74,12 +74,12 @@ def arguments_codec(function: Callable[..., Any], count: int) -> Codec:
 
 @cache
 def result_codec(function: Callable[..., Any]) -> Codec:
-    """Codec of a task's result."""
+    """Return the codec of a task's result."""
     return codec_of(get_type_hints(function)["return"])
 
 
 class _Adapter(NamedTuple):
-    """Conversion of a type to and from the type ``wire``, which ``msgspec`` supports."""
+    """Conversion of values of a type to and from ``wire``, a type that ``msgspec`` supports."""
 
     wire: Any
     pack: Callable[[Any], Any]
@@ -87,7 +87,7 @@ class _Adapter(NamedTuple):
 
 
 def _pack_graph(graph: Graph) -> dict[str, Any]:
-    """A graph for the worker, which runs everything it receives: untrusted code is not sent."""
+    """Convert a graph to JSON without untrusted code, which the worker would run."""
     return graph_to_json(without_untrusted(graph))
 
 
@@ -147,7 +147,7 @@ def _union(hint: Any, parts: Sequence[Any]) -> _Adapter:
 
 
 def _argument_value(value: Any) -> Any:
-    """Convert lists to tuples, as argument values are."""
+    """Convert lists to tuples, because argument values are immutable. Raises ValueError."""
     if isinstance(value, list):
         return tuple(_argument_value(item) for item in value)
     if type(value) not in _SCALARS:
@@ -223,7 +223,7 @@ def _unpack_sendable(plain: tuple[str, bytes]) -> Any:
 
 
 def _pack_any(value: Any) -> Any:
-    """A plain value, with MessagePack extensions for unsupported types."""
+    """Convert a plain value, with MessagePack extensions for unsupported types."""
     if isinstance(value, str):
         return _escaped(value)
     if value is None or isinstance(value, bool | int | float | bytes | np.generic):
@@ -257,7 +257,7 @@ def _from_ext(code: int, data: memoryview) -> Any:
 
 
 def _escaped(value: Any) -> Any:
-    """The value with texts that UTF-8 cannot encode, such as file names, as extensions."""
+    """Replace texts that UTF-8 cannot encode, such as file names, by MessagePack extensions."""
     if isinstance(value, str):
         return value if is_text(value) else Ext(_TEXT, value.encode("utf-8", "surrogatepass"))
     if isinstance(value, list | tuple):

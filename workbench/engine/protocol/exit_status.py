@@ -64,7 +64,7 @@ def _describe_code(code: int | None) -> str:
 
 
 def exit_remedy(code: int | None, words: str = "") -> str:
-    """Probable cause and fix as further sentences; empty if unknown.
+    """Return the probable cause and fix as further sentences; empty if unknown.
 
     ``words`` is the process's last output.
     """
@@ -76,7 +76,7 @@ def exit_remedy(code: int | None, words: str = "") -> str:
 
 
 def is_file_fault(message: str) -> bool:
-    """Whether a file may have caused a failed run, judged by DALI's message or a crash."""
+    """Return whether a file may have caused a failed run, judged by DALI's message or a crash."""
     return bool(_FILE_FAULT.search(message))
 
 

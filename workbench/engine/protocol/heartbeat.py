@@ -27,11 +27,11 @@ SILENCE_LIMIT = 60.0
 """Seconds of silence after which any other process is ended: starting CUDA with eight GPUs and
 without persistence mode holds Python's lock for long."""
 _LARGEST_STEP = 1.0
-"""Maximum seconds counted per check, so that a pause of this process is not counted as silence."""
+"""Maximum seconds of silence added per check. A longer gap means that this process was stopped."""
 
 
 class HeartbeatSender:
-    """The worker's side: sends during calls, and from the start until the first call."""
+    """Sends heartbeats from the worker: during calls, and from the start until the first call."""
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
@@ -40,7 +40,7 @@ class HeartbeatSender:
         threading.Thread(target=self._send, name="workbench-heartbeat", daemon=True).start()
 
     def resume(self) -> None:
-        """Start sending: a call begins."""
+        """Start sending, because a call begins."""
         self._busy.set()
 
     def pause(self) -> None:
@@ -56,22 +56,22 @@ class HeartbeatSender:
 
 
 class SuspensionMonitor:
-    """The caller's side for a process without heartbeats: how long it is stopped."""
+    """Measures how long a process without heartbeats is stopped. Used in the calling process."""
 
     def __init__(self, pid: int, on_silence: Callable[[bool], None]) -> None:
-        """``on_silence`` is called with True once silence is to be shown, with False afterwards."""
+        """``on_silence`` is called with True to show a silence, and with False when it ends."""
         self._pid = pid
         self._on_silence = on_silence
         self._looked = time.monotonic()
         self._checked = 0.0
         self.stopped = False
-        "Whether the process was stopped at the last check."
+        """True if the process was stopped at the last check."""
         self.seconds = 0.0
-        """Duration of the silence."""
+        """Duration of the silence in seconds."""
         self.shown = False
 
     def on_data(self) -> None:
-        """Reset the silence: data arrived."""
+        """Reset the silence, because data arrived."""
         self._looked, self.seconds, self._checked = time.monotonic(), 0.0, 0.0
         self.stopped = False
         if self.shown:
@@ -79,7 +79,7 @@ class SuspensionMonitor:
             self._on_silence(False)
 
     def missed(self) -> bool:
-        """Count silence since the last check. Returns whether to end the process."""
+        """Add the time since the last check to the silence. Return whether to end the process."""
         now = time.monotonic()
         self.seconds += min(now - self._looked, _LARGEST_STEP)
         self._looked = now
@@ -96,7 +96,7 @@ class SuspensionMonitor:
         return self.seconds > (STOPPED_LIMIT if self.stopped else SILENCE_LIMIT)
 
     def describe(self) -> str:
-        """Duration of the silence, and its reason if known."""
+        """Return the duration of the silence, and its reason if known."""
         why = ": its process is stopped (SIGSTOP)" if self.stopped else ""
         return f"No heartbeat for {self.seconds:.0f} s{why}"
 
@@ -105,14 +105,14 @@ class SuspensionMonitor:
 
 
 class HeartbeatMonitor(SuspensionMonitor):
-    """The caller's side of a worker: how long nothing has arrived from it."""
+    """Measures how long a worker has sent nothing. Used in the calling process."""
 
     def _is_silent(self) -> bool:
         return True
 
 
 def warn_of_silence(silent: bool) -> None:
-    """Log a warning: in a shell, on standard error."""
+    """Log a warning if ``silent``; in a shell it appears on standard error."""
     if silent:
         logging.getLogger("workbench").warning(
             "The worker does not respond, and will be terminated."
@@ -120,7 +120,7 @@ def warn_of_silence(silent: bool) -> None:
 
 
 def is_stopped(pid: int) -> bool:
-    """Whether a process was stopped by a signal or a debugger."""
+    """Return whether a process was stopped by a signal or a debugger."""
     with suppress(psutil.Error):
         return psutil.Process(pid).status() in (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP)
     return False

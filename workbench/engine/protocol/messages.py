@@ -27,7 +27,7 @@ class Call(msgspec.Struct, tag="call", array_like=True, frozen=True):
     number: int
     task: str
     arguments: int
-    """Number of arguments sent; others have their defaults."""
+    """Number of arguments sent; the remaining ones have their defaults."""
     keep: tuple[int, int] | None = None
     """New cache limit between calls: bytes on the host and on the GPU."""
 
@@ -39,10 +39,10 @@ class Interrupt(msgspec.Struct, tag="interrupt", array_like=True, frozen=True):
 
 
 class ReleaseMemory(msgspec.Struct, tag="give_back", array_like=True, frozen=True):
-    """Drop all caches: others need the memory. Has no answer."""
+    """Drop all caches, because other processes need the memory. This message has no answer."""
 
     number: int = 0
-    """No call."""
+    """Always 0, because the message belongs to no call."""
 
 
 class Ready(msgspec.Struct, tag="ready", array_like=True, frozen=True):
@@ -50,7 +50,7 @@ class Ready(msgspec.Struct, tag="ready", array_like=True, frozen=True):
 
 
 class Heartbeat(msgspec.Struct, tag="heartbeat", array_like=True, frozen=True):
-    """The worker's process is alive, whatever the call does."""
+    """The worker's process is alive, also during a long call."""
 
 
 class NodesRunning(msgspec.Struct, tag="running", array_like=True, frozen=True):
@@ -86,7 +86,10 @@ FromWorker = Ready | Heartbeat | NodesRunning | ProgressReport | Result | Failur
 
 
 def encode_error(error: WorkbenchError) -> tuple[str, bytes]:
-    """The error's name and arguments; for a class defined elsewhere, its base's."""
+    """Return an error's name and encoded arguments.
+
+    A class defined outside ``workbench.errors`` has the name of its base class.
+    """
     name = next(
         each.__name__ for each in type(error).__mro__ if _error_class(each.__name__) is each
     )
@@ -97,7 +100,7 @@ def encode_error(error: WorkbenchError) -> tuple[str, bytes]:
 
 
 def decode_error(name: str, data: memoryview) -> WorkbenchError:
-    """The error with a name. Raises ValueError if ``workbench.errors`` has none."""
+    """Return the error with this name. Raises ValueError if ``workbench.errors`` has none."""
     kind = _error_class(name)
     if kind is None:
         raise ValueError(f"{name} is not an error of the workbench")
@@ -111,7 +114,7 @@ def _error_class(name: str) -> type[WorkbenchError] | None:
 
 @cache
 def _parameters(name: str) -> dict[str, Any]:
-    """Name and type of each constructor argument of an error."""
+    """Return the name and type of each constructor argument of an error."""
     make = vars(errors)[name].__init__
     if not isfunction(make):  # a built-in exception's
         return {"message": str}

@@ -89,14 +89,17 @@ class Engine:
         """``budget`` limits the worker's caches between calls, in bytes on each device.
 
         The default is an eighth of the memory, at most 2 GiB. ``environment`` adds variables to the
-        worker's. Once ``stop`` is set, every current and later call raises CancelledError.
-        ``memory`` is the budget shared with other workers, which may end this one while it is idle.
+        worker's environment. Once ``stop`` is set, every current and later call raises
+        CancelledError. ``memory`` is the budget shared with other workers, which may end this one
+        while it is idle.
+
         ``on_silence`` is called, from the thread of a call, when the worker has given no sign of
-        life for 3 s and when it responds again; by default a warning is logged. ``on_wait`` is
-        called similarly with the memory that a starting worker waits for, then with an empty text.
-        A worker that ``measures`` counts in the shared memory but is not ended for it. Without
-        ``restarts``, a call whose worker ended while idle raises WorkerCrashedError, because its
-        previous state is lost.
+        life for 3 s and when it responds again; by default a warning is logged. While a starting
+        worker waits for memory, ``on_wait`` is called with the reason, then with an empty text.
+
+        If ``measures``, the worker counts in the shared memory but is not ended to free memory.
+        Without ``restarts``, a call whose worker ended while idle raises WorkerCrashedError,
+        because its previous state is lost.
         """
         if call_limit <= 0 or (budget is not None and budget < 0):
             raise ArgumentError(
@@ -109,7 +112,7 @@ class Engine:
         self._stop = stop or threading.Event()
         self._turn = threading.Lock()
         self._thread: int | None = None
-        "The handle of the current call."
+        """Identifier of the thread of the current call."""
         self._process: WorkerProcess | None = None
         self._closed = False
         self._memory = shared_budget() if measures and memory is None else memory
@@ -118,13 +121,13 @@ class Engine:
         self.measures = measures
         self._restarts = restarts
         self.resting_since: float | None = None
-        "When the last call ended (``time.monotonic``); None during a call."
+        """Time when the last call ended (``time.monotonic``); None during a call."""
         self._finalizer: weakref.finalize[Any, Any] | None = None
         if self._memory is not None:
             self._memory.join(self)
 
     def handle(self) -> CallHandle:
-        """A handle for calls that can be interrupted or cancelled without affecting others.
+        """Create a handle for calls that can be interrupted or cancelled without affecting others.
 
         ::
 
@@ -200,7 +203,7 @@ class Engine:
         limit: float | None,
         on_report: ReportListener | None,
     ) -> tuple[WorkbenchError | None, Any]:
-        """The task's error, or its result."""
+        """Wait for the answer; return the task's error, or None and its result."""
         try:
             message, payload = self._await(process, handle, number, limit, on_report)
             if isinstance(message, Failure):
@@ -280,14 +283,17 @@ class Engine:
             self._turn.release()
 
     def _require_active(self, handle: CallHandle) -> None:
-        """Raise what ends a call at once. An interrupt does not: it is sent to the worker."""
+        """Raise EngineClosedError or CancelledError if the call must end at once.
+
+        An interrupt does not end it here, because it is sent to the worker.
+        """
         if self._closed:
             raise EngineClosedError("The engine is closed. Create a new one, or a new workbench.")
         if self._stop.is_set() or handle.cancelled:
             raise CancelledError("Cancelled.")
 
     def _alive(self, handle: CallHandle) -> WorkerProcess | None:
-        """The worker, unless there is none or it has ended."""
+        """Return the worker, or None if there is none or it has ended."""
         if self._process is not None and not self._process.alive:
             if not self._restarts:
                 raise self._lost(self._process, handle)
@@ -341,7 +347,7 @@ class Engine:
     def _lost(
         self, process: WorkerProcess, handle: CallHandle, garbled: Exception | None = None
     ) -> EngineError:
-        """The error of a call whose worker is gone or sent an invalid answer. Ends the worker."""
+        """End the worker, and return the error of a call whose worker is gone or sent bad data."""
         try:
             self._require_active(handle)
             error = worker_lost(process, garbled)
@@ -372,7 +378,7 @@ class Engine:
 
     @property
     def closed(self) -> bool:
-        """Whether ``close`` was called: calls raise EngineClosedError."""
+        """True after ``close``: calls raise EngineClosedError."""
         return self._closed
 
     def end_worker(self) -> None:
@@ -394,7 +400,10 @@ class Engine:
                 self._turn.release()
 
     def end_if_idle(self) -> bool:
-        """End the worker unless a call runs; the next call starts a new one."""
+        """End the worker unless a call runs; return whether it was ended.
+
+        The next call starts a new worker.
+        """
         if not self._turn.acquire(blocking=False):
             return False
         try:
@@ -404,7 +413,7 @@ class Engine:
         return True
 
     def drop_caches(self) -> bool:
-        """Make the worker drop its caches unless a call runs."""
+        """Make the worker drop its caches unless a call runs. Return whether no call runs."""
         if not self._turn.acquire(blocking=False):
             return False
         try:
@@ -416,13 +425,13 @@ class Engine:
         return True
 
     def end_for_memory(self, reason: str) -> None:
-        """End the worker during its call, which raises WorkerCrashedError."""
+        """End the worker during its call, which raises WorkerCrashedError with this reason."""
         if (process := self._process) is not None:
             process.ended_because = reason
             process.kill()
 
     def close(self) -> None:
-        """End the worker for good: every current, waiting or later call raises at once.
+        """End the worker permanently: every current, waiting or later call raises at once.
 
         ::
 

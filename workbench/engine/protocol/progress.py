@@ -32,7 +32,7 @@ class WorkerProgress:
 
     @classmethod
     def of(cls, listener: Progress) -> WorkerProgress:
-        """The listener itself if it is a WorkerProgress already."""
+        """Wrap a listener, or return it unchanged if it is a WorkerProgress."""
         return listener if isinstance(listener, WorkerProgress) else cls(listener)
 
     def __call__(self, share: float, text: str) -> None:
@@ -40,14 +40,14 @@ class WorkerProgress:
         self.listener(share, text)
 
     def part(self, begin: float, end: float, text: str = "") -> WorkerProgress:
-        """The progress of a part of the work, between two fractions of the whole.
+        """Return a ``Progress`` for a part of the work, between two fractions of the whole.
 
         ``text`` replaces the part's own descriptions, but not the messages about its worker.
         """
         return _Part(self, begin, end, text)
 
     def engine(self, stop: threading.Event) -> Engine:
-        """A measuring engine that reports here. Once ``stop`` is set, calls are cancelled."""
+        """Create a measuring engine that reports here and cancels calls once ``stop`` is set."""
         return Engine(stop=stop, on_silence=self.on_silence, on_wait=self.on_wait, measures=True)
 
     def on_silence(self, silent: bool) -> None:
@@ -56,11 +56,11 @@ class WorkerProgress:
         self.report(self._share, NO_ANSWER if silent else self._text)
 
     def on_wait(self, words: str) -> None:
-        """Report that the worker waits for memory; empty text: no longer."""
+        """Report that the worker waits for memory; an empty text ends the message."""
         self.report(self._share, words or self._text)
 
     def report(self, share: float, words: str) -> None:
-        """Report this, and remember the current step."""
+        """Call the listener without replacing the current step's description."""
         self.listener(share, words)
 
 
@@ -85,11 +85,11 @@ class _Part(WorkerProgress):
 P = ParamSpec("P")
 T = TypeVar("T")
 _MOST_TEXT = 60
-"""Maximum characters next to the bar."""
+"""Maximum number of characters next to the progress bar."""
 
 
 class InterruptedRunError(CancelledError):
-    """A run was interrupted; a notebook shows a single line."""
+    """Raised if a run is interrupted. A notebook shows a single line instead of a traceback."""
 
     def _render_traceback_(self) -> list[str]:
         return [str(self)]
@@ -97,7 +97,7 @@ class InterruptedRunError(CancelledError):
 
 @contextmanager
 def share_bar() -> Iterator[Progress]:
-    """A bar for the completed fraction, 0 to 1, and the current step."""
+    """Show a progress bar with the completed fraction, 0 to 1, and the current step."""
     with _bar(total=100, unit="%", bar_format="{l_bar}{bar}| {elapsed}") as bar:
 
         def on_progress(share: float, text: str) -> None:
@@ -110,7 +110,7 @@ def share_bar() -> Iterator[Progress]:
 
 @contextmanager
 def count_bar() -> Iterator[Callable[[int, int], None]]:
-    """A bar for the number of completed files, and the total."""
+    """Show a progress bar with the number of completed files and the total."""
     with _bar(unit=" files") as bar:
 
         def on_progress(done: int, total: int) -> None:
@@ -123,7 +123,7 @@ def count_bar() -> Iterator[Callable[[int, int], None]]:
 def with_progress_bar(
     bar: Callable[[], AbstractContextManager[Any]] = share_bar,
 ) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Show a bar if the decorated function is called without ``on_progress``."""
+    """Show a progress bar if the decorated function is called without ``on_progress``."""
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
         place = [*inspect.signature(function).parameters].index("on_progress")
@@ -142,7 +142,7 @@ def with_progress_bar(
 
 @contextmanager
 def one_line_interrupt(words: str = "Interrupted.") -> Iterator[None]:
-    """Shorten an interrupt to one line in a notebook. Elsewhere it is unchanged."""
+    """Shorten the traceback of an interrupt to one line, but only in a notebook."""
     try:
         yield
     except KeyboardInterrupt:
@@ -162,6 +162,6 @@ def _bar(**options: Any) -> Iterator[Any]:
 
 
 def _in_notebook() -> bool:
-    """Whether IPython runs this code, without importing it."""
+    """Return whether IPython runs this code, without importing it."""
     ipython = sys.modules.get("IPython")
     return ipython is not None and ipython.get_ipython() is not None

@@ -1,4 +1,4 @@
-"""What a message may name: functions that a worker runs, and classes sent to it.
+"""Registry of functions that a worker runs, and of classes sent to it, by name.
 
 A message never contains code. A message never causes unregistered code to run, or a module outside
 the known packages to be imported.
@@ -40,7 +40,7 @@ def name_of(registered: Any) -> str:
 
 
 def find_registered(name: str) -> Any:
-    """The function or class with a name; its module is imported if its package is known.
+    """Return the function or class with a name, importing its module if its package is known.
 
     Raises EngineError if nothing is registered with this name.
     """
@@ -60,7 +60,7 @@ def find_registered(name: str) -> Any:
 
 
 def known_packages() -> set[str]:
-    """The known packages, and those of the registered objects here: what a worker needs."""
+    """Return the packages that a worker needs: known ones, and those of registered objects."""
     return _known | {name.partition(":")[0].partition(".")[0] for name in _registered}
 
 

@@ -1,4 +1,4 @@
-"""One worker for all calls of this process that bring no engine of their own."""
+"""One worker for all calls of this process that do not pass an engine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _lent: list[weakref.ref[Engine]] = []
 
 
 def shared_engine() -> Engine:
-    """The engine of the latest open workbench, else one that is started for all such calls.
+    """Return the engine of the latest open workbench, or a default engine if there is none.
 
     Its worker is ended after a while without calls; the next call starts another.
     """
@@ -31,7 +31,7 @@ def shared_engine() -> Engine:
 
 
 def set_shared_engine(engine: Engine) -> None:
-    """Let ``shared_engine`` return this one until it is closed; the worker used before ends."""
+    """Make ``shared_engine`` return this engine until it is closed, and end the previous worker."""
     with _lock:
         _lent.append(weakref.ref(engine))
         own = _own

@@ -1,4 +1,4 @@
-"""Operating system part of a worker: start the process, talk to it, end it."""
+"""Operating system part of a worker: start the process, communicate with it, end it."""
 
 from __future__ import annotations
 
@@ -28,30 +28,30 @@ from workbench.errors import (
 from workbench.system_limits import describe_refusal, reports_out_of_memory
 
 _LONGEST_LINE = 500
-"""Maximum characters of a line of its last output."""
+"""Maximum number of characters per line of the worker's last output."""
 
 
 class WorkerProcess:
     """The process of one worker, and the channel to it."""
 
     def __init__(self, budget: int | None, environment: Mapping[str, str]) -> None:
-        """Start it. Raises EngineError if the system refuses."""
+        """Start the process. Raises EngineError if the system refuses."""
         try:
             self.folder = tempfile.mkdtemp(prefix="workbench-")
         except OSError as error:
             raise EngineError(f"The worker could not be started: {_refusal(error)}") from None
         self.calls = 0
-        "Number of calls sent to it."
+        """Number of calls sent to the worker."""
         self.running: tuple[str, ...] = ()
-        "The nodes that its current call started last."
+        """Nodes that the current call started last."""
         self.files: tuple[str, ...] = ()
-        "The files that these nodes decode."
+        """Files that these nodes decode."""
         self.ended = False
-        "Whether it was ended on purpose."
+        """True if the process was ended on purpose."""
         self.ended_because = ""
-        "The reason, if its call is to fail; otherwise the call is cancelled."
+        """Reason with which the current call fails; if empty, the call is cancelled instead."""
         self.closed = False
-        "Whether it is completely cleaned up."
+        """True after complete cleanup."""
         try:
             ours, theirs = socket.socketpair()
         except OSError as error:
@@ -95,18 +95,18 @@ class WorkerProcess:
 
     @property
     def alive(self) -> bool:
-        """True while the process runs and has not been ended."""
+        """True if the process runs and was not ended."""
         return not self.ended and self.popen.poll() is None
 
     def wait(self, seconds: float) -> int | None:
-        """The exit code, or None if it still runs after the timeout."""
+        """Return the exit code, or None if the process still runs after the timeout."""
         try:
             return self.popen.wait(seconds)
         except subprocess.TimeoutExpired:
             return None
 
     def output_tail(self) -> str:
-        """The end of the worker's output, or nothing."""
+        """Return the last lines of the worker's output, or an empty text."""
         try:
             text = self._log.read_text(encoding="utf-8", errors="replace")
         except OSError:
@@ -116,13 +116,13 @@ class WorkerProcess:
         return "\nIts last output:\n" + "\n".join(last) if last else ""
 
     def kill(self) -> None:
-        """End the process; waiting callers are notified. Thread-safe."""
+        """End the process on purpose; waiting callers are notified. Thread-safe."""
         self.ended = True
         if self.popen.poll() is None:
             self._kill()
 
     def close(self) -> None:
-        """End it, and clean up."""
+        """End the process, and delete its files."""
         self._kill()
         self.popen.wait()
         self.channel.close()
@@ -146,7 +146,7 @@ _CRASHES = (-signal.SIGSEGV, -signal.SIGFPE, -signal.SIGABRT, -signal.SIGILL, -s
 
 
 def worker_lost(process: WorkerProcess, garbled: Exception | None = None) -> EngineError:
-    """Error for a worker that is gone, or sent an invalid answer. Waits for its end."""
+    """Return the error for a worker that is gone or answered invalidly. Waits for its end."""
     if process.ended and not process.ended_because:
         return CancelledError("Cancelled: the worker was terminated.")
     if process.ended_because:
@@ -169,7 +169,7 @@ def worker_lost(process: WorkerProcess, garbled: Exception | None = None) -> Eng
 
 
 def worker_silent(process: WorkerProcess, silence: SuspensionMonitor) -> WorkerSilentError:
-    """Error for a worker without heartbeats."""
+    """Return the error for a worker without heartbeats."""
     return WorkerSilentError(
         f"{silence.describe()}{_where(process)}: the worker was terminated. The graph is "
         "unchanged; the next change starts a new one.",
@@ -178,7 +178,7 @@ def worker_silent(process: WorkerProcess, silence: SuspensionMonitor) -> WorkerS
 
 
 def timeout_error(process: WorkerProcess, limit: float) -> WorkerTimeoutError:
-    """Error for a worker that exceeds the timeout of its call."""
+    """Return the error for a worker that exceeds the timeout of its call."""
     return WorkerTimeoutError(
         f"No response within {limit:g} s{_where(process)}: the worker was terminated. The next "
         "change starts a new one; fewer tiles take less time.",
@@ -191,7 +191,7 @@ def _where(process: WorkerProcess) -> str:
 
 
 def _files(process: WorkerProcess) -> str:
-    """The files decoded at the crash, and how to find the faulty one."""
+    """Describe the files decoded at the crash, and how to find the faulty one."""
     files = process.files
     if not files:
         return ""

@@ -11,11 +11,11 @@ from itertools import islice
 from workbench.sources import Dataset, load_source
 
 Stamp = tuple[int, int, int] | None
-"""(modification time in ns, size in bytes, inode), or None if it does not exist."""
+"""Modification time in ns, size in bytes and inode of a file, or None if it does not exist."""
 
 _SHARE = 0.01
-"""Maximum fraction of the time for checks: slow folders (many classes, a network disk) are checked
-less often. Checking 16 files and 12 class folders takes 0.1 ms."""
+"""Maximum fraction of time spent on checks. Slow folders (many classes, a network disk) are checked
+less often; checking 16 files and 12 class folders takes 0.1 ms."""
 _MANY_FOLDERS = 10_000
 _numbers = itertools.count()
 
@@ -43,14 +43,14 @@ class DatasetWatcher:
     def remember(self, sizes: Mapping[str, int]) -> bool:
         """Record files, by name in the dataset, that were just read with these sizes (bytes).
 
-        Returns whether a size differs already, because the file changed while it was read.
+        Return whether a size already differs, because the file changed while it was read.
         """
         stamps = {file: _stamp(os.path.join(self._root, file)) for file in sizes}
         self._files.update(stamps)
         return any(stamp and stamp[1] != sizes[file] for file, stamp in stamps.items())
 
     def has_changed(self, files: Iterable[str]) -> bool:
-        """Whether the dataset or one of these files differs from the recorded state."""
+        """Return whether the dataset or one of these files differs from the recorded state."""
         start = time.monotonic()
         if start < self._rest_until:
             return False

@@ -24,13 +24,13 @@ from workbench.sources import Sample, upright_size
 from workbench.sources.headers import LAST_UPRIGHT, orientation
 
 PIXEL_LIMIT = 2**28
-"""Above this many pixels (0.8 GB decoded) a file counts as a decompression bomb: phone photos have
-up to 200 million. Pillow's own error limit is 179 million."""
+"""Number of pixels (0.8 GB decoded) above which a file counts as a decompression bomb. Phone photos
+have up to 200 million; Pillow's own error limit is 179 million."""
 
 _SMALLER = "Make the image smaller, cut it into tiles, or remove it from the data"
 
 DECODABLE = {"JPEG", "PNG", "BMP", "TIFF", "PPM", "WEBP", "JPEG2000", "MPO"}
-"""Pillow's names of the formats that nvImageCodec decodes."""
+"""Pillow's names of the image formats that nvImageCodec decodes."""
 
 _SIGNATURES = (
     (b"<!DO", Finding("not an image", "a web page, not an image")),
@@ -40,26 +40,26 @@ _SIGNATURES = (
     (b"\x1f\x8b", Finding("not an image", "a gzip archive, not an image")),
 )
 _CODESTREAM = b"\xff\x4f\xff\x51"
-"""Markers of a JPEG 2000: start of the codestream, SIZ."""
+"""Markers of a JPEG 2000 file: start of the codestream, SIZ."""
 _TILE_SIZES = struct.Struct(">24xII")
 _ZEROS = 64
 _HEAD = 512
-"""Bytes used to recognise a file that no image reader knows."""
+"""Number of leading bytes used to identify a file that no image reader recognises."""
 
 
 def reject_reason(data: bytes, with_pillow: bool = False) -> str | None:
-    """Why DALI must not decode these bytes, or None. Reads only the header (about 0.1 ms).
+    """Return why DALI must not decode these bytes, or None. Reads only the header (about 0.1 ms).
 
-    ``with_pillow``: Pillow decodes them.
+    If ``with_pillow``, Pillow decodes them instead of DALI.
     """
     found = open_image(io.BytesIO(data), with_pillow)
     return found.reason if isinstance(found, Finding) else None
 
 
 def open_image(file: BinaryIO, with_pillow: bool = False) -> ImageFile.ImageFile | Finding:
-    """The image with its header read, or why DALI must not decode it. ``file`` begins at 0.
+    """Return the image with its header read, or a finding if DALI must not decode it.
 
-    ``with_pillow``: Pillow decodes it.
+    ``file`` begins at 0. If ``with_pillow``, Pillow decodes it instead of DALI.
     """
     head = file.read(_HEAD)
     if not head:
@@ -99,7 +99,7 @@ def open_image(file: BinaryIO, with_pillow: bool = False) -> ImageFile.ImageFile
 
 
 def _has_empty_tiles(file: BinaryIO) -> bool:
-    """Whether a JPEG 2000 has empty tiles. DALI's decoder divides by their size: SIGFPE.
+    """Return whether a JPEG 2000 has empty tiles. DALI's decoder divides by their size: SIGFPE.
 
     The codestream is the file, or its box ``jp2c`` (ISO/IEC 15444-1, I.4); the sizes are in its
     first segment, SIZ (A.5.1).
@@ -127,7 +127,7 @@ def _not_for_dali(name: str) -> Finding:
 
 
 def misread_reason(image: ImageFile.ImageFile) -> str:
-    """Why DALI decodes an image to wrong pixels, or empty (tested with 2.4.0)."""
+    """Return why DALI decodes an image to wrong pixels; empty if it does not (2.4.0)."""
     tags = getattr(image, "tag_v2", {})
     deep = max(tags.get(258, (1,))) > 8
     if deep and tags.get(284) == 2:
@@ -140,7 +140,7 @@ def misread_reason(image: ImageFile.ImageFile) -> str:
 
 
 def crash_reason(data: bytes) -> str:
-    """Why DALI writes past the end of an unrotated image, or empty (tested with 2.4.0).
+    """Return why DALI writes past the end of an unrotated image, or empty (tested with 2.4.0).
 
     A TIFF that DALI's own decoder does not support is decoded by OpenCV, which always applies the
     orientation.
@@ -159,10 +159,10 @@ _FILTERING = threading.RLock()
 
 @contextmanager
 def pillow_warnings_ignored() -> Iterator[None]:
-    """Ignore Pillow's warnings, such as those about large images, but no other warnings.
+    """Suppress Pillow's warnings, such as the one about large images, inside the context.
 
-    Replaces ``warnings.catch_warnings``, which is not thread-safe: it changes the filters of the
-    whole process.
+    ``warnings.catch_warnings`` replaces the filters of the whole process, so a lock prevents two
+    threads from restoring each other's filters.
     """
     with _FILTERING, warnings.catch_warnings():
         warnings.filterwarnings("ignore", module=r"PIL\.")
@@ -170,10 +170,10 @@ def pillow_warnings_ignored() -> Iterator[None]:
 
 
 def corruption_reason(data: bytes) -> str | None:
-    """What is wrong with image data that DALI may still decode, or None.
+    """Return the damage of image data that DALI may still decode, or None.
 
-    A full decode with Pillow (1.4 ms for a 500x375 JPEG), which detects truncation that DALI's CPU
-    decoder silently fills with grey.
+    Decodes the image with Pillow (1.4 ms for a 500x375 JPEG), which detects truncation that DALI's
+    CPU decoder silently fills with grey.
     """
     # Search everywhere: some phones append megabytes of video.
     if data[:2] == b"\xff\xd8" and data.rfind(b"\xff\xd9") < 0:
@@ -188,7 +188,7 @@ def corruption_reason(data: bytes) -> str | None:
 
 
 def _open(file: BinaryIO, head: bytes) -> ImageFile.ImageFile:
-    """``Image.open`` with a higher pixel limit.
+    """Open an image as ``Image.open`` does, with a higher pixel limit.
 
     Pillow's limit is global for the process, including the user's notebook: it is bypassed, not
     changed.
@@ -206,7 +206,7 @@ def _open(file: BinaryIO, head: bytes) -> ImageFile.ImageFile:
 
 @cache
 def _formats() -> tuple[str, ...]:
-    """Pillow's formats, those that DALI decodes first."""
+    """Return the names of Pillow's formats, starting with those that DALI decodes."""
     Image.init()
     return tuple(sorted(Image.ID, key=lambda name: name not in DECODABLE))
 
@@ -222,7 +222,7 @@ def _is_text(head: bytes) -> bool:
 
 
 def placeholder_jpeg() -> NDArray[np.uint8]:
-    """A plain grey 640x480 JPEG. Shape (bytes,).
+    """Return a uniform grey 640x480 JPEG of shape (bytes,).
 
     It replaces an unreadable file, so that every other sample keeps its index in the batch and its
     random values.
@@ -236,7 +236,7 @@ def placeholder_jpeg() -> NDArray[np.uint8]:
 
 
 def targets_fit(file: Sample, image: Image.Image) -> Iterator[Finding]:
-    """Findings if the annotations of an image were written for another width and height."""
+    """Yield findings if the annotations of an image were written for another width and height."""
     sides = upright_size(image)
     shown = "×".join(map(str, sides))
     if file.sides and tuple(file.sides) != sides:
@@ -257,9 +257,9 @@ def targets_fit(file: Sample, image: Image.Image) -> Iterator[Finding]:
 
 
 def header_findings(file: Sample) -> Iterator[Finding]:
-    """``targets_fit`` from the image's header (0.1 ms).
+    """Yield the findings of ``targets_fit`` from the image's header (0.1 ms).
 
-    Empty for an image that Pillow cannot open.
+    Yields nothing for an image that Pillow cannot open.
     """
     try:
         with pillow_warnings_ignored(), file.open() as opened, Image.open(opened) as image:
@@ -270,13 +270,13 @@ def header_findings(file: Sample) -> Iterator[Finding]:
 
 
 def mask_fault(file: Sample) -> str:
-    """Why the mask of an image has another size, or cannot be opened; else empty."""
+    """Return why the mask of an image has a wrong size or cannot be opened; empty if valid."""
     bad = (finding for finding in header_findings(file) if KINDS[finding.kind] == "bad")
     return next((finding.reason for finding in bad), "")
 
 
 def undecodable_mask(file: Sample) -> str:
-    """Why the mask of an image cannot be decoded; empty if it can, or if there is none."""
+    """Return why an image's mask cannot be decoded; empty if it can, or if there is no mask."""
     try:
         if file.mask:
             with file.open_mask() as opened, Image.open(opened) as mask:

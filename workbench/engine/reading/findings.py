@@ -45,7 +45,7 @@ KINDS: dict[str, Level] = {
 
 
 MISREAD = frozenset({"wrong pixels", "other colours", "float sound"})
-"""Kinds of files that DALI silently decodes to other values than stored."""
+"""Kinds of findings for files that DALI silently decodes to other values than stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Finding:
 
     @property
     def level(self) -> Level:
-        """Its severity."""
+        """Severity of the finding."""
         return KINDS[self.kind]
 
 
@@ -68,11 +68,11 @@ LINE_BREAK = Finding(
 
 @dataclass(frozen=True, slots=True)
 class CheckedFile:
-    """One file after its check.
+    """Result of checking one file.
 
     ``file`` is its name as the reader receives it, ``size`` is in bytes, ``modified`` in
     nanoseconds since 1970 (both 0 if unknown). ``image_hash`` (``file_check.image_hash``) is empty
-    if the file was not decoded, or if the image is too plain to compare.
+    if the file was not decoded, or if the image is too uniform to compare.
     """
 
     file: str
@@ -83,7 +83,7 @@ class CheckedFile:
 
     @property
     def level(self) -> Level | None:
-        """Severity of its worst finding, None if there is none."""
+        """Severity of the worst finding; None if there are no findings."""
         found = {finding.level for finding in self.findings}
         return next((level for level in ("bad", "damaged", "unusual") if level in found), None)
 

@@ -29,25 +29,25 @@ _KEPT_WATCHERS = 8
 
 
 class ReadSamples(NamedTuple):
-    """The samples of each output of a source, and their files."""
+    """The samples of each output of a source, and the file of each sample."""
 
     outputs: list[list[Any]]
     samples: tuple[Sample, ...]
 
 
 class OpenReaders:
-    """Readers of the last sources, which continue at their position. Not thread-safe."""
+    """Open readers of the latest sources, which continue at their position. Not thread-safe."""
 
     def __init__(self) -> None:
         self._cursors: OrderedDict[tuple[Dataset | None, str], ReaderCursor] = OrderedDict()
         self._watchers: OrderedDict[Dataset, DatasetWatcher] = OrderedDict()
 
     def versions(self, data: Datasets) -> dict[str, str]:
-        """A text per dataset that changes whenever the data change."""
+        """Return a text per dataset that changes whenever the data change."""
         return {name: self._watcher(dataset).version for name, dataset in data.items()}
 
     def close_changed(self, data: Datasets, files_of: Callable[[str], Sequence[str]]) -> bool:
-        """Whether any of the data changed; readers of changed data are closed.
+        """Close readers of changed data. Return whether any of the data changed.
 
         ``files_of`` returns the files of a dataset that were read.
         """
@@ -63,9 +63,9 @@ class OpenReaders:
         return bool(changed)
 
     def read(self, plan: Plan, source: Source, pipelines: int) -> ReadSamples:
-        """The samples of a plan's batch; bad ones are replaced, with their error.
+        """Return the samples of a plan's batch; bad samples are replaced, and have an error.
 
-        With several ``pipelines`` the reader of each stays open.
+        With several ``pipelines``, the reader of each pipeline stays open.
         """
         dataset = plan.dataset(source)
         watcher = self._watcher(dataset) if dataset else None
@@ -128,13 +128,13 @@ class OpenReaders:
         return watcher
 
     def skipped_text(self, data: Datasets) -> str:
-        """The samples that the readers of these data skip, as text."""
+        """Describe the samples that the readers of these data skip."""
         cursors = (each for (read, _), each in self._cursors.items() if read in data.values())
         return "; ".join(dict.fromkeys(each.skipped_text for each in cursors if each.skipped_text))
 
     @property
     def nbytes(self) -> int:
-        """Encoded bytes in memory."""
+        """Size of all cached batches in bytes."""
         return sum(cursor.nbytes for cursor in self._cursors.values())
 
     def close(self) -> None:
@@ -145,6 +145,6 @@ class OpenReaders:
 
 
 def encoded_output(source: OpSpec) -> int | None:
-    """Index of the source output with encoded images; None if there is none."""
+    """Return the index of the source output with encoded images; None if there is none."""
     kinds = [output.kind for output in source.outputs]
     return kinds.index("encoded") if "encoded" in kinds else None

@@ -50,20 +50,20 @@ _KEPT_BATCHES = 8
 _KEPT_BYTES = 256 * 2**20
 """Cache limit in bytes for recent batches; the newest one is always kept."""
 MOST_READ = 1 / 8
-"""Maximum fraction of the machine's memory: DALI holds a batch twice, and the cache another
-copy."""
+"""Maximum fraction of the machine's memory for a batch. DALI stores a batch twice, and the cache
+stores another copy."""
 _LOOKED_AT = 256
-"""Number of leading files from which the size of the others is estimated."""
+"""Number of leading files from which the size of the remaining ones is estimated."""
 _READ_AHEAD = 1024
 """Default of ``initial_fill``: samples that DALI's readers buffer for shuffling."""
 _REORDERING = ("random_shuffle", "shuffle_after_epoch", "pad_last_batch", "num_shards")
-"""Options by which epochs differ, or do not begin where the previous one ended."""
+"""Reader arguments that make epochs differ, or not begin where the previous one ended."""
 
 
 def require_room(data: Dataset, batch_size: int) -> None:
     """Raise DataError if a batch of the folder's files needs too much memory.
 
-    The reader holds a whole batch, even if few of its samples are shown. ``MOST_READ`` of the
+    The reader loads a whole batch, even if few of its samples are shown. ``MOST_READ`` of the
     machine's memory suffices for 20,000 typical photos on 16 GiB.
     """
     sizes = []
@@ -86,8 +86,8 @@ class ReadBatch:
     """One batch of a reader.
 
     ``outputs`` has a DALI TensorList for each of the reader's outputs, ``files`` the path of each
-    sample relative to the data folder. Tensors instead of arrays, because they know their file
-    (``get_property``).
+    sample relative to the data folder. The outputs are tensors, because arrays lack the name of
+    their file (``get_property``).
     """
 
     outputs: tuple[Any, ...]
@@ -105,7 +105,7 @@ class ReadBatch:
 class _Position:
     pipeline: Any
     repeats: int = 0
-    """Number of batches after which they repeat; 0 if unknown."""
+    """Number of batches after which the batches repeat; 0 if unknown."""
     next_batch: int = 0
     recent: OrderedDict[int, ReadBatch] = field(default_factory=OrderedDict)
 
@@ -127,7 +127,7 @@ class ReaderCursor:
         data: Dataset | None,
         settings: Settings,
     ) -> None:
-        """``code`` is that of the stage of ``source``; ``data`` is None if it names its own.
+        """``code`` is the emitted stage of ``source``; ``data`` is None if the source names files.
 
         A source that outputs pixels decodes on the device of the settings.
         """
@@ -143,35 +143,35 @@ class ReaderCursor:
         self._index: tempfile.TemporaryDirectory[str] | None = None
         self._stand_ins: tempfile.TemporaryDirectory[str] | None = None
         self._originals: dict[str, str] = {}
-        "By the name of its placeholder."
+        """Original file names, by the name of their placeholder."""
         named_in_full = data is not None and not load_source(data.kind).lists_files
         self._prefix = os.path.join(data.root, "") if data is not None and named_in_full else ""
         looks_ahead = data is not None and load_source(data.kind).looks_ahead
         self._ahead = list_samples(data) if looks_ahead and data is not None else None
         self._looked_at = 0
         self._at_fault: dict[str, str] = {}
-        "Name and fault of the checked samples that the reader accepts."
+        """Fault of each checked sample that the reader accepts, by name."""
         self._sized: dict[str, Sample] = {}
-        "Checked samples with annotations for a given size, not yet read."
+        """Checked samples that are not yet read and whose annotations name an image size."""
         self._compared = 0
-        "Images whose size was compared."
+        """Number of images whose size was compared with their annotations."""
         self._other_size: dict[str, str] = {}
-        "Name of each mismatch, and both sizes."
+        """Both sizes of each image that differs from its annotations, by name."""
         self._odd_boxes: dict[str, str] = {}
-        "Name and box of each image with an unusual box; both kinds are shown."
+        """Box of each image with a box beyond the edge or without area, by name."""
         self.unreadable: dict[str, str] = {}
         self.folder = self._folder()
         "The folder that the files of its batches are relative to."
         self._rest: tempfile.TemporaryDirectory[str] | None = None
         self._left_out = ""
-        "Number of unreadable samples, and the first: the others are read."
+        """Text with the number of unreadable samples and the first of them."""
         kind = None if data is None else load_source(data.kind)
         self._remark = kind.decoding_remark(data, self._device) if kind and data else ""
         if kind is not None and kind.checked_first:
             self._read_rest()
 
     def batch(self, index: int) -> ReadBatch:
-        """Batch ``index`` from 0. Raises PipelineError or DataError."""
+        """Return batch ``index`` (from 0). Raises PipelineError or DataError."""
         self._check_upcoming(index)
         while True:  # each fix is tried once
             try:
@@ -214,7 +214,7 @@ class ReaderCursor:
             )
 
     def _samples_before(self, batches: int) -> int:
-        """Number of samples read for ``batches`` batches; frames count for all sequences."""
+        """Return how many samples ``batches`` batches need, counting all frames of sequences."""
         args = self._source.args
         drawn_from, length, stride = (
             value if isinstance(value := args.get(name), int) else default
@@ -227,10 +227,10 @@ class ReaderCursor:
         return (drawn_from + batches * self._batch_size) * length * stride
 
     def _read_rest(self) -> bool:
-        """Read the data without samples that lack required parts; returns whether there are any.
+        """Exclude samples that lack required parts; return whether any were excluded.
 
-        One of them ends the run. Raises DataError if no others remain, or if the kind cannot
-        exclude them.
+        Each of them would end the run. Raises DataError if no sample remains, or if the kind of
+        data does not support exclusion.
         """
         data = self._data
         if data is None or self._rest is not None:
@@ -269,7 +269,7 @@ class ReaderCursor:
         return True
 
     def _name_files(self) -> bool:
-        """Pass files to the reader by name, with placeholders. Returns whether there are any."""
+        """Pass files to the reader by name; return whether any are replaced by placeholders."""
         if self._data is None or not load_source(self._data.kind).lists_files:
             return False
         folder = tempfile.TemporaryDirectory(prefix="workbench-data-")
@@ -295,12 +295,12 @@ class ReaderCursor:
         return bool(self._originals)
 
     def _feed_found(self, found: dict[str, Any]) -> None:
-        """Pass this to the reader instead of what the program would find."""
+        """Pass ``found`` to the reader instead of the data that the program would find."""
         find = load_source(self._source.kind).find.__name__
         self._compiled.namespace[find] = lambda data: found
 
     def _use_index(self) -> None:
-        """Give the reader a generated index; for provisional data, that of the first samples."""
+        """Pass a generated index to the reader; for provisional data, one of the first samples."""
         kind = None if self._data is None else load_source(self._data.kind)
         if self._data is None or kind is None or not kind.is_indexed:
             return
@@ -343,10 +343,10 @@ class ReaderCursor:
         return at.recent[index]
 
     def _begin(self) -> _Position:
-        """The reader at its first batch, and the number of batches after which they repeat.
+        """Build the reader, and return its position before the first batch.
 
-        That number is known for files in a fixed order: their epochs follow each other without a
-        gap.
+        For files in a fixed order, the position has the number of batches after which they repeat:
+        their epochs follow each other without a gap.
         """
         pipe, source = self._build(), self._source
         plain = source.op == "readers.file" and load_source(source.kind).reader is None
@@ -401,7 +401,7 @@ class ReaderCursor:
 
     @property
     def skipped_text(self) -> str:
-        """What it skips or silently misreads, as text; or empty."""
+        """Description of skipped or silently misread samples; empty if there are none."""
         told = [self._left_out, self._remark]
         for misfits, fault in (
             (self._other_size, "differ in size from their annotations"),
@@ -415,7 +415,7 @@ class ReaderCursor:
         return "; ".join(filter(None, told))
 
     def _name(self, path: str) -> str:
-        """Name of a sample as its reader reports it, relative to the given data."""
+        """Convert the path that a reader reports for a sample to its name in the given data."""
         if self._rest is not None and self._data is not None:
             path = path.removeprefix(os.path.join(self._data.root, ""))
         return path.removeprefix(self._prefix)
@@ -426,7 +426,7 @@ class ReaderCursor:
 
     @property
     def container_of(self) -> Callable[[str], str] | None:
-        """``SourceKind.holder``; None if each sample is a file of its own."""
+        """Function that returns the file containing a sample; None if samples are files."""
         kind = None if self._data is None else load_source(self._data.kind)
         return None if kind is None or kind.in_files else kind.container_of
 
@@ -443,7 +443,7 @@ class ReaderCursor:
 
 
 def _header_fault(sample: Sample) -> str:
-    """Why DALI's decoders cannot decode an image, from its header; empty if they can."""
+    """Return why DALI cannot decode an image, judged by its header; empty if it can."""
     if reason := unreadable_reason(sample.path):
         return reason
     with sample.open() as file:
@@ -464,13 +464,14 @@ def _is_utf8(name: str) -> bool:
 _JUDGED_AFTER = 2.0
 """Seconds after which the remaining time is estimated."""
 _LONGEST = 40.0
-"""Maximum seconds; the worker must answer within a minute."""
+"""Maximum seconds for reaching a batch; the worker must answer within a minute."""
 
 
 def require_near(asked: int, last: int, at: int, first: int, seconds: float, way: str) -> None:
     """Raise DataError if batch ``last``, needed for batch ``asked``, is too far away.
 
-    ``seconds`` is the time from batch ``first`` to ``at``, and ``way`` why none can be skipped.
+    ``seconds`` is the time taken from batch ``first`` to ``at``. ``way`` is the reason why no batch
+    can be skipped.
     """
     if at == first or seconds < _JUDGED_AFTER:
         return

@@ -31,7 +31,7 @@ AUDIO_DECODER = "decoders.audio"
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A sample's file, relative to the data folder; why it cannot be used; what is unusual."""
+    """File of a sample, relative to the data folder, with its error and its warning, or empty."""
 
     file: str
     error: str = ""
@@ -45,10 +45,10 @@ def check_samples(
     decoder: str = "",
     args: Mapping[str, Value | None] = MappingProxyType({}),
 ) -> tuple[Sample, ...]:
-    """One Sample for each encoded array of shape (bytes,).
+    """Return one Sample for each encoded array of shape (bytes,).
 
-    ``decoder`` is the operator that decodes them, with the arguments ``args``: sounds for
-    ``decoders.audio``, else images; empty: DALI's image decoders.
+    ``decoder`` is the operator that decodes the arrays, with the arguments ``args``. They are
+    sounds for ``decoders.audio``, else images; an empty name means DALI's image decoders.
     """
     samples = []
     with_pillow = decoder == PILLOW_DECODER.name
@@ -74,8 +74,8 @@ def replace_samples(
 ) -> list[Any]:
     """Replace every bad tensor by a good one of the same batch.
 
-    A neighbour is used because it passes wherever the others pass, such as a crop that needs 500
-    pixels. If none is good, a plain image or a second of silence is used.
+    A good sample passes wherever its neighbours pass, such as in a crop that needs 500 pixels. If
+    there is none, a uniform image or a second of silence is used.
     """
     good = next((a for a, s in zip(encoded, samples, strict=True) if not s.error), None)
     filler = _placeholder_sample(decoder) if good is None else good
@@ -97,7 +97,7 @@ def _silence() -> NDArray[np.uint8]:
 
 
 def decoding_error(encoded: NDArray[np.uint8], decoder: str = "") -> str:
-    """Why DALI's CPU decoder, with default arguments, cannot decode a file; empty if it can.
+    """Return why DALI's CPU decoder, with default arguments, cannot decode a file, or empty.
 
     Called for one file at a time, because DALI names none when a batch fails. Costs about 3 ms.
     """
@@ -118,13 +118,13 @@ def decoding_error(encoded: NDArray[np.uint8], decoder: str = "") -> str:
 
 
 def check_decoding(sample: Sample, encoded: NDArray[np.uint8], decoder: str = "") -> Sample:
-    """The sample, with DALI's error if it cannot be decoded alone."""
+    """Return the sample, with DALI's error if it cannot be decoded alone."""
     reason = decoding_error(encoded, decoder)
     return Sample(sample.file, sample.warning or reason) if reason else sample
 
 
 def merge_samples(lists: Sequence[Sequence[Sample]], count: int) -> tuple[Sample, ...]:
-    """Combine samples of several readers: the first file, the first fault."""
+    """Combine the samples of several readers at each index: an error precedes a warning."""
     merged = []
     for index in range(count):
         here = [samples[index] for samples in lists]

@@ -1,4 +1,4 @@
-"""Data between stages, and the bounded cache of results.
+"""Batches passed between stages, and the bounded cache of results.
 
 Used in the worker process only.
 """
@@ -44,7 +44,7 @@ class Batch:
 
     @property
     def layout(self) -> str:
-        """``HWC``, ``CHW``, ... or empty if DALI has none."""
+        """Layout such as ``HWC`` or ``CHW``; empty if DALI has none."""
         return "" if isinstance(self.data, list) else self.data.layout()
 
     @property
@@ -53,21 +53,21 @@ class Batch:
         return sum(map(math.prod, self.shapes)) * np.dtype(self.dtype).itemsize
 
     def arrays(self) -> list[NDArray[Any]]:
-        """Every sample as a host array."""
+        """Return every sample as a host array."""
         if isinstance(self.data, list):
             return self.data
         host = self.data.as_cpu() if self.device == "gpu" else self.data
         return [np.asarray(host[i]) for i in range(len(host))]
 
     def sample(self, index: int) -> Batch:
-        """One sample as a batch of one on the host; from a GPU batch only this one is copied."""
+        """Return one sample as a batch of one on the host; a GPU batch is not copied as a whole."""
         if isinstance(self.data, list):
             return Batch([self.data[index]])
         tensor = self.data[index]
         return Batch(tensor_list([tensor.as_cpu() if self.device == "gpu" else tensor]))
 
     def first(self, count: int) -> Batch:
-        """The first samples, not copied."""
+        """Return the first ``count`` samples without copying them."""
         if count == len(self):
             return self
         if isinstance(self.data, list):
@@ -80,7 +80,7 @@ class Batch:
 
 
 def tensor_list(tensors: Sequence[Any]) -> Any:
-    """DALI's tensors as one list, with their layout and source file.
+    """Combine DALI tensors into one list, with their layout and source file.
 
     Host tensors are copied; GPU tensors are referenced, because each run allocates new ones.
     """
@@ -93,7 +93,7 @@ def tensor_list(tensors: Sequence[Any]) -> Any:
 
 
 def memory_of(data: Any) -> Memory:
-    """The device of a DALI tensor list."""
+    """Return the device of a DALI tensor list."""
     return "gpu" if "GPU" in type(data).__name__ else "cpu"
 
 
@@ -107,7 +107,7 @@ def _type_name(dali_type: Any) -> str:
 
 
 class StoredValue(Protocol):
-    """A value in the cache: it has a size and a device."""
+    """Protocol of a cached value, which has a size and a device."""
 
     @property
     def device(self) -> Memory: ...
@@ -129,13 +129,13 @@ class BatchStore:
     used: dict[Memory, int] = field(default_factory=lambda: {"cpu": 0, "gpu": 0})
 
     def get(self, key: str) -> tuple[Any, ...] | None:
-        """The values cached under the key, or None."""
+        """Return the values cached under the key, or None."""
         if key in self._kept:
             self._kept.move_to_end(key)
         return self._kept.get(key)
 
     def put(self, key: str, things: Sequence[StoredValue]) -> None:
-        """Cache values under a key; evicts others if a budget is exceeded."""
+        """Cache values under a key, and evict older ones if a budget is exceeded."""
         self._drop(key)
         self._kept[key] = tuple(things)
         for thing in things:
@@ -143,7 +143,7 @@ class BatchStore:
         self._fit(key)
 
     def set_budget(self, budget: Mapping[Memory, int]) -> None:
-        """Set the budgets."""
+        """Set the budgets in bytes, and evict values that exceed them."""
         self.budget = budget
         self._fit()
 

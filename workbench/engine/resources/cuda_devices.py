@@ -1,7 +1,7 @@
-"""Prints the UUIDs of the GPUs visible to CUDA, one per line, in CUDA's order.
+"""Print the UUIDs of the GPUs visible to CUDA, one per line, in CUDA's order.
 
 Run it as a program in the environment in question: only CUDA interprets CUDA_VISIBLE_DEVICES and
-CUDA_DEVICE_ORDER, and a process that initialised it cannot fork.
+CUDA_DEVICE_ORDER, and a process that initialised CUDA cannot fork.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import uuid
 
 
 def print_uuids() -> None:
-    """Print nothing without a driver or a visible GPU (CUDA driver API: cuDeviceGetUuid)."""
+    """Print the UUIDs; nothing without a driver or GPU (CUDA driver API: cuDeviceGetUuid)."""
     try:
         cuda = ctypes.CDLL("libcuda.so.1")
     except OSError:

@@ -1,7 +1,7 @@
-"""The GPU that CUDA, and so DALI, numbers 0 in a process, as seen by the driver's NVML.
+"""The GPU that CUDA, and so DALI, numbers 0 in a process, as reported by the driver's NVML.
 
 CUDA filters and reorders GPUs by CUDA_VISIBLE_DEVICES (numbers, UUIDs or MIG instances) and puts
-the fastest first; NVML lists all by PCI bus. Both know the UUID.
+the fastest first; NVML lists all by PCI bus. Both report the UUID.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 _ORDERED_BY = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
 _PROGRAM = Path(__file__).with_name("cuda_devices.py")
 _LIMIT = 60.0
-"""Timeout in seconds for starting the driver: usually 0.3, much longer with eight GPUs without
+"""Timeout in seconds for starting the driver: usually 0.3 s, much longer with eight GPUs without
 persistence mode."""
 _WORD = 64
 """Bits per word of NVML's core masks."""
@@ -30,9 +30,9 @@ T = TypeVar("T")
 
 
 def cuda_uuids(environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
-    """UUIDs of the GPUs that CUDA sees in a process of this environment, in CUDA's order.
+    """Return the UUIDs of the GPUs visible to CUDA in a process of this environment, in order.
 
-    Without NVML's prefix (``GPU-``, ``MIG-``). Empty if there are none.
+    They lack NVML's prefix (``GPU-``, ``MIG-``). Empty if there are no GPUs.
     """
     return _query_cuda(tuple(environment.get(name) for name in _ORDERED_BY))
 
@@ -63,17 +63,18 @@ def _query_cuda(settings: tuple[str | None, ...]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class GpuUse:
-    """Percent of the last sample period, 1/6 s to 1 s, in which GPU units were busy (NVML)."""
+    """Utilisation of GPU units in percent over the last sample period, 1/6 s to 1 s (NVML)."""
 
     gpu: int | None = None
     jpeg: int | None = None
-    """The JPEG engines; None if the GPU has none or the driver does not report them."""
+    """Utilisation of the JPEG engines; None if the GPU has none or the driver does not report them.
+    """
     bus: int | None = None
-    """Transfer rate to the GPU relative to its current link's maximum, over 20 ms."""
+    """Transfer rate to the GPU in percent of its current link's maximum, over 20 ms."""
 
 
 class Gpu:
-    """One GPU, or MIG instance, as NVML sees it; all results are None if there is none."""
+    """One GPU or MIG instance, queried through NVML. All results are None if there is none."""
 
     def __init__(self, uuid: str | None) -> None:
         """``uuid`` is as returned by ``cuda_uuids``."""
@@ -89,12 +90,12 @@ class Gpu:
 
     @property
     def name(self) -> str | None:
-        """The driver's name of it, for example ``NVIDIA H200``."""
+        """Name reported by the driver, for example ``NVIDIA H200``."""
         return self._query(lambda nvml: str(nvml.nvmlDeviceGetName(self._handle)))
 
     @property
     def memory_total(self) -> int | None:
-        """Bytes of its memory; for a MIG instance, of its share."""
+        """Size of the GPU's memory in bytes; for a MIG instance, of its share."""
         return self._query(lambda nvml: int(nvml.nvmlDeviceGetMemoryInfo(self._handle).total))
 
     @property
@@ -103,11 +104,11 @@ class Gpu:
         return self._query(lambda nvml: str(nvml.nvmlSystemGetDriverVersion()))
 
     def memory_used(self) -> int | None:
-        """Bytes used on the GPU by all processes."""
+        """Return the bytes used on the GPU by all processes."""
         return self._query(lambda nvml: int(nvml.nvmlDeviceGetMemoryInfo(self._handle).used))
 
     def memory_of(self, pid: int) -> int | None:
-        """Bytes that one process uses on the GPU."""
+        """Return the bytes that one process uses on the GPU."""
 
         def ask(nvml: Any) -> int | None:
             for process in nvml.nvmlDeviceGetComputeRunningProcesses(self._handle):
@@ -118,7 +119,7 @@ class Gpu:
         return self._query(ask)
 
     def use(self) -> GpuUse:
-        """Current utilisation of its units; for a MIG instance, of the whole GPU."""
+        """Return the current utilisation of its units; for a MIG instance, of the whole GPU."""
         return GpuUse(
             self._query(lambda nvml: int(nvml.nvmlDeviceGetUtilizationRates(self._board).gpu)),
             self._query(lambda nvml: int(nvml.nvmlDeviceGetJpgUtilization(self._board)[0])),
@@ -126,7 +127,7 @@ class Gpu:
         )
 
     def near_cores(self) -> frozenset[int]:
-        """Numbers of the cores that it is attached to, usually those of a socket.
+        """Return the indices of the CPU cores next to the GPU, usually those of a socket.
 
         Empty if the driver does not report them.
         """
@@ -155,9 +156,9 @@ class Gpu:
 
 
 def shared_gpu_text(gpu: Gpu) -> str:
-    """Note that other processes use a GPU before a measurement; empty if none does, or unknown.
+    """Describe how other processes use a GPU before a measurement; empty if idle or unknown.
 
-    Memory counts from a tenth of it, because a preview of the workbench uses a little itself.
+    Used memory is reported from a tenth of the total, because a preview uses a little itself.
     """
     use, used, total = gpu.use(), gpu.memory_used(), gpu.memory_total
     busy = max(use.gpu or 0, use.jpeg or 0)
@@ -179,7 +180,7 @@ def first_visible_gpu(environment: Mapping[str, str] = os.environ) -> str | None
 
 
 def _handles(nvml: Any, uuid: str) -> tuple[Any, Any]:
-    """NVML's handles of a GPU and of its board; those of a MIG instance differ."""
+    """Return NVML's handles of a GPU and of its board, which differ for a MIG instance."""
     try:
         handle = nvml.nvmlDeviceGetHandleByUUID(f"GPU-{uuid}")
     except nvml.NVMLError:

@@ -1,7 +1,7 @@
-"""Linux's Landlock: restrict the writes of a thread and its children to certain folders.
+"""Restrict the writes of a thread and its children to certain folders with Linux's Landlock.
 
-Audit hooks see what Python opens; the kernel also sees C++ libraries and other programs. Constants:
-``linux/landlock.h`` and https://docs.kernel.org/userspace-api/landlock.html.
+Audit hooks see only what Python opens; the kernel also sees C++ libraries and other programs.
+Constants: ``linux/landlock.h`` and https://docs.kernel.org/userspace-api/landlock.html.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _WRITES = (
     (2, 1 << 13),  # link and rename across folders
     (3, _TRUNCATE),
 )
-"""Write accesses, and the version of Landlock that introduced each."""
+"""Flags of write accesses, by the version of Landlock that introduced them."""
 
 
 class _PathBeneath(ctypes.Structure):

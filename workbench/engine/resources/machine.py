@@ -19,10 +19,10 @@ from workbench.engine.resources.gpu import Gpu, cuda_uuids
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """CPU, GPU and versions. ``no_gpu`` says why there is no GPU; empty if there is one.
+    """CPU, GPU and versions. ``no_gpu`` is the reason why there is no GPU; empty if there is one.
 
-    ``gpu`` is the one that CUDA numbers 0, ``gpus`` the number of GPUs that CUDA sees: 0 in records
-    that did not count them.
+    ``gpu`` is the GPU that CUDA numbers 0, ``gpus`` the number of GPUs that CUDA sees: 0 in records
+    written before this number existed.
     """
 
     cpu: str
@@ -39,12 +39,12 @@ class Machine:
 
     @property
     def gpu_name(self) -> str:
-        """The GPU, and their number: ``2 × NVIDIA H200``."""
+        """Name and number of the GPUs: ``2 × NVIDIA H200``."""
         return f"{self.gpus} × {self.gpu}" if self.gpus > 1 else self.gpu
 
 
 def usable_cores() -> int:
-    """Number of cores this process may use: all, or the limit of a container or taskset.
+    """Return the number of cores this process may use, limited by a container or taskset.
 
     A quota of 1.5 cores counts as 2.
     """
@@ -53,7 +53,7 @@ def usable_cores() -> int:
 
 
 def usable_memory() -> int:
-    """Bytes of host memory this process may use: the machine's, or a container's limit."""
+    """Return the host memory in bytes that this process may use: all, or a container's limit."""
     total, limit = int(psutil.virtual_memory().total), memory_limit()
     return total if limit is None else min(total, limit)
 
@@ -80,7 +80,7 @@ def describe_machine() -> Machine:
 
 
 def _no_gpu() -> str:
-    """Why CUDA sees no GPU."""
+    """Return why CUDA sees no GPU."""
     try:
         import pynvml
     except ImportError:
@@ -130,7 +130,7 @@ OWN = Path("/proc/self/cgroup")
 
 
 def cpu_limit(root: Path = ROOT, own: Path = OWN) -> float | None:
-    """Number of cores' CPU time that this process may use, or None."""
+    """Return the CPU quota of this process's cgroup in cores; None without a limit."""
     found = []
     for folder in _groups("cpu", root, own):
         quota, _, period = _text(folder / "cpu.max").partition(" ")
@@ -142,9 +142,9 @@ def cpu_limit(root: Path = ROOT, own: Path = OWN) -> float | None:
 
 
 def memory_limit(root: Path = ROOT, own: Path = OWN) -> int | None:
-    """Bytes of host memory that this process and its cgroup may use, or None.
+    """Return the memory limit in bytes of this process's cgroup; None without a limit.
 
-    May exceed the machine's memory: version 1 represents no limit as a very large one.
+    May exceed the machine's memory: cgroup version 1 represents no limit as a very large one.
     """
     values = [
         _text(folder / name)
@@ -155,7 +155,7 @@ def memory_limit(root: Path = ROOT, own: Path = OWN) -> int | None:
 
 
 def _groups(controller: str, root: Path, own: Path) -> Iterator[Path]:
-    """Folders of this process's cgroup and its ancestors, in each hierarchy.
+    """Yield the folders of this process's cgroup and its ancestors, in each hierarchy.
 
     In a container the path is the host's, of which only the end is mounted, so some folders may not
     exist.

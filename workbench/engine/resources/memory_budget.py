@@ -1,10 +1,10 @@
-"""Shared memory budget of all workers of this process, on the host and on the GPU.
+"""Memory budget of all workers of this process, on the host and on the GPU.
 
 If memory is short, idle workers drop their caches; then those idle longest are ended, and their
 next call starts a new one. A starting worker waits until there is room.
 
-Measurements count but are never ended for their memory: they wait only for previews being computed,
-and previews wait for measurements that use the memory.
+Measuring workers count but are never ended to free memory: they wait only for previews being
+computed, and previews wait for measurements that use the memory.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from workbench.engine.resources.machine import describe_machine, usable_memory
 from workbench.engine.resources.process_memory import default_budget, private_bytes, tree_bytes
 
 FRESH_HOST = 320 * 2**20
-"""Estimated bytes of a worker until it is measured: DALI, and a first preview."""
+"""Estimated host bytes of a worker that is not yet measured: DALI, and a first preview."""
 FRESH_GPU = 768 * 2**20
-"""Assumed GPU memory of a new worker: CUDA's context and a mixed decoder."""
+"""Estimated GPU bytes of a worker that is not yet measured: CUDA's context and a mixed decoder."""
 LEAST_KEPT = 32 * 2**20
 """Minimum cache limit in bytes per worker, regardless of their number."""
 TIGHT = 0.8
@@ -42,23 +42,23 @@ _LOOK = 1.0
 
 
 class BudgetMember(Protocol):
-    """The budget's view of an engine."""
+    """Interface of an engine that a memory budget uses."""
 
     @property
     def pid(self) -> int | None: ...
 
     resting_since: float | None
-    """When its last call ended (``time.monotonic``); None during a call or start."""
+    """Time when the last call ended (``time.monotonic``); None during a call or start."""
 
     measures: bool
-    """True for a worker that runs a measurement: its memory counts, but it is not interrupted."""
+    """True for a worker that measures: its memory counts, but the methods below are not called."""
 
     def end_if_idle(self) -> bool:
         """End the worker unless a call runs. Returns whether it was ended."""
         ...
 
     def drop_caches(self) -> bool:
-        """Make the worker drop its caches unless a call runs. Returns whether it was asked to."""
+        """Make the worker drop its caches unless a call runs. Returns whether it was requested."""
         ...
 
     def end_for_memory(self, reason: str) -> None:
@@ -67,7 +67,7 @@ class BudgetMember(Protocol):
 
 
 class CountedProcess:
-    """A measuring process that is not an engine's worker: an exported script."""
+    """Process of an exported script that is measured, and is not an engine's worker."""
 
     measures = True
     resting_since: float | None = None
@@ -77,19 +77,19 @@ class CountedProcess:
 
     @property
     def pid(self) -> int | None:
-        """The worker's process id; None once it has ended."""
+        """Process id; None once the process has ended."""
         return self._process.pid if self._process.poll() is None else None
 
     def end_if_idle(self) -> bool:
-        """Never ended."""
+        """Return False: the process is never ended."""
         return False
 
     def drop_caches(self) -> bool:
-        """Has no caches."""
+        """Return False: the process has no caches."""
         return False
 
     def end_for_memory(self, reason: str) -> None:
-        """Never ended."""
+        """Do nothing: the process is never ended."""
 
 
 @dataclass(eq=False, frozen=True, slots=True)
@@ -98,7 +98,7 @@ class _Ticket:
 
 
 class MemoryBudget:
-    """Bytes for all workers together. Thread-safe."""
+    """Memory budget in bytes that all workers share. Thread-safe."""
 
     def __init__(
         self,
@@ -111,10 +111,10 @@ class MemoryBudget:
         measured_bytes: Callable[[int], int] = tree_bytes,
         gpu_bytes: Callable[[Sequence[int]], int] | None = None,
     ) -> None:
-        """``gpu`` is 0 without a GPU.
+        """``host`` and ``gpu`` are in bytes; ``gpu`` is 0 without a GPU.
 
         At most ``starting`` workers start at a time, by default one per core. ``host_bytes`` and
-        ``gpu_bytes`` measure processes, ``measured_bytes`` those that measure.
+        ``gpu_bytes`` return the memory of processes, ``measured_bytes`` that of measuring ones.
         """
         self.host = host
         self.gpu = gpu
@@ -126,11 +126,11 @@ class MemoryBudget:
         self._members: weakref.WeakSet[BudgetMember] = weakref.WeakSet()
         self._taken: weakref.WeakKeyDictionary[BudgetMember, int] = weakref.WeakKeyDictionary()
         self._told: weakref.WeakKeyDictionary[BudgetMember, float] = weakref.WeakKeyDictionary()
-        "When each member was asked to drop its caches; once per idle period."
+        """Time when each member was requested to drop its caches, once per idle period."""
         self._crowded = False
-        "Whether the last worker to start found no room."
+        """True if there was no room for the last worker that waited to start."""
         self._gpu_each = 0
-        "Average memory per worker at the last check."
+        """Average GPU memory per worker at the last check, in bytes."""
         self._starting: list[BudgetMember] = []
         self._waiting: list[_Ticket] = []
         "Workers waiting to start, in order."
@@ -138,7 +138,7 @@ class MemoryBudget:
         self._thread: threading.Thread | None = None
 
     def join(self, member: BudgetMember) -> None:
-        """Count this engine's worker from now on, as long as the engine exists."""
+        """Count an engine's worker in the budget, as long as the engine exists."""
         with self._lock:
             self._members.add(member)
             if self._thread is None:
@@ -148,7 +148,7 @@ class MemoryBudget:
                 self._thread.start()
 
     def share(self) -> tuple[int, int]:
-        """Cache limit in bytes of each preview worker, on the host and on the GPU."""
+        """Return the cache limit in bytes of each preview worker, on the host and on the GPU."""
         with self._lock:
             previews = [member for member in self._alive() if not member.measures]
             count = max(1, len(previews) + len(self._starting))
@@ -207,7 +207,7 @@ class MemoryBudget:
             return True
 
     def _reason(self, member: BudgetMember) -> str:
-        """What a worker waits for before it starts; empty if only for others to start."""
+        """Return why a worker waits; empty if it waits only for other workers to start."""
         with self._lock:
             if not self._crowded:
                 return ""
@@ -224,11 +224,11 @@ class MemoryBudget:
         )
 
     def _measuring(self) -> int:
-        """Bytes used by measurements at the last check."""
+        """Return the bytes used by measurements at the last check."""
         return sum(self._taken.get(member, 0) for member in self._alive() if member.measures)
 
     def enforce(self) -> None:
-        """Measure, and enforce the budget. Called each second."""
+        """Measure memory and enforce the budget. Called each second."""
         with self._lock:
             now = time.monotonic()
             for member in self._idle_workers():
@@ -241,9 +241,9 @@ class MemoryBudget:
                 self._end_largest()
 
     def used(self) -> tuple[int, int]:
-        """Bytes that all workers use now, on the host and on the GPU.
+        """Return the bytes that all workers use now, on the host and on the GPU.
 
-        A starting worker counts with its estimate.
+        A starting worker counts with its estimated size.
         """
         with self._lock:
             host = 0
@@ -267,7 +267,7 @@ class MemoryBudget:
             return host, taken + self._estimated_gpu_bytes() * len(self._starting)
 
     def _estimated_gpu_bytes(self) -> int:
-        """Estimated bytes of another worker: the average of the others, if that is higher."""
+        """Return the estimated GPU bytes of a new worker: at least the average of the others."""
         return max(FRESH_GPU, self._gpu_each) if self.gpu else 0
 
     def _alive(self) -> list[BudgetMember]:
@@ -336,10 +336,10 @@ def shared_budget() -> MemoryBudget:
 
 
 class GpuMeter:
-    """Memory of processes on the GPU that CUDA numbers 0.
+    """Measures the memory of processes on the GPU that CUDA numbers 0.
 
-    If the driver reports no processes, as in most containers, it is the growth of the GPU's used
-    memory since none of them ran.
+    If the driver reports no processes, as in most containers, the result is the growth of the GPU's
+    used memory since the last time without any of them.
     """
 
     def __init__(self) -> None:
@@ -347,7 +347,7 @@ class GpuMeter:
         self._before: int | None = None
 
     def __call__(self, pids: Sequence[int]) -> int:
-        """Bytes of all of them together; 0 if unknown."""
+        """Return the total bytes of these processes; 0 if unknown."""
         if self._gpu is None:
             self._gpu = Gpu(first_visible_gpu())
         if not pids:

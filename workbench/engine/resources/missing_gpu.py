@@ -23,9 +23,9 @@ def require_gpu_where_asked(graph: Graph, machine: Machine | None = None) -> Non
 
 
 def gpu_faults(resolved: ResolvedGraph, machine: Machine) -> list[Fault]:
-    """One fault for each node that is set to use a missing GPU.
+    """Return one fault for each node that is explicitly set to a missing GPU.
 
-    If no node is set explicitly, the first one that runs there.
+    If there is none, returns a fault for the first node that runs on the GPU.
     """
     if not machine.no_gpu:
         return []
@@ -41,7 +41,7 @@ def gpu_faults(resolved: ResolvedGraph, machine: Machine) -> list[Fault]:
 
 
 def on_cpu(resolved: ResolvedGraph) -> Graph | None:
-    """The graph with everything on the CPU; None if an operator has no CPU version."""
+    """Return the graph with everything on the CPU; None if an operator has no CPU version."""
     moved = set_setting(resolved.graph, device="cpu")
     for node in resolved.graph.walk():
         if node.device in ("gpu", "mixed"):

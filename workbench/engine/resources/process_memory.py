@@ -17,9 +17,10 @@ from workbench.engine.resources.batch_store import Memory
 from workbench.engine.resources.machine import describe_machine
 
 KEPT_AT_MOST = 2 * 2**30
-"""Bytes: 50 stages of 64 photos of 640x480 pixels as 8-bit RGB need 2.9 GB."""
+"""Maximum cache size in bytes. 50 stages of 64 photos of 640x480 pixels as 8-bit RGB need 2.9 GB.
+"""
 SHARE = 8
-"""Cache limit as a divisor (an eighth) of the machine's, or the GPU's, memory."""
+"""Divisor of the machine's or GPU's memory that results in the cache limit: an eighth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class MemoryUse:
 
 
 def default_budget() -> dict[Memory, int]:
-    """The budget on this machine; 0 for a missing GPU."""
+    """Return the default cache limits in bytes on this machine; 0 for a missing GPU."""
     machine = describe_machine()
     return {
         "cpu": int(min(KEPT_AT_MOST, machine.memory_gib * 2**30 / SHARE)),
@@ -48,18 +49,18 @@ def default_budget() -> dict[Memory, int]:
 
 
 def resident_bytes(pid: int | None = None) -> int:
-    """Bytes of host memory used by a process, by default this one."""
+    """Return the bytes of host memory used by a process, by default this one."""
     return int(psutil.Process(pid).memory_info().rss)
 
 
 def private_bytes(pid: int | None = None) -> int:
-    """``resident_bytes`` without file pages: DALI's library is 0.4 GB, read on demand."""
+    """Return ``resident_bytes`` without file pages, such as 0.4 GB of DALI's library."""
     used = psutil.Process(pid).memory_info()
     return int(used.rss - used.shared)
 
 
 def tree_bytes(pid: int) -> int:
-    """``private_bytes`` of a process and its descendants, such as a DataLoader's workers."""
+    """Return ``private_bytes`` of a process and its descendants, such as a DataLoader's workers."""
     taken = private_bytes(pid)
     for child in psutil.Process(pid).children(recursive=True):
         with suppress(psutil.Error):  # it has just ended
@@ -68,7 +69,7 @@ def tree_bytes(pid: int) -> int:
 
 
 def thread_count(pid: int | None = None) -> int:
-    """Number of threads of a process, by default this one."""
+    """Return the number of threads of a process, by default this one."""
     return int(psutil.Process(pid).num_threads())
 
 
@@ -81,9 +82,9 @@ def configure_malloc_trim() -> None:
     """Return freed memory to the system. Call it once, before DALI runs its first pipeline.
 
     Every built stage has its own threads, for which glibc would create up to eight heaps per core:
-    the worker grew to 1 GB in 300 edits, with 0.1 GB in use. DALI keeps the large buffers between
+    the worker grew to 1 GB in 300 edits, with 0.1 GB in use. DALI retains the large buffers between
     its CPU operators: two ``flip`` of six photos of 2500x2500 floats left 1.1 GB behind (2.4.0).
-    Neither is changed for speed measurements.
+    Speed measurements do not change either setting.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # glibc only
     if mallopt is not None:

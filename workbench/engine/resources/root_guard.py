@@ -26,7 +26,7 @@ NAMED_IN_DATA = "io.file.read"
 
 
 def located_paths(source: Source) -> Iterator[tuple[str, str, str]]:
-    """Paths that a source names itself: argument, text, and path."""
+    """Yield (argument, text, path) for each path that a source names itself."""
     located_by = frozenset().union(*(load_source(kind).located_by for kind in source_kinds()))
     folder = source.args.get(_FOLDER)
     for arg in sorted(located_by & source.args.keys()):
@@ -36,7 +36,7 @@ def located_paths(source: Source) -> Iterator[tuple[str, str, str]]:
 
 
 def require_listed(data: Dataset) -> None:
-    """Raise DataError for data outside any folder: pages must not open these."""
+    """Raise DataError for data that are not in a folder, because web pages must not open these."""
     if not load_source(data.kind).is_listed:
         raise DataError(
             f"{data} cannot be opened: pages read only below the roots. Use JupyterLab, "
@@ -79,10 +79,10 @@ def outside_roots(
     read: Iterable[NDArray[Any] | None],
     holder: Callable[[str], str] | None = None,
 ) -> dict[str, str]:
-    """The files, relative to a folder, that this worker may not show, and why.
+    """Return the files that this worker may not show, with the reason for each.
 
-    ``read`` has the bytes of each as DALI read them, or None. ``holder`` names the file that
-    contains a sample; only its location is checked.
+    ``files`` are relative to ``folder``. ``read`` has the bytes of each file as DALI read them, or
+    None. ``holder`` returns the file that contains a sample, of which only the location is checked.
     """
     roots = roots_of_worker()
     if roots is None:
@@ -100,7 +100,7 @@ def outside_roots(
 def require_shown(
     node: str, files: Sequence[str], folder: str, holder: Callable[[str], str] | None
 ) -> None:
-    """Raise DataError for the first sample of pixels whose file is outside the roots."""
+    """Raise DataError for the first decoded sample whose file is outside the roots."""
     for file, reason in outside_roots(files, folder, [None] * len(files), holder).items():
         raise DataError(f"{node}: {file} cannot be shown: {reason}.")
 

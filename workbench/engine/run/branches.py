@@ -1,4 +1,4 @@
-"""Which samples reach each block body, and how many did in earlier batches.
+"""Find which samples reach each block body, and how many reached it in earlier batches.
 
 Only the conditions are run, batch after batch: for random conditions nothing is read or decoded,
 and a batch takes 0.2 ms.
@@ -31,9 +31,10 @@ _CONSECUTIVE = frozenset(name for name, spec in BLOCKS.items() if spec.consecuti
 
 
 class BranchPlaces:
-    """Values of the conditions of blocks, for each batch starting at 0.
+    """Runs only the conditions of a plan's blocks, batch by batch from batch 0.
 
-    Instances with equal ``key`` have equal results; ``reads`` is True if they depend on data.
+    Objects with equal ``key`` have equal results. ``reads`` is True if the conditions depend on
+    data.
     """
 
     def __init__(self, plan: Plan, blocks: Sequence[Node]) -> None:
@@ -63,9 +64,9 @@ class BranchPlaces:
         self._pipe: Any = None
 
     def run(self) -> Mapping[str, Any]:
-        """The next batch: for each scope the indices of the samples that reached it.
+        """Run the next batch; return the indices of the samples that reached each scope.
 
-        As DALI lists of int32, valid until the next call. Raises PipelineError.
+        The indices are DALI lists of int32, valid until the next call. Raises PipelineError.
         """
         if self._compiled is None:
             self._compiled = CompiledSource(self._made.code)
@@ -91,7 +92,7 @@ class BranchPlaces:
 
 
 class PlacesInTurns:
-    """The conditions in the parallel pipelines of a graph, which alternate by batch.
+    """``BranchPlaces`` for the parallel pipelines of a graph, which alternate by batch.
 
     Has the interface of a single ``BranchPlaces``.
     """
@@ -103,12 +104,12 @@ class PlacesInTurns:
         self._turns = itertools.cycle(pipelines)
 
     def run(self) -> Mapping[str, Any]:
-        """``BranchPlaces.run`` of the next pipeline."""
+        """Run the next batch, with the next pipeline (``BranchPlaces.run``)."""
         return next(self._turns).run()
 
 
 def _conditions_only(block: Node) -> Node:
-    """A block reduced to its conditions: nested blocks, and what they depend on."""
+    """Reduce a block to its conditions: nested blocks, and the nodes that these depend on."""
     bodies = {name: _deciding_body(body) for name, body in block.bodies.items()}
     if block.op in _CONSECUTIVE and any(body.inputs for body in bodies.values()):
         return block  # later conditions depend on earlier results
@@ -142,7 +143,7 @@ _KEPT = 8
 
 
 def uses_random_numbers_inside(block: Node, catalog: Catalog) -> bool:
-    """Whether an operator with inputs uses random numbers in one of a block's bodies."""
+    """Return whether an operator with inputs uses random numbers in one of a block's bodies."""
     return any(
         (catalog[node.op].seeded and node.inputs) or uses_random_numbers_inside(node, catalog)
         for body in block.bodies.values()
@@ -151,13 +152,13 @@ def uses_random_numbers_inside(block: Node, catalog: Catalog) -> bool:
 
 
 class BranchCounts:
-    """The counts of some blocks, computed once per batch."""
+    """Cache of ``BranchCounter`` objects, so that each batch of a block is counted once."""
 
     def __init__(self) -> None:
         self._counters: OrderedDict[str, BranchCounter] = OrderedDict()
 
     def before(self, plan: Plan, block: Node) -> Mapping[str, int]:
-        """For each scope in a block, the number of samples before the plan's batch."""
+        """Return the number of samples before the plan's batch, for each scope in a block."""
         if plan.batch == 0 or not uses_random_numbers_inside(block, plan.resolved.catalog):
             return {}
         counter = BranchCounter(BranchPlaces(plan, [block]))
@@ -173,7 +174,7 @@ class BranchCounts:
 
 
 class BranchCounter:
-    """For each scope the number of samples, summed over all previous batches.
+    """Counts the samples of all previous batches that reached each scope.
 
     A repeated body has one scope per iteration, named as in ``preview_stage``.
     """
@@ -189,7 +190,7 @@ class BranchCounter:
         return len(self._counts) - 1
 
     def before(self, batch: int) -> Mapping[str, int]:
-        """The sums before a batch, computed if necessary.
+        """Return the number of samples before a batch by scope, running earlier batches if needed.
 
         Raises PipelineError, and DataError if that takes too long.
         """

@@ -60,10 +60,10 @@ from workbench.sources import Data, Datasets, open_datasets
 class Result:
     """The result of a run.
 
-    ``plan`` is what was run, ``batches`` has the requested outputs, ``samples`` one entry per
+    ``plan`` is the executed plan, ``batches`` has the requested outputs, ``samples`` one entry per
     sample, ``reran`` the ids of the nodes that were not cached. An output inside a block contains
-    only the samples that reached it: ``places`` has their indices by scope (first iteration of a
-    repeated body), ``came`` those of any iteration. Generators without inputs run for all samples
+    only the samples that reached it: ``places`` has their indices by scope in the first iteration
+    of a repeated body, ``came`` in any iteration. Generators without inputs run for all samples
     even there.
     """
 
@@ -74,9 +74,9 @@ class Result:
     places: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     came: Mapping[str, frozenset[int]] = field(default_factory=dict)
     augmented: Mapping[str, Turns] = field(default_factory=dict)
-    """The effect of automatic augmentation, by node id; empty for samples that do not reach it."""
+    """Applied augmentations by node id; empty for samples that do not reach the node."""
     left_out: str = ""
-    """Samples that no reader can read, as text."""
+    """Description of the samples that no reader can read."""
 
     @property
     def keys(self) -> dict[str, str]:
@@ -93,7 +93,7 @@ class CachedOutput:
     batch: Batch
 
     def port_of(self, node: str) -> Port:
-        """The same port of a node with another name; keys ignore names."""
+        """Return the same port under another node name, because cache keys ignore names."""
         place = self.port.node
         if place == self.node or place.startswith(f"{self.node}."):
             place = node + place.removeprefix(self.node)
@@ -111,8 +111,8 @@ class CachedOutput:
 _KEPT_BUILT = 4
 _KEPT_SAMPLES = 64
 _TRIES = 4
-"""Runs per suspect node. Memory corruption is often detected later, at another use of the heap:
-missed in 4 of 25 cases with one run each, in 0 of 100 with four."""
+"""Number of runs per suspect node. Memory corruption is often detected later, at another use of the
+heap: missed in 4 of 25 cases with one run each, in 0 of 100 with four."""
 
 
 @dataclass(slots=True)
@@ -124,7 +124,7 @@ class _Job:
     """Number of parallel pipelines; the plan belongs to one of them."""
     batches: dict[Port, Batch] = field(default_factory=dict)
     samples: dict[str, tuple[Sample, ...]] = field(default_factory=dict)
-    """By source id."""
+    """Samples of each source, by source id."""
 
 
 class Runner:
@@ -163,12 +163,12 @@ class Runner:
         repeat: int | None = None,
         one_by_one: bool = False,
     ) -> Result:
-        """The first ``count`` samples of batch ``batch`` (from 0) at each of the taps.
+        """Run the first ``count`` samples of batch ``batch`` (from 0) up to each of the taps.
 
-        With ``repeat``, the file at that index of the batch is used for every sample: exactly the
-        script's result if its reader output that file each time. ``one_by_one`` runs each node
-        several times in its own pipeline, so that ``report_running`` identifies a crashing node.
-        The graph must be valid. Raises PipelineError with the node, or DataError.
+        With ``repeat``, the file at that index of the batch is used for every sample: the result
+        equals that of a script whose reader outputs that file each time. ``one_by_one`` runs each
+        node several times in its own pipeline, so that ``report_running`` identifies a crashing
+        node. The graph must be valid. Raises PipelineError with the node, or DataError.
         """
         configure_malloc_trim()
         datasets = open_datasets(data)
@@ -250,7 +250,7 @@ class Runner:
         self, graph: Graph, data: Datasets, batch: int, count: int, taps: Sequence[Port],
         repeat: int | None,
     ) -> Plan:  # fmt: skip
-        """The plan, with the current data."""
+        """Plan a run with the current data."""
         resolved = ResolvedGraph(graph, self.catalog)
 
         def plan() -> Plan:
@@ -265,7 +265,7 @@ class Runner:
         )
 
     def _files(self, plan: Plan, name: str) -> list[str]:
-        """Files of a dataset that were read for the previous plan."""
+        """Return the files of a dataset that were read for the previous plan."""
         sources = [node for node in plan.nodes if isinstance(node, Source)]
         known = [
             self._samples.get(plan.keys[source.id], ())
@@ -275,7 +275,7 @@ class Runner:
         return [sample.file for samples in known for sample in samples]
 
     def _missing(self, job: _Job, taps: Sequence[Port]) -> set[str]:
-        """Nodes to run: walks back from the taps and stops at cached outputs."""
+        """Return the ids of the nodes to run: those between cached outputs and the taps."""
         keys, graph = job.plan.keys, job.plan.graph
         missing: set[str] = set()
         needed = {graph.outermost(port.node) for port in taps}
@@ -330,7 +330,7 @@ class Runner:
     def _leave_out_bad(self, job: _Job, reader: Source) -> bool:
         """Replace files that DALI cannot decode with any decoder arguments.
 
-        Returns whether there are any; otherwise the decoder's own arguments are at fault.
+        Return whether any were replaced; otherwise the decoder's own arguments are at fault.
         """
         at = encoded_output(self.catalog[reader.op])
         if at is None:
@@ -385,7 +385,7 @@ class Runner:
         threads: int | None = None,
         apply: Callable[..., Callable[..., Any]] | None = None,
     ) -> Stage:
-        """These nodes as a pipeline: a cached one, or a new one, not yet built.
+        """Return a pipeline of these nodes: a cached one, or a new one that is not yet built.
 
         ``apply`` is as for ``Stage``; without it the stage matches the script.
         """
@@ -399,7 +399,7 @@ class Runner:
         return found
 
     def branch_places(self, graph: Graph, data: Data, blocks: Sequence[Node]) -> PlacesInTurns:
-        """Condition values of some blocks of a valid graph, starting at batch 0."""
+        """Return the conditions of some blocks of a valid graph, starting at batch 0."""
         datasets = open_datasets(data)
         taps = [port for block in blocks for port in self._ports(block)]
         plans = [
@@ -411,9 +411,9 @@ class Runner:
     def augmented(
         self, graph: Graph, data: Data, nodes: Sequence[str], batch: int, count: int
     ) -> Mapping[str, Turns]:
-        """The effect of automatic augmentations of a valid graph in a batch, by node id.
+        """Return the augmentations applied in a batch of a valid graph, by node id.
 
-        For each of the first ``count`` samples that reaches them. Reads nothing.
+        Contains each of the first ``count`` samples that reaches the node. Reads no data.
         """
         graph, batch = pipeline_of_batch(graph, batch)
         graph = with_datasets(graph, open_datasets(data))
@@ -449,7 +449,7 @@ class Runner:
 
 
 def _is_port_of(graph: Graph, port: Port, node: Node) -> bool:
-    """Whether a port belongs to a node, or to a node inside it."""
+    """Return whether a port belongs to a node, or to a node inside it."""
     place = port.node if graph.has(port.node) else block_of(port.node)
     return graph.outermost(place) == node.id
 
@@ -482,14 +482,14 @@ def require_fitting(plan: Plan, nodes: Sequence[Node], known: Mapping[Port, Batc
 
 
 def _decodes_before(plan: Plan, node: Node) -> bool:
-    """Whether a node's input comes from a decoder."""
+    """Return whether a node's input comes from a decoder."""
     before = ancestors(plan.graph, list(node.inputs.values()))
     nodes = [each for each in plan.nodes if each.id in before]
     return any(plan.resolved.spec(each).category == "decode" for each in nodes)
 
 
 def _type_of(batch: Batch, told: TensorType) -> TensorType:
-    """The type of a batch's samples; dimensions that differ are None."""
+    """Return the type of a batch's samples; dimensions that differ between samples are None."""
     shapes = batch.shapes
     if len({len(shape) for shape in shapes}) != 1:
         return told

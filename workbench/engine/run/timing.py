@@ -1,4 +1,4 @@
-"""Time of each node alone, on the batch that is shown.
+"""Measure the time of each node alone, on the batch that is shown.
 
 A node runs alone in its own pipeline of emitted source, with cached outputs as inputs: once to warm
 up, then several times. The result is the median of ``Pipeline.run``, which returns when the batch
@@ -24,21 +24,21 @@ from workbench.graph.model import Node, Source
 
 _RUNS = 5
 _ENOUGH = 0.03
-"""Seconds after which a node was run often enough, even with fewer than ``_RUNS`` runs."""
+"""Seconds of measurement after which no further run is needed, even before ``_RUNS`` runs."""
 
 
 @dataclass(frozen=True, slots=True)
 class NodeTime:
-    """Milliseconds for the whole batch, or None and the reason."""
+    """Milliseconds for the whole batch, or None and the reason why the node was not timed."""
 
     milliseconds: float | None
     reason: str = ""
 
 
 def time_node(runner: Runner, result: Result, node: Node, threads: int | None = None) -> NodeTime:
-    """The time of one node, by default with the threads of a preview.
+    """Measure the time of one node, by default with the threads of a preview.
 
-    ``result`` must have the outputs that feed it.
+    ``result`` must have the outputs that the node uses as inputs.
     """
     if isinstance(node, Source):
         return NodeTime(None, "it reads ahead in its own thread")
@@ -56,7 +56,7 @@ def time_node(runner: Runner, result: Result, node: Node, threads: int | None = 
 
 
 def empty_pipeline_time(batch: Batch) -> float:
-    """Milliseconds of a pipeline that only passes a batch through."""
+    """Measure the milliseconds of a pipeline that only passes a batch through."""
     from nvidia.dali import fn, pipeline_def
 
     def through() -> Any:

@@ -52,9 +52,9 @@ from workbench.sources.python_data import LABEL_FAULT
 from workbench.system_limits import describe_refusal
 
 _IDLE = 0.3
-"""Seconds without a call after which there is time to clean up."""
+"""Seconds without a call after which memory is cleaned up."""
 _TIDY_EACH = 100
-"""Number of calls after which to clean up in any case."""
+"""Number of calls after which memory is cleaned up even without a pause."""
 
 
 class Worker:
@@ -75,9 +75,9 @@ class Worker:
         self.kept: dict[Any, Any] = {}
         "Data that tasks cache between calls, dropped by ``release``."
         self.running: tuple[str, ...] = ()
-        "The nodes that this call started last."
+        """Nodes that the current call started last."""
         self.number = 0
-        "The number of this call."
+        """Number of the current call."""
 
     def keep_at_most(self, host: int, gpu: int) -> None:
         """Limit the caches between calls, in bytes."""
@@ -100,9 +100,9 @@ class Worker:
                 raise CancelledError("Cancelled by a newer request.")
 
     def report_running(self, nodes: Sequence[str], files: Sequence[str] = ()) -> None:
-        """Report the nodes about to run and the files they decode: a crash names them.
+        """Report the nodes about to run and their files, so that a crash can be attributed.
 
-        Checks for an interrupt.
+        Raises CancelledError if the caller interrupted the call.
         """
         self.check_interrupt()
         self.running = tuple(nodes)
@@ -147,14 +147,14 @@ def serve(channel: Channel, budget: int | None = None) -> None:
 
 
 def _run(worker: Worker, call: Call, payload: memoryview) -> bytes:
-    """The encoded result of the task."""
+    """Run the task, and return its encoded result."""
     task = find_registered(call.task)
     arguments = arguments_codec(task, call.arguments).decode(payload)
     return result_codec(task).encode(task(worker, *arguments))
 
 
 def _as_workbench_error(worker: Worker, error: Exception) -> WorkbenchError:
-    """The error as shown to the user."""
+    """Convert an exception to the error shown to the user."""
     if isinstance(error, WorkbenchError):
         return error
     if is_out_of_memory(error):
@@ -177,7 +177,7 @@ def release(worker: Worker) -> None:
 
 @task
 def memory_use(worker: Worker) -> MemoryUse:
-    """Task: cached bytes, and the budget."""
+    """Task: return the cached bytes, and the budget."""
     store = worker.runner.store
     return MemoryUse(
         host=store.used["cpu"] + worker.runner.readers.nbytes,
@@ -190,7 +190,10 @@ def memory_use(worker: Worker) -> MemoryUse:
 
 
 def end_with_parent(channel: Channel, folder: str) -> threading.Thread:
-    """When the connection is closed, even during a call: remove ``folder`` and exit."""
+    """Start a thread that removes ``folder`` and exits when the connection is closed.
+
+    This works even during a call.
+    """
 
     def watch() -> None:
         poll = select.poll()
@@ -205,7 +208,7 @@ def end_with_parent(channel: Channel, folder: str) -> threading.Thread:
 
 
 def main(descriptor: str, folder: str, budget: str, *packages: str) -> None:
-    """Serve the socket of that number; ``packages`` are those that tasks may be imported from."""
+    """Serve the socket ``descriptor``; tasks may be imported from ``packages``."""
     bound_output()
     raise_oom_score()
     trust_everything()
@@ -218,7 +221,7 @@ def main(descriptor: str, folder: str, budget: str, *packages: str) -> None:
 
 
 MOST_OUTPUT = 4_000_000
-"""Characters of Python's output after which the log is truncated."""
+"""Number of characters of Python's output after which the log is truncated."""
 
 
 class BoundedOutput:
@@ -251,6 +254,6 @@ class BoundedOutput:
 
 
 def bound_output() -> None:
-    """Limit the size of stdout and stderr of this process, which share a file."""
+    """Limit the output of this process from now on. Both streams share a file."""
     sys.stdout = BoundedOutput(sys.stdout)
     sys.stderr = BoundedOutput(sys.stderr)

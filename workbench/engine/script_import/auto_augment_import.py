@@ -1,6 +1,6 @@
 """Import automatic augmentation from a script: one operator per call.
 
-DALI's functions create hundreds of operators per call, from which its arguments cannot be
+DALI's functions create hundreds of operators per call, from which the call's arguments cannot be
 reconstructed. So while a script runs, replacement functions record the arguments, sample as often
 as DALI's do (operators without a seed get theirs in order) and create one operator, recognised by
 its name.
@@ -39,8 +39,8 @@ from workbench.graph.model import Node
 from workbench.graph.model.policy import policy_fault, repaired_policy
 
 _DRAWN_INTO = ("crop_h", "crop_pos_x", "crop_pos_y")
-"""Arguments of ``fn.crop`` with random values, in the order in which DALI registers inputs of
-arguments: by name."""
+"""Arguments of ``fn.crop`` with random values, sorted by name, which is the order in which DALI
+registers argument inputs."""
 _SHAPE_INTO = "crop_pos_z"
 _MAGNITUDES: tuple[dict[str, Value], ...] = ({}, {"magnitudes": "learnt"})
 _LIMITS = {"translate_x": 1, "translate_y": 0}
@@ -49,7 +49,7 @@ _OURS = (__file__, numba_calls.__file__)
 
 @contextmanager
 def noted_calls() -> Iterator[dict[str, AutomaticCall]]:
-    """Within it, calls of automatic augmentation are recorded by the name of their operator."""
+    """Record calls of automatic augmentation within the context, by the name of their operator."""
     noted: dict[str, AutomaticCall] = {}
     modules = {
         spec.name: import_module(f"nvidia.dali.auto_aug.{spec.module}")
@@ -63,7 +63,7 @@ def noted_calls() -> Iterator[dict[str, AutomaticCall]]:
 
 
 def with_noted(traced: Traced, noted: dict[str, AutomaticCall]) -> Traced:
-    """The trace with the recorded calls, without lines of the workbench itself."""
+    """Return the trace with the recorded calls, without lines of the workbench itself."""
     ops = tuple(
         replace(op, places=tuple(place for place in op.places if place.file not in _OURS))
         for op in traced.pipeline.ops
@@ -106,7 +106,7 @@ def _recording_calls(
 
 
 def _supported_arguments(spec: OpSpec, given: dict[str, Any]) -> tuple[dict[str, Value], list[str]]:
-    """The arguments that a node supports, and notes about the others."""
+    """Return the arguments that a node supports, and notes about the remaining ones."""
     args: dict[str, Value] = {}
     lost = []
     for name, value in given.items():
@@ -129,7 +129,7 @@ def _supported_arguments(spec: OpSpec, given: dict[str, Any]) -> tuple[dict[str,
 
 
 def _value(value: Any, parts: int) -> Value | None:
-    """A value as stored in a graph, or None if unsupported; both of a pair as one number."""
+    """Convert a value for a graph; None if unsupported. Equal parts become one number."""
     if hasattr(type(value), "__members__"):  # enumerations of Python, and of pybind11 as in DALI
         return str(value.name)
     if isinstance(value, bool | str):
@@ -144,10 +144,10 @@ def _value(value: Any, parts: int) -> Value | None:
 
 
 def _policy_arguments(policy: Any, shaped: bool) -> tuple[dict[str, Value], list[str]]:
-    """The arguments of a node with a DALI policy, and notes on what it cannot represent.
+    """Return the arguments of a node with a DALI policy, and notes on unsupported parts.
 
     A node supports DALI's named augmentations, with the ranges of one of its ``magnitudes``, and
-    translations up to any limit. ``shaped`` is whether the call receives the images' shape.
+    translations up to any limit. ``shaped`` is True if the call receives the images' shape.
     """
     bins = policy.num_magnitude_bins
     written = tuple(tuple(_operation(*each) for each in sub) for sub in policy.sub_policies)
@@ -185,7 +185,7 @@ def _operation(augmentation: Any, probability: float, magnitude: int | None) -> 
 
 
 def _limits(policy: Any) -> Value | None:
-    """Maximum translation in height and width, if one differs from DALI's default."""
+    """Return the maximum translation in height and width, or None if both are DALI's defaults."""
     found: dict[int, int | float] = {}
     usual: set[str] = set()
     for name, augmentation in policy.augmentations.items():
@@ -210,7 +210,7 @@ def _is_pair(mag_range: Any) -> bool:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Whether two augmentations have the same result for every magnitude."""
+    """Return whether two augmentations have the same result for every magnitude."""
     return (
         one.op is other.op
         and one.mag_to_param is other.mag_to_param

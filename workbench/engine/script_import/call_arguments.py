@@ -1,4 +1,4 @@
-"""Arguments of the function or class that makes a pipeline: given ones, else defaults.
+"""Arguments of the function or class that makes a pipeline: passed arguments, else defaults.
 
 A required parameter without a value gets the default of the script's command line option of that
 name, which is reported as assumed. Without such an option the user has to provide it.
@@ -19,25 +19,26 @@ CONFIGURATIONS = (
     *("args", "arg", "cfg", "config", "conf", "params", "parameters", "hparams", "opt", "opts"),
     *("options", "flags", "settings"),
 )
-"""Parameters through which programs pass their settings, each of which can be given separately."""
+"""Names of parameters through which programs pass settings; each setting can be passed separately.
+"""
 _FLAGS = {"store_true": False, "store_false": True}
 
 
 @dataclass(frozen=True, slots=True)
 class CallArguments:
-    """Arguments of a call, and the assumed values."""
+    """Arguments of a call, including assumed values."""
 
     values: Mapping[str, Any]
     missing: tuple[str, ...]
     """Required parameters without a value."""
     assumed: Mapping[str, Any]
-    """Values that were not given; complete after the call, which looks up settings."""
+    """Assumed values of missing arguments; complete after the call, which looks up settings."""
     setting: Callable[[str], Any]
-    """Returns the value of a setting that is not given, by its dotted name."""
+    """Returns the value of a missing setting by its dotted name."""
 
 
 def parameters_of(maker: Callable[..., Any]) -> dict[str, inspect.Parameter]:
-    """Its parameters by name; empty if Python cannot inspect it."""
+    """Return the parameters of a callable by name; empty if Python cannot inspect it."""
     try:
         return dict(inspect.signature(maker).parameters)
     except (TypeError, ValueError):
@@ -45,7 +46,7 @@ def parameters_of(maker: Callable[..., Any]) -> dict[str, inspect.Parameter]:
 
 
 def required_by(maker: Callable[..., Any], given: Mapping[str, Any]) -> list[str]:
-    """The names of required parameters that are not in ``given``."""
+    """Return the names of required parameters that are not in ``given``."""
     return [
         name
         for name, parameter in parameters_of(maker).items()
@@ -61,7 +62,7 @@ def call_arguments(
     stand_ins: StandIns,
     trees: Mapping[str, ast.Module],
 ) -> CallArguments:
-    """The arguments to call ``maker`` with; ``trees`` are the files of the script."""
+    """Return the arguments to call ``maker`` with; ``trees`` are the files of the script."""
     settings = _Settings(stand_ins, command_line_defaults(trees.values()))
     values = {
         name: Settings(value, settings.find, name) if isinstance(value, dict) else value
@@ -81,14 +82,14 @@ def call_arguments(
 
 @dataclass(frozen=True, slots=True)
 class _Settings:
-    """Settings of a configuration that are not given."""
+    """Looks up missing settings of a configuration."""
 
     stand_ins: StandIns
     defaults: Mapping[str, Any]
     assumed: dict[str, Any] = field(default_factory=dict)
 
     def find(self, name: str) -> Any:
-        """The command line's default, or a stand-in."""
+        """Return the default of the command line option, or a stand-in."""
         option = name.rpartition(".")[2]
         if option not in self.defaults:
             return self.stand_ins.value(name)
@@ -99,7 +100,7 @@ class _Settings:
 def _overridden_defaults(
     maker: Callable[..., Any], given: Mapping[str, Any], trees: Iterable[ast.Module]
 ) -> dict[str, Any]:
-    """Defaults of parameters for which a call in the script passes, or may pass, another value.
+    """Return defaults of parameters for which a call in the script may pass another value.
 
     A call with ``*args`` or ``**options`` may pass any parameter that it does not name.
     """
@@ -123,7 +124,7 @@ def _overridden_defaults(
 
 
 def _calls_of(function: str, trees: Iterable[ast.Module]) -> Iterator[ast.Call]:
-    """Calls of a function in these files, also as an attribute of a module or under an alias."""
+    """Yield calls of a function in these files, also as a module's attribute or by an alias."""
     for tree in trees:
         imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
         aliases = [alias for node in imports for alias in node.names]
@@ -139,13 +140,13 @@ def _calls_of(function: str, trees: Iterable[ast.Module]) -> Iterator[ast.Call]:
 
 
 def python_source(value: Any) -> str:
-    """A value as Python source; a member of DALI's enumerations as ``types.NAME``."""
+    """Return a value as Python source; a member of DALI's enumerations as ``types.NAME``."""
     member = getattr(value, "name", None)
     return f"types.{member}" if isinstance(member, str) else repr(value)
 
 
 def command_line_defaults(trees: Iterable[ast.Module]) -> dict[str, Any]:
-    """Defaults of the options that ``add_argument`` declares anywhere in these files, by name.
+    """Return the defaults of options that ``add_argument`` declares in these files, by name.
 
     Only literals and constants of the file are read; nothing is run.
     """
@@ -159,7 +160,7 @@ def command_line_defaults(trees: Iterable[ast.Module]) -> dict[str, Any]:
 
 
 def _constants(tree: ast.Module) -> dict[str, ast.expr]:
-    """The values of names that a top-level assignment sets and nothing else in the file does."""
+    """Return the values of names that are set once, by a top-level assignment."""
     names = [
         node.id
         for node in ast.walk(tree)

@@ -1,4 +1,4 @@
-"""Patches of DALI while a script runs: pipelines do not run, and older names are known."""
+"""Patches of DALI while a script runs: pipelines do not run, and older names exist."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _RUNS = (
     *("reader_meta", "output_stream", "executor_statistics", "checkpoint", "serialize"),
     "save_graph_to_dot_file",
 )
-"""Pipeline methods that would run it or write it to a file."""
+"""Methods that would run a pipeline or write it to a file."""
 _MOST_RUNS = 100
 """Maximum runs of pipelines per call, so that a loop over a pipeline ends."""
 
@@ -40,11 +40,11 @@ class BlockedCall:
     made: list[Any]
     stand_ins: StandIns
     _left: int = 0
-    """Number of calls answered with a stand-in before the script is stopped."""
+    """Number of calls that return a stand-in before the script is stopped."""
 
     @contextmanager
     def stand_in_for_results(self) -> Iterator[None]:
-        """Answer with stand-ins, so that a helper pipeline does not stop the script too early.
+        """Within the context, runs return stand-ins, so that helper pipelines do not stop a script.
 
         DALI's iterators still stop it: they run the pipeline that is to be read.
         """
@@ -60,7 +60,7 @@ class BlockedCall:
             self.made.append(pipe)
 
     def run(self, pipe: Any, name: str) -> Any:
-        """Answer a call that needs a running pipeline, or raise EnoughError."""
+        """Return a stand-in for a call that needs a running pipeline, or raise StopScriptError."""
         self.note(pipe)
         caller = sys._getframe(2).f_code.co_filename
         counts_samples = name in ("epoch_size", "reader_meta")
@@ -98,7 +98,7 @@ def recording_pipelines(made: list[Any], stand_ins: StandIns) -> Iterator[Blocke
 
 @contextmanager
 def older_names_in_dali() -> Iterator[None]:
-    """Within it, ``nvidia.dali.ops`` has classes that DALI removed.
+    """Add classes that DALI removed to ``nvidia.dali.ops`` within the context.
 
     Each is replaced by its successor according to DALI's release notes of 0.5 to 1.0:
     https://docs.nvidia.com/deeplearning/dali.

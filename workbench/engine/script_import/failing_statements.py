@@ -1,4 +1,4 @@
-"""Rewrite statements of a script: failures do not end it, and tests of stand-ins are recorded."""
+"""Rewrite a script so that failing statements do not end it and tests of stand-ins are recorded."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from copy import deepcopy
 from typing import Any
 
 STAND_IN = "__stand_in__"
-"""Name in the module of the factory of stand-ins."""
+"""Name under which a module has the factory of stand-ins."""
 SKIPPED = "__skipped__"
-"""Name in the module of the function called with the line of a skipped statement and its error."""
+"""Name under which a module has the function that records a skipped statement and its error."""
 NOTED = "__noted__"
-"""Name in the module of the function that records a test of its argument, and returns it."""
+"""Name under which a module has the function that records a test of its argument, and returns it.
+"""
 _ERROR = "__error__"
 
 
@@ -61,9 +62,9 @@ class _Skipping(ast.NodeTransformer):
 
 
 def changed_names(statement: ast.stmt) -> set[str]:
-    """Names of the objects that a statement changes: ``X.append(...)``, ``X[0] = 1``, ``X.a = 1``.
+    """Return the names of objects that a statement changes: ``X[0] = 1``, ``X.append(1)``.
 
-    Excludes function bodies.
+    Changes inside function bodies are excluded.
     """
     found: set[str] = set()
     waiting: list[ast.AST] = [statement]
@@ -89,9 +90,9 @@ def changed_names(statement: ast.stmt) -> set[str]:
 
 
 def with_noted_tests(tree: ast.Module) -> ast.Module:
-    """Rewrite ``x is None`` as ``__noted__(x) is None``; likewise ``hasattr(x, ...)``.
+    """Rewrite ``x is None`` as ``__noted__(x) is None``, and ``hasattr(x, ...)`` in the same way.
 
-    Python calls no method of the object in these, so a stand-in cannot record them itself.
+    Python calls no method of the object in these tests, so a stand-in cannot record them itself.
     """
     if not any(_is_test(node) for node in ast.walk(tree)):
         return tree

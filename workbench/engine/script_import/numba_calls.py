@@ -1,6 +1,6 @@
-"""Import ``numba_function`` from a script: keep its functions without compiling them.
+"""Import ``numba_function`` from a script: store its functions without compiling them.
 
-DALI's plugin compiles them while the pipeline is built, and keeps only machine code. So while a
+DALI's plugin compiles them while the pipeline is built, and stores only machine code. So while a
 script runs, another module replaces it, which does not need numba.
 
 Used in the worker process only.
@@ -27,12 +27,12 @@ _PARTS = ("", ".fn", ".fn.experimental", ".experimental")
 _GIVEN = ("in_types", "out_types", "ins_ndim", "outs_ndim")
 _ON_GPU = ("blocks", "threads_per_block")
 _KEPT = frozenset({"run_fn", "setup_fn", "batch_processing", *_GIVEN, *_ON_GPU})
-"""Arguments that are withheld from DALI while nothing is compiled."""
+"""Arguments that are not passed to DALI, because nothing is compiled."""
 
 
 @contextmanager
 def noted_numba_functions() -> Iterator[None]:
-    """Within it, the plugin's calls create operators that store their arguments."""
+    """Make the plugin's calls create operators that store their arguments, within the context."""
     plugin = _modules()
     usual = {name: sys.modules[name] for name in plugin if name in sys.modules}
     sys.modules.update(plugin)
@@ -46,10 +46,10 @@ def noted_numba_functions() -> Iterator[None]:
 
 
 def numba_arguments(op: Any) -> dict[str, Value] | str:
-    """The arguments of a node for a numba operator, or why it can have none.
+    """Return a node's arguments for a numba operator, or the reason why it can have none.
 
-    DALI's own plugin keeps no function, so its operators lack the source; empty for any other
-    operator.
+    Operators of DALI's own plugin have none, because the plugin does not store the source. Empty
+    for other operators.
     """
     given = getattr(op, "workbench_given", None)
     if given is None:

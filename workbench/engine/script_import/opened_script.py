@@ -1,4 +1,4 @@
-"""A user's script or notebook: read it, and run it in the sandbox for its definitions."""
+"""Read a user's script or notebook, and run it in the sandbox for its definitions."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ from workbench.system_limits import is_memory_refusal, memory_remedy
 MODULE = "imported_source"
 """The ``__name__`` under which a script runs, which skips its ``__main__`` part."""
 _SHELL_VALUE = re.compile(r"([A-Za-z_][\w, ]*?)\s*=\s*([!%].*)")
-"""``files = !ls``: the names, and the command."""
+"""Matches ``files = !ls``: the names, and the command."""
 _ASYNC_NAME = re.compile(r"\basync\b(?!\s+(?:def|for|with)\b)")
 LARGEST_SCRIPT = 16 * 2**20
 """Maximum size of a script or notebook in bytes."""
 _NO_TEXT = "it is not UTF-8 text"
 _SHORTER = "Clear a notebook's outputs, or move the pipeline to its own file."
 _ONE_PROCESS = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1"}
-"""Environment variables that launchers set, for a single process."""
+"""Environment variables that launchers set, with their values for a single process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,25 +66,25 @@ class OpenedScript:
     path: str
     module: ModuleType
     cells: Mapping[str, ast.Module]
-    """The script, or the cells of a notebook, by file."""
+    """The script, or the cells of a notebook, by file name."""
     lines: ScriptRun = field(default_factory=lambda: ScriptRun(StandIns()))
     uses: UnknownUses = field(default_factory=UnknownUses)
     taken: Collection[str] = ()
-    """Names of arguments that its command line consumed."""
+    """Names of arguments that the script's command line consumed."""
     made: list[Any] = field(default_factory=list)
-    """Pipelines that it would have built or run."""
+    """Pipelines that the script would have built or run."""
     stopped: str = ""
-    """The line at which it was stopped, as in messages; empty if it finished."""
+    """Line at which the script was stopped, as in messages; empty if it finished."""
     assumed: Mapping[str, Any] = field(default_factory=dict)
-    """Values that were not given."""
+    """Assumed values of missing arguments."""
     trees: Mapping[str, ast.Module] = field(default_factory=lambda: TREES)
-    """Files of the script and of its project that were run."""
+    """Executed files of the script and of its project."""
     launcher: Collection[str] = ()
-    """Launcher variables missing in the environment, which were set for one process."""
+    """Missing launcher variables, which were set as for a single process."""
 
     @property
     def file(self) -> str:
-        """Its name, as in messages."""
+        """File name, as in messages."""
         return Path(self.path).name
 
     def run(self) -> None:
@@ -107,7 +107,7 @@ class OpenedScript:
         sys.path[:] = paths
 
     def launcher_variables(self) -> list[str]:
-        """Environment variables in its source that were set for a single process."""
+        """Return the variables used by the script that were set for a single process."""
         texts = {
             node.value
             for tree in self.trees.values()
@@ -117,7 +117,7 @@ class OpenedScript:
         return [name for name in self.launcher if name in texts]
 
     def unread_part_note(self) -> str:
-        """A further sentence about the unread part of a stopped script."""
+        """Return a further sentence about the unread part of a stopped script; else empty."""
         if not self.stopped:
             return ""
         return (
@@ -126,7 +126,7 @@ class OpenedScript:
         )
 
     def hint(self, error: BaseException) -> str:
-        """Fixes for an error of the script, as further sentences."""
+        """Return fixes for an error of the script, as further sentences."""
         if isinstance(error, StandInError):
             top, modules = error.name.partition(".")[0], self.lines.stand_ins.modules
             setting = re.split(r"[(\[]", error.name)[0]
@@ -148,7 +148,7 @@ def opened_script(
 ) -> Iterator[OpenedScript]:
     """Open a script in the sandbox, for running it and reading its definitions.
 
-    Raises ImportFailedError for failures in it, with the script's own line.
+    Raises ImportFailedError for failures in the script, with its own line.
     """
     cells = read_source_cells(path)
     tempfile.gettempdir()  # read now, whatever the script does to the environment
@@ -173,7 +173,7 @@ def opened_script(
 
 
 def read_source_cells(path: str) -> list[SourceCell]:
-    """The code of a ``.py`` file, or of each cell of an ``.ipynb``. Raises ImportFailedError."""
+    """Return the code of a ``.py`` file or of each ``.ipynb`` cell. Raises ImportFailedError."""
     try:
         if (size := Path(path).stat().st_size) > LARGEST_SCRIPT:
             raise ImportFailedError(
@@ -211,7 +211,7 @@ def read_source_cells(path: str) -> list[SourceCell]:
 
 
 def _python(cell: str) -> str:
-    """A cell without IPython syntax; every line keeps its number."""
+    """Replace IPython syntax in a cell; every line keeps its number."""
     lines = cell.splitlines()
     first = next((line for line in lines if line.strip()), "")
     if first.startswith("%%") and first.split()[0] not in ("%%time", "%%capture", "%%timeit"):
@@ -236,7 +236,7 @@ def _without_shell_syntax(line: str) -> str:
 
 
 def new_module(path: str) -> ModuleType:
-    """The module in which a script or notebook runs."""
+    """Create the module in which a script or notebook runs."""
     module = ModuleType(MODULE)
     module.__file__ = str(Path(path).absolute())
     module.__dict__["display"] = lambda *_, **__: None  # a notebook's

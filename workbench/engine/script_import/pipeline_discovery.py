@@ -1,4 +1,4 @@
-"""Select a script's pipeline, and determine how it is made."""
+"""Select a script's pipeline, and determine how the script creates it."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ from workbench.names import did_you_mean
 from workbench.sources import SourceKind, load_source
 
 BUILDER = "build_pipeline"
-"""A function of this name, as in the workbench's own scripts, takes precedence."""
+"""Name of a function that takes precedence, as in the workbench's own scripts."""
 SIDE_BY_SIDE = "build_pipelines"
-"""Name of the builder of several parallel pipelines; ``PIPELINES`` is their number."""
+"""Name of such a function for several parallel pipelines; ``PIPELINES`` is their number."""
 _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])")
 """Word boundaries in a class name."""
 
@@ -57,24 +57,24 @@ class FoundPipeline:
     make: Callable[[], Any]
     notes: tuple[str, ...] = ()
     placeholders: tuple[str, ...] = ()
-    """Folders of placeholder data for missing arguments."""
+    """Folders of placeholder data that replace missing arguments."""
     pipelines: int = 1
-    """Number of parallel pipelines, of which it makes the first."""
+    """Number of parallel pipelines; ``make`` creates the first."""
     assumed: Mapping[str, Any] = field(default_factory=dict)
     """Assumed values of missing arguments; complete after the pipeline is built."""
     shard: tuple[str, ...] = ()
-    """Reader arguments with which an exported program reads the only shard."""
+    """Reader arguments of an exported program that select its only shard."""
     choice: list[str] = field(default_factory=list)
-    """Notes on which of several pipelines was read; complete once the pipeline was created."""
+    """Notes on which of several pipelines was read; complete after the pipeline is created."""
 
 
 def find_pipeline(
     script: OpenedScript, wanted: str | None, arguments: Mapping[str, Any]
 ) -> FoundPipeline:
-    """The pipeline of that name, or the only one.
+    """Return the pipeline with the name ``wanted``, or the only one.
 
-    A pipeline that the script made itself takes precedence over functions that make one. Raises
-    ImportFailedError if there is none, if there are several, or if arguments are missing.
+    A pipeline that the script created itself takes precedence over functions that create one.
+    Raises ImportFailedError if there is none, if there are several, or if arguments are missing.
     """
     names = vars(script.module)
     if wanted is not None:
@@ -107,7 +107,7 @@ def find_pipeline(
 
 
 def has_pipeline(script: OpenedScript) -> bool:
-    """Whether the script made a pipeline, or has something that makes one."""
+    """Return whether the script created a pipeline, or defines something that creates one."""
     return bool(_pipelines_by_variable(script) or pipeline_factories(script.module))
 
 
@@ -188,12 +188,12 @@ def _factory(
 
 
 def _different(pipelines: Sequence[Any]) -> list[Any]:
-    """Pipelines that differ in class or in the source lines that made them."""
+    """Return the pipelines that differ in class or in the source lines that created them."""
     return list({(type(pipe), *sorted(_lines_of(pipe))): pipe for pipe in pipelines[::-1]}.values())
 
 
 def _lines_of(pipe: Any) -> set[str]:
-    """The source lines that call the operators of a pipeline, as recorded by DALI."""
+    """Return the source lines that call the operators of a pipeline, as recorded by DALI."""
     outputs = getattr(pipe, "_graph_out", None) or ()
     waiting = [node.source for node in outputs if hasattr(node, "source")]
     found: dict[int, str] = {}
@@ -207,7 +207,7 @@ def _lines_of(pipe: Any) -> set[str]:
 
 
 def other_pipeline_notes(script: OpenedScript, traced: Traced, pipe: Any) -> tuple[str, ...]:
-    """Notes on other pipelines that a stopped script defines."""
+    """Return notes on other pipelines that a stopped script defines."""
     functions = {place.function for op in traced.pipeline.ops for place in op.places}
     others = [
         name
@@ -226,7 +226,7 @@ def other_pipeline_notes(script: OpenedScript, traced: Traced, pipe: Any) -> tup
 def _other_definitions(
     name: str, maker: Callable[..., Any], trees: Mapping[str, ast.Module]
 ) -> Iterator[str]:
-    """Notes on several definitions of a name; Python uses the last one."""
+    """Yield notes on several definitions of a name; Python uses the last one."""
     code = getattr(unwrap(maker), "__code__", None)
     if code is None:
         return
@@ -247,7 +247,7 @@ def _other_definitions(
 
 
 def _shard_arguments(script: OpenedScript) -> tuple[str, ...]:
-    """Reader arguments that the exports for ranks and devices add for one shard."""
+    """Return the reader arguments that exports for ranks and devices add to select a shard."""
     made = vars(script.module).values()
     docs = {each.__doc__ for each in made if getattr(each, "_is_pipeline_def", False)}
     own = ("shard_id", "num_shards")
@@ -255,7 +255,7 @@ def _shard_arguments(script: OpenedScript) -> tuple[str, ...]:
 
 
 def _datasets(trees: Iterable[ast.Module]) -> dict[str, SourceKind]:
-    """Data variables of an exported program, by the function that finds the data."""
+    """Return the data variables of an exported program, with the source kind of each."""
     nodes = [node for tree in trees for node in ast.walk(tree)]
     own = {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
     finders = kinds_by_finder()
@@ -271,7 +271,7 @@ def _datasets(trees: Iterable[ast.Module]) -> dict[str, SourceKind]:
 
 
 def _folders(trees: Iterable[ast.Module]) -> dict[str, SourceKind]:
-    """Variables that an exported program passes directly to DALI's file reader."""
+    """Return the variables that an exported program passes directly to DALI's file reader."""
     return {
         node.value.id: load_source("folder")
         for tree in trees
@@ -283,14 +283,14 @@ def _folders(trees: Iterable[ast.Module]) -> dict[str, SourceKind]:
 
 
 def note_of_data(kinds: Iterable[str]) -> str:
-    """The note on placeholder data of these kinds."""
+    """Return a note that data of these kinds are placeholders."""
     return f"name the {' and the '.join(dict.fromkeys(kinds))} when you run the graph"
 
 
 def with_made_up_data(trees: Mapping[str, ast.Module], folder: Path) -> dict[str, str]:
-    """Put placeholder data into exported cells for missing files that they name at their top.
+    """Create placeholder data for missing files that exported cells name in top-level assignments.
 
-    The functions that find data read them. Returns the folder of each, and its description.
+    The functions that find data read the placeholders. Returns the folder and description of each.
     """
     found = _datasets(trees.values())
     made: dict[str, str] = {}
@@ -306,7 +306,7 @@ def with_made_up_data(trees: Mapping[str, ast.Module], folder: Path) -> dict[str
 
 
 def _pipelines_by_variable(script: OpenedScript) -> dict[str, Any]:
-    """Pipelines that the script created, by variable, or by number if they have none."""
+    """Return the pipelines that the script created, by variable; unnamed ones by number."""
     live: dict[str, Any] = {}
     for name, value in [*vars(script.module).items(), *enumerate(script.made, start=1)]:
         if is_pipeline(value) and not any(value is other for other in live.values()):
@@ -315,7 +315,7 @@ def _pipelines_by_variable(script: OpenedScript) -> dict[str, Any]:
 
 
 def _set_global(script: OpenedScript, name: str, value: Any) -> None:
-    """Set a variable of the script; if it holds settings already, update the given ones."""
+    """Set a variable of the script; if its value is a set of settings, update only these."""
     there = getattr(script.module, name, None)
     if not isinstance(value, dict):
         setattr(script.module, name, value)
@@ -348,7 +348,7 @@ def _complete_configurations(script: OpenedScript, setting: Callable[[str], Any]
 
 
 def _is_global(name: str, script: OpenedScript) -> bool:
-    """Whether the script's functions read a name that only ``__main__`` sets."""
+    """Return whether the script's functions read a name that only ``__main__`` sets."""
     codes = [
         code
         for value in vars(script.module).values()
@@ -386,7 +386,7 @@ def _choose_one_message(script: OpenedScript, names: Sequence[str]) -> str:
 
 
 def name_of(traced: Traced, docstring: str | None, stem: str, kind: type) -> tuple[str, str]:
-    """A graph's name and description: from exported scripts, else the function's name.
+    """Return a graph's name and description, from an exported script or the function's name.
 
     ``kind`` is the pipeline's class; a user's own class provides the name.
     """

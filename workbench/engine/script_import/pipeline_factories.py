@@ -1,4 +1,4 @@
-"""Find what makes pipelines in a script: functions, classes, methods, and their callers."""
+"""Find the functions, classes and methods of a script that create pipelines, and their callers."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ _DEPTH = 2
 
 
 def is_pipeline(value: Any) -> bool:
-    """Whether it is an ``nvidia.dali.Pipeline``."""
+    """Return whether a value is an ``nvidia.dali.Pipeline``."""
     from nvidia.dali.pipeline import Pipeline
 
     return isinstance(value, Pipeline)
 
 
 def is_pipeline_class(value: Any) -> bool:
-    """Whether it is ``nvidia.dali.Pipeline`` or a class derived from it."""
+    """Return whether a value is ``nvidia.dali.Pipeline`` or a class derived from it."""
     from nvidia.dali.pipeline import Pipeline
 
     return isinstance(value, type) and issubclass(value, Pipeline)
 
 
 def pipeline_factories(module: ModuleType) -> dict[str, PipelineFactory]:
-    """Pipeline functions and classes that the script defines, else those that it imports.
+    """Return pipeline functions and classes that the script defines, else imported ones.
 
-    Without any, methods that make a pipeline, else functions that do; base classes of others are
-    excluded.
+    Without any, returns methods that create a pipeline, else functions that do. Base classes of
+    other results are excluded.
     """
     names = {n: v for n, v in vars(module).items() if isinstance(v, FunctionType | type)}
     makers: dict[str, PipelineFactory] = {
@@ -67,7 +67,7 @@ def pipeline_factories(module: ModuleType) -> dict[str, PipelineFactory]:
 
 
 def factory_method(wanted: str, module: ModuleType) -> PipelineFactory | None:
-    """``Class.method`` of the script, with the class's own arguments before the method's."""
+    """Return ``Class.method`` of the script, with the class's own arguments before the method's."""
     owner, dot, name = wanted.rpartition(".")
     kind = vars(module).get(owner)
     if not dot or not isinstance(kind, type) or not hasattr(kind, name):
@@ -76,7 +76,7 @@ def factory_method(wanted: str, module: ModuleType) -> PipelineFactory | None:
 
 
 def pipelines_within(value: Any, depth: int = _DEPTH) -> Iterator[Any]:
-    """The pipelines that a loader or a list contains."""
+    """Yield the pipelines that a loader or a list contains."""
     if is_pipeline(value):
         yield value
     elif depth and isinstance(value, list | tuple | dict):
@@ -121,7 +121,7 @@ def _method(kind: type, name: str) -> PipelineFactory:
 
 
 def _settings(made: Any) -> dict[str, Any]:
-    """Pipeline settings stored on the object of a method under DALI's names."""
+    """Return pipeline settings stored on a method's object under DALI's names."""
     names = ("batch_size", "num_threads", "device_id", "seed")
     return {name: vars(made)[name] for name in names if name in getattr(made, "__dict__", {})}
 

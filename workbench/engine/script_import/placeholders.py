@@ -1,7 +1,8 @@
-"""Placeholders for modules and values that an imported script needs and this machine lacks.
+"""Stand-ins for modules and values that an imported script needs and this machine lacks.
 
-A placeholder accepts any call and returns another placeholder, so that the code around a pipeline
-keeps running. It has no numeric value: a pipeline that needs one fails with the placeholder's name.
+A stand-in accepts any call and returns further stand-ins, so that the code around a pipeline
+continues without a module or a value. It is not a number: a pipeline that needs its value fails
+with an error that names it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _MISSING = object()
 
 
 class StandInError(Exception):
-    """The value of a stand-in is required."""
+    """Raised if the value of a stand-in is required."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"{name} is unknown, but its value is needed")
@@ -28,17 +29,17 @@ class StandInError(Exception):
 
 
 class StandIns:
-    """The stand-ins of one import, and their uses."""
+    """The stand-ins of one import, with records of their uses."""
 
     def __init__(self, note_pipelines: Callable[[Any], None] = lambda _: None) -> None:
         """``note_pipelines`` is called with the arguments of a stand-in's calls."""
         self.note_pipelines = note_pipelines
         self.modules: dict[str, str] = {}
-        "Modules with stand-ins, and the line that first imported each."
+        """Modules replaced by stand-ins, with the line that first imported each."""
         self.recorded: Callable[[str, tuple[Any, ...]], Any] = lambda name, args: None
-        "Results of calls by name if they are more than a stand-in, else None."
+        """Function that returns the result of a call by name, or None for a stand-in."""
         self.answered: dict[str, None] = {}
-        "Names of stand-ins whose truth, length or order was tested: all are false."
+        """Names of stand-ins whose truth, length or order was tested; every such test is false."""
 
         self.note_use: Callable[[str, Literal["truth", "text", "type", "missing"]], None] = (
             lambda *_: None
@@ -47,7 +48,7 @@ class StandIns:
         missing module whose import error the script catches."""
 
     def noted(self, value: Any) -> Any:
-        """The value; for a stand-in, the test of its type or identity is recorded."""
+        """Return a value unchanged; for a stand-in, record a test of its type or identity."""
         if type(value).__name__ == "StandInModule":
             if value.__name__ in self.modules:
                 self.note_use(value.__name__, "type")
@@ -56,18 +57,18 @@ class StandIns:
         return value
 
     def value(self, name: str) -> StandIn:
-        """A stand-in for a value of that name."""
+        """Create a stand-in for a value of that name."""
         return StandIn(self, name)
 
     def module(self, name: str, place: str) -> ModuleType:
-        """A stand-in for a module; all of its attributes are stand-ins too."""
+        """Create a stand-in for a module, whose attributes are all stand-ins."""
         self.modules.setdefault(name, place)
         return StandInModule(name, self.value)
 
 
 @contextmanager
 def replaced(values: Iterable[tuple[Any, str, Any]]) -> Iterator[None]:
-    """Within it, these attributes of modules and classes have other values."""
+    """Replace these attributes of modules and classes within the context."""
     usual: list[tuple[Any, str, Any]] = []
     try:
         for owner, name, value in values:
@@ -83,7 +84,7 @@ def replaced(values: Iterable[tuple[Any, str, Any]]) -> Iterator[None]:
 
 
 class StandInModule(ModuleType):
-    """A module that has every attribute."""
+    """A module that has every attribute, as a stand-in."""
 
     def __init__(self, name: str, value: Callable[[str], Any]) -> None:
         """``value`` creates an attribute from its dotted name."""
@@ -99,10 +100,10 @@ class StandInModule(ModuleType):
 
 
 class StandIn:
-    """The result of something that is not available."""
+    """Placeholder for a value that is not available."""
 
     is_recorded = False
-    """Whether it is a name or call of a recorded library, whose type is known."""
+    """True for a name or call of a recorded library, whose type is known."""
 
     def __init__(self, owner: StandIns, name: str) -> None:
         self.__dict__["_stand_ins"] = owner
@@ -201,14 +202,14 @@ class StandIn:
 
 
 class _Base:
-    """The base of a class whose real base is missing."""
+    """Base of a class whose real base class is missing."""
 
     def __init__(self, *_: Any, **__: Any) -> None:
         pass
 
 
 class Settings(dict[str, Any]):
-    """Values by name, also as attributes, as in configurations."""
+    """A dictionary of settings whose items are also attributes, as in configuration objects."""
 
     def __init__(self, values: dict[str, Any], missing: Callable[[str], Any], name: str) -> None:
         super().__init__()

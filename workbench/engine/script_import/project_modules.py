@@ -33,11 +33,11 @@ _PLUGINS: Mapping[str, str] = {
 """DALI's plugins and the frameworks without which they fail to import."""
 
 Run = Callable[[str, ModuleType], None]
-"""Runs a file as a module."""
+"""Function that runs a file as a module."""
 
 
 def project_folders(script: Path) -> list[Path]:
-    """The script's folder and its parents, up to its project's root.
+    """Return the script's folder and its parents, up to its project's root.
 
     World-writable folders such as ``/tmp``, the home folder and ``/`` are not projects.
     """
@@ -53,7 +53,7 @@ def project_folders(script: Path) -> list[Path]:
 
 
 class _ProjectLoader(SourceFileLoader):
-    """Runs a project module like the script: a failing line does not end it."""
+    """Runs a project module like the script, so that a failing line is skipped."""
 
     def __init__(self, name: str, path: str, run: Run) -> None:
         super().__init__(name, path)
@@ -76,7 +76,7 @@ class _StandInLoader(Loader):
 
 
 class _Finder(MetaPathFinder):
-    """One of two finders: ``first`` precedes the installed modules, the other follows them."""
+    """Module finder that precedes the installed modules if ``first``, else follows them."""
 
     def __init__(self, first: bool, folders: Sequence[Path], run: Run, stand_ins: StandIns) -> None:
         self._first = first
@@ -117,7 +117,7 @@ class _Finder(MetaPathFinder):
         return ModuleSpec(name, loader, is_package=True)
 
     def owns(self, file: str) -> bool:
-        """Whether a file or folder belongs to the project and is not an installed package."""
+        """Return whether a path belongs to the project and is not an installed package."""
         path, root = Path(file), self._folders[-1]
         if "site-packages" in path.parts or _WORKBENCH in path.parents:
             return False
@@ -125,7 +125,7 @@ class _Finder(MetaPathFinder):
 
 
 def _importing_line() -> tuple[str, int] | None:
-    """The line that contains the current import."""
+    """Return the line that contains the current import."""
     frame: FrameType | None = sys._getframe(2)
     while frame is not None:
         file = frame.f_code.co_filename
@@ -136,11 +136,11 @@ def _importing_line() -> tuple[str, int] | None:
 
 
 TREES: dict[str, ast.Module] = {}
-"""Executed code by file, or by a notebook's cell."""
+"""Syntax trees of the executed code, by file or notebook cell."""
 
 
 def catches_import_errors(file: str, line: int) -> bool:
-    """Whether a line is in a ``try`` that continues without the module."""
+    """Return whether a line is in a ``try`` that continues without the module."""
     return any(first <= line <= last for first, last in _try_line_ranges(file))
 
 
@@ -165,7 +165,7 @@ def _continues_after_import_error(handler: ast.ExceptHandler) -> bool:
 
 @contextmanager
 def found_modules(script: Path, run: Run, stand_ins: StandIns) -> Iterator[None]:
-    """Within it, the script's imports find its project, and stand-ins for missing modules."""
+    """Within the context, imports find the script's project, and stand-ins for missing modules."""
     folders = project_folders(script)
     finders = [_Finder(first, folders, run, stand_ins) for first in (True, False)]
     sys.meta_path.insert(0, finders[0])
@@ -180,7 +180,7 @@ def found_modules(script: Path, run: Run, stand_ins: StandIns) -> Iterator[None]
 
 
 def package_of(script: Path, trees: Mapping[str, ast.Module]) -> str:
-    """The package for a script's relative imports, registered with its parents; or empty.
+    """Return the package for a script's relative imports, registered with its parents; or empty.
 
     An ``__init__.py`` is run only when one of its names is accessed.
     """

@@ -28,9 +28,9 @@ from workbench.engine.resources.process_memory import private_bytes
 from workbench.errors import ImportFailedError
 
 MEMORY = 8 * 2**30
-"""Memory limit in bytes; at most half of the machine's."""
+"""Memory limit in bytes; half of the machine's memory if that is less."""
 _OUTPUT = 4 * 2**20
-"""Maximum bytes of its output stored on disk."""
+"""Maximum bytes of the script's output stored on disk."""
 _LAST_LINES, _LONGEST_LINE = 8, 200
 _WRITTEN: Mapping[str, tuple[tuple[int, int], ...]] = {
     "open": ((0, -1),),
@@ -42,22 +42,22 @@ _WRITTEN: Mapping[str, tuple[tuple[int, int], ...]] = {
     "os.symlink": ((1, 2),),
     "os.truncate": ((0, -1),),
 }
-"""Audit events of writes: the path arguments, and the folder that each is relative to (-1 if
-none)."""
+"""Audit events of writes. Each pair is the index of a path argument and of the folder that it is
+relative to (-1 if none)."""
 _KEEPING = (
     *("TMPDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "MPLCONFIGDIR"),
     *("NUMBA_CACHE_DIR", "TORCH_HOME"),
 )
-"""Environment variables of folders in which libraries store files."""
+"""Environment variables that name the folders in which libraries store files."""
 _TICK = 0.1
 _ENDING = 5.0
-"""Seconds that the script's processes may take to end."""
+"""Timeout in seconds for ending the script's processes."""
 _PR_SET_CHILD_SUBREAPER = 36
-"""From ``linux/prctl.h``: orphaned descendants become children of this process."""
+"""Code from ``linux/prctl.h``: orphaned descendants become children of this process."""
 
 
 class ScriptSandbox:
-    """Monitors a running script. A context manager.
+    """Context manager that monitors a running script.
 
     The thread that enters it can never write the user's files again.
     """
@@ -68,7 +68,7 @@ class ScriptSandbox:
         seconds: float,
         reply_error: Callable[[ImportFailedError], None],
     ) -> None:
-        """``files`` are the user's own; ``reply_error`` answers the call."""
+        """``files`` are the user's own files; ``reply_error`` answers the call with an error."""
         self._files = files
         self._seconds = seconds
         self._reply_error = reply_error
@@ -106,7 +106,7 @@ class ScriptSandbox:
         _end_children()
 
     def _refuse_writing(self, event: str, given: tuple[object, ...]) -> None:
-        """An audit hook: allows writes only to the worker's own folder and to caches."""
+        """Audit hook that allows writes only to the worker's own folder and to caches."""
         if self._over.is_set() or event not in _WRITTEN:
             return
         flags = given[2] if event == "open" else os.O_WRONLY
@@ -136,7 +136,7 @@ class ScriptSandbox:
             self._cut_output()
 
     def _cut_output(self) -> None:
-        """Keep the log small, even if the script removed it or closed its end of it."""
+        """Truncate a log that is too long, even if the script removed it or closed its stream."""
         for stream in (1, 2):
             with suppress(OSError):
                 now = os.fstat(stream)
@@ -151,7 +151,7 @@ class ScriptSandbox:
         os._exit(1)
 
     def _innermost(self, frame: FrameType | None) -> tuple[str, int] | None:
-        """The innermost line of the user's own code."""
+        """Return the innermost line of the user's own code."""
         while frame is not None:
             if frame.f_code.co_filename in self._files:
                 return frame.f_code.co_filename, frame.f_lineno
@@ -167,7 +167,7 @@ class ScriptSandbox:
         return ImportFailedError(f"{where}: {text}{quoted}{self.output_tail()}")
 
     def output_tail(self) -> str:
-        """The end of the script's output, or nothing."""
+        """Return the last lines of the script's output, or an empty text."""
         try:
             with self._log.open("rb") as log:
                 log.seek(max(0, log.seek(0, os.SEEK_END) - _LAST_LINES * _LONGEST_LINE * 4))
@@ -178,7 +178,7 @@ class ScriptSandbox:
         return "\nIt printed last:\n" + "\n".join(lines[-_LAST_LINES:]) if lines else ""
 
     def describe_error(self, error: BaseException, hint: str = "") -> ImportFailedError:
-        """The script's error, with the innermost line of the user's own code."""
+        """Convert the script's error, naming the innermost line of the user's own code."""
         unread = error if isinstance(error, SyntaxError) and error.filename in self._files else None
         try:
             words = unread.msg if unread else error
@@ -198,12 +198,12 @@ class ScriptSandbox:
 
 
 def source_location(file: str, line: int) -> str:
-    """A line of the user's own code as shown in messages: ``train.py:12``."""
+    """Return a line of the user's own code as shown in messages: ``train.py:12``."""
     return f"{Path(file).name}:{line}"
 
 
 def one_printable_line(text: str) -> str:
-    """One line of limited length without control characters."""
+    """Return text as one line of limited length without control characters."""
     text = printable(" ".join(text[: 20 * _LONGEST_LINE].split()))
     return text if len(text) <= 3 * _LONGEST_LINE else text[: 3 * _LONGEST_LINE - 3] + "..."
 
@@ -211,7 +211,7 @@ def one_printable_line(text: str) -> str:
 def _end_children() -> None:
     """End all descendants of this process, including those in sessions of their own.
 
-    Orphans become children of this process, so that in the end none is left.
+    Orphans become children of this process, so no descendant escapes.
     """
     deadline = monotonic() + _ENDING
     while monotonic() < deadline:
@@ -236,7 +236,7 @@ def _children() -> Iterator[int]:
 
 
 def _refuse_forks(event: str, _: tuple[object, ...]) -> None:
-    """An audit hook: a forked worker would answer in its place."""
+    """Audit hook that refuses forks, because a forked worker would answer in its parent's place."""
     if event in ("os.fork", "os.forkpty"):
         raise PermissionError(
             "a script cannot fork while it is imported. Move that code under __main__"

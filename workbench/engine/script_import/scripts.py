@@ -96,7 +96,7 @@ def trace_source(
 
 
 def _script_lines(traced: Traced, script: OpenedScript) -> set[tuple[str, int]]:
-    """The lines in functions of the script that make a pipeline."""
+    """Return the lines in functions of the script that create a pipeline."""
     places = [place for op in traced.pipeline.ops for place in op.places]
     inside = [p for p in places if p.file in script.trees and p.function != "<module>"]
     return {(place.file, place.line) for place in inside}
@@ -105,7 +105,7 @@ def _script_lines(traced: Traced, script: OpenedScript) -> set[tuple[str, int]]:
 def _requested_pipeline(
     script: OpenedScript, pipeline: str | None, given: Mapping[str, Any]
 ) -> FoundPipeline:
-    """The requested pipeline; if there is none, the error names the first failure."""
+    """Return the requested pipeline; if there is none, raise the script's first failure."""
     try:
         return find_pipeline(script, pipeline, given)
     except ImportFailedError:
@@ -124,7 +124,7 @@ def _note_pipelines(values: Any, made: list[Any]) -> None:
 
 
 def _traced(chosen: FoundPipeline, held: BlockedCall) -> tuple[Any, Traced]:
-    """The pipeline and its calls."""
+    """Create the pipeline, and return it with its calls."""
     try:
         with held.stand_in_for_results():
             pipe = chosen.make()

@@ -1,4 +1,4 @@
-"""Runs a script's lines one by one, so that a failing one does not end it."""
+"""Run a script's statements one by one, so that a failing one does not end it."""
 
 from __future__ import annotations
 import __future__
@@ -33,7 +33,7 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import,
 
 
 class StopScriptError(BaseException):
-    """The script reached a line that runs ``pipeline``. No ``except Exception`` catches it."""
+    """Raised at a line that runs ``pipeline``. No ``except Exception`` catches it."""
 
     def __init__(self, pipeline: Any) -> None:
         super().__init__()
@@ -46,27 +46,27 @@ class SkippedStatement:
 
     place: str
     error: str
-    """Why it is missing, as in ``failed (KeyError: 'SIZE')``."""
+    """Reason for the missing effect, as in ``failed (KeyError: 'SIZE')``."""
     statement: ast.stmt
     stale: tuple[str, ...] = ()
-    """Names that it would have set or changed, and that keep their old values."""
+    """Names whose values are outdated, because the statement would have set or changed them."""
 
 
 @dataclass
 class ScriptRun:
-    """Results of a script's lines, and of those of its project's modules."""
+    """Runs the statements of a script and of its project's modules, and records failures."""
 
     stand_ins: StandIns
     failures: list[BaseException] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    """Notes for the report."""
+    """Notes for the import report."""
     skipped: list[SkippedStatement] = field(default_factory=list)
     """Statements that failed."""
     unread: list[SkippedStatement] = field(default_factory=list)
-    """Statements after the line at which the script was stopped that set a known name again."""
+    """Statements that set a known name after the line at which the script was stopped."""
 
     def run(self, tree: ast.Module, file: str, module: ModuleType) -> None:
-        """Run each statement. Names that a failing one would have bound get stand-ins."""
+        """Run each statement. Names that a failing statement would have bound get stand-ins."""
         TREES[file] = tree
         flags = future_flags(tree)
         module.__dict__[NOTED] = self.stand_ins.noted
@@ -83,7 +83,7 @@ class ScriptRun:
                     module.__dict__.setdefault(name, self.stand_ins.value(name))
 
     def _import_again(self, statement: ast.stmt, file: str, flags: int, module: ModuleType) -> None:
-        """Run each import in the body of a ``try`` in which something else failed."""
+        """Run each import in the body of a ``try`` in which another statement failed."""
         for node in statement.body if isinstance(statement, ast.Try) else ():
             if isinstance(node, ast.Import | ast.ImportFrom):
                 part = ast.Module([node], [])
@@ -98,7 +98,7 @@ class ScriptRun:
     def define(self, tree: ast.Module, file: str, after: int, module: ModuleType) -> None:
         """Run only the top-level definitions and imports after a line.
 
-        Those that need missing names are skipped, and existing names stay.
+        Definitions that need missing names are skipped, and existing names are not replaced.
         """
         for statement in tree.body:
             known = set(module.__dict__)
@@ -139,7 +139,7 @@ class ScriptRun:
         self.notes.append(f"{place} failed ({words}): a stand-in replaces its result")
 
     def all_notes(self) -> list[str]:
-        """The notes, and one that names the modules with stand-ins."""
+        """Return the notes, and a note that names the modules with stand-ins."""
         notes = self.notes[:_MOST_NOTES]
         if len(self.notes) > _MOST_NOTES:
             notes.append(f"{len(self.notes) - _MOST_NOTES} further lines failed")
@@ -151,7 +151,7 @@ class ScriptRun:
 
 
 def _set_below(statement: ast.stmt, after: int) -> Iterator[str]:
-    """Names that a statement would set or change in lines after ``after``."""
+    """Yield the names that a statement would set or change in lines after ``after``."""
     if statement.lineno > after:
         yield from (*_bound(statement), *changed_names(statement))
     elif not isinstance(statement, _DEFINITIONS):  # the script was stopped inside it
@@ -161,7 +161,7 @@ def _set_below(statement: ast.stmt, after: int) -> Iterator[str]:
 
 
 def _may_be_stale(value: object, module: ModuleType) -> bool:
-    """Whether a failed statement would have set or changed this value of a variable."""
+    """Return whether a value may be outdated because a failed statement did not replace it."""
     if value is None or isinstance(value, StandIn | ModuleType):
         return False
     return not callable(value) or getattr(value, "__module__", "") == module.__name__
@@ -175,7 +175,7 @@ def _error_line(error: BaseException) -> str:
 
 
 def future_flags(tree: ast.Module) -> int:
-    """Compiler flags of a file's ``from __future__ import``."""
+    """Return the compiler flags of a file's ``from __future__ import``."""
     flags = 0
     for statement in tree.body:
         if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":
@@ -185,7 +185,7 @@ def future_flags(tree: ast.Module) -> int:
 
 
 def _bound(statement: ast.stmt) -> Iterator[str]:
-    """Names that a statement would bind."""
+    """Yield the names that a statement would bind."""
     if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         yield statement.name
         return
@@ -200,7 +200,7 @@ def _bound(statement: ast.stmt) -> Iterator[str]:
 
 @contextmanager
 def command_line(given: Mapping[str, Any], run: ScriptRun) -> Iterator[set[str]]:
-    """Within it, argument parsers return ``given`` by name, else their defaults.
+    """Within the context, argument parsers return ``given`` values by name, else defaults.
 
     Missing required arguments get stand-ins. Yields the names that were used.
     """
@@ -226,7 +226,7 @@ def command_line(given: Mapping[str, Any], run: ScriptRun) -> Iterator[set[str]]
 
 @contextmanager
 def one_process() -> Iterator[list[str]]:
-    """Within it torch, if imported by the script, behaves as in one process with one GPU.
+    """Make torch, if the script imported it, behave as one process with one GPU within the context.
 
     Yields the names of the functions called for ranks and counts, in order.
     """
@@ -260,7 +260,7 @@ def _optional_action(action: argparse.Action, stand_ins: StandIns) -> argparse.A
 
 
 def frames_in(error: BaseException, files: Collection[str]) -> list[tuple[str, int]]:
-    """Lines of these files through which an error passed, outermost first."""
+    """Return the lines of these files through which an error passed, outermost first."""
     return [
         (frame.f_code.co_filename, line)
         for frame, line in walk_tb(error.__traceback__)

@@ -1,8 +1,8 @@
 """Trace a live pipeline's calls in the user's own process, without building or running it.
 
-DALI stores the arguments of a call where Python cannot read them. So the calls are added to a
-second pipeline that is never built, and read from its serialisation; it has no GPU, regardless of
-the user's, so that GPU and mixed pipelines can be read on any machine.
+DALI stores the arguments of a call in C++ objects that Python cannot read. So the calls are added
+to a second pipeline that is never built, and read from its serialisation. It has no GPU, regardless
+of the user's, so that GPU and mixed pipelines can be read on any machine.
 """
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ _NO_OUTPUTS = (
 
 
 def preload_imports() -> None:
-    """Import what tracing needs, before a script can hide it."""
+    """Import the modules that tracing needs, before a script can hide them."""
     load_message()
     import_module("nvidia.dali.backend")
 
 
 def trace_pipeline(pipe: Any, name: str = "imported") -> Traced:
-    """The calls of an ``nvidia.dali.Pipeline``, built or not, which is not changed.
+    """Return the calls of an ``nvidia.dali.Pipeline``, built or not, which is not changed.
 
-    Raises ImportFailedError if DALI cannot make its graph.
+    Raises ImportFailedError if DALI cannot build its graph.
     """
     if getattr(pipe, "_deserialized", False):
         traced = read_pipeline(bytes(pipe._pipe.SerializeToProtobuf()))
@@ -65,7 +65,7 @@ def trace_pipeline(pipe: Any, name: str = "imported") -> Traced:
 
 
 def _graph(pipe: Any) -> tuple[list[Any], list[Any]]:
-    """DALI's calls and outputs, made on a copy if the user's pipeline has none yet."""
+    """Return DALI's calls and outputs, from a copy if the user's pipeline has none yet."""
     if not hasattr(pipe, "_graph_out") or not hasattr(pipe, "_get_params"):
         raise ImportFailedError(_no_pipeline(pipe))
     if pipe._py_graph_built:
@@ -137,7 +137,7 @@ def _serialised(pipe: Any, ops: Sequence[Any], outputs: Sequence[Any]) -> Traced
 
 
 def _unsupported_settings(pipe: Any) -> dict[str, str]:
-    """Settings other than DALI's defaults that a graph cannot represent, as Python code."""
+    """Return settings other than DALI's defaults that a graph cannot represent, as Python code."""
     from nvidia.dali.pipeline import Pipeline
 
     executor, depth = _executor(pipe)
@@ -156,7 +156,7 @@ def _unsupported_settings(pipe: Any) -> dict[str, str]:
 
 
 def _executor(pipe: Any) -> tuple[Executor, int | None]:
-    """The executor of a pipeline, and its queue depth if both can be represented."""
+    """Return the executor of a pipeline, and its queue depth if both can be represented."""
     if pipe._exec_dynamic or not (pipe._exec_pipelined and pipe._exec_async):
         return "dynamic", None
     depth = pipe._prefetch_queue_depth
@@ -179,7 +179,7 @@ def _placeholder_spec(backend: Any, name: str, device: str) -> Any:
 
 
 def _refusal(op: Any, fresh: Any, backend: Any) -> str | None:
-    """Why DALI cannot serialise a call, or None if it can."""
+    """Return why DALI cannot serialise a call, or None if it can."""
     if getattr(op, "_callback", None) is not None:
         return "its input is a Python function, which only the source contains"
     alone = fresh()
@@ -197,7 +197,7 @@ def _refusal(op: Any, fresh: Any, backend: Any) -> str | None:
 
 
 def _edge_device(edge: Any) -> str:
-    """The device of an edge; it may be read on the other."""
+    """Return the device of the output that an edge comes from; its consumer may be on the other."""
     return str(next(made.device for made in edge.source.outputs if made.name == edge.name))
 
 
@@ -231,13 +231,13 @@ def _without_stand_ins(
 
 
 def _reader_options(op: Any) -> dict[str, Any]:
-    """Reader options of Python data in an exported script."""
+    """Return the reader options of Python data in an exported script."""
     source = getattr(getattr(op, "_group", None), "source_desc", None)
     return dict(getattr(getattr(source, "source", None), "options", None) or {})
 
 
 def _argument_texts(spec: Any) -> dict[str, str]:
-    """The arguments of a call as DALI displays them: the only form available."""
+    """Return the arguments of a call as the text that DALI displays, the only form available."""
     lines = (line.strip().partition(": ") for line in repr(spec).splitlines())
     return {name: text for name, colon, text in lines if colon}
 
@@ -255,7 +255,7 @@ def _source_locations(said: Mapping[str, str]) -> tuple[SourceLocation, ...]:
 
 
 def _sources(ops: Iterable[TracedOp]) -> dict[str, str]:
-    """The files that contain the calls, if readable; for notebooks every cell."""
+    """Return the text of readable files that contain the calls; for notebooks every cell."""
     files = {place.file for op in ops for place in op.places if "/nvidia/dali/" not in place.file}
     notebooks = {*map(notebook_of, files)} - {""}
     files |= {file for file in linecache.cache if notebook_of(file) in notebooks}

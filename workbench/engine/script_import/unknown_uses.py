@@ -1,8 +1,8 @@
-"""Where a script turns a stand-in into a known value, and which of these uses affect the pipeline.
+"""Find where a script turns a stand-in into a known value, and which such uses affect the pipeline.
 
 A stand-in as an argument of an operator is found there. A truth value, a comparison or a text made
-from one is a plain value, so its line is recorded. The result of a top-level statement affects the
-pipeline if the code that makes the pipeline uses its names, also through other names.
+from a stand-in is an ordinary value, so its line is recorded. The result of a top-level statement
+affects the pipeline if the code that creates the pipeline uses its names, also through other names.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _DALI, _ENGINE = "/nvidia/dali/", "/workbench/engine/"
 
 
 class Use(NamedTuple):
-    """A use of a stand-in that makes a known value of it."""
+    """A use of a stand-in that turns it into a known value."""
 
     name: str
     kind: Kind
     place: str
-    """The line, as in messages; empty if it is in no file of the script."""
+    """Line of the use, as in messages; empty outside the script's files."""
     stack: tuple[tuple[str, int], ...] = ()
-    """The running lines of the script down to the top level; empty while the pipeline is made."""
+    """Active lines of the script, down to the top level; empty while the pipeline is created."""
 
 
 class UnknownUses:
@@ -46,7 +46,7 @@ class UnknownUses:
         self._uses: dict[Use, None] = {}
 
     def names(self) -> set[str]:
-        """The names of all stand-ins that are used."""
+        """Return the names of all stand-ins that are used."""
         return {use.name for use in self._uses}
 
     def note(self, name: str, kind: Kind) -> None:
@@ -74,13 +74,13 @@ class UnknownUses:
         self._uses[Use(name, kind, source_location(*_line_of(inner)), tuple(stack))] = None
 
     def texts(self) -> list[str]:
-        """The names of the stand-ins that the script converts to text."""
+        """Return the names of the stand-ins that the script converts to text."""
         return list(dict.fromkeys(use.name for use in self._uses if use.kind == "text"))
 
     def reported(
         self, traced: Traced, skipped: Sequence[SkippedStatement]
     ) -> tuple[Traced, tuple[Loss, ...]]:
-        """The pipeline with its operators that contain such a text, and the other losses."""
+        """Return the trace with unknown text marked in its operators, and the other losses."""
         ops = traced.pipeline.ops
         found = {op.name: _placeholders_in_op(op, self.texts()) for op in ops}
         in_arguments = {name for names in found.values() for name in names}
@@ -96,10 +96,10 @@ class UnknownUses:
         in_arguments: Collection[str] = (),
         is_changed_later: bool = False,
     ) -> tuple[Loss, ...]:
-        """The uses that affect what these lines make.
+        """Return the uses that affect the result of these lines.
 
         ``skipped`` are top-level statements that were not run. Texts made from the names
-        ``in_arguments`` are reported elsewhere. ``is_changed_later`` is whether later statements
+        ``in_arguments`` are reported elsewhere. ``is_changed_later`` is True if later statements
         may change the result of these lines, such as a list of transforms.
         """
         reached = _Reached(lines, is_changed_later)
@@ -129,7 +129,7 @@ class UnknownUses:
 
 
 class _Reached:
-    """Top-level statements that make the pipeline, and the names they use."""
+    """Top-level statements that create the pipeline, and the names that they use."""
 
     def __init__(self, lines: Iterable[tuple[str, int]], is_changed_later: bool) -> None:
         modules = _project_modules()
@@ -155,14 +155,14 @@ class _Reached:
                 ]
 
     def by(self, stack: Sequence[tuple[str, int]]) -> bool:
-        """Whether these lines make the pipeline, or it uses the result of the last one."""
+        """Return whether these lines create the pipeline, or it uses the last line's result."""
         statements = [id(each) for line in stack if (each := _top_level(*line)) is not None]
         if not self._making.isdisjoint(statements):
             return True
         return bool(statements and self.names(self._names[statements[-1]][1]))
 
     def names(self, names: Iterable[str]) -> list[str]:
-        """Those of ``names`` that the pipeline uses."""
+        """Return those of the names that the pipeline uses."""
         return [name for name in names if name in self._used]
 
 
@@ -171,7 +171,7 @@ def _line_of(frame: FrameType) -> tuple[str, int]:
 
 
 def _frames(frame: FrameType | None) -> Iterator[FrameType]:
-    """A frame and its callers, without those of the stand-in's own methods."""
+    """Yield a frame and its callers, without those of the stand-in's own methods."""
     while frame is not None:
         if frame.f_code.co_filename != placeholders.__file__:
             yield frame
@@ -183,7 +183,7 @@ def _is_script(frame: FrameType) -> bool:
 
 
 def _top_level(file: str, line: int) -> ast.stmt | None:
-    """The top-level statement that contains a line."""
+    """Return the top-level statement that contains a line."""
     for statement in TREES[file].body:
         decorators = getattr(statement, "decorator_list", ())
         first = min([statement.lineno, *(each.lineno for each in decorators)])
@@ -193,7 +193,7 @@ def _top_level(file: str, line: int) -> ast.stmt | None:
 
 
 def _only_printed(file: str, line: int) -> bool:
-    """Whether the statement in this line only prints, logs or raises."""
+    """Return whether the statement in this line only prints, logs or raises."""
     match _innermost_statement(TREES[file], line):
         case ast.Expr(value=ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name))):
             return _PRINTING.fullmatch(name) is not None
@@ -203,7 +203,7 @@ def _only_printed(file: str, line: int) -> bool:
 
 
 def _innermost_statement(tree: ast.Module, line: int) -> ast.stmt | None:
-    """The smallest statement that contains a line."""
+    """Return the smallest statement that contains a line."""
     containing = [
         node
         for node in ast.walk(tree)
@@ -215,7 +215,7 @@ def _innermost_statement(tree: ast.Module, line: int) -> ast.stmt | None:
 
 
 def _nested_codes(code: CodeType) -> Iterator[CodeType]:
-    """The code of each function and class defined in it."""
+    """Yield the code objects of all functions and classes defined in a code object."""
     for each in code.co_consts:
         if isinstance(each, CodeType):
             yield each
@@ -223,7 +223,7 @@ def _nested_codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def _loaded_and_stored(statement: ast.stmt, modules: Collection[str]) -> tuple[set[str], set[str]]:
-    """The global names that a top-level statement reads, and those that it sets or changes."""
+    """Return the global names that a top-level statement reads, and those that it changes."""
     code = compile(ast.Module([statement], []), "", "exec", dont_inherit=True)
     loaded: set[str] = set()
     stored = changed_names(statement)
@@ -242,7 +242,7 @@ def _loaded_and_stored(statement: ast.stmt, modules: Collection[str]) -> tuple[s
 
 
 def _project_modules() -> set[str]:
-    """The names under which the script's files import modules of their project."""
+    """Return the names under which the script's files import modules of their project."""
     stems = {re.sub(r".*/|(/__init__)?\.py$", "", file) for file in TREES}
     return {
         alias.asname or alias.name
@@ -255,7 +255,7 @@ def _project_modules() -> set[str]:
 
 
 def _placeholders_in_op(op: TracedOp, names: Collection[str]) -> list[str]:
-    """The stand-ins that the texts of an operator are made from."""
+    """Return the names of the stand-ins that occur in an operator's text arguments."""
     texts = [text for value in op.args.values() for text in _texts(value)]
     return [
         name

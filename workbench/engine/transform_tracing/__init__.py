@@ -1,1 +1,1 @@
-"""Compositions of other libraries in a script: their calls are recorded."""
+"""Find compositions of other libraries in a script by recording their calls."""

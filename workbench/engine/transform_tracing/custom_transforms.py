@@ -1,6 +1,6 @@
 """Read a transformation that a script defines itself by calling it with a recorded image.
 
-Operations on the image are recorded (``recorded_calls``), random values become ranges, and if a
+Operations on the image are recorded (``recorded_calls``) and random values become ranges. If a
 random value decides, both branches are followed with their probabilities. A transformation that
 uses anything else, such as the image's size or pixels, cannot be read; the error names it.
 """
@@ -23,15 +23,16 @@ from workbench.engine.transform_tracing.recorded_calls import RecordedCall
 _MOST_CHOICES = 6
 """Maximum number of successive random decisions."""
 _TRIES = 3
-"""Calls that must have equal results: differences reveal other sources of randomness."""
+"""Number of calls that must have equal results; a difference reveals another source of randomness.
+"""
 
 
 class UnreadableError(Exception):
-    """A transformation does what cannot be recorded."""
+    """Raised if a transformation uses something that cannot be recorded."""
 
 
 class _ForkError(BaseException):
-    """A new random decision. No ``except Exception`` catches it."""
+    """Raised at a new random decision. No ``except Exception`` catches it."""
 
     def __init__(self, p: float) -> None:
         self.p = p
@@ -39,7 +40,7 @@ class _ForkError(BaseException):
 
 @dataclass
 class _Path:
-    """The branches followed so far at random decisions."""
+    """The branches followed so far, one per random decision."""
 
     taken: tuple[bool, ...] = ()
     passed: int = 0
@@ -54,14 +55,14 @@ class _Path:
 
 
 class UniformNumber:
-    """A uniform random number. It is either compared once, or passed on once."""
+    """A uniform random number, which can be either compared once or passed on once."""
 
     def __init__(self, path: _Path, low: float, high: float, whole: bool = False) -> None:
         self._path, self._low, self._high, self._whole = path, low, high, whole
         self._used = [False]
 
     def value(self) -> RandomValue:
-        """The value as an argument."""
+        """Return the number as an argument value, a range."""
         self._use()
         return RandomValue(self._low, self._high, self._whole)
 
@@ -141,18 +142,18 @@ class UniformNumber:
     __radd__, __rmul__ = __add__, __mul__
 
     def item(self) -> UniformNumber:
-        """Like ``item`` of a tensor with one value."""
+        """Return the number, as ``item`` of a tensor with one value does."""
         return self
 
 
 Plain = Callable[[RecordedCall], TransformCall]
-"""Converts a recorded call to plain values."""
+"""Function that converts a recorded call to plain values."""
 
 
 def read_own_transform(
     transform: Callable[..., Any], owner: StandIns, plain: Plain
 ) -> TransformCall | None:
-    """The steps of a function or object of the script; None if it cannot be read."""
+    """Return the steps of a function or object of the script; None if it cannot be read."""
     reader = _Reader(transform, owner, plain)
     try:
         found = [reader.steps(()) for _ in range(_TRIES)]
@@ -164,7 +165,7 @@ def read_own_transform(
 
 
 def definition_location(transform: Callable[..., Any]) -> str:
-    """The line that defines a function, or the ``__call__`` of an object: ``train.py:7``."""
+    """Return the line that defines a function, or an object's ``__call__``: ``train.py:7``."""
     base = vars(transform).get("_base_call") if hasattr(transform, "__dict__") else None
     if base is not None:
         return str(base._place)
@@ -183,7 +184,7 @@ class _Reader:
     plain: Plain
 
     def steps(self, taken: tuple[bool, ...]) -> list[TransformCall]:
-        """The steps after these decisions, and both branches of later decisions."""
+        """Return the steps after these decisions, with both branches of later decisions."""
         try:
             return self._called(_Path(taken))
         except _ForkError as fork:
@@ -213,7 +214,7 @@ class _Reader:
             self.owner.answered.update(answered)
 
     def _steps_of(self, made: Any, picture: RecordedCall) -> Iterator[TransformCall]:
-        """The operations on an image, last first."""
+        """Yield the operations on an image, last first."""
         while made is not picture:
             if not isinstance(made, RecordedCall) or not made.pictured:
                 raise UnreadableError("it returns something other than the image")
@@ -233,7 +234,7 @@ class _Reader:
 
     @contextmanager
     def _recorded(self, path: _Path) -> Iterator[None]:
-        """Within it, random functions return draws, and Pillow's functions accept the image."""
+        """Within the context, random functions return ranges, and Pillow accepts the image."""
         names = getattr(_function_of(self.transform), "__globals__", {})
         put: dict[int, Any] = {}
         usual: list[tuple[dict[str, Any], str, Any]] = []
@@ -328,4 +329,5 @@ _RECORDED: Mapping[str, Mapping[str, Callable[..., Any] | None]] = {
     "PIL.ImageOps": dict.fromkeys(_OPERATIONS),
     "PIL.ImageEnhance": dict.fromkeys(("Brightness", "Color", "Contrast", "Sharpness")),
 }
-"""Recorded functions by module: random ones with their results, and those on images."""
+"""Recorded functions by module: random functions with their replacements, and functions on images.
+"""

@@ -1,4 +1,4 @@
-"""Stand-ins for transformation libraries that record calls, installed or not."""
+"""Stand-ins for transformation libraries that record calls, whether or not these are installed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WORKBENCH = Path(__file__).parents[2]
 
 
 DALIS_TORCHVISION = "nvidia.dali.experimental.torchvision"
-"""DALI's own classes with torchvision's names, which are read as these."""
+"""Module of DALI whose classes have torchvision's names and are read as torchvision's."""
 
 
 class RecordedName(StandIn):
@@ -60,7 +60,7 @@ _KEPT_METHODS = frozenset(
 
 
 class RecordedBase:
-    """A library class from which a script derives its own: its calls are recorded."""
+    """Base class for a script's subclass of a library class; its calls are recorded."""
 
     _recorded: RecordedName
 
@@ -78,7 +78,7 @@ class RecordedBase:
 
     @classmethod
     def _own_methods(cls) -> set[str]:
-        """The methods that the script defines."""
+        """Return the names of the methods that the script defines."""
         kinds = cls.__mro__[: cls.__mro__.index(RecordedBase) - 1]
         methods = (FunctionType, staticmethod, classmethod)
         return {
@@ -87,16 +87,16 @@ class RecordedBase:
 
     @classmethod
     def unchanged_call(cls, value: object) -> RecordedCall | None:
-        """The call of the library's class, if the script's class only changes the constructor."""
+        """Return the library's call if the script's subclass only changes the constructor."""
         if not isinstance(value, RecordedBase) or value._own_methods() - {"__init__"}:
             return None
         return value.__dict__.get("_base_call")
 
 
 class RecordedCall(StandIn):
-    """The result of such a call. Its lists are the caller's, so later additions count.
+    """The result of a recorded call. Its lists are the caller's, so later additions are included.
 
-    It is ``pictured`` if it results from calling a transformation with an image: then operations on
+    It is ``pictured`` if it results from calling a transformation with an image; then operations on
     it are recorded too.
     """
 
@@ -112,7 +112,7 @@ class RecordedCall(StandIn):
 
     @classmethod
     def picture(cls, owner: StandIns) -> RecordedCall:
-        """An image without operations."""
+        """Create an image without operations."""
         made = cls(owner, "picture", (), {})
         made.__dict__["pictured"] = True
         return made
@@ -145,11 +145,11 @@ class RecordedCall(StandIn):
         return not self.pictured or self._answer()
 
     def _note_change(self, what: str) -> None:
-        """Record a change after the call, which the recorded arguments lack."""
+        """Record a change after the call, which is missing in the recorded arguments."""
         self._changes.append((_calling_line(), what))
 
     def done(self, name: str, *args: Any, **kwargs: Any) -> RecordedCall:
-        """The image after an operation by the script itself."""
+        """Return the image after an operation by the script itself."""
         return RecordedCall(self._stand_ins, f"own.{name}", (self, *args), kwargs)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -178,7 +178,7 @@ for _each, _value in vars(StandIn).items():
 
 
 class RecordedMethod(StandIn):
-    """A method of an image. Plain values under its name are unknown."""
+    """A method of a recorded image. An attribute of this name with a plain value is unknown."""
 
     def __init__(self, picture: RecordedCall, name: str) -> None:
         super().__init__(picture._stand_ins, f"picture.{name}")
@@ -231,7 +231,7 @@ class _RecordingFinder(MetaPathFinder, Loader):
 
 
 def public_names(module: str) -> list[str]:
-    """The names that ``from module import *`` binds, if known."""
+    """Return the names that ``from module import *`` binds, if known."""
     library = module.replace(DALIS_TORCHVISION, "torchvision").partition(".")[0]
     known = LIBRARIES[library]
     names = {*known.importers, *known.not_imported}
@@ -245,7 +245,7 @@ def public_names(module: str) -> list[str]:
 
 @contextmanager
 def recorded_sequences(owner: StandIns) -> Iterator[None]:
-    """Within it ``torch.nn.Sequential``, if torch is installed, accepts recorded calls too."""
+    """Within the context, ``torch.nn.Sequential`` accepts recorded calls, if torch is installed."""
     if importlib.util.find_spec("torch") is None:
         yield
         return
@@ -263,13 +263,13 @@ def recorded_sequences(owner: StandIns) -> Iterator[None]:
 
 @contextmanager
 def recorded_libraries(libraries: Sequence[str], owner: StandIns) -> Iterator[list[RecordedCall]]:
-    """Within it these packages are replaced by recorders; the list receives their calls."""
+    """Replace these packages by recorders within the context, and yield the list of calls."""
     calls: list[RecordedCall] = []
     finder = _RecordingFinder(libraries, owner, calls)
     sys.meta_path.insert(0, finder)
 
     def in_order(name: str, args: tuple[Any, ...]) -> RecordedCall | None:
-        """``torch.nn.Sequential`` of a library's transformations counts as that library's call."""
+        """Record ``torch.nn.Sequential`` of a library's transformations as its call."""
         first = next((each for each in args if isinstance(each, RecordedCall)), None)
         if first is None or not name.endswith(".Sequential"):
             return None

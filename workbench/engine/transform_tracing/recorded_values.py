@@ -1,4 +1,4 @@
-"""Recorded calls of a library as plain values."""
+"""Convert recorded calls of a library to plain values."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_DEPTH = 40
 
 
 def transform_call(recorded: RecordedCall) -> TransformCall:
-    """A recorded call as plain values."""
+    """Convert a recorded call to plain values."""
     return _Values(recorded._stand_ins).call(recorded, 0)
 
 
@@ -37,7 +37,7 @@ class _Values:
         )
 
     def plain(self, value: Any, depth: int) -> Any:
-        """Numbers, texts, lists and calls unchanged; the script's own transformations as steps."""
+        """Convert a value; the script's own transformations become steps, other values stay."""
         if isinstance(value, bool | type(None)):
             return value
         for kind in (int, float, str):

@@ -45,7 +45,7 @@ _COMPOSING = frozenset(
 )
 _EXTENDING = frozenset({"append", "extend", "insert"})
 _OF_FUNCTIONS = ("kornia.geometry", "kornia.enhance", "kornia.filters", "kornia.color")
-"""Modules of functions on images, besides those with ``functional`` in their name."""
+"""Modules of functions on images, in addition to those with ``functional`` in their name."""
 _MOST_DEPTH = 4
 """Maximum depth of dictionaries and lists searched for compositions."""
 
@@ -55,13 +55,13 @@ class TracedTransform:
     """A composition of a script."""
 
     call: Any
-    """As returned by ``to_plain``."""
+    """Recorded call as returned by ``to_plain``."""
     name: str
     notes: tuple[str, ...] = ()
     assumed: Mapping[str, str] = field(default_factory=dict)
     """Values assumed for missing arguments, as Python code."""
     losses: tuple[tuple[str, str], ...] = ()
-    """What may be missing in the composition: the line and the reason."""
+    """Parts that may be missing in the composition: the line and the reason of each."""
 
 
 @task
@@ -71,8 +71,9 @@ def trace_transform(
     """Task: run a script or notebook and return one of its compositions.
 
     ``wanted`` is a variable, an item of a dictionary (``transforms.train``), or a function or class
-    that makes one, with a line (``main:12``) if it makes several. Raises ImportFailedError, which
-    names the line, if it fails, exceeds a limit, or has no or several compositions.
+    that makes a composition, with a line (``main:12``) if it makes several. Raises
+    ImportFailedError, which names the line, if the script fails, exceeds a limit, or has no or
+    several compositions.
     """
     with opened_script(worker, path, arguments, seconds) as script:
         lines, cells = script.lines, script.cells
@@ -100,7 +101,7 @@ def trace_transform(
 def _losses(
     script: OpenedScript, calls: Sequence[RecordedCall], places: set[str]
 ) -> Iterator[tuple[str, str]]:
-    """What may be missing in the composition made at these places."""
+    """Yield parts that may be missing in the composition created in ``places``, with reasons."""
     lines, uses = script.lines, script.uses
     skipped = []
     for each in lines.skipped:
@@ -124,7 +125,7 @@ def _losses(
 
 
 def _calls_outside(trees: Mapping[str, ast.Module], traced: Any) -> Iterator[tuple[str, str]]:
-    """Library functions that the script calls on images outside the composition."""
+    """Yield library functions that the script calls on images outside the composition."""
     recorded = set(_call_lines(traced))
     for file, tree in trees.items():
         full_names = dict(_imported(tree))
@@ -141,7 +142,7 @@ def _calls_outside(trees: Mapping[str, ast.Module], traced: Any) -> Iterator[tup
 
 
 def _changes_images(name: str) -> bool:
-    """Whether a dotted name is a library function on images."""
+    """Return whether a dotted name is a library function on images."""
     module, _, function = name.rpartition(".")
     library = module.partition(".")[0]
     of_functions = ".functional" in module or module.startswith(_OF_FUNCTIONS)
@@ -149,7 +150,7 @@ def _changes_images(name: str) -> bool:
 
 
 def _imported(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """Names that a file imports, each with its full dotted name."""
+    """Yield the names that a file imports, each with its full dotted name."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
@@ -161,7 +162,7 @@ def _imported(tree: ast.Module) -> Iterator[tuple[str, str]]:
 
 
 def _call_lines(value: Any) -> Iterator[str]:
-    """The lines of a call and of the calls in it."""
+    """Yield the lines of a call and of the calls in its arguments."""
     if isinstance(value, TransformCall):
         yield value.place
         value = [*value.args, *value.kwargs.values()]
@@ -183,7 +184,7 @@ def _may_add_transform(node: ast.AST) -> bool:
 
 
 def _uses_name(trees: Mapping[str, ast.Module], name: str) -> bool:
-    """Whether the script uses an attribute or name."""
+    """Return whether the script uses an attribute or name."""
     return any(
         name in (getattr(node, "attr", ""), getattr(node, "id", ""))
         for tree in trees.values()
@@ -207,7 +208,7 @@ def _dali_kept_from_running(
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """Selection of a script's composition."""
+    """Selects the requested composition of a script."""
 
     script: OpenedScript
     calls: list[RecordedCall]
@@ -248,7 +249,7 @@ class _Search:
         return wanted.rpartition(".")[2], next(iter(made.values()))
 
     def _named(self, wanted: str, known: Sequence[str]) -> tuple[Any, str]:
-        """The value of a name, or a class with the name of its objects' attribute."""
+        """Return the value of a dotted name, or a class with the name of its objects' attribute."""
         value: Any = self.script.module
         parts = wanted.split(".")
         for place, part in enumerate(parts):
@@ -261,7 +262,7 @@ class _Search:
         return value, ""
 
     def _made_by(self, maker: Any) -> dict[str, RecordedCall]:
-        """The compositions that a function or class returns or stores, else all of its calls.
+        """Return the compositions that a function or class returns or stores, else all calls.
 
         It may fail afterwards, because it runs with stand-ins.
         """
@@ -295,7 +296,7 @@ class _Search:
         return outer
 
     def _skipping(self, maker: Any) -> Any:
-        """A function or class of the script that continues after failing lines."""
+        """Return a copy of a function or class of the script that continues after failing lines."""
         for file, tree in self.script.cells.items():
             for node in tree.body:
                 if not isinstance(node, ast.FunctionDef | ast.ClassDef):
@@ -323,7 +324,7 @@ class _Search:
         return skip
 
     def _makers(self) -> list[str]:
-        """Functions and classes of the script that contain compositions."""
+        """Return the names of the script's functions and classes that contain compositions."""
         found = []
         for tree in self.script.cells.values():
             for node in tree.body:
@@ -349,7 +350,7 @@ class _Search:
 
 
 def _attributes(value: Any) -> dict[str, Any]:
-    """The attributes of an object, including its properties."""
+    """Return the attributes of an object, including its properties."""
     found = dict(getattr(value, "__dict__", {}))
     for kind in reversed(type(value).__mro__):
         for name, each in vars(kind).items():
@@ -360,14 +361,14 @@ def _attributes(value: Any) -> dict[str, Any]:
 
 
 def _is_first(name: str, call: RecordedCall, found: Mapping[str, RecordedCall]) -> bool:
-    """Whether it is the first name of a composition with several names."""
+    """Return whether a name is the first of a composition that has several names."""
     return next(each for each, other in found.items() if other is call) == name
 
 
 def _compositions_in(
     values: Mapping[str, Any], depth: int = _MOST_DEPTH
 ) -> Iterator[tuple[str, RecordedCall]]:
-    """The compositions among values by name, also in dictionaries and lists."""
+    """Yield the compositions among named values, also in dictionaries and lists."""
     for name, each in values.items():
         base = RecordedBase.unchanged_call(each)
         value = each if base is None else base
