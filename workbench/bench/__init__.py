@@ -1,4 +1,4 @@
-"""Images per second, measured on the user's machine and data; ``METHOD.md`` describes how."""
+"""Measure images per second on the user's machine and data; ``METHOD.md`` describes the method."""
 
 from workbench.bench.experiments.benchmark import Benchmark
 from workbench.bench.measuring.measurement import Measurement

@@ -1,1 +1,1 @@
-"""Each kind of measurement: compare, scale, sweep, tune, stages, operators."""
+"""All kinds of measurements: compare, scale, sweep, tune, stages, operators."""

@@ -1,4 +1,4 @@
-"""CPU against mixed decoding, decoding alone and the whole pipeline, and other libraries."""
+"""Compare CPU with mixed decoding, decoding alone with the whole pipeline, and other libraries."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _SEARCH = 0.5
 
 
 class BenchOptions(TypedDict, total=False):
-    """The arguments of ``Benchmark`` besides graph and data."""
+    """Keyword arguments of ``Benchmark``, without graph and data."""
 
     devices: Sequence[DecodeDevice]
     regimes: Sequence[Regime]
@@ -54,7 +54,7 @@ class BenchOptions(TypedDict, total=False):
 
 
 class Benchmark(ComparedExperiment):
-    """imgs/s of the exported script, with CPU and with mixed decoding.
+    """Measure imgs/s of the exported script, with CPU and with mixed decoding.
 
     ::
 
@@ -81,8 +81,9 @@ class Benchmark(ComparedExperiment):
     ) -> None:
         """``peers`` names libraries to measure with the same work, as ``workbench bench --peer``.
 
-        The fastest number of DALI threads and of workers per peer is then searched, and DALI's
-        script is measured twice: the ratio of the two shows how reliable the other ratios are.
+        With peers, the fastest number of DALI threads and of workers per peer is searched first,
+        and DALI's script is measured twice: the ratio of the two shows how reliable the other
+        ratios are.
         """
         choices = {"devices": ("cpu", "mixed"), "regimes": REGIMES, "peers": tuple(PEERS)}
         for what, given in (("devices", devices), ("regimes", regimes), ("peers", peers)):
@@ -107,7 +108,7 @@ class Benchmark(ComparedExperiment):
         """Measure every device and regime, interleaved.
 
         A configuration that cannot be measured becomes a Measurement with the reason. Raises
-        DataError for the data and CancelledError.
+        DataError if the data cannot be used, and CancelledError.
 
         ::
 
@@ -153,7 +154,7 @@ class Benchmark(ComparedExperiment):
         return Outcome(rows, extra)
 
     def longest(self) -> float | None:
-        """Maximum duration of ``run`` in seconds once the data are read; None without a limit.
+        """Return the maximum seconds of ``run`` after the data are read; None without a limit.
 
         Without peers, starting DALI's pipelines and the minimum number of rounds may take longer.
         """
@@ -167,14 +168,14 @@ class Benchmark(ComparedExperiment):
         return limit * (count + ({"cpu", "mixed"} <= set(able)))
 
     def on_rows(self, rows: tuple[Measurement, ...]) -> None:
-        """Publish the results after a timed round, including probes."""
+        """Publish the results after a timed round; record them as probes during the search."""
         if self._searching is not None:
             self._searching.tried |= {row.threads: row for row in rows if row.rounds}
             rows = ()
         super().on_rows(rows)
 
     def programs(self, machine: Machine, facts: dict[str, Any]) -> list[ComparedProgram]:
-        """All programs compared on a machine, in report order.
+        """Return all programs compared on a machine, in report order.
 
         ``facts`` is as for ``compared_peers``.
         """
@@ -202,12 +203,12 @@ class Benchmark(ComparedExperiment):
 
     @property
     def _seconds(self) -> float:
-        """Time limit in seconds of each program compared with peers."""
+        """Time limit in seconds for each program; infinite without peers."""
         limit = self.measurement_config.limit
         return math.inf if limit is None or not self.peers else limit
 
     def _config_in_turns(self, able: Sequence[ComparedProgram]) -> MeasurementConfig:
-        """The measurement config for interleaving, limited to the programs' remaining time."""
+        """Return the config for interleaved rounds, limited to the programs' remaining time."""
         if not able or math.isinf(self._seconds):
             return self.measurement_config
         return replace(self.measurement_config, limit=fmean(one.seconds_left for one in able))

@@ -1,7 +1,7 @@
-"""A compared program: its search for the best number of workers, and its time limit.
+"""A program in a comparison: its search for the best number of workers, and its time limit.
 
 Each program has a time limit. First its probes run one after another in one worker process, which
-imports its library once; the remaining time is for rounds interleaved with the others, in a new
+imports its library once; the remaining time is for rounds interleaved with other programs, in a new
 process.
 """
 
@@ -31,7 +31,8 @@ from workbench.errors import CancelledError, EngineError
 
 GIVE_MORE = "the time limit was reached: choose Precise or a higher time limit"
 _LONG = 300
-"""Maximum length of a reason: an import error may list every path that was searched."""
+"""Maximum number of characters of a reason: an import error may list every path that was searched.
+"""
 _CROWDED = 4
 """Maximum workers per core."""
 _SEARCH = 0.5
@@ -39,20 +40,20 @@ _SEARCH = 0.5
 _PROBES_WITHIN = 3
 """Number of worker probes that must fit into the search time."""
 _LEAST_SEARCH = 3.0
-"""Seconds for a search below which only all cores are tried."""
+"""Minimum seconds for a search; with less, only the number of all cores is tried."""
 
 Check = Callable[[Callable[..., Any]], tuple[str, ...]]
-"""Returns notes about a worker's results, given how to call it (``Engine.call``), or raises
-EngineError. A CancelledError of the call may mean that the time is over."""
+"""Function that checks a worker's results with its argument, ``Engine.call``, and returns notes.
+Raises EngineError. A CancelledError of the call may mean that the time is over."""
 
 
 @dataclass(slots=True)
 class ComparedProgram:
     """DALI or a peer in a comparison.
 
-    ``jobs`` creates its jobs for a number of workers (or threads); if None, ``reason`` says why it
-    cannot be measured. ``seconds`` is its total time limit, ``check`` validates it after the first
-    probe. ``label`` is that of its rows.
+    ``jobs`` creates the program's jobs for a number of workers (or threads). If it is None,
+    ``reason`` explains why the program cannot be measured. ``seconds`` is the total time limit,
+    ``check`` validates the program after the first probe. ``label`` is the name of its rows.
     """
 
     config: Config
@@ -65,16 +66,16 @@ class ComparedProgram:
     spent: float = 0.0
     """Seconds spent on the search."""
     start: float = 0.0
-    """Seconds of these until a worker's first round."""
+    """Part of these seconds until a worker's first round."""
     tried: dict[int, Measurement] = field(default_factory=dict)
-    """The probe of each number of workers."""
+    """Probe of each number of workers."""
     notes: tuple[str, ...] = ()
     measured: Measurement | None = None
-    """The results of its interleaved rounds."""
+    """Results of the interleaved rounds."""
 
     @property
     def seconds_left(self) -> float:
-        """Seconds left for its interleaved rounds."""
+        """Seconds left for interleaved rounds."""
         return self.seconds - self.spent
 
     @property
@@ -85,7 +86,7 @@ class ComparedProgram:
 
     @property
     def rates(self) -> dict[str, float | None]:
-        """imgs/s for each number of workers tried."""
+        """Rate in imgs/s for each number of workers tried."""
         return {str(count): row.median for count, row in sorted(self.tried.items())}
 
     @property
@@ -102,11 +103,11 @@ class ComparedProgram:
 
     @property
     def has_time(self) -> bool:
-        """Whether enough time is left for interleaved rounds."""
+        """True if enough time is left for interleaved rounds."""
         return self.best is None or self.seconds_left >= minimum_seconds([self.best], self.start)
 
     def row(self, why: str = GIVE_MORE) -> Measurement:
-        """Its row in the record. ``why`` explains if its best probe is the only result."""
+        """Return the program's row. ``why`` explains why only its best probe was measured."""
         if self.reason:
             return Measurement(self.config, reason=self.reason, label=self.label)
         known = self.measured
@@ -127,7 +128,7 @@ class Control(ComparedProgram):
 
     @property
     def entry(self) -> ConfigJobs | None:
-        """The entry of the other program, without its notes."""
+        """Entry of the other program, without notes."""
         found = self.of.entry if self.of else None
         if found is None:
             return None
@@ -135,22 +136,22 @@ class Control(ComparedProgram):
         return replace(found, config=config, notes=(), seconds=self.seconds_left)
 
     def row(self, why: str = GIVE_MORE) -> Measurement:
-        """Its row; if the other program cannot be measured, with the same reason."""
+        """Return the row, with the other program's reason if that cannot be measured."""
         if self.of is not None and self.of.reason:
             return Measurement(self.config, reason=self.of.reason)
         return ComparedProgram.row(self, why)
 
 
 class ComparedExperiment(SpeedExperiment):
-    """An experiment whose record has a row for each program, in their order."""
+    """An experiment whose record has one row per program, in order."""
 
     _compared: Sequence[ComparedProgram] = ()
-    """All programs."""
+    """All programs in the order of the record."""
     _in_turns: Sequence[ComparedProgram] = ()
-    """Programs being measured interleaved."""
+    """Programs that are being measured interleaved."""
 
     def extra_results(self, rows: Sequence[Measurement]) -> dict[str, Any]:
-        """Additional results of the record."""
+        """Return additional results for the record."""
         return {}
 
     def measure_programs(
@@ -159,21 +160,21 @@ class ComparedExperiment(SpeedExperiment):
         progress: WorkerProgress,
         measurement_config: MeasurementConfig | None = None,
     ) -> None:
-        """Measure interleaved the programs that can be measured."""
+        """Measure the programs interleaved, except those that cannot be measured."""
         found = [(one, one.entry) for one in programs]
         self._in_turns = [one for one, entry in found if entry is not None]
         entries = [entry for _, entry in found if entry is not None]
         self.on_rows(self.measure(entries, progress, measurement_config))
 
     def on_rows(self, rows: tuple[Measurement, ...]) -> None:
-        """Publish the rows of all programs after a timed round of some."""
+        """Publish the rows of all programs after a timed round of some programs."""
         for one, row in zip(self._in_turns, rows, strict=True):
             one.measured = row
         known = [one.row("so far") for one in self._compared]
         self.publish_rows(known, **self.extra_results(known))
 
     def interrupted_report(self) -> Report | None:
-        """The rows measured before an interrupt; None if there are none."""
+        """Return the rows measured before an interrupt; None if there are none."""
         rows = interrupted_rows([one.row(INTERRUPTED) for one in self._compared])
         return self.report_so_far(rows, **self.extra_results(rows))
 
@@ -181,11 +182,12 @@ class ComparedExperiment(SpeedExperiment):
 def search_workers(
     experiment: SpeedExperiment, compared: ComparedProgram, cores: int, progress: WorkerProgress
 ) -> None:
-    """Search for the fastest number of workers (or threads); ``tried`` has each.
+    """Search for the fastest number of workers (or threads), and store each probe in ``tried``.
 
-    Starts with all cores and doubles while that is faster, else halves. With ``seconds``, half of
-    the time is for the search: all cores are tried, and others while there is time for one more. If
-    the first probe fails, the program gets the reason. Raises CancelledError.
+    Starts with all cores and doubles the number while that is faster, else halves it. With
+    ``seconds``, half of the time is for the search: all cores are tried, and other numbers while
+    there is time for another probe. If the first probe fails, the program gets the reason. Raises
+    CancelledError.
     """
     bounded = math.isfinite(compared.seconds)
     deadline = Deadline(compared.seconds if bounded else None)
@@ -241,7 +243,7 @@ def search_workers(
 
 
 def refusal(error: EngineError) -> str:
-    """Why a program is not measured, in one line."""
+    """Return the reason why a program is not measured, in one line."""
     return _shortened(f"not measured: {without_traceback(error)}")
 
 

@@ -1,4 +1,4 @@
-"""An ``if`` compared with the equivalent single operator, interleaved in the same run."""
+"""Compare an ``if`` with the equivalent single operator, interleaved in the same run."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from workbench.graph.variants.fused import fuse
 from workbench.sources import Data
 
 BRANCHED, FUSED = "with the if", "fused"
-"""Names of the rows."""
+"""Names of the two rows."""
 
 
 class FusedSpeedExperiment(InterleavedExperiment):
-    """imgs/s of a graph, and of the graph with one of its blocks fused into one operator.
+    """Measure imgs/s of a graph, and of the graph with one block fused into one operator.
 
     Raises GraphEditError if the block cannot be fused.
     """
@@ -37,14 +37,14 @@ class FusedSpeedExperiment(InterleavedExperiment):
         self.block = block
 
     def entries(self) -> list[ConfigJobs]:
-        """Both graphs, with the settings of the first."""
+        """Return entries of both graphs, with the settings of the first."""
         other, _ = fuse(self.graph, self.resolved.catalog, self.block)
         config = config_of(self.graph)
         self.require_measurable(config)
         return [self.entry(config, BRANCHED), self.entry(config, FUSED, other)]
 
     def conclusions(self, rows: Sequence[Measurement]) -> dict[str, Any]:
-        """The speed ratio and its interval."""
+        """Return the speed ratio and its interval."""
         found: dict[str, Any] = {"block": self.block}
         if all(row.rounds for row in rows):
             times = ratio(rows[1].imgs_per_s, rows[0].imgs_per_s)

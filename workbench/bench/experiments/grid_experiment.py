@@ -1,4 +1,4 @@
-"""Common part of sweep and tuner: a grid of settings around the graph's own, within memory."""
+"""Common part of sweep and tuner: a grid of settings around the graph's own, limited by memory."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ _HOST_SHARE = 0.8
 
 
 class GridExperiment(SpeedExperiment):
-    """A run over the settings of a grid, each measured separately."""
+    """Base of experiments that measure settings of a grid, each separately."""
 
     measures_all: ClassVar[bool] = False
-    """Whether every setting of the grid is measured, however long that takes."""
+    """True if every setting of the grid is measured, however long that takes."""
     grid: Grid
-    """The settings to try; set by ``prepare``."""
+    """Settings to try; set by ``prepare``."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class GridExperiment(SpeedExperiment):
             )
         super().__init__(graph, data, cache=cache, name=name)
         self.base = replace(config_of(graph, device), regime=regime)
-        "The graph's own setting."
+        """Configuration of the graph's own settings."""
         usual = QUICK_CONFIG if self.base.device == "cpu" else GPU_SETTING_CONFIG
         self.measurement_config = measurement_config or usual
         self.seconds = seconds
@@ -91,7 +91,7 @@ class GridExperiment(SpeedExperiment):
         self.given_grid = grid
 
     def prepare(self, on_progress: Progress = lambda share, text: None) -> Prepared:
-        """Prepare as every experiment; sets the grid and the memory limits.
+        """Prepare the experiment, and set the grid and the memory limits.
 
         Raises EngineError, before anything is measured, if a value of a knob cannot be measured.
         """
@@ -120,22 +120,22 @@ class GridExperiment(SpeedExperiment):
         return self.measure([entry], on_progress, measurement_config, best, kept)[0]
 
     def limited_entry(self, config: Config, label: str) -> ConfigJobs:
-        """A setting as an entry with the memory limits."""
+        """Return the entry of a setting with the memory limits."""
         return replace(self.entry(config, label), limit=self.limit)
 
     def on_rows(self, rows: tuple[Measurement, ...]) -> None:
-        """Publish nothing: ``publish`` is called once a setting is measured."""
+        """Do nothing, because ``publish`` is called after each setting."""
 
     def publish(self, rows: Sequence[Measurement], now: Config | None) -> None:
         """Set ``partial_report`` to these rows.
 
-        ``now`` is measured next; None: the best are remeasured.
+        ``now`` is the setting measured next; None if the best settings are being remeasured.
         """
         self.current_config = now
         self.publish_rows(rows, grid=self.grid.to_json())
 
     def interrupted_report(self) -> Report | None:
-        """The results before an interrupt, fastest setting first; None if there are none."""
+        """Return the results before an interrupt, fastest setting first; None if there are none."""
         so_far = self.partial_report
         rows = [row for row in so_far.measurements if row.rounds] if so_far else []
         if so_far is None or not rows:
@@ -147,7 +147,7 @@ class GridExperiment(SpeedExperiment):
 
 
 class SweepExperiment(GridExperiment):
-    """Every setting of a grid in random order, each in a new worker."""
+    """Measure every setting of a grid in random order, each in a new worker."""
 
     kind = "sweep"
     measures_all = True
@@ -175,7 +175,7 @@ class SweepExperiment(GridExperiment):
 
 
 def ineffective_knobs(grid: Grid, rows: Mapping[Place, Measurement]) -> list[str]:
-    """Knobs of a grid whose every value can be as fast as any other, within 3 %."""
+    """Return the knobs of a grid whose values can all be equally fast, within 3 %."""
     found = []
     for index, knob in enumerate(KNOBS):
         best: dict[int, float] = {}

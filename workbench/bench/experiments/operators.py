@@ -1,4 +1,4 @@
-"""The cost of each operator after the decoder, in DALI and in other libraries.
+"""Measure the cost of each operator after the decoder, in DALI and in other libraries.
 
 A program runs all of its operators interleaved with decoding alone: the cost of an operator is the
 difference between adjacent rounds. At most one worker per operator is alive.
@@ -42,13 +42,13 @@ from workbench.sources import Data
 
 
 def workers_of(report: Report) -> dict[Whose, int]:
-    """The number of threads or worker processes of each program in a record."""
+    """Return the number of threads or worker processes of each program in a record."""
     rows = [row for row in report.measurements if row.rounds and row.config.regime == "pipeline"]
     return {(row.config.program, row.device): row.threads for row in rows}
 
 
 Whose = tuple[str, str]
-"""A program and its device."""
+"""Name of a program, and its device."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class _Alone:
 
 
 class OperatorExperiment(ComparedExperiment):
-    """imgs/s with each operator alone, and the time it adds per image."""
+    """Measure imgs/s with each operator alone, and the time that it adds per image."""
 
     kind = "operators"
 
@@ -79,11 +79,12 @@ class OperatorExperiment(ComparedExperiment):
         workers: Mapping[Whose, int] | None = None,
         **options: Unpack[Options],
     ) -> None:
-        """``peers`` are those of ``Benchmark``.
+        """``peers`` are as for ``Benchmark``.
 
         ``workers`` has the number of threads or worker processes of each program, from a comparison
-        of the whole graph; default: the graph's threads for DALI, one worker per core for a peer.
-        Raises as ``Benchmark``, and EngineError for a graph without exactly one decoder.
+        of the whole graph. By default DALI uses the graph's threads, and a peer one worker per
+        core. Raises the errors of ``Benchmark``, and EngineError for a graph without exactly one
+        decoder.
         """
         super().__init__(graph, data, **options)
         self.graphs = operator_graphs(self.resolved)
@@ -103,7 +104,7 @@ class OperatorExperiment(ComparedExperiment):
         self._pixels: dict[str, dict[str, Any]] = {}
 
     def measure_all(self) -> Outcome:
-        """Measure one program after another, the operators of each interleaved.
+        """Measure one program after another, with its operators interleaved.
 
         An operator that cannot be measured gets the reason.
         """
@@ -120,7 +121,7 @@ class OperatorExperiment(ComparedExperiment):
         return Outcome(rows, self.extra_results(rows))
 
     def longest(self) -> float | None:
-        """Maximum duration of ``run`` in seconds once the data are read; None without a limit."""
+        """Return the maximum seconds of ``run`` after the data are read; None without a limit."""
         if math.isinf(self._seconds):
             return None
         every = self._measured_programs(describe_machine())
@@ -135,7 +136,7 @@ class OperatorExperiment(ComparedExperiment):
         return math.inf if limit is None else limit
 
     def _measured_programs(self, machine: Machine) -> list[_Alone]:
-        """Everything to measure, by program."""
+        """Return all operators and baselines to measure, by program."""
         alone: list[_Alone] = []
         for node, run in self._runs.items():
             facts = self._pixels[node] = {}
@@ -156,7 +157,7 @@ class OperatorExperiment(ComparedExperiment):
         return sorted(alone, key=lambda one: order.index(one.whose))
 
     def _check(self, alone: Sequence[_Alone], progress: WorkerProgress) -> None:
-        """Compare the pixels of a peer's operators with DALI's, in one worker, while there is time.
+        """Compare the pixels of a peer's operators with DALI's, in one worker, while time is left.
 
         An operator that fails gets the reason and is not measured.
         """
@@ -175,7 +176,7 @@ class OperatorExperiment(ComparedExperiment):
                     one.compared.reason = refusal(error)
 
     def extra_results(self, rows: Sequence[Measurement]) -> dict[str, Any]:
-        """The cost of each operator, and each peer's pixel difference from DALI."""
+        """Return the cost of each operator, and each peer's pixel difference from DALI."""
         known = {(one.node, *one.whose): row for one, row in zip(self._alone, rows, strict=True)}
         costs = []
         for one, row in zip(self._alone, rows, strict=True):
@@ -191,20 +192,20 @@ class OperatorExperiment(ComparedExperiment):
 # One graph per operator, after the decoder, for comparing operators.
 
 NOTHING = "nothing"
-"""The graph that only decodes and resizes: the baseline of the others."""
+"""Name of the graph that only decodes and resizes, the baseline of most operators."""
 DECODING = "decoding"
-"""The graph that only decodes: the baseline of operators that set the image size."""
+"""Name of the graph that only decodes, the baseline of operators that set the image size."""
 USUAL_SIZE = 256
-"""Side of the images that an operator receives, unless it sets the size itself."""
+"""Side in pixels of the images that an operator receives, unless it sets the size itself."""
 SIZES = frozenset({"random_resized_crop", "resize"})
 
 
 def operator_graphs(resolved: ResolvedGraph) -> Mapping[str, Graph]:
-    """Graphs by operator node: read, decode, resize to 256 x 256, the operator with its generators.
+    """Return a graph per operator: read, decode, resize to 256 x 256, the operator.
 
-    Operators that set the image size (``SIZES``) have no resize. The first graphs are the
-    baselines: ``decoding``, if there is such an operator, and ``nothing``, which ends at the
-    resize. Empty if the graph does not have exactly one decoder.
+    Generators that the operator uses are included. Operators that set the image size (``SIZES``)
+    have no resize. The first graphs are the baselines: ``decoding``, if there is such an operator,
+    and ``nothing``, which ends at the resize. Empty if the graph does not have exactly one decoder.
     """
     graph = resolved.graph
     needed = ancestors(graph, list(resolved.images.values()))
@@ -240,7 +241,7 @@ def _outputs_sizes(nodes: list[Node]) -> bool:
 
 
 def baseline_name(op: str) -> str:
-    """The name of the graph without the operator: the difference is the operator's cost."""
+    """Return the name of the baseline graph, whose time is subtracted from the operator's."""
     return DECODING if op in SIZES else NOTHING
 
 

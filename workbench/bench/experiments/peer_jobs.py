@@ -1,4 +1,4 @@
-"""A peer in the worker process: an exported module, or a user's function."""
+"""Jobs of a peer in the worker process: an exported module, or a user's function."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ class PeerWorkload:
 
 
 def images_in(batch: Any) -> int:
-    """The number of images in a batch: of the array, or of the first of several outputs.
+    """Return the number of images in a batch: of an array, or of the first of several outputs.
 
-    Raises EngineError if it cannot be determined.
+    Raises EngineError if the number cannot be determined.
     """
     if isinstance(batch, Mapping):
         batch = list(batch.values())
@@ -64,7 +64,7 @@ def images_in(batch: Any) -> int:
 
 @contextmanager
 def library_errors() -> Iterator[None]:
-    """Convert any error of a library to a one-line EngineError.
+    """Convert any error of a library within the context to a one-line EngineError.
 
     DataError is converted too: it would end the comparison, although other programs may read the
     file. A worker process of PyTorch's DataLoader puts its error after its traceback.
@@ -81,7 +81,7 @@ def library_errors() -> Iterator[None]:
 
 
 def sample_files(data: Datasets) -> list[str]:
-    """The files of the data. Raises DataError if its samples are not files."""
+    """Return the files of the data. Raises DataError if the samples are not files."""
     for dataset in data.values():
         kind = load_source(dataset.kind)
         if not kind.in_files:
@@ -108,14 +108,17 @@ Factory = Callable[[list[str], int, int], Iterable[Any]]
 
 
 def is_factory(name: str) -> bool:
-    """True for a name such as ``my_peers:opencv``."""
+    """Return whether a name is that of a factory, such as ``my_peers:opencv``."""
     return _NAME.fullmatch(name) is not None
 
 
 @sendable
 @dataclass(frozen=True, slots=True)
 class FactoryJob:
-    """A factory that reads the files of a dataset. ``folder`` is searched for its module first."""
+    """Job that runs a user's factory on the files of a dataset.
+
+    ``folder`` is searched for the factory's module first.
+    """
 
     name: str
     folder: str
@@ -125,11 +128,11 @@ class FactoryJob:
 
     @classmethod
     def here(cls, name: str, data: Datasets, batch_size: int, workers: int) -> FactoryJob:
-        """The job for a module of the current folder, or of an installed package."""
+        """Create the job for a module of the current folder, or of an installed package."""
         return cls(name, os.getcwd(), data, batch_size, workers)
 
     def start(self) -> PeerWorkload:
-        """Call the factory. Raises EngineError for any of its errors."""
+        """Call the factory, and convert any of its errors to EngineError."""
         with library_errors():
             factory = self._factory()
             files = sample_files(self.data)
@@ -162,7 +165,7 @@ def _endless(name: str, make: Callable[[], Iterable[Any]]) -> Iterator[Any]:
 
 
 def exported_module(resolved: ResolvedGraph, target: str, config: Config) -> Code:
-    """The module of an export target, with the settings of a configuration.
+    """Return the module of an export target, with the settings of a configuration.
 
     Raises GraphError if the graph has faults, or cannot be exported to the target.
     """
@@ -172,7 +175,7 @@ def exported_module(resolved: ResolvedGraph, target: str, config: Config) -> Cod
 @sendable
 @dataclass(frozen=True, slots=True)
 class ExportedJob:
-    """An exported module that reads the files of a dataset."""
+    """Job that runs an exported module on the files of a dataset."""
 
     module: Code
     data: Datasets
@@ -186,7 +189,7 @@ class ExportedJob:
         return PeerWorkload(iter(loader), _AHEAD * self.workers + 1)
 
     def _loader(self) -> Any:
-        """The module's loader, which continues from one epoch into the next."""
+        """Create the module's loader, which continues from one epoch into the next."""
         from torch.utils.data import DataLoader
 
         made = _loader_of(self.module, sample_files(self.data), self.batch_size, self.workers)
@@ -202,7 +205,7 @@ class ExportedJob:
 
 
 class EndlessBatchSampler:
-    """Batches of indices, reshuffled each epoch; the last batch continues into the next epoch."""
+    """Yields batches of indices, reshuffled each epoch; the last batch continues into the next."""
 
     def __init__(self, count: int, batch_size: int) -> None:
         self._count, self._batch_size = count, batch_size
@@ -216,13 +219,13 @@ class EndlessBatchSampler:
 
 
 def first_outputs(module: Code, files: Sequence[str]) -> list[NDArray[Any]]:
-    """The first output of an exported module for each file."""
+    """Return the first output of an exported module for each file."""
     samples = _loader_of(module, files, 1, 0).dataset
     return [np.atleast_3d(np.asarray(samples[index][0])) for index in range(len(files))]
 
 
 def _loader_of(source: Code, files: Sequence[str], batch_size: int, workers: int) -> Any:
-    """The module's loader for these files instead of those of a folder.
+    """Create the module's loader for these files instead of those of a folder.
 
     Threads of OpenCV and torch are disabled: a worker process must use one core, and a process
     forked from one with such threads can deadlock.
@@ -243,7 +246,7 @@ def _loader_of(source: Code, files: Sequence[str], batch_size: int, workers: int
 
 
 def without_randomness(resolved: ResolvedGraph) -> Graph:
-    """The graph's image outputs without random values, to compare pixels.
+    """Return the graph's image outputs without random values, to compare pixels.
 
     Random numbers are replaced by a value at three quarters of their range (mid-range values often
     have no effect and would hide a wrong sign), a coin flip by 1. A random crop is replaced by the

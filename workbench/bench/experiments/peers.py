@@ -1,4 +1,4 @@
-"""Other libraries with the same work: same files, batch size and number of workers.
+"""Measure other libraries with the same work: same files, batch size and number of workers.
 
 A named peer runs the module exported for its library (``exported``). Any other library is a user's
 function, named ``module:function`` (``factory``). A peer that is not installed, or whose library
@@ -49,13 +49,14 @@ from workbench.graph.model import DecodeDevice
 from workbench.sources import Datasets
 
 CONTROL = "DALI again"
-"""Second run of the same script; the deviation of its ratio from 1 estimates the noise."""
+"""Name of the same script measured a second time. The distance of its ratio from 1 is the noise of
+all ratios."""
 OTHER_SHAPES = "its images have other shapes than DALI's"
 
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """A library that the graph can be exported to, by the name of the export target.
+    """A library that the graph can be exported to, named as its export target.
 
     ``needs`` are the packages that the exported module imports, the library itself last.
     """
@@ -67,7 +68,7 @@ class Peer:
 
     @property
     def missing(self) -> str:
-        """The package that is not installed; empty if all are."""
+        """Name of a required package that is not installed; empty if all are installed."""
         return next((package for package in self.needs if find_spec(package) is None), "")
 
 
@@ -81,9 +82,9 @@ PEERS = {
 
 
 def peers_named(words: Sequence[str]) -> tuple[str, ...]:
-    """Peers whose names start with one of some words, ignoring case, and the factories among them.
+    """Return peers whose names start with one of the words, ignoring case, and the factories.
 
-    Raises ArgumentError for a word that is neither.
+    Raises ArgumentError for a word that matches neither.
     """
     for word in words:
         if not is_factory(word) and not any(_starts_with(name, word) for name in PEERS):
@@ -100,7 +101,7 @@ def _starts_with(name: str, word: str) -> bool:
 
 
 def peer_options(names: Sequence[str]) -> list[str]:
-    """The options of ``workbench bench`` that select these peers."""
+    """Return the options of ``workbench bench`` that select these peers."""
     if set(names) == set(PEERS):
         return ["--peers"]
     return [word for name in names for word in ("--peer", name)]
@@ -113,10 +114,10 @@ def compared_peers(
     machine: Machine,
     facts: dict[str, Any],
 ) -> list[ComparedProgram]:
-    """The named peers and factories as programs, or the reason why one cannot be measured.
+    """Return the named peers and factories as programs, with a reason if not measurable.
 
     A factory is compared with DALI on the first device. ``facts`` receives, for each checked peer,
-    its version, what it runs and its pixel difference from DALI.
+    its version, the work that it runs and its pixel difference from DALI.
     """
     return [
         _compared_peer(experiment, PEERS[name], devices, machine, facts)
@@ -201,7 +202,7 @@ def _require_usable(peer: Peer, devices: Sequence[DecodeDevice], data: Datasets)
 
 
 def difference_note(found: PixelDifference) -> str:
-    """The note for a peer whose pixels differ too much from DALI's."""
+    """Return the note for a peer whose pixels differ too much from DALI's."""
     return (
         f"not the same augmentation: {found.mean:.3g} {found.unit} apart on average, and "
         f"{SAME[found.unit]:g} are allowed"
@@ -209,7 +210,7 @@ def difference_note(found: PixelDifference) -> str:
 
 
 def _compared(experiment: SpeedExperiment, peer: Peer) -> tuple[Code, Code, Datasets]:
-    """The arguments of ``compare_with_peer`` for an experiment's graph."""
+    """Return the arguments of ``compare_with_peer`` for an experiment's graph."""
     still = experiment.resolved.for_graph(without_randomness(experiment.resolved))
     config = replace(config_of(still.graph, "cpu"), batch_size=IMAGES, pipelines=1)
     source = script_of(with_config(still, config).sound())
@@ -225,7 +226,7 @@ def compare_with_peer(
 ) -> PixelDifference | None:
     """Task: compare the first files through DALI and an exported module, without random values.
 
-    For an output of normalised floats, the difference is in its units.
+    The difference of normalised floats is in units of the output.
     """
     ours = first_batch(source, data, "cpu")
     with library_errors():
@@ -236,13 +237,13 @@ def compare_with_peer(
 
 
 def _like(image: NDArray[Any], ours: NDArray[Any]) -> NDArray[Any]:
-    """Convert an image to the layout of DALI's: torchvision is always channels-first."""
+    """Convert an image to the layout of DALI's image: torchvision is always channels-first."""
     if image.shape != ours.shape and image.ndim == ours.ndim == 3:
         return np.moveaxis(image, 0, -1)
     return image
 
 
 def _version(package: str) -> str:
-    """The version of the distribution that contains a package."""
+    """Return the version of the distribution that contains a package."""
     names = packages_distributions().get(package, ())
     return version(names[0]) if names else "unknown"

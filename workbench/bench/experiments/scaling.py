@@ -1,6 +1,6 @@
-"""Speed over the number of threads, pipelines, processes and GPUs.
+"""Measure speed over the number of threads, pipelines, processes and GPUs.
 
-Each GPU has one process and one shard of the data; each of its pipelines reads a part of that.
+Each GPU has one process and one shard of the data, which is divided among the process's pipelines.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Affinity = Literal["none", "split"]
 
 
 class ThreadScalingExperiment(InterleavedExperiment):
-    """One process with 1 to N threads."""
+    """Measure one process with 1 to N threads."""
 
     kind: str = "threads"
 
@@ -53,39 +53,39 @@ class ThreadScalingExperiment(InterleavedExperiment):
         self.base = config_of(graph, device)
 
     def default_counts(self) -> tuple[int, ...]:
-        """Default counts."""
+        """Return powers of two below the number of cores, and the number of cores."""
         cores = usable_cores()
         powers = [2**power for power in range(12) if 2**power < cores]
         return (*powers, cores)
 
     def entries(self) -> list[ConfigJobs]:
-        """One entry per count."""
+        """Return one entry per count."""
         configs = [replace(self.base, **cast(Any, {self.kind: count})) for count in self.counts]
         self.require_measurable(*configs)
         return [self.entry(config) for config in configs]
 
 
 class PipelineScalingExperiment(ThreadScalingExperiment):
-    """One process with 1 to N pipelines, each with the graph's threads."""
+    """Measure one process with 1 to N pipelines, each with the graph's threads."""
 
     kind = "pipelines"
 
     def default_counts(self) -> tuple[int, ...]:
-        """Default: all counts up to the maximum."""
+        """Return all counts up to the maximum."""
         least, most = SETTINGS["pipelines"]
         return tuple(range(least, most + 1))
 
 
 class ProcessScalingExperiment(SpeedExperiment):
-    """Several processes decoding on the CPU simultaneously, each with a shard of the data.
+    """Measure several processes decoding on the CPU simultaneously, each on a shard of the data.
 
-    ``affinity`` "split" assigns each an equal share of the cores.
+    With ``affinity`` "split", each process has an equal share of the cores.
     """
 
     kind = "workers"
     device: DecodeDevice = "cpu"
     unit = "process", "processes"
-    """Singular and plural of what is counted."""
+    """Singular and plural of the counted unit."""
 
     def __init__(
         self,
@@ -108,11 +108,11 @@ class ProcessScalingExperiment(SpeedExperiment):
         self.affinity = affinity
 
     def there(self) -> int:
-        """Default maximum count: one per core."""
+        """Return the default maximum count, one per core."""
         return usable_cores()
 
     def measure_all(self) -> Outcome:
-        """Measure every count interleaved; a count that the machine lacks has the reason.
+        """Measure every count interleaved; a count that the machine lacks has a reason.
 
         Raises EngineError also for a reader that cannot read a shard.
         """
@@ -131,19 +131,19 @@ class ProcessScalingExperiment(SpeedExperiment):
         return Outcome(every, {"affinity": self.affinity})
 
     def missing(self, config: Config) -> str:
-        """Why this machine is too small for a configuration; empty if it is not."""
+        """Return why this machine is too small for a configuration; empty if it is not."""
         return ""
 
     def environments(self, count: int) -> tuple[dict[str, str], ...]:
-        """Environment variables of each process; empty if unchanged."""
+        """Return the environment variables of each process; empty if unchanged."""
         return ()
 
     def cores(self, count: int) -> tuple[tuple[int, ...], ...]:
-        """Cores of each process with split affinity."""
+        """Return the cores of each process with split affinity."""
         return split_cores(count)
 
     def sharded_entry(self, config: Config) -> ConfigJobs:
-        """A job for each process, on its shard of the data."""
+        """Return an entry with a job for each process, on its shard of the data."""
         count = config.workers
         jobs = tuple(
             self.script_job(sharded(self.graph, shard, count), config) for shard in range(count)
@@ -157,17 +157,17 @@ class ProcessScalingExperiment(SpeedExperiment):
 
 
 class GpuScalingExperiment(ProcessScalingExperiment):
-    """One process per GPU, all at once, each with a shard of the data.
+    """Measure one process per GPU, all simultaneously, each on a shard of the data.
 
-    Its pipelines divide that shard. ``affinity`` "split" assigns each process an equal share of the
-    cores without GPU interrupts, near its own GPU.
+    The pipelines of a process divide its shard. With ``affinity`` "split", each process has an
+    equal share of the cores without GPU interrupts, near its own GPU.
     """
 
     device = "mixed"
     unit = "GPU", "GPUs"
 
     def prepare(self, on_progress: Progress = lambda share, text: None) -> Prepared:
-        """Prepare as every experiment. Also raises EngineError without a GPU."""
+        """Prepare the experiment. Also raises EngineError without a GPU."""
         if reason := describe_machine().no_gpu:
             raise EngineError(
                 f"Scaling over GPUs cannot be measured: {reason}. Measure over CPU "
@@ -176,7 +176,7 @@ class GpuScalingExperiment(ProcessScalingExperiment):
         return super().prepare(on_progress)
 
     def there(self) -> int:
-        """All GPUs."""
+        """Return the number of GPUs."""
         return len(cuda_uuids())
 
     def missing(self, config: Config) -> str:
@@ -186,14 +186,14 @@ class GpuScalingExperiment(ProcessScalingExperiment):
         return f"not measured: this machine has {gpus} GPU{'s' * (gpus != 1)}"
 
     def environments(self, count: int) -> tuple[dict[str, str], ...]:
-        """Each process sees one GPU; a single process uses the first visible one."""
+        """Return variables that show one GPU to each process; empty for a single process."""
         if count == 1:
             return ()
         # Not MIG: CUDA shows a single instance.
         return tuple({"CUDA_VISIBLE_DEVICES": f"GPU-{uuid}"} for uuid in cuda_uuids()[:count])
 
     def cores(self, count: int) -> tuple[tuple[int, ...], ...]:
-        """A share of the cores without interrupts, near its GPU if the driver reports that."""
+        """Return cores without interrupts, near each process's GPU if the driver reports that."""
         shares = split_cores(count, cores_without_interrupts())
         return cores_near_gpus(shares, [Gpu(uuid).near_cores() for uuid in cuda_uuids()[:count]])
 
@@ -221,7 +221,7 @@ def split_cores(parts: int, usable: Collection[int] | None = None) -> tuple[tupl
 def cores_near_gpus(
     shares: Sequence[tuple[int, ...]], near: Sequence[Collection[int]]
 ) -> tuple[tuple[int, ...], ...]:
-    """Order the shares of cores so that each contains most of the cores near its index."""
+    """Order the shares of cores so that each has the most cores near the GPU of its index."""
     left = list(shares)
     found = []
     for cores in near:
@@ -232,7 +232,7 @@ def cores_near_gpus(
 
 
 def _where(core: int, root: str = "/sys/devices/system/cpu") -> tuple[int, int, int]:
-    """Socket, physical core and number of a core, from Linux sysfs (topology)."""
+    """Return socket, physical core and number of a core, from Linux sysfs (topology)."""
     topology = Path(root, f"cpu{core}", "topology")
     try:
         socket, physical = (

@@ -60,7 +60,7 @@ from workbench.sources import Data, Datasets, open_datasets, require_dataset
 
 INTERRUPTED = "interrupted"
 OWN_FILES = "files that the graph names"
-"""Replaces the data folder in a record if the graph's readers name their files themselves."""
+"""Text for the data folder in a record if the graph's readers name their files themselves."""
 
 
 class Prepared(NamedTuple):
@@ -72,7 +72,7 @@ class Prepared(NamedTuple):
 
 
 class Options(TypedDict, total=False):
-    """Keyword arguments of every experiment, besides its own parameters."""
+    """Keyword arguments that every experiment accepts in addition to its own parameters."""
 
     measurement_config: MeasurementConfig | None
     cache: Cache
@@ -80,7 +80,7 @@ class Options(TypedDict, total=False):
 
 
 class Outcome(NamedTuple):
-    """What an experiment measured: the rows of its record, and additional results."""
+    """Rows of a record, and additional results."""
 
     rows: Sequence[Measurement]
     extra: Mapping[str, Any] = {}
@@ -96,7 +96,7 @@ def interrupted_rows(rows: Sequence[Measurement]) -> list[Measurement]:
 
 
 class SpeedExperiment(ABC):
-    """An experiment: it measures a graph on some data and returns a record.
+    """Base of experiments, which measure a graph on some data and return a record.
 
     ``cancel`` may be called from any thread; a run then raises CancelledError within 0.5 s.
     """
@@ -105,9 +105,9 @@ class SpeedExperiment(ABC):
     partial_report: Report | None = None
     """Results of a running experiment, updated after each round or setting."""
     current_config: Config | None = None
-    """The configuration being measured."""
+    """Configuration that is being measured."""
     prepared: Prepared
-    """Set by ``prepare``; later measurements and reports are based on it."""
+    """Results of ``prepare``, on which later measurements and reports are based."""
 
     def __init__(
         self,
@@ -130,17 +130,17 @@ class SpeedExperiment(ABC):
         "The measured graph; after ``prepare`` only its active part, if it has no faults."
         read = {name: given[name] for name in wanted if name in given}
         self.data: Datasets = datasets_as_read(self.graph, read)
-        "What the graph's sources read; empty if the graph names its data itself."
+        """Datasets that the graph's sources read; empty if the graph names its data itself."""
         self.measurement_config = measurement_config or MeasurementConfig()
         self.name = name
         self._reads_data = bool(wanted)
         self.progress = WorkerProgress()
-        "Stop flag of the run and its workers."
+        """Progress callback of the run and its workers."""
         self.usable = UsableData(self.data, on_silence=self.progress.on_silence)
-        "Excludes bad files, and lists them."
+        """Excludes bad files, and lists the excluded ones."""
         self._decoded_all = False
         self._shared = ""
-        "Note that other processes use the GPU."
+        """Note that other processes use the GPU; empty if they do not."""
         self._cache: Cache = cache if self._reads_data else "as found"
         self._graph_hash = ""
         self.stop = threading.Event()
@@ -163,7 +163,7 @@ class SpeedExperiment(ABC):
 
     @abstractmethod
     def measure_all(self) -> Outcome:
-        """Measure everything after the preparation."""
+        """Measure all configurations after the preparation."""
 
     def prepare(self, on_progress: Progress = lambda share, text: None) -> Prepared:
         """Inspect machine and data, and load the files into the page cache or drop them from it.
@@ -185,7 +185,7 @@ class SpeedExperiment(ABC):
         return self.prepared
 
     def _prepare_data(self) -> tuple[Fingerprint, CacheState]:
-        """Which files are read, and their state in the page cache."""
+        """Return a fingerprint of the files that are read, and their state in the page cache."""
         if not self._reads_data:
             unknown = CacheState(self._cache, "the graph sets its own files")
             return Fingerprint(OWN_FILES), unknown
@@ -194,11 +194,11 @@ class SpeedExperiment(ABC):
         return found, make_cache(self.data, self._cache, self.check_cancelled)
 
     def interrupted_report(self) -> Report | None:
-        """The results of an interrupted run; None if there are none."""
+        """Return the results of an interrupted run; None if there are none."""
         return self.report_so_far(self.partial_report.measurements if self.partial_report else ())
 
     def run_interruptibly(self, on_progress: Progress = lambda share, text: None) -> Report:
-        """``run``, but Ctrl-C returns the results so far.
+        """Run, but return the results so far on Ctrl-C.
 
         Raises KeyboardInterrupt if there are none, and the errors of ``run``.
         """
@@ -211,7 +211,7 @@ class SpeedExperiment(ABC):
             return so_far
 
     def report_so_far(self, rows: Sequence[Measurement], **extra: Any) -> Report | None:
-        """The record of an interrupted run, marked as such; None if no row has a round."""
+        """Return the record of an interrupted run, marked as such; None if no row has a round."""
         if not any(row.rounds for row in rows):
             return None
         known = self.partial_report.extra if self.partial_report else {}
@@ -223,19 +223,19 @@ class SpeedExperiment(ABC):
             raise CancelledError("Cancelled.")
 
     def require_measurable(self, *configs: Config) -> None:
-        """Raise EngineError if a configuration cannot be measured, before the first is."""
+        """Raise EngineError if one of these configurations cannot be measured."""
         for config in configs:
             resolved = with_config(self.resolved, config)
             if reason := unmeasurable_reason(resolved, self.prepared.machine):
                 raise EngineError(reason)
 
     def script_job(self, graph: Graph, config: Config) -> ScriptJob:
-        """The exported script of a graph in a configuration, on this experiment's data."""
+        """Return the exported script of a graph in a configuration, on this experiment's data."""
         source = script_of(with_config(self.resolved.for_graph(graph), config).sound())
         return ScriptJob(source, self.data, config.device, config.prefetch)
 
     def entry(self, config: Config, label: str = "", graph: Graph | None = None) -> ConfigJobs:
-        """The script of the experiment's graph, or of another, as an entry to measure."""
+        """Return an entry to measure: the script of ``graph``, by default the experiment's."""
         found = self.prepared.fingerprint
         notes = ineffective_settings(config, found.formats)
         notes += (self._shared,) * bool(self._shared and config.device == "mixed")
@@ -261,7 +261,7 @@ class SpeedExperiment(ABC):
         best: float = 0.0,
         kept: ReusableWorker | None = None,
     ) -> tuple[Measurement, ...]:
-        """Measure entries interleaved, with this experiment's measurement config or another.
+        """Measure entries interleaved; the measurement config defaults to this experiment's.
 
         ``best`` and ``kept`` are as for ``measure``. If a file crashes DALI's decoder, all files
         are decoded once to find it, and the entries are measured again without it.
@@ -288,7 +288,7 @@ class SpeedExperiment(ABC):
         return rows
 
     def on_rows(self, rows: tuple[Measurement, ...]) -> None:
-        """Called after each timed round with the results of the entries being measured."""
+        """Publish the results of the measured entries. Called after each timed round."""
         self.publish_rows(rows)
 
     def publish_rows(self, rows: Sequence[Measurement], **extra: Any) -> None:
@@ -311,7 +311,7 @@ class SpeedExperiment(ABC):
         )
 
     def _exclude_bad(self, full: bool) -> bool:
-        """Exclude bad files; returns whether there are more than before."""
+        """Exclude bad files; return whether more are excluded than before."""
         self._decoded_all |= full
         more = self._reads_data and self.usable.exclude_bad(full, self.stop.is_set)
         self.data = self.usable.datasets
@@ -328,7 +328,10 @@ class SpeedExperiment(ABC):
         return lambda: _ignore(make_cache(self.data, "cold", self.check_cancelled))
 
     def report(self, rows: Sequence[Measurement], **extra: Any) -> Report:
-        """The record of the results; ends the experiment. Empty values of ``extra`` are dropped."""
+        """Return the record of the results, and end the experiment.
+
+        Empty values of ``extra`` are dropped.
+        """
         self.usable.close()
         files = self.prepared.fingerprint.files
         if self.prepared.cache.state == "cold" and files:
@@ -360,10 +363,10 @@ class InterleavedExperiment(SpeedExperiment):
 
     @abstractmethod
     def entries(self) -> Sequence[ConfigJobs]:
-        """The entries to measure, in record order. Raises EngineError if that is impossible."""
+        """Return the entries to measure, in record order. Raises EngineError if impossible."""
 
     def conclusions(self, rows: Sequence[Measurement]) -> Mapping[str, Any]:
-        """Additional results of the record."""
+        """Return additional results for the record."""
         return {}
 
 
@@ -376,7 +379,7 @@ def _not_cold(row: Measurement, files: int) -> Measurement:
 
 
 def git_state() -> Any:
-    """Commit of the checkout that the workbench runs from, and whether it has changes."""
+    """Return the commit of the workbench's checkout, and whether it has changes."""
     folder = Path(__file__).parents[3]
     with suppress(OSError, subprocess.SubprocessError):
         if (folder / ".git").exists():

@@ -1,4 +1,7 @@
-"""Evaluate stage times: costs, the critical path, and a verdict or why there is none. Pure."""
+"""Evaluate stage times: costs, the critical path, and a verdict or the reason why there is none.
+
+The functions are pure.
+"""
 
 from __future__ import annotations
 
@@ -26,19 +29,19 @@ from workbench.errors import EngineError
 from workbench.graph.model import Graph, Node
 
 REPEATABILITY = 0.10
-"""Fraction of a batch's time: if the uncertainty of a stage's cost, or of the total, is larger, no
+"""Fraction of a batch's time. If the uncertainty of a stage's cost, or of the total, is larger, no
 bottleneck is named and no share reported."""
 _BELOW_NOTHING = 0.05
-"""Fraction of a batch's time: a stage with a negative cost beyond this makes a run unstable."""
+"""Fraction of a batch's time. A stage with a negative cost larger than this makes a run unstable.
+"""
 _DISAGREE = 0.35
 """Maximum difference between an operator's share of the work in the pipeline and alone. A larger
-one means that the machine was disturbed during one of the measurements.
-"""
+difference means that the machine was disturbed during one of the measurements."""
 _MOST_ALONE = 0.6
-"""Share of the time of all operators alone from which an operator is named in a noisy run."""
+"""Minimum share of the time of all operators alone for an operator to be named in a noisy run."""
 AGAIN = "No stage is named. Measure again, with longer rounds or on a quieter machine."
 Step = tuple[Node, str, str]
-"""A stage: its node, kind and device."""
+"""Node, kind and device of a stage."""
 
 
 def make_stage_report(
@@ -86,7 +89,7 @@ def make_stage_report(
 def stage_costs(
     stages: Sequence[Step], rows: Sequence[Measurement], alone: Mapping[str, float], batch: int
 ) -> tuple[float, list[StageCost]]:
-    """The milliseconds of a whole batch, and the cost of each stage.
+    """Return the milliseconds of a whole batch, and the cost of each stage.
 
     Raises EngineError if the whole pipeline was not measured.
     """
@@ -116,11 +119,11 @@ def stage_costs(
 
 
 def dominates(worst: StageCost, costs: Sequence[StageCost]) -> bool:
-    """Whether a stage takes more than any other beyond the noise.
+    """Return whether a stage takes more time than any other, beyond the noise.
 
-    Either its interval lies above those of all others, and alone none takes longer; or it takes
-    more than half, in the pipeline and alone. A stage that seems to cost less than nothing shows
-    by how much the others may be wrong.
+    Either its interval is above those of all other stages, and no other takes longer alone; or it
+    takes more than half of the time, in the pipeline and alone. A stage with a negative cost shows
+    how wrong the other costs may be.
     """
     noise = max(0.0, -min(cost.adds or 0.0 for cost in costs))
     others = [cost for cost in costs if cost is not worst]
@@ -138,9 +141,10 @@ def dominates(worst: StageCost, costs: Sequence[StageCost]) -> bool:
 
 
 def slowest_operator_if_dominant(costs: Sequence[StageCost]) -> StageCost | None:
-    """The operator that takes most of the time of all operators alone, if all run on the CPU.
+    """Return the operator that takes most of the time of all operators alone, or None.
 
-    There operators run one after another. None if the times in the pipeline contradict it.
+    Only if all run on the CPU, where operators run one after another. None if the times in the
+    pipeline contradict it.
     """
     known = [cost for cost in costs if cost.alone is not None]
     if not known or any(cost.device != "cpu" for cost in costs):
@@ -158,7 +162,7 @@ def _range_text(worst: StageCost, total: float) -> str:
 
 
 def separate_operators_report(costs: Sequence[StageCost], total: float, why: str) -> StageReport:
-    """A report by the operators alone; ``why`` says why the pipeline does not do."""
+    """Report the operators alone; ``why`` is the reason why the pipeline has no report."""
     slowest = slowest_operator_if_dominant([replace(cost, low=None, high=None) for cost in costs])
     advice = f"{why} {longest_alone(costs)}".rstrip()
     return StageReport(
@@ -167,7 +171,7 @@ def separate_operators_report(costs: Sequence[StageCost], total: float, why: str
 
 
 def longest_alone(costs: Sequence[StageCost]) -> str:
-    """Describe the operator that takes longest alone."""
+    """Describe the operator that takes longest alone; empty if none was measured."""
     known = [cost for cost in costs if cost.alone is not None]
     if not known:
         return ""
@@ -180,7 +184,7 @@ def longest_alone(costs: Sequence[StageCost]) -> str:
 
 
 def _instability_reason(costs: Sequence[StageCost], whole: Measurement, total: float) -> str:
-    """Why a run is too unstable to name a bottleneck; empty if it is stable."""
+    """Return why a run is too unstable to name a bottleneck; empty if it is stable."""
     below = min(costs, key=lambda cost: cost.adds or 0.0)
     if (below.adds or 0.0) < -_BELOW_NOTHING * total:
         return f"Unstable: {below.stage} has a negative cost."
@@ -203,9 +207,9 @@ def _instability_reason(costs: Sequence[StageCost], whole: Measurement, total: f
 
 
 def _disagreement(costs: Sequence[StageCost]) -> str:
-    """A stage whose shares of the work in the pipeline and alone differ too much.
+    """Describe a stage whose shares of the work in the pipeline and alone differ too much.
 
-    Only for stages that all run on the CPU, with the same threads in both.
+    Only for stages that all run on the CPU, with the same threads in both; else empty.
     """
     worked = [cost for cost in costs if cost.kind in (DECODE, OPERATOR)]
     adds, alone = (
@@ -228,7 +232,7 @@ def _disagreement(costs: Sequence[StageCost]) -> str:
 
 
 def _critical(costs: Sequence[StageCost]) -> CriticalPath | None:
-    """The critical path from the stages' times alone; reading by its added time."""
+    """Return the critical path from the stages' times alone; reading has its added time."""
     busy = []
     for cost in costs:
         taken = cost.exclusive if cost.kind == READ else cost.alone
@@ -242,10 +246,10 @@ def _critical(costs: Sequence[StageCost]) -> CriticalPath | None:
 
 
 def _busy_milliseconds(costs: Sequence[StageCost]) -> dict[str, float]:
-    """Milliseconds per batch for which each stage is busy: its added time.
+    """Return the milliseconds per batch for which each stage is busy: its added time.
 
-    On a GPU the time alone, if that is longer: a GPU that decodes while the reader reads adds only
-    the excess over reading. No stage is busy longer than the prefix up to it.
+    On a GPU it is the time alone, if that is longer: a GPU that decodes while the reader reads adds
+    only the excess over reading. No stage is busy longer than the prefix up to it.
     """
     found: dict[str, float] = {}
     prefix = 0.0
@@ -260,10 +264,10 @@ def _busy_milliseconds(costs: Sequence[StageCost]) -> dict[str, float]:
 def _added(
     row: Measurement, before: Measurement | None, batch: int
 ) -> tuple[float, float, float] | tuple[None, None, None]:
-    """Additional time of a batch of ``row`` over one of ``before`` in ms, and its interval.
+    """Return the milliseconds that ``row`` adds to a batch over ``before``, with interval.
 
-    The difference of the medians, so that stages add up to the total. The interval is that of the
-    differences of adjacent rounds, in which common slowdowns cancel.
+    This is the difference of the medians, so that stages add up to the total. The interval is that
+    of the differences of adjacent rounds, in which common slowdowns cancel.
     """
     if row.median is None or (before is not None and before.median is None):
         return None, None, None
@@ -286,7 +290,8 @@ def bottleneck_advice(
 ) -> str:
     """Describe the bottleneck and how to remove it in a few sentences.
 
-    ``share`` is its fraction of a batch's time, ``without`` the milliseconds of a batch without it.
+    ``share`` is the bottleneck's fraction of a batch's time, ``without`` the milliseconds of a
+    batch without it.
     """
     settings = graph.settings
     names = [worst.op] * (worst.op not in ("", worst.stage)) + [worst.kind, worst.device]
@@ -325,17 +330,17 @@ def bottleneck_advice(
 
 
 def function_nodes(graph: Graph) -> list[Node]:
-    """The nodes that call user functions, including those inside blocks."""
+    """Return the nodes that call user functions, including those inside blocks."""
     return [node for node in graph.walk() if node.op in OWN_CODE]
 
 
 def row_without(node_id: str) -> str:
-    """The row name of a graph without that node."""
+    """Return the row name of the graph without a node."""
     return f"without {node_id}"
 
 
 def function_costs(graph: Graph, rows: Sequence[Measurement], batch: int) -> list[FunctionCost]:
-    """Cost of each user function: additional milliseconds per batch over the graph without it."""
+    """Return the milliseconds per batch that each user function adds to the graph without it."""
     by_name = {row.name: row for row in rows}
     whole = by_name[WHOLE]
     found: list[FunctionCost] = []
@@ -353,7 +358,7 @@ def function_costs(graph: Graph, rows: Sequence[Measurement], batch: int) -> lis
 
 
 def exclusive_times(prefixes: Sequence[float]) -> list[float]:
-    """Milliseconds of each stage alone, from the times of the pipeline cut after each stage.
+    """Return the milliseconds of each stage, from the times of the pipeline cut after each stage.
 
     They are not negative and add up to the last time, the total: no part of a pipeline can take
     longer than more of it, so decreasing times are noise, which is spread over the stages involved
@@ -372,7 +377,7 @@ def exclusive_times(prefixes: Sequence[float]) -> list[float]:
 
 
 def critical_path(busy: Sequence[tuple[str, str, float]]) -> CriticalPath | None:
-    """The stages of the busiest kind. ``busy`` has each stage's name, kind and milliseconds."""
+    """Return the stages of the busiest kind. ``busy`` has name, kind and milliseconds of each."""
     spent: dict[str, float] = {}
     for _, kind, milliseconds in busy:
         spent[kind] = spent.get(kind, 0.0) + milliseconds

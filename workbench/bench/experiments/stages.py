@@ -1,4 +1,4 @@
-"""Where the time goes: the cost of each stage, the bottleneck, and how to remove it.
+"""Measure the cost of each stage, and find the bottleneck and how to remove it.
 
 Two measurements. *Prefixes*: the exported source cut after each stage, each measured like any
 configuration; the cost of a stage is the time it adds to a batch. *Alone*: each operator alone on
@@ -84,11 +84,11 @@ and at which prefixes are aborted.
 """
 _TIME_UP = f"not measured: {TIME_UP}"
 _LEAST_FOR_FILES, _START = 5.0, 2.0
-"""Seconds that timing files is worth, and that its worker takes to start."""
+"""Minimum seconds for timing single files, and seconds that their worker takes to start."""
 
 
 def stage_prefixes(resolved: ResolvedGraph) -> list[tuple[Node, Graph]]:
-    """Each stage in topological order, with the graph cut after it.
+    """Return each stage in topological order, with the graph cut after it.
 
     Operators that only generate random numbers belong to the stage that uses them. The outputs of a
     cut graph are all its unconnected outputs.
@@ -111,9 +111,9 @@ def stage_prefixes(resolved: ResolvedGraph) -> list[tuple[Node, Graph]]:
 
 
 class StageCostExperiment(SpeedExperiment):
-    """Where the time of a graph goes, with its own settings.
+    """Measure the cost of each stage of a graph, with its own settings.
 
-    ``seconds`` bounds the whole run: rounds are shorter, and intervals wider.
+    ``seconds`` limits the whole run: rounds are shorter, and intervals wider.
     """
 
     kind = "stages"
@@ -139,7 +139,7 @@ class StageCostExperiment(SpeedExperiment):
         self._alone_ms: Mapping[str, float] = {}
 
     def prepare(self, on_progress: Progress = lambda share, text: None) -> Prepared:
-        """Prepare the experiment; its time limit starts here."""
+        """Prepare the experiment, and start its time limit."""
         self._deadline = Deadline(self._seconds)
         return super().prepare(on_progress)
 
@@ -191,7 +191,7 @@ class StageCostExperiment(SpeedExperiment):
         return Outcome(rows, {"stages": asdict(stages)})
 
     def on_rows(self, rows: tuple[Measurement, ...]) -> None:
-        """Publish the stages as soon as the whole is known; no bottleneck is named yet."""
+        """Publish the stages once the whole pipeline has a result; no bottleneck is named yet."""
         self._rows = rows
         if not any(row.name == WHOLE and row.rounds for row in rows):
             self.partial_report = None
@@ -202,7 +202,7 @@ class StageCostExperiment(SpeedExperiment):
         self.publish_rows(rows, stages=asdict(so_far))
 
     def interrupted_report(self) -> Report | None:
-        """The stages so far; before the whole was measured, the operators alone."""
+        """Return the stages so far; without a result of the whole pipeline, the operators alone."""
         if (found := super().interrupted_report()) is not None or not self._alone_ms:
             return found
         stages = self._alone_report("Interrupted before the pipeline was measured.")
@@ -221,7 +221,7 @@ class StageCostExperiment(SpeedExperiment):
         return separate_operators_report(costs, total, why)
 
     def _measure_in_time(self, entries: Sequence[ConfigJobs]) -> Sequence[Measurement]:
-        """Measure entries; once the time is up, what they have by then."""
+        """Measure entries; when the time limit is reached, return the results so far."""
         progress = self.progress.part(0.05, 0.97)
         how = self._deadline.config_within(self.measurement_config, len(entries), _ROWS_UNTIL)
         if self._seconds is None:
@@ -260,7 +260,7 @@ class StageCostExperiment(SpeedExperiment):
         return found
 
     def _files(self, resolved: ResolvedGraph) -> tuple[FileTimes | None, str]:
-        """The decoding time of each file, or why it was not measured."""
+        """Return the decoding time of each file, or None and the reason why it was not measured."""
         graph = resolved.graph
         if graph.settings.device != "cpu":
             return None, "not timed: the JPEG engines decode whole batches"
@@ -287,7 +287,7 @@ def _kind(resolved: ResolvedGraph, node: Node) -> str:
 
 
 def scripts_without_functions(resolved: ResolvedGraph) -> Iterator[tuple[Node, Code]]:
-    """The graph's script without each user function, if the rest can run."""
+    """Yield the graph's script without each user function, if the rest can run."""
     for node in function_nodes(resolved.graph):
         try:
             left = resolved.variant(set_muted(resolved.graph, [node.id], True))
@@ -304,9 +304,9 @@ def scripts_without_functions(resolved: ResolvedGraph) -> Iterator[tuple[Node, C
 @sendable
 @dataclass(frozen=True, slots=True)
 class CachedBatchJob:
-    """The operators after the decoders, fed with the same decoded batch repeatedly.
+    """Job that runs the operators after the decoders, always with the same decoded batch.
 
-    As many pipelines as in the graph alternate.
+    It alternates between as many pipelines as the graph has.
     """
 
     graph: Graph
@@ -371,9 +371,9 @@ class _CachedWorkload:
 def time_alone(
     worker: Worker, graph: Graph, data: Datasets, nodes: Sequence[str]
 ) -> dict[str, float]:
-    """Task: milliseconds of each node alone on the first batch, if it can be timed.
+    """Task: return the milliseconds of each node alone on the first batch, if it can be timed.
 
-    Each has the threads of the graph's settings. The time to transfer the batch is subtracted.
+    Each node has the threads of the graph's settings. The time to transfer the batch is subtracted.
     """
     runner = worker.runner
     found: dict[str, float] = {}

@@ -29,31 +29,32 @@ from workbench.graph.model import DecodeDevice
 _SEARCH_UNTIL, _TURNS_UNTIL = 0.45, 0.8
 """Fractions of the time at which the search and the interleaved rounds end."""
 _PROBE_WITHIN, _TURN_WITHIN, _LONG_WITHIN = 0.25 * _SEARCH_UNTIL, 0.05, 0.15
-"""Maximum fractions of the time for a probe, the rounds of each candidate, and the long run, beyond
-the minimum for a result."""
+"""Maximum fractions of the time for a probe, the rounds of each candidate, and the long run. The
+minimum for a result is always allowed."""
 _FEWEST_ROUNDS = 4
-"""Minimum interleaved rounds, if the time is limited and allows it."""
+"""Minimum number of interleaved rounds, if the time limit allows it."""
 _LEAST_LONG = 6.0
 _MOST_LONG = {"cpu": 10.0, "mixed": 60.0}
-"""On a GPU several pipelines alternate between two rates every few seconds."""
+"""Maximum seconds of the long run by device. On a GPU several pipelines alternate between two rates
+every few seconds."""
 _LONG_SHARE = 0.04
 _SETTING_SECONDS = 8.0
-"""Seconds per setting of a sweep: worker start, warm-up, rounds."""
+"""Seconds per setting of a sweep: worker start, warm-up and rounds."""
 _LEAD_SECONDS = 1.0
 """Maximum warm-up seconds of a long run."""
 
 
 class InterleavedSettings(NamedTuple):
-    """The settings that are compared interleaved until a fraction of the time is over."""
+    """Settings to compare interleaved, until a fraction of the time is over."""
 
     configs: tuple[Config, ...]
     until: float
 
 
 class TuningTime:
-    """Time budget of a tuning run. Unlimited without ``seconds``.
+    """Time budget of a tuning run, which starts when it is created. Unlimited without ``seconds``.
 
-    Starts when it is created. Future steps are estimated from the duration of the probes.
+    Future steps are estimated from the duration of the probes.
     """
 
     def __init__(self, seconds: float | None) -> None:
@@ -67,21 +68,21 @@ class TuningTime:
         return self._deadline.elapsed
 
     def probe_config(self, how: MeasurementConfig) -> MeasurementConfig:
-        """``how``, limited for one more probe."""
+        """Return ``how`` with a limit for one more probe."""
         most = _PROBE_WITHIN * (self._deadline.seconds or 0.0)
         return self._deadline.config_within(how, share=_SEARCH_UNTIL, most=most)
 
     def count_probe(self, row: Measurement, seconds: float) -> None:
-        """Record a probe and its duration. The first one is the graph's own setting."""
+        """Record a probe and its duration. The first probe is the graph's own setting."""
         self._probed.append(row)
         self._probe_seconds.append(seconds)
 
     def has_no_time_for_probes(self) -> bool:
-        """Whether another probe as long as the longest would end too late."""
+        """Return whether another probe as long as the longest would end too late."""
         return self._left_for_probes() < self._next_probe_seconds()
 
     def _left_for_probes(self) -> float:
-        """Seconds for probes that leave time to compare the fastest with the graph's own setting.
+        """Return the seconds for probes, leaving time to compare the fastest with the graph's own.
 
         The first two probes may use all of the time, and so may any probe once that is impossible.
         """
@@ -92,9 +93,10 @@ class TuningTime:
         return min(self._deadline.seconds_left(_SEARCH_UNTIL), room)
 
     def _next_probe_seconds(self) -> float:
-        """Estimated duration of the next probe: the longest, except the first (worker start).
+        """Return the estimated seconds of the next probe: the longest so far, except the first.
 
-        The second usually has a batch twice as large as the first.
+        The first includes the worker's start. The second usually has a batch twice as large as the
+        first.
         """
         first, *others = self._probe_seconds
         return max(others, default=2 * (first - self._start))
@@ -107,10 +109,10 @@ class TuningTime:
     def settings_to_compare(
         self, best: Sequence[Config], own: Config
     ) -> InterleavedSettings | None:
-        """The best settings that there is time to compare with the graph's own.
+        """Return the best settings that there is time to compare with the graph's own.
 
-        A single one, for all of the remaining time, if there is no time for a long run; None if
-        there is no time for a comparison.
+        If there is no time for a long run, it is a single setting with all of the remaining time.
+        None if there is no time for a comparison.
         """
         if self._deadline.seconds is None:
             return InterleavedSettings(tuple(best), 1.0)
@@ -125,7 +127,7 @@ class TuningTime:
     def interleaved_config(
         self, how: MeasurementConfig, count: int, until: float
     ) -> MeasurementConfig:
-        """Measurement config for ``count`` interleaved settings that must finish by ``until``."""
+        """Return the config for ``count`` interleaved settings that must finish by ``until``."""
         seconds = self._deadline.seconds
         if seconds is None:
             return how
@@ -134,7 +136,7 @@ class TuningTime:
         return self._deadline.config_within(how, count, until)
 
     def long_run_config(self, usual: float) -> MeasurementConfig | None:
-        """One round of ``usual`` seconds or of the remaining time; None if that is too short."""
+        """Return a config of one round of up to ``usual`` seconds; None if no time is left."""
         given, seconds = self._deadline.seconds, usual
         if given is not None:
             most = max(_LEAST_LONG, min(usual, _LONG_WITHIN * given))
@@ -146,7 +148,7 @@ class TuningTime:
 
 
 def long_seconds(settings: int, device: DecodeDevice) -> float:
-    """Duration of the long run of a grid's choice: a small part of the grid's time."""
+    """Return the seconds of the long run of a grid's choice: a small part of the grid's time."""
     part = _LONG_SHARE * settings * _SETTING_SECONDS
     return min(_MOST_LONG[device], max(_LEAST_LONG, part))
 
@@ -158,7 +160,7 @@ UNCOMPARED = (
 NOT_FOR_LONG = (
     "the time limit was reached before it could run for long: choose Precise or a higher time limit"
 )
-"""Flags of a choice for which the time ended early."""
+"""Flag of a choice whose long run did not fit into the time limit."""
 _SEARCH_SHARE, _TURNS_SHARE = 0.7, 0.9
 """Fractions of the progress bar at which the search and the interleaved rounds end."""
 _LONG_RUNS = 2
@@ -171,14 +173,15 @@ TIME_UP = "the time limit was reached: a longer search may find more"
 
 
 Measure = Callable[[Config, MeasurementConfig, Progress, float, ReusableWorker], Measurement]
-"""Arguments: setting, config, progress callback, rate to reach, worker of the last probe."""
+"""Function that measures a setting. Its arguments are the setting, measurement config, progress
+callback, rate to reach, and worker of the last probe."""
 
 
 class Probes:
-    """The probes so far: ``rows``, each labelled as a probe."""
+    """Runs probes; ``rows`` has the results so far, each labelled as a probe."""
 
     def __init__(self, measure: Measure, cores: int, time: TuningTime) -> None:
-        """``cores`` are the machine's; ``time`` limits each probe and ends the search."""
+        """``cores`` is the machine's number of cores; ``time`` limits each probe and the search."""
         self.rows: list[Measurement] = []
         self._measure = measure
         self._cores = cores
@@ -189,7 +192,7 @@ class Probes:
     def probe(self, config: Config, progress: Progress) -> Measurement:
         """Measure a setting, compared with the best so far.
 
-        If it fails in a reused worker, it is repeated in a new one, because leftovers of earlier
+        If it fails in a reused worker, it is repeated in a new one, because remains of earlier
         settings may be the cause.
         """
         row = self._try(config, progress)
@@ -207,7 +210,7 @@ class Probes:
         return row
 
     def stop_reason(self) -> str:
-        """Why to stop probing, or empty: a resource is exhausted, or the time is over."""
+        """Return why to stop probing: a resource is exhausted, or the time is over; else empty."""
         heads = (headroom_of(row, self._cores) for row in self.rows)
         if any(head is not None and head.exhausted for head in heads):
             return NOTHING_MORE
@@ -223,19 +226,19 @@ class TuningExperiment(GridExperiment):
     """Find the best setting of a grid in a fifth of the time that the whole grid takes.
 
     A grid of at most ``tuner_search.SMALL`` settings is probed completely. With ``seconds``, the
-    search ends after 45 % of it, the best are remeasured more briefly, and what does not fit is
-    skipped and flagged. Only starting a pipeline may exceed the limit.
+    search ends after 45 % of the time, the best settings are remeasured more briefly, and steps
+    that do not fit are skipped and flagged. Only starting a pipeline may exceed the limit.
     """
 
     kind = "tune"
 
     def prepare(self, on_progress: Progress = lambda share, text: None) -> Prepared:
-        """Prepare as every grid experiment; the time limit starts here."""
+        """Prepare the grid experiment, and start the time limit."""
         self._time = TuningTime(self.seconds)
         return super().prepare(on_progress)
 
     def measure_all(self) -> Outcome:
-        """Search, measure the best interleaved with the graph's own, then run the fastest long.
+        """Search, compare the best settings with the graph's own, then run the fastest long.
 
         The first row is the choice, the last ones are the probes. Raises EngineError if every
         setting fails.
@@ -271,10 +274,10 @@ class TuningExperiment(GridExperiment):
         return Outcome(every, {"grid": self.grid.to_json(), "tune": tune})
 
     def _search(self, probes: Probes) -> tuple[list[Config], int]:
-        """The best settings by probes, fastest first, and the number of settings probed.
+        """Return the best settings by probes, fastest first, and the number of settings probed.
 
         With a time limit the graph's own setting comes first, because there may be no time for
-        others.
+        more.
         """
 
         def probe(config: Config) -> float | None:
@@ -304,7 +307,7 @@ class TuningExperiment(GridExperiment):
     def _measure_interleaved(
         self, turns: InterleavedSettings, time: TuningTime
     ) -> list[Measurement]:
-        """Measure the best settings and the graph's own: fastest first, failed ones last."""
+        """Measure the best settings and the graph's own; return fastest first, failures last."""
         labels = {f"candidate {number}": config for number, config in enumerate(turns.configs, 1)}
         if self.base not in turns.configs:
             labels["as it is"] = self.base
@@ -314,7 +317,7 @@ class TuningExperiment(GridExperiment):
         return sorted(rows, key=lambda row: row.rate, reverse=True)
 
     def _measure_long(self, rows: Sequence[Measurement], time: TuningTime) -> list[Measurement]:
-        """Run the fastest setting without a pause, and return the rows best first.
+        """Run the fastest setting without a pause, and return the rows, best first.
 
         If it is slower than its probe, the next one is run too, if the time allows it.
         """
@@ -339,7 +342,7 @@ def _with_flag(row: Measurement, flag: str) -> Measurement:
 
 
 def _uncompared(probed: Sequence[Measurement]) -> Measurement:
-    """The flagged choice of a search without time for a comparison.
+    """Return the flagged choice of a search that had no time for a comparison.
 
     Raises EngineError if every probe failed.
     """
@@ -363,7 +366,7 @@ ENGINES, CORES, BUS = "JPEG engines", "cores", "bus"
 FULL = 0.97
 """Utilisation from which a resource counts as exhausted."""
 _TOLD = 0.2
-"""Utilisation below which a resource does not predict its limit."""
+"""Utilisation below which the limit of a resource cannot be predicted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,7 +378,7 @@ class Resource:
     why_unknown: str = ""
 
     def text(self) -> str:
-        """``JPEG engines 91 %``."""
+        """Return name and utilisation: ``JPEG engines 91 %``."""
         if self.busy is None:
             return f"{self.name}: unknown ({self.why_unknown})"
         return f"{self.name} {self.busy:.0%}"
@@ -391,19 +394,19 @@ class Headroom:
 
     @property
     def most_used(self) -> Resource | None:
-        """The resource that is exhausted first, if any is used enough to be identified."""
+        """Resource that is exhausted first, if any is used enough to be identified."""
         known = [each for each in self.resources if each.busy is not None and each.busy >= _TOLD]
         return max(known, key=lambda each: each.busy or 0.0, default=None)
 
     @property
     def limit(self) -> float | None:
-        """imgs/s at full utilisation of the fullest resource."""
+        """Rate in imgs/s at full utilisation of the most used resource."""
         found = self.most_used
         return None if found is None or not found.busy else self.rate / min(found.busy, 1.0)
 
     @property
     def exhausted(self) -> bool:
-        """Whether no setting can be faster: the engines' work per image is fixed.
+        """True if no setting can be faster, because the engines' work per image is fixed.
 
         Busy cores do not count: another batch size may need less CPU time per image.
         """
@@ -413,7 +416,7 @@ class Headroom:
         )
 
     def text(self) -> str:
-        """Utilisation of each, the limit, and the fraction of it that is reached."""
+        """Describe the utilisation of each resource, the limit, and the fraction of it reached."""
         used = "; ".join(each.text() for each in self.resources)
         found = self.most_used
         if found is None or self.limit is None:
@@ -426,7 +429,7 @@ class Headroom:
 
 
 def headroom_of(row: Measurement, cores: int) -> Headroom | None:
-    """Headroom of a measurement on a machine with ``cores`` usable cores; None without a result."""
+    """Return the headroom of a measurement with ``cores`` usable cores; None without a result."""
     if row.median is None or row.cpu_cores is None:
         return None
     resources = [Resource(CORES, min(1.0, row.cpu_cores / cores))]

@@ -1,4 +1,4 @@
-"""The report of a tuning with its choice, to be applied to the graph."""
+"""Report of a tuning run, whose choice can be applied to the graph."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class TunedReport(Report):
 
     @property
     def best_settings(self) -> dict[str, Any]:
-        """The fastest settings, by their names in ``graph.with_settings``.
+        """Fastest settings, by their names in ``graph.with_settings``.
 
         ::
 
@@ -49,7 +49,7 @@ class TunedReport(Report):
         }
 
     def apply(self) -> Graph:
-        """The measured graph with the fastest settings, those of its decoder and reader included.
+        """Return the measured graph with the fastest settings, including decoder and reader.
 
         ::
 
@@ -59,6 +59,6 @@ class TunedReport(Report):
 
 
 def tuned_report(report: Report, graph: Graph) -> TunedReport:
-    """The report of a tuning of a graph."""
+    """Convert the report of a tuning run of a graph."""
     known = {each.name: getattr(report, each.name) for each in fields(Report)}
     return TunedReport(**known, tuned=graph)

@@ -1,7 +1,7 @@
-"""The tuner's search of a grid: pure, so that it can be tested on recorded grids.
+"""Search of a grid by the tuner. Pure, so that it can be tested on recorded grids.
 
 From a usually good start, one knob at a time is changed while that helps (coordinate ascent); then
-pairs of knobs, and distant restarts, up to the allowance.
+pairs of knobs, and distant restarts, up to the allowed number of probes.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from types import MappingProxyType
 from workbench.bench.measuring.grid import KNOBS, Grid, Place
 
 SHARE = 0.2
-"""The allowance as a fraction of the time of the whole grid, including remeasuring."""
+"""Allowance (maximum cost of probing and remeasuring) as a fraction of the time of the whole grid.
+"""
 PROBE_COST = 0.45
-"""Cost of a probe relative to a complete measurement: build and warm-up are the same, but its
+"""Cost of a probe relative to a complete measurement. Build and warm-up are the same, but its
 worker runs already, and it has two rounds instead of up to six."""
 START_COST = 0.3
-"""Cost of starting the probe worker, in the same unit."""
+"""Cost of starting the probe worker relative to a complete measurement."""
 LEAST = 3
 """Minimum number of probes of a small grid."""
 LARGE = 24
@@ -33,25 +34,25 @@ _ORDER = (
     *("batch_size", "hw_decoder_load", "pipelines", "threads", "prefetch", "executor"),
     "dont_use_mmap",
 )
-"""Order in which knobs are changed: the two memory knobs bring least, and few probes reach the
-last. Among the best of the 24 orders of the four older knobs on every recorded grid and on
-simulated machines, with leave-one-out cross-validation (``METHOD.md``).
-"""
+"""Order in which knobs are changed. The two memory knobs improve speed least, and few probes reach
+the last. Among the best of the 24 orders of the four older knobs on every recorded grid and on
+simulated machines, with leave-one-out cross-validation (``METHOD.md``)."""
 _MEMORY = ("batch_size", "prefetch", "pipelines")
-"""Knobs that increase the memory."""
+"""Knobs that increase memory use."""
 _BETTER = 1.01
-"""A step helps if it brings more than 1 %."""
+"""Minimum speed ratio of a step that counts as an improvement."""
 _CONFIRMED = 2
 """Number of candidates that are remeasured: probes may be wrong by 5 %."""
 _PATIENCE = 3
 """Consecutive restarts without improvement after which the search ends."""
 
 Probe = Callable[[Place], float | None]
-"""imgs/s at a place, or None if it fails (too little memory, for example)."""
+"""Function that returns the imgs/s at a place, or None if it fails (too little memory, for
+example)."""
 
 
 def default_probe_allowance(settings: int) -> int:
-    """Default allowance for a grid of this size, in probes including remeasuring."""
+    """Return the default allowance for a grid of this size, in probes including remeasuring."""
     if settings <= SMALL:
         return settings
     confirmed = _CONFIRMED if settings >= LARGE else 0
@@ -60,7 +61,7 @@ def default_probe_allowance(settings: int) -> int:
 
 
 class TunerSearch:
-    """One search. ``found`` has the imgs/s of every probed place, None if it failed."""
+    """One search. ``found`` has the imgs/s of every probed place, or None if the probe failed."""
 
     def __init__(
         self,
@@ -85,13 +86,13 @@ class TunerSearch:
 
     @property
     def most_probes(self) -> int:
-        """The part of the allowance for probes."""
+        """Maximum number of probes: the allowance without remeasuring."""
         return self.allowance - self.confirmed
 
     def run(self, known: Mapping[Place, float | None] = MappingProxyType({})) -> list[Place]:
-        """The places to confirm, best first, at least one.
+        """Return the places to remeasure, best first; empty if every probe failed.
 
-        ``known`` are places with known rates, which count like probes. Empty if every probe failed.
+        ``known`` are places with known rates, which count like probes.
         """
         self.found |= known
         self.probes += len(known)
@@ -116,12 +117,12 @@ class TunerSearch:
         return self._ranked()[: max(1, self.confirmed)]
 
     def _start(self) -> Place:
-        """All cores, a medium batch, a queue of two, the maximum load of the JPEG engines.
+        """Return the start: all cores, medium batch, queue of two, maximum load of the engines.
 
-        With JPEG engines, two pipelines of two threads with queues of four: on an H100 that reached
-        44,200 imgs/s, interleaved with 38,300 of three pipelines (November 2026). Files are read
-        instead of mapped if that can be chosen: 43,000 to 37,000 there, and 35,000 to 29,000 with
-        one pipeline.
+        With JPEG engines, it is two pipelines of two threads with queues of four: on an H100 that
+        reached 44,200 imgs/s, interleaved with 38,300 of three pipelines (November 2026). Files are
+        read instead of mapped if that can be chosen: 43,000 to 37,000 there, and 35,000 to 29,000
+        with one pipeline.
         """
         engines = self.grid.hw_decoder_load[-1] is not None
         wanted = {"batch_size": 0.6, "prefetch": 1.0 if engines else 0.5, "pipelines": 0.0}
@@ -134,14 +135,14 @@ class TunerSearch:
         return tuple(start[knob] for knob in KNOBS)
 
     def _smallest(self, at: Place) -> Place:
-        """The setting with minimum memory, from which the search increases it while it fits."""
+        """Return the same place with minimum memory, from which the search can climb."""
         return tuple(0 if knob in _MEMORY else index for knob, index in zip(KNOBS, at, strict=True))
 
     def _probes_left(self) -> int:
         return 0 if self._exhausted() else self.most_probes - self.probes
 
     def _rate(self, place: Place) -> float:
-        """imgs/s at a place, 0 if it fails or the allowance is used up."""
+        """Return the imgs/s at a place; 0 if it fails or no probes are left."""
         if place not in self.found and self._too_large(place):
             self.found[place] = None
         if place not in self.found:
@@ -152,7 +153,7 @@ class TunerSearch:
         return self.found[place] or 0.0
 
     def _too_large(self, place: Place) -> bool:
-        """True if a setting with the same or less memory has already failed."""
+        """Return whether a place that needs no more memory failed already."""
         knobs = [KNOBS.index(knob) for knob in _MEMORY]
         return any(
             rate is None and all(place[knob] >= failed[knob] for knob in knobs)
@@ -160,7 +161,7 @@ class TunerSearch:
         )
 
     def _climb(self, at: Place) -> Place:
-        """Change one knob at a time until none helps."""
+        """Change one knob at a time until no change helps."""
         self._rate(at)
         while self._probes_left() > 0:
             before = at
@@ -182,7 +183,7 @@ class TunerSearch:
         return at
 
     def _pairs(self, at: Place) -> Place:
-        """The best place reached by changing two knobs at once, if that helps."""
+        """Return the best place reached by changing two knobs at once, if that helps."""
         best = at
         for one, two in combinations(range(len(KNOBS)), 2):
             for first, second in product((1, -1), repeat=2):
@@ -200,7 +201,7 @@ class TunerSearch:
         return moved if inside else None
 
     def _farthest(self, chance: random.Random) -> Place:
-        """The place farthest from all probed ones."""
+        """Return the place farthest from all probed ones."""
         places = [place for place in self.grid.places() if place not in self.found]
         chance.shuffle(places)
 
@@ -221,5 +222,5 @@ class TunerSearch:
 
 
 def _last_within(values: Sequence[int], most: int) -> int:
-    """The index of the largest value up to ``most``, else of the smallest."""
+    """Return the index of the largest value up to ``most``, else of the smallest."""
     return max((index for index, value in enumerate(values) if value <= most), default=0)

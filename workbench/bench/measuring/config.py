@@ -15,17 +15,17 @@ from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.types.devices import first_outputs_pixels
 
 Regime = Literal["decode", "pipeline"]
-"""``decode`` runs up to the decoder, ``pipeline`` the whole graph."""
+"""``decode`` runs the graph up to the decoder, ``pipeline`` the whole graph."""
 REGIMES: tuple[Regime, ...] = ("decode", "pipeline")
 LOAD = "hw_decoder_load"
-"""Decoder argument: the fraction of a batch that the GPU's JPEG engines decode."""
+"""Decoder argument for the fraction of a batch that the GPU's JPEG engines decode."""
 UNMAPPED = "dont_use_mmap"
-"""Reader argument: files are read instead of memory-mapped."""
+"""Reader argument that makes a reader read files instead of mapping them into memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """One value for every knob. ``hw_decoder_load`` None keeps the graph's value."""
+    """One value for every knob. The graph's value applies if ``hw_decoder_load`` is None."""
 
     device: DecodeDevice = "cpu"
     regime: Regime = "pipeline"
@@ -34,17 +34,17 @@ class Config:
     prefetch: int = 2
     hw_decoder_load: float | None = None
     program: str = "DALI"
-    """Whose program runs: DALI's, or a peer's."""
+    """Name of the program that runs: DALI or a peer."""
     workers: int = 1
-    """Processes that work together, each on a shard of the data (and on a GPU, if mixed)."""
+    """Number of parallel processes, each on a shard of the data (and on a GPU, if mixed)."""
     pipelines: int = 1
-    """Parallel pipelines per process; ``threads`` and ``prefetch`` are per pipeline."""
+    """Number of parallel pipelines per process; ``threads`` and ``prefetch`` are per pipeline."""
     frames: int = 0
     """Frames per sample of a sequence; 0 for images."""
     executor: Executor = "dynamic"
-    """DALI's current executor, or an older one: ``graph.model.Settings.executor``."""
+    """DALI's current executor or an older one; see ``graph.model.Settings.executor``."""
     dont_use_mmap: bool | None = None
-    """For the readers; None keeps the graph's values."""
+    """Value for all readers; if None, the graph's values apply."""
 
     @property
     def label(self) -> str:
@@ -53,7 +53,7 @@ class Config:
 
     @property
     def settings(self) -> str:
-        """The knobs as text: ``batch 64, 4 threads, prefetch 2``."""
+        """Knobs as text: ``batch 64, 4 threads, prefetch 2``."""
         load = "" if self.hw_decoder_load is None else f", {LOAD} {self.hw_decoder_load:g}"
         executor = "" if self.executor == "dynamic" else f", {self.executor} executor"
         unmapped = f", {UNMAPPED}" if self.dont_use_mmap else ""
@@ -65,7 +65,7 @@ class Config:
 
 
 def config_of(graph: Graph, device: DecodeDevice | None = None) -> Config:
-    """The graph's own settings, on its device or another."""
+    """Return the configuration of a graph's own settings, on its device or ``device``."""
     settings = graph.settings
     return Config(
         device or settings.device,
@@ -82,13 +82,13 @@ def config_of(graph: Graph, device: DecodeDevice | None = None) -> Config:
 
 
 def hw_decoder_load_of(node: Node) -> float | None:
-    """The hardware decoder load set on a node, or None."""
+    """Return the hardware decoder load set on a node, or None."""
     value = node.args.get(LOAD)
     return float(value) if isinstance(value, int | float) and 0 <= value <= 1 else None
 
 
 def with_config(resolved: ResolvedGraph, config: Config) -> ResolvedGraph:
-    """The graph with the configuration applied: what is measured and adopted."""
+    """Return the graph with a configuration applied, as it is measured and adopted."""
     settings = replace(
         resolved.graph.settings,
         device=config.device,
@@ -114,18 +114,18 @@ def with_config(resolved: ResolvedGraph, config: Config) -> ResolvedGraph:
 
 
 def adopt_config(graph: Graph, config: Config) -> Graph:
-    """The complete graph with a setting applied, so that exports have it too."""
+    """Return the complete graph with a configuration applied, so that exports have it too."""
     resolved = ResolvedGraph(graph, load_catalog())
     return with_config(resolved, replace(config, regime="pipeline")).graph
 
 
 def takes_hw_decoder_load(resolved: ResolvedGraph, node: Node) -> bool:
-    """Whether a node is a decoder that can use JPEG engines."""
+    """Return whether a node is a decoder that can use JPEG engines."""
     return node.op in resolved.catalog and LOAD in resolved.spec(node).args
 
 
 def takes_dont_use_mmap(resolved: ResolvedGraph, node: Node) -> bool:
-    """Whether a node is a reader for which memory-mapping is optional."""
+    """Return whether a node is a reader for which memory-mapping is optional."""
     return node.op in resolved.catalog and UNMAPPED in resolved.spec(node).args
 
 
@@ -137,7 +137,7 @@ def _mapping(resolved: ResolvedGraph, node: Node, mapped: bool) -> Node:
 
 
 def decoder_nodes(resolved: ResolvedGraph) -> list[Node]:
-    """The decoders, and sources that decode, that the graph's outputs depend on."""
+    """Return the decoders, and sources that decode, that the graph's outputs depend on."""
     needed = ancestors(resolved.graph, list(resolved.graph.outputs.values()))
     return [
         n
@@ -147,7 +147,7 @@ def decoder_nodes(resolved: ResolvedGraph) -> list[Node]:
 
 
 def nodes_after_decoders(resolved: ResolvedGraph) -> set[str]:
-    """Ids of the nodes that depend on the decoders."""
+    """Return the ids of the nodes that depend on the decoders."""
     graph = resolved.graph
     needed = ancestors(graph, list(graph.outputs.values()))
     before = ancestors(
@@ -157,13 +157,13 @@ def nodes_after_decoders(resolved: ResolvedGraph) -> set[str]:
 
 
 def decoding_only(resolved: ResolvedGraph) -> ResolvedGraph:
-    """The graph cut after its decoders."""
+    """Return the graph cut after its decoders."""
     outputs = {n.id: Port(n.id, resolved.spec(n).outputs[0].name) for n in decoder_nodes(resolved)}
     return resolved.for_graph(replace(resolved.graph, outputs=outputs))
 
 
 def sharded(graph: Graph, shard: int, shards: int) -> Graph:
-    """The graph with every reader on one of ``shards`` shards of the data."""
+    """Return the graph with every reader on one of ``shards`` shards of the data."""
     share = {"shard_id": shard, "num_shards": shards}
     nodes = tuple(
         replace(node, args={**node.args, **share}) if isinstance(node, Source) else node
@@ -173,7 +173,7 @@ def sharded(graph: Graph, shard: int, shards: int) -> Graph:
 
 
 def unmeasurable_reason(resolved: ResolvedGraph, machine: Machine) -> str:
-    """Why a graph, with its settings, cannot be measured on a machine; empty if it can."""
+    """Return why a graph, with its settings, cannot be measured on a machine; empty if it can."""
     devices = set(resolved.running.devices.values())
     if machine.no_gpu and (resolved.graph.settings.device == "mixed" or devices != {"cpu"}):
         return f"not measured: {machine.no_gpu}"
@@ -185,9 +185,9 @@ def unmeasurable_reason(resolved: ResolvedGraph, machine: Machine) -> str:
 
 
 def ineffective_settings(config: Config, formats: Sequence[tuple[str, int]]) -> tuple[str, ...]:
-    """Knobs that have no effect, or only in part, as texts.
+    """Return a text for each knob that has no effect, or only on some files.
 
-    ``formats`` counts the files by format, with the names of ``data_files.fingerprint``.
+    ``formats`` has the number of files per format, with the names of ``data_files.fingerprint``.
     """
     found = []
     if config.hw_decoder_load is not None and config.device == "cpu":

@@ -1,4 +1,4 @@
-"""The data files: their properties, and whether they are in the page cache."""
+"""Properties of the data files, and their state in the page cache."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ SCAN_SECONDS = 5.0
 """Time limit in seconds for one pass over the data folder."""
 _SCAN_FILES = 20_000
 _HEADERS = 400
-"""Number of files whose header is read for the format."""
+"""Number of files whose header is read to identify the format."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """Contents of a folder.
+    """Contents of a data folder.
 
-    ``files`` and ``size`` (bytes) are None if counting takes too long. ``formats`` counts up to 400
-    evenly spaced files by their first bytes.
+    ``files`` and ``size`` (bytes) are None if counting takes too long. ``formats`` has the number
+    of files per format among up to 400 evenly spaced files, identified by their first bytes.
     """
 
     root: str
@@ -48,13 +48,13 @@ class Fingerprint:
 
 
 def never_cancelled() -> None:
-    """The ``check_cancelled`` of a caller that never cancels."""
+    """Do nothing: the ``check_cancelled`` of a caller that never cancels."""
 
 
 def fingerprint(
     data: Datasets, check_cancelled: Callable[[], None] = never_cancelled
 ) -> Fingerprint:
-    """Count the files that the script reads, in at most 5 s. ``check_cancelled`` may raise."""
+    """Count the files that the script reads, within 5 s. ``check_cancelled`` raises to cancel."""
     files, size = folder_size(data, check_cancelled)
     chosen = choose_samples(data, files or 0, _HEADERS, check_cancelled)
     formats = Counter(map(_format, chosen))
@@ -64,7 +64,7 @@ def fingerprint(
 def folder_size(
     data: Datasets, check_cancelled: Callable[[], None] = never_cancelled
 ) -> tuple[int | None, int | None]:
-    """Number and total bytes of the files that the script reads; None if that takes over 5 s."""
+    """Return number and total bytes of the files that the script reads; None after 5 s."""
     deadline = time.monotonic() + SCAN_SECONDS
     files = size = 0
     try:
@@ -79,7 +79,7 @@ def folder_size(
 
 
 def files_within_limit(data: Datasets) -> Iterator[Sample]:
-    """The files that the script reads, with their paths in the folder, within the time limit."""
+    """Yield the files that the script reads, until the time limit is reached."""
     deadline = time.monotonic() + SCAN_SECONDS
     with suppress(DataError):
         for file in islice(every_sample(data), _SCAN_FILES):
@@ -91,7 +91,7 @@ def files_within_limit(data: Datasets) -> Iterator[Sample]:
 def choose_samples(
     data: Datasets, files: int, count: int, check_cancelled: Callable[[], None]
 ) -> list[Sample]:
-    """Up to ``count`` evenly spaced samples."""
+    """Return up to ``count`` evenly spaced samples."""
     step = max(1, files // count)
     chosen = []
     for number, file in enumerate(islice(files_within_limit(data), step * count)):
@@ -102,7 +102,10 @@ def choose_samples(
 
 
 def _format(sample: Sample) -> str:
-    """The format by the first bytes; a progressive JPEG by its frame header (ITU-T T.81, B.1)."""
+    """Return the format by the first bytes; for a progressive JPEG by its frame header.
+
+    See ITU-T T.81, B.1.
+    """
     try:
         with sample.open() as file:
             head = file.read(65536)
@@ -135,7 +138,7 @@ def _format(sample: Sample) -> str:
 # Whether the data files are in the page cache, and how to change that.
 
 _PROBED = 200
-"""Number of files checked for residency."""
+"""Number of files checked for presence in memory."""
 _WARM_SECONDS = 60.0
 _CHUNK = 2**20
 
@@ -145,7 +148,7 @@ CACHES: tuple[Cache, ...] = ("warm", "cold", "as found")
 
 @dataclass(frozen=True, slots=True)
 class CacheState:
-    """Whether files were in memory, how that was achieved, and the fraction found there.
+    """State of the files in the page cache, how it was achieved, and the fraction in memory.
 
     ``resident`` is the fraction (0 to 1) of the pages of up to 200 files, just before the first
     timed round; None if the system does not report it.
@@ -157,9 +160,9 @@ class CacheState:
 
 
 def make_cache(data: Datasets, wanted: Cache, check_cancelled: Callable[[], None]) -> CacheState:
-    """Load the files into the page cache or drop them, and describe it.
+    """Load the files into the page cache or drop them from it, and return the state.
 
-    ``check_cancelled`` may raise.
+    ``check_cancelled`` raises to cancel.
     """
     if wanted == "as found":
         return CacheState(wanted, "unchanged", resident_share(data, check_cancelled))
@@ -183,7 +186,7 @@ def make_cache(data: Datasets, wanted: Cache, check_cancelled: Callable[[], None
 
 
 def _paths(data: Datasets) -> Iterator[str]:
-    """Every file that contains samples, once per file."""
+    """Yield the path of every file that contains samples, once per file."""
     return (path for path, _ in groupby(sample.path for sample in every_sample(data)))
 
 
@@ -203,7 +206,7 @@ def _evict_from_page_cache(data: Datasets, check_cancelled: Callable[[], None]) 
 def resident_share(
     data: Datasets, check_cancelled: Callable[[], None] = never_cancelled
 ) -> float | None:
-    """Fraction (0 to 1) of the pages of some files that are in memory; None if unknown.
+    """Return the fraction (0 to 1) of the pages of some files in memory; None if unknown.
 
     Uses mincore(2), which reads nothing: a read with RWF_NOWAIT would trigger the kernel's
     readahead.
@@ -220,7 +223,7 @@ def resident_share(
 
 
 def _resident_pages(path: str) -> tuple[int, int] | None:
-    """Resident and total pages of a file; None if the system does not report them."""
+    """Return resident and total pages of a file; None if the system does not report them."""
     try:
         with open(path, "rb") as file:
             length = os.fstat(file.fileno()).st_size

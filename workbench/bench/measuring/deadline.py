@@ -1,4 +1,4 @@
-"""The time limit of a run, and what fits into the remaining time."""
+"""Time limit of a run, and measurement configs that fit into the remaining time."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from workbench.bench.measuring.measurement_config import (
 from workbench.errors import ArgumentError
 
 LEAST_SECONDS = 20.0
-"""Minimum time limit of a tuning or optimisation: pipelines take seconds to start, and each is
+"""Minimum time limit of a tuning or optimisation run: pipelines take seconds to start, and each is
 interleaved with the graph's own setting."""
 _QUEUED = 2
-"""Uncounted batches beyond the queue after a pause (``workload.lead``)."""
+"""Number of batches run untimed after a pause, in addition to the queue (``workload.lead``)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
     """Time limit of a run that began at ``began`` (s, monotonic).
 
-    ``seconds`` None: no limit.
+    There is no limit if ``seconds`` is None.
     """
 
     seconds: float | None = None
@@ -40,15 +40,18 @@ class Deadline:
         return time.monotonic() - self.began
 
     def seconds_left(self, share: float = 1.0) -> float:
-        """Seconds until this fraction of the time is over, or negative; infinite without limit."""
+        """Return the seconds until a fraction of the time is over; infinite without limit.
+
+        The result is negative if that time is over already.
+        """
         return math.inf if self.seconds is None else share * self.seconds - self.elapsed
 
     def config_within(
         self, how: MeasurementConfig, count: int = 1, share: float = 1.0, most: float = math.inf
     ) -> MeasurementConfig:
-        """``how`` for interleaved configurations that share the time until ``share`` of it is over.
+        """Return ``how`` for ``count`` configurations that share the time up to ``share`` of it.
 
-        Each has at most ``most`` seconds.
+        Each configuration has at most ``most`` seconds.
         """
         if self.seconds is None:
             return how
@@ -68,7 +71,7 @@ def require_seconds(where: str, seconds: float | None) -> None:
 
 
 def start_seconds(row: Measurement, spent: float) -> float:
-    """Seconds of a measurement that passed before its first round."""
+    """Return the part of ``spent`` seconds that passed before a measurement's first round."""
     seconds = [one.seconds for one in row.rounds]
     if not seconds:
         return spent
@@ -77,11 +80,11 @@ def start_seconds(row: Measurement, spent: float) -> float:
 
 
 def minimum_seconds(rows: Sequence[Measurement], start: float) -> float:
-    """Minimum time to measure such configurations interleaved, in new workers.
+    """Return the minimum seconds to measure configurations interleaved, in new workers.
 
     ``rows`` have the speed of each, ``start`` is a worker's time until its first round. Each has
     one warm-up round and ``FEWEST_ROUNDS`` counted rounds of ``FEWEST_BATCHES`` after the queued
-    ones.
+    batches.
     """
     return sum(
         start

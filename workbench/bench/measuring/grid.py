@@ -1,4 +1,4 @@
-"""The settings of a sweep: the Cartesian product of all knobs' values."""
+"""Grid of settings for a sweep: the Cartesian product of all knobs' values."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ KNOBS = (
 
 
 def knob_values(config: Config) -> tuple[object, ...]:
-    """The value of each knob, in the order of ``KNOBS``."""
+    """Return the value of each knob, in the order of ``KNOBS``."""
     return tuple(getattr(config, knob) for knob in KNOBS)
 
 
 Value = int | float | str | None
 Place = tuple[int, ...]
-"""An index into the values of each knob, in the order of ``KNOBS``."""
+"""Index into the values of each knob, in the order of ``KNOBS``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """The values of each knob, ascending if they are numbers."""
+    """Values of each knob, ascending if they are numbers."""
 
     threads: tuple[int, ...]
     batch_size: tuple[int, ...]
@@ -54,7 +54,7 @@ class Grid:
                 )
 
     def values(self, knob: str) -> Sequence[Value]:
-        """The values of a knob."""
+        """Return the values of a knob."""
         found: Sequence[Value] = getattr(self, knob)
         return found
 
@@ -65,39 +65,39 @@ class Grid:
         return count
 
     def places(self) -> Iterator[Place]:
-        """Every combination."""
+        """Iterate over all combinations of values."""
         return product(*(range(len(self.values(knob))) for knob in KNOBS))
 
     def config(self, place: Place, base: Config) -> Config:
-        """The configuration at a place; other values are those of the base."""
+        """Return the configuration at a place, with other values from ``base``."""
         values: dict[str, Any] = {
             knob: self.values(knob)[index] for knob, index in zip(KNOBS, place, strict=True)
         }
         return replace(base, **values)
 
     def place(self, config: Config) -> Place | None:
-        """The place of a configuration; None if a value is not in the grid."""
+        """Return the place of a configuration; None if a value is not in the grid."""
         with suppress(ValueError):
             return tuple(self.values(knob).index(getattr(config, knob)) for knob in KNOBS)
         return None
 
     def to_json(self) -> dict[str, Any]:
-        """The values of each knob as JSON values."""
+        """Return the values of each knob as JSON values."""
         return {knob: list(values) for knob, values in asdict(self).items()}
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Grid:
-        """Read the result of ``to_json``. Keys missing in older records get DALI's defaults."""
+        """Parse the result of ``to_json``. Keys missing in older records get DALI's defaults."""
         old = {"pipelines": [1], "executor": ["dynamic"], "dont_use_mmap": [None]}
         known = {**old, **values}
         return cls(**{knob: tuple(known[knob]) for knob in KNOBS})
 
 
 def grid_for(resolved: ResolvedGraph, machine: Machine, device: DecodeDevice) -> Grid:
-    """``default_grid`` without values that the graph does not support.
+    """Return ``default_grid`` without values that the graph does not support.
 
-    One pipeline if its reader cannot read a shard, and DALI's default executor if a CPU operator
-    follows a GPU operator. Memory-mapping is a knob only if a reader supports both modes.
+    It has one pipeline if its reader cannot read a shard, and DALI's default executor if a CPU
+    operator follows a GPU operator. Memory-mapping is a knob only if a reader supports both modes.
     """
     graph = resolved.graph
     grid = default_grid(machine, device)
@@ -114,7 +114,7 @@ def grid_for(resolved: ResolvedGraph, machine: Machine, device: DecodeDevice) ->
 
 
 def mapping_values(resolved: ResolvedGraph, files: Collection[str]) -> tuple[bool | None, ...]:
-    """Values of ``dont_use_mmap`` for files that are ``mapped`` into memory, ``read``, or both.
+    """Return the values of ``dont_use_mmap`` for ``files``: ``mapped``, ``read`` or both.
 
     The default of a graph is mapped. Raises ArgumentError for ``read`` if no reader supports it.
     """
@@ -131,11 +131,11 @@ def mapping_values(resolved: ResolvedGraph, files: Collection[str]) -> tuple[boo
 
 
 def default_grid(machine: Machine, device: DecodeDevice) -> Grid:
-    """Settings worth trying on a machine: threads up to its cores, and common batch sizes.
+    """Return settings worth trying on a machine: threads up to its cores, common batch sizes.
 
-    With GPU decoding, few threads are fastest, several pipelines fill the engines, the executor
-    determines how host and device buffers are queued, and reading files instead of mapping them
-    halves the reader thread's time. On a CPU, one pipeline works while another waits for its
+    With GPU decoding, few threads are fastest, several pipelines keep the engines busy, the
+    executor determines how host and device buffers are queued, and reading files instead of mapping
+    them halves the reader thread's time. On a CPU, one pipeline works while another waits for its
     slowest image.
     """
     powers = [2**power for power in range(10) if 2**power < machine.cores]

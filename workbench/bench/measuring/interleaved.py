@@ -1,6 +1,6 @@
 """Interleaved measurement: A B A B, in random order, each configuration in new worker processes.
 
-Every measured speed comes from ``measure``.
+``measure`` is the only function that measures speed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from workbench.engine.resources.machine import usable_cores
 from workbench.errors import CancelledError, EngineError
 
 _START_SECONDS = 3.0
-"""Estimated seconds for a worker to start, build and return its first batch, until one has."""
+"""Estimated seconds for a worker to start, build and return its first batch, until one is measured.
+"""
 _WARM = 2
 """Expected number of warm-up rounds."""
 
@@ -32,21 +33,21 @@ OnRows = Callable[[tuple[Measurement, ...]], None]
 WARM_UP_CUT = "the time budget ended during the warm-up: choose Precise or a higher time limit"
 ROUNDS_CUT = "the time budget ended before {} rounds: choose Precise or a higher time limit"
 ROUND_CUT = "the time budget ended during a round: choose Precise or a higher time limit"
-"""Flags of results that a limit ended early."""
+"""Flag of a result whose round was ended early by a limit."""
 TIME_UP = "the time budget ended before the first round: choose Precise or a higher time limit"
-"""Reason for a configuration without a result because of its ``seconds``."""
+"""Reason of a configuration that has no result because its ``seconds`` were over."""
 NOT_YET = "not measured yet"
-"""Reason of a configuration without a result yet."""
+"""Reason of a configuration that has no result yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigJobs:
-    """A configuration and its jobs: one for each worker process.
+    """A configuration and its jobs, one for each worker process.
 
     ``environments`` and ``cores`` have an entry per job, or are empty. ``limit`` is the maximum
     host and GPU memory in bytes; None is no limit. ``seconds`` is the total time limit: worker
     start, which may import a large library, and all rounds, whose time is shared by all entries.
-    ``decodes`` is whether DALI decodes in it: otherwise idle JPEG engines are no warning.
+    ``decodes`` is True if DALI decodes: otherwise idle JPEG engines are no reason for a warning.
     """
 
     config: Config
@@ -66,7 +67,7 @@ class ConfigJobs:
 
 @dataclass(slots=True)
 class ConfigMeasurement:
-    """A configuration being measured interleaved: its workers and results so far."""
+    """State of a configuration that is measured interleaved: its workers and results so far."""
 
     entry: ConfigJobs
     group: WorkerGroup | None = None
@@ -79,15 +80,15 @@ class ConfigMeasurement:
     reason: str = ""
     stop_reason: StopReason | None = None
     spent: float = 0.0
-    """Seconds that its worker has used: start and all rounds."""
+    """Seconds used by the worker: start and all rounds."""
     round_seconds: float = 0.0
-    """Seconds of its last round, including untimed parts."""
+    """Seconds of the last round, including untimed parts."""
     batch_seconds: float = 0.0
     """Estimated seconds per batch."""
     hurried: set[str] = field(default_factory=set)
-    """Flags of limits that ended it early."""
+    """Flags of the limits that ended the measurement early."""
     is_over: bool = False
-    """Whether its time ended during a round."""
+    """True if the time limit ended during a round."""
 
     @property
     def rates(self) -> list[float]:
@@ -112,7 +113,7 @@ class InterleavedRun:
         self._best = best
         self._kept = kept
         self._pauses = len(entries) > 1 or before_round is not None
-        "Whether other candidates, or untimed work, run between the rounds of a candidate."
+        """True if other candidates, or untimed work, run between the rounds of a candidate."""
         self._candidates = [ConfigMeasurement(entry) for entry in entries]
         self._stop = stop
         self._progress = WorkerProgress.of(on_progress)
@@ -122,7 +123,7 @@ class InterleavedRun:
         self._began = time.monotonic()
         self._starts = 0
         self._rounds = 0
-        "Completed worker starts and rounds, for the progress."
+        """Number of completed worker starts and rounds, for the progress."""
         self._spans: list[float] = []
         "Seconds of each round, including untimed parts."
         self._share = 0.0
@@ -131,10 +132,10 @@ class InterleavedRun:
         self._process = 0
         self._text = ""
         self._failed = ""
-        "The error of the last candidate that failed."
+        """Error of the last candidate that failed."""
 
     def run(self) -> tuple[Measurement, ...]:
-        """Measure all. Raises CancelledError; any other error becomes a reason."""
+        """Measure all candidates. Raises CancelledError; any other error becomes a reason."""
         try:
             for process in range(self.measurement_config.processes):
                 self._process = process
@@ -156,7 +157,7 @@ class InterleavedRun:
         return self._order.sample(alive, len(alive))
 
     def _start(self, candidate: ConfigMeasurement) -> None:
-        """Start a new worker, run its first batch and its warm-up; the others pause."""
+        """Start a new worker, run its first batch and its warm-up; other candidates pause."""
         entry, config = candidate.entry, self.measurement_config
         self._report(f"{entry.name}: building")
         told = self._progress.on_silence, self._progress.on_wait
@@ -245,7 +246,7 @@ class InterleavedRun:
         return one
 
     def _left(self, candidate: ConfigMeasurement) -> float:
-        """Seconds for its next round: its own, or the remaining time shared by all."""
+        """Return the seconds for a candidate's next round: its own, or the time shared by all."""
         own = candidate.entry.seconds - candidate.spent
         return max(own, sum(one.entry.seconds - one.spent for one in self._alive()))
 
@@ -259,7 +260,10 @@ class InterleavedRun:
         _require_room(candidate.entry, *candidate.peak)
 
     def _dismiss_all(self) -> None:
-        """In parallel: a worker takes up to 0.05 s to end, and a graph may have many stages."""
+        """End the workers in parallel, because each takes up to 0.05 s to end.
+
+        A graph may have many stages, each with a worker.
+        """
         with ThreadPoolExecutor(max(1, len(self._candidates))) as pool:
             list(pool.map(self._dismiss, self._candidates))
 
@@ -273,7 +277,7 @@ class InterleavedRun:
     def _guarded(
         self, candidate: ConfigMeasurement, step: Callable[[ConfigMeasurement], None]
     ) -> None:
-        """Run one step; a failure ends only this candidate."""
+        """Run one step of a candidate; a failure ends only this candidate."""
         if candidate.reason or candidate.is_over:
             return
         try:
@@ -289,7 +293,7 @@ class InterleavedRun:
             self._report("")
 
     def _end_overdue(self, candidate: ConfigMeasurement) -> None:
-        """A candidate with a complete round keeps its result."""
+        """End a candidate whose time is over; a completed round remains as its result."""
         if candidate.rounds:
             candidate.is_over, candidate.stop_reason = True, "budget"
             candidate.hurried.add(ROUND_CUT)
@@ -329,15 +333,15 @@ def measure(
     best: float = 0.0,
     kept: ReusableWorker | None = None,
 ) -> tuple[Measurement, ...]:
-    """Measure configurations interleaved; returns one Measurement each, in the given order.
+    """Measure configurations interleaved; return one Measurement each, in the given order.
 
-    All are built and warm before the first is timed. One that fails gets the reason.
+    All are built and warm before the first is timed. A configuration that fails gets the reason.
     ``before_round`` runs untimed before each round; ``on_rows`` is called after each timed round
     with all results so far. ``best`` is the rate below which the measurement config may give up
     early. ``kept`` holds the worker of the previous measurement, if any, and receives this one's;
     without it every configuration has a new worker. A single configuration runs without pauses
     between rounds. Once ``stop`` is set, CancelledError is raised within 0.1 s and all processes
-    are gone.
+    have ended.
     """
     if not entries:
         return ()
@@ -356,12 +360,12 @@ def _require_room(entry: ConfigJobs, host: int, gpu: int | None) -> None:
 
 
 def without_traceback(error: Exception) -> str:
-    """An error without the traceback of an unexpected exception."""
+    """Return an error's message without the traceback of an unexpected exception."""
     return str(error).partition("\nTraceback ")[0]
 
 
 def format_duration(seconds: float) -> str:
-    """Format a remaining time."""
+    """Format a duration as seconds or minutes."""
     return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
 
 

@@ -1,4 +1,4 @@
-"""The measurement of one configuration: its rounds and derived statistics."""
+"""Measurement of one configuration: its rounds and derived statistics."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from workbench.graph.model import DecodeDevice
 
 CONFIRMED = "confirmed"
 BY_ITSELF = "measured alone, in the search for workers, not interleaved"
-"""Prefix of a flag: no rounds were interleaved with these for comparison."""
+"""Prefix of the flag of a result whose rounds were not interleaved with others."""
 LOADED = 0.1
-"""The machine counts as loaded if other processes use more than this fraction of it."""
+"""Fraction of the machine's cores; if other processes use more, the machine counts as loaded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """Milliseconds from one batch to the next: percentiles over all timed rounds."""
+    """Percentiles of the milliseconds from one batch to the next, over all timed rounds."""
 
     p50: float
     p95: float
@@ -30,7 +30,7 @@ class Latency:
 
 
 def latency_of(rounds: Sequence[TimedRound]) -> Latency | None:
-    """Batch time percentiles of some rounds, or None without rounds."""
+    """Return the batch time percentiles of some rounds, or None without rounds."""
     values = [1000 * latency for one in rounds for latency in one.latencies]
     if not values:
         return None
@@ -38,7 +38,7 @@ def latency_of(rounds: Sequence[TimedRound]) -> Latency | None:
 
 
 def long_run_text(row: Measurement) -> str:
-    """``, 60 s long, slowest second 0.93 of the median``; empty without a long run."""
+    """Return ``, 60 s long, slowest second 0.93 of the median``; empty without a long run."""
     if row.slowest_second is None:
         return ""
     seconds = sum(one.seconds for one in row.rounds if one.by_second)
@@ -47,12 +47,12 @@ def long_run_text(row: Measurement) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """One configuration. If it was not measured, ``rounds`` is empty and ``reason`` says why.
+    """Result of one configuration. If not measured, ``rounds`` is empty and ``reason`` is set.
 
-    ``warm_up`` has the rates (imgs/s) of the rounds before the first that counts, ``settled``
-    whether they converged, ``ending`` why measuring stopped. ``first_batch`` is the time in seconds
-    from source to first batch. Memory is the peak in bytes; ``gpu_busy``, ``jpeg_busy`` and
-    ``bus_busy`` are percent of the time. None means not measured.
+    ``warm_up`` has the rates (imgs/s) of the rounds before the first that counts. ``settled`` is
+    True if these converged; ``ending`` is the reason why measuring stopped. ``first_batch`` is the
+    time in seconds from source to first batch. Memory is the peak in bytes; ``gpu_busy``,
+    ``jpeg_busy`` and ``bus_busy`` are percent of the time. None means not measured.
 
     ::
 
@@ -105,38 +105,38 @@ class Measurement:
 
     @property
     def probe(self) -> bool:
-        """True for a probe of the tuner, which is only precise enough to guide the search."""
+        """True for a probe of the tuner, which is precise enough only to guide the search."""
         return self.label.startswith("probe")
 
     @property
     def is_interleaved(self) -> bool:
-        """Whether its rounds are comparable with others; those of a comparison's probe are not."""
+        """True if the rounds are comparable with those of other rows; False for a probe."""
         return not any(flag.startswith(BY_ITSELF) for flag in self.flags)
 
     @property
     def confirmed(self) -> bool:
-        """True if the setting is the tuner's choice, measured in a long run without pauses."""
+        """True for the tuner's choice, measured in a long run without pauses."""
         return self.label.startswith(CONFIRMED)
 
     @property
     def slowest_second(self) -> float | None:
-        """The slowest second of its long rounds relative to the median; None for short rounds."""
+        """Rate of the slowest second relative to the median; None without long rounds."""
         known = [one.slowest_second for one in self.rounds if one.slowest_second is not None]
         return min(known, default=None)
 
     @property
     def imgs_per_s(self) -> tuple[float, ...]:
-        """The rate of every round."""
+        """Rate of every round in imgs/s."""
         return tuple(one.imgs_per_s for one in self.rounds)
 
     @property
     def interval(self) -> Interval | None:
-        """Median in imgs/s and its interval, or None."""
+        """Median in imgs/s and its interval, or None without rounds."""
         return median_interval(self.imgs_per_s) if self.rounds else None
 
     @property
     def median(self) -> float | None:
-        """Median of the rounds in imgs/s, or None."""
+        """Median of the rounds in imgs/s, or None without rounds."""
         return self.interval.median if self.interval else None
 
     @property
@@ -151,25 +151,25 @@ class Measurement:
 
     @property
     def unstable(self) -> bool:
-        """Whether the rounds differ by more than 10 % (CV), or it never became warm."""
+        """True if the rounds differ by more than 10 % (CV), or the warm-up did not converge."""
         return is_unstable(self.imgs_per_s, self.settled)
 
     @property
     def cpu_cores(self) -> float | None:
-        """Number of cores it kept busy on average, or None."""
+        """Average number of cores kept busy, or None."""
         seconds = sum(one.seconds for one in self.rounds)
         return sum(one.cpu_seconds for one in self.rounds) / seconds if seconds else None
 
     @property
     def other_busy_cores(self) -> float | None:
-        """Number of cores that other processes kept busy meanwhile, or None."""
+        """Average number of cores that other processes kept busy meanwhile, or None."""
         known = [one.others for one in self.rounds if one.others is not None]
         return sum(known) / len(known) if known else None
 
     def quality_flags(self, cores: int, decodes: bool = True) -> tuple[str, ...]:
-        """Reasons to distrust the result on a machine with this many usable cores.
+        """Return reasons to distrust the result on a machine with ``cores`` usable cores.
 
-        ``decodes`` is whether DALI decoded, so that the JPEG engine load applied to it.
+        ``decodes`` is True if DALI decoded, so that the load of the JPEG engines is relevant.
         """
         found = []
         if self.variation > 0.1:
@@ -190,16 +190,16 @@ class Measurement:
 
 
 def rate_unit(frames: int) -> str:
-    """``imgs/s``; for sequences of ``frames`` frames ``sequences/s``."""
+    """Return ``imgs/s``, or ``sequences/s`` for sequences of ``frames`` frames."""
     return "sequences/s" if frames else "imgs/s"
 
 
 def rate_figure(rate: float, frames: int) -> str:
-    """The number alone: ``1,234``, or for sequences ``12.3``."""
+    """Format a rate without its unit: ``1,234``, or for sequences ``12.3``."""
     return f"{rate:,.{1 if frames and rate < 1000 else 0}f}"
 
 
 def rate_text(rate: float, frames: int) -> str:
-    """``1,234 imgs/s``, or ``12.3 sequences/s, 98 frames/s``."""
+    """Format a rate: ``1,234 imgs/s``, or ``12.3 sequences/s, 98 frames/s``."""
     words = f"{rate_figure(rate, frames)} {rate_unit(frames)}"
     return f"{words}, {rate * frames:,.0f} frames/s" if frames else words

@@ -1,6 +1,6 @@
 """Rules of a measurement: when it is warm, when it is precise enough, when to stop.
 
-Pure rules over the rounds so far; ``METHOD.md`` explains them.
+All rules are pure functions of the rounds so far; ``METHOD.md`` explains them.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from workbench.arguments import Kind
 from workbench.bench.measuring.stats import Interval, median_interval, variation
 
 StopReason = Literal["precise", "budget", "behind"]
-"""Why the rounds of a configuration ended: ``behind`` is a tuner's probe so far behind the best
-that more rounds would not change the outcome."""
+"""Reason why the rounds of a configuration ended. ``behind`` is a tuner's probe so far behind the
+best that more rounds would not change the outcome."""
 
 _GIVEN_UP_AFTER = 3
 _ROUNDS_WITHIN, _WARM_WITHIN = 8, 0.5
-"""Within a limit: number of rounds to fit, and fraction of the time by which all must be warm."""
+"""Number of rounds that must fit into a limit, and fraction of it by which all must be warm."""
 FEWEST_ROUNDS = FEWEST_BATCHES = 2
 """Minimum number of counted rounds, and of batches per round, regardless of limits."""
 UNSTABLE = 0.1
@@ -39,32 +39,32 @@ class MeasurementConfig:
 
     round_seconds: float = 1.0
     round_batches: int = 10
-    """Minimum batches per round, besides the minimum seconds."""
+    """Minimum batches per round, in addition to the minimum seconds."""
     rounds: int = 5
     warm_up_batches: int = 5
     warm_up_within: float = 0.05
     """Maximum relative difference of two successive rounds that count as warm."""
     warm_up_rounds: int = 8
-    """Maximum warm-up rounds; then it is measured anyway, and flagged. 1 skips the comparison of
-    rates."""
+    """Maximum number of warm-up rounds; if the rates differ even then, the result is flagged. 1
+    skips the comparison of rates."""
     precision: float = 0.03
-    """Precise enough if both ends of the interval are within this fraction of the median."""
+    """Maximum distance of the interval's ends from the median, as a fraction of the median."""
     confidence: float = 0.95
-    """Confidence of that interval: 0.5 for two rounds, 0.75 for three, 0.95 for six."""
+    """Confidence of that interval: two rounds have 0.5, three 0.75, six 0.95."""
     budget: float = 20.0
     """Maximum seconds of timed rounds per configuration, beyond its first ``rounds`` rounds."""
     limit: float | None = None
-    """Total seconds per configuration and process, including the build; None: no limit. One warm-up
-    round and two counted rounds (or ``rounds``) always run. Results ended early are flagged."""
+    """Total seconds per configuration and process, including the build; None is no limit. One warm-
+    up round and two counted rounds (or ``rounds``) always run. Results ended early are flagged."""
     processes: int = 1
-    """New workers per configuration. More than one also covers variation between builds of the same
-    pipeline."""
+    """Number of new workers per configuration. More than one also covers variation between builds
+    of the same pipeline."""
     behind: float = 0.0
-    """A configuration measured against a rate is given up after ``rounds`` rounds, or three, if
-    none reached this fraction of the rate; 0 disables it."""
+    """Fraction of a rate to reach. A configuration is given up after ``rounds`` rounds, or three,
+    if all rounds are below it; 0 disables this."""
 
     def is_warm(self, rates: Sequence[float], batches: int) -> bool:
-        """Whether the warm-up may end after rounds of these rates (imgs/s) and ``batches``."""
+        """Return whether the warm-up may end, given its rates (imgs/s) and number of batches."""
         if self.warm_up_rounds < 2:
             return len(rates) >= self.warm_up_rounds
         if len(rates) < 2 or batches < self.warm_up_batches:
@@ -73,7 +73,7 @@ class MeasurementConfig:
         return abs(last - before) <= self.warm_up_within * max(last, before)
 
     def round_of(self, batch_seconds: float) -> tuple[float, int]:
-        """Minimum seconds and batches of a round, given the seconds per batch.
+        """Return minimum seconds and batches of a round, given the seconds per batch.
 
         Within a limit, eight rounds must fit.
         """
@@ -84,11 +84,11 @@ class MeasurementConfig:
         return min(self.round_seconds, most), max(FEWEST_BATCHES, batches)
 
     def is_late_to_warm_up(self, spent: float) -> bool:
-        """Whether a limit leaves no time for more warm-up after ``spent`` seconds in total."""
+        """Return whether a limit leaves no time for more warm-up after ``spent`` seconds."""
         return self.limit is not None and spent >= _WARM_WITHIN * self.limit
 
     def is_late(self, spent: Sequence[float], next_rounds: Sequence[float], cycles: int) -> bool:
-        """Whether a limit leaves no time for one more round of each.
+        """Return whether a limit leaves no time for one more round of each configuration.
 
         ``spent`` are the seconds of each configuration so far, ``next_rounds`` the estimates for
         its next round, ``cycles`` the number of rounds of each.
@@ -98,21 +98,21 @@ class MeasurementConfig:
         return sum(spent) + sum(next_rounds) > self.limit * len(spent)
 
     def is_precise(self, rates: Sequence[float]) -> bool:
-        """Whether there are enough rounds with a narrow enough interval."""
+        """Return whether there are enough rounds with a narrow enough interval."""
         if len(rates) < self.rounds:
             return False
         found = median_interval(rates)
         return found.level >= self.confidence and found.spread <= self.precision
 
     def is_behind(self, rates: Sequence[float], best: float) -> bool:
-        """True if every round so far is far enough below a rate to stop."""
+        """Return whether every round so far is far enough below a rate to give up."""
         enough = len(rates) >= min(self.rounds, _GIVEN_UP_AFTER)
         return enough and max(rates) < self.behind * best
 
     def stop_reason(
         self, series: Sequence[Sequence[float]], seconds: float, best: float = 0.0
     ) -> StopReason | None:
-        """Why interleaved configurations may stop, or None.
+        """Return why interleaved configurations may stop, or None.
 
         ``series`` has the rates of each so far, ``seconds`` the total of their rounds, ``best`` is
         the rate to reach. The budget ends the rounds only after each has ``rounds`` rounds.
@@ -125,42 +125,46 @@ class MeasurementConfig:
         return "budget" if enough and seconds >= self.budget * len(series) else None
 
     def expected_rounds(self, seconds_a_round: float) -> float:
-        """Expected number of timed rounds of a configuration, to estimate the remaining time."""
+        """Return the expected number of timed rounds, to estimate the remaining time."""
         return max(self.rounds + 1.0, min(10.0, self.budget / max(seconds_a_round, 1e-9)))
 
 
 def config_within(seconds: float, processes: int = 1) -> MeasurementConfig:
-    """The default config with a total limit per configuration for build, warm-up and rounds."""
+    """Return the default config with a total limit per configuration.
+
+    The limit includes build, warm-up and rounds.
+    """
     return MeasurementConfig(budget=seconds * processes, limit=seconds, processes=processes)
 
 
 QUICK_CONFIG = MeasurementConfig(
     round_seconds=0.5, round_batches=3, rounds=3, warm_up_rounds=3, precision=0.05, budget=3.0
 )
-"""For many configurations at once: stages, sweeps. The intervals show the loss of precision."""
+"""Config for many configurations at once: stages, sweeps. The intervals show the loss of precision.
+"""
 
 PROBE_CONFIG = MeasurementConfig(
     round_seconds=0.4, round_batches=3, rounds=2, warm_up_rounds=2, precision=0.05,
     confidence=0.5, budget=2.0, behind=0.9,
 )  # fmt: skip
-"""One probe of a tuner: two rounds if they agree, else more."""
+"""Config of a tuner's probe: two rounds if they agree, else more."""
 
 GPU_SETTING_CONFIG = MeasurementConfig(
     round_seconds=1.0, round_batches=3, rounds=6, warm_up_rounds=2, precision=0.05, budget=15.0,
     behind=0.6,
 )  # fmt: skip
-"""One complete setting with GPU decoding: several pipelines alternate every few seconds between two
-rates, the slower 0.68 of the faster, so two equal rounds prove nothing and only what is below both
-rates is given up early."""
+"""Config of a complete setting with GPU decoding. Several pipelines alternate every few seconds
+between two rates, the slower 0.68 of the faster. So two equal rounds prove nothing, and only a
+setting below both rates is given up early."""
 
 GPU_PROBE_CONFIG = replace(GPU_SETTING_CONFIG, round_seconds=0.5, budget=4.0)
-"""One tuner probe with GPU decoding: eight rounds of half a second without a pause, precise or not,
-because they rarely agree within 5 %. Building takes as long, 2 s per pipeline, so fewer, longer
-probes would lose more than they gain. The best are remeasured completely."""
+"""Config of a tuner's probe with GPU decoding: eight rounds of half a second without a pause,
+precise or not, because they rarely agree within 5 %. Building takes as long, 2 s per pipeline, so
+fewer, longer probes would lose more than they gain. The best are remeasured completely."""
 
 
 def long_config(seconds: float) -> MeasurementConfig:
-    """One round of this many seconds, with a rate for each second."""
+    """Return a config of one round of this many seconds, with a rate for each second."""
     return MeasurementConfig(
         round_seconds=seconds, rounds=1, warm_up_rounds=0, precision=1.0, confidence=0.0, budget=0.0
     )
@@ -169,11 +173,15 @@ def long_config(seconds: float) -> MeasurementConfig:
 COARSE_CONFIG = MeasurementConfig(
     round_seconds=0.2, round_batches=2, rounds=2, warm_up_rounds=1, precision=0.15, budget=0.4
 )
-"""A first look at many configurations: two rounds each, whose range is a 50 % interval."""
+"""Config for a first look at many configurations: two rounds each, whose range is a 50 % interval.
+"""
 
 
 def low_precision_notice(config: MeasurementConfig, found: Sequence[Interval]) -> str:
-    """Notice that results have fewer rounds than usual, and their precision; else empty."""
+    """Return a notice that results have fewer rounds than usual, and their precision.
+
+    Empty if they have as many as usual.
+    """
     found = [one for one in found if one.level > 0]  # a single long round has no interval
     if config.rounds >= MeasurementConfig().rounds or not found:
         return ""
@@ -186,7 +194,7 @@ def low_precision_notice(config: MeasurementConfig, found: Sequence[Interval]) -
 
 
 def is_unstable(rates: Sequence[float], settled: bool) -> bool:
-    """Whether to distrust a result: rounds far apart, or never warm."""
+    """Return whether to distrust a result: rounds differ too much, or warm-up did not converge."""
     return variation(rates) > UNSTABLE or not settled
 
 

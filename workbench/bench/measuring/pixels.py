@@ -1,4 +1,4 @@
-"""Pixel difference between two ways to produce the same images."""
+"""Compare the pixels of two ways to produce the same images."""
 
 from __future__ import annotations
 
@@ -33,15 +33,16 @@ LEVELS = "levels of 255"
 NOT_COMPARED = "not compared: the time budget ended"
 FLOATS = "units of the output's floats"
 SAME = {LEVELS: 8.0, FLOATS: 0.15}
-"""Maximum mean difference of the same augmentation with other filters and rounding: a wrong sign or
-other random value gives 30 levels and more. 0.15 is nine levels with ImageNet normalisation."""
+"""Maximum mean difference of the same augmentation, because filters and rounding differ. A wrong
+sign or another random value differs by 30 levels and more. 0.15 is nine levels with ImageNet
+normalisation."""
 
 
 @dataclass(frozen=True, slots=True)
 class PixelDifference:
     """Mean and maximum absolute difference of the values of some images.
 
-    ``share`` (0 to 1) is the fraction of differing values. ``unit`` is that of ``mean`` and
+    ``share`` (0 to 1) is the fraction of differing values. ``unit`` is the unit of ``mean`` and
     ``greatest``, as text.
     """
 
@@ -53,14 +54,14 @@ class PixelDifference:
 
     @property
     def is_same(self) -> bool:
-        """True if both are the same augmentation, within ``SAME``."""
+        """True if the difference is within ``SAME``, as for the same augmentation."""
         return self.mean <= SAME.get(self.unit, 0.0)
 
 
 def compare_cpu_with_mixed(
     ours: Sequence[NDArray[Any]], theirs: Sequence[NDArray[Any]]
 ) -> PixelDifference | None:
-    """The difference of two series of images; None if shapes differ or there are none."""
+    """Compare two series of images; None if their shapes differ or there are none."""
     if not ours or [a.shape for a in ours] != [b.shape for b in theirs]:
         return None
     gaps = [np.abs(np.subtract(a, b, dtype=np.float64)) for a, b in zip(ours, theirs, strict=True)]
@@ -75,7 +76,7 @@ def compare_cpu_with_mixed(
 
 
 def pixel_sentences(extra: Mapping[str, Any]) -> list[str]:
-    """A sentence for each pixel comparison in a record's ``extra``."""
+    """Return a sentence for each pixel comparison in a record's ``extra``."""
     found: dict[str, Any] = {}
     if extra.get("decoders"):
         found["mixed decoding"] = extra["decoders"]
@@ -104,10 +105,10 @@ def compare_decoders(
     progress: WorkerProgress,
     seconds: float = math.inf,
 ) -> dict[str, Any]:
-    """Compare CPU and mixed decoding: a PixelDifference as JSON values, or the reason.
+    """Compare CPU with mixed decoding; return a PixelDifference as JSON values, or the reason.
 
-    Limited to ``seconds``. Once ``stop`` is set, CancelledError is raised; ``progress`` is notified
-    of the worker.
+    Limited to ``seconds``. Once ``stop`` is set, CancelledError is raised. ``progress`` receives
+    the worker's messages.
     """
     clock = StopClock(stop)
     clock.allow(seconds)
@@ -137,7 +138,7 @@ def differ(worker: Worker, cpu: Code, mixed: Code, data: Datasets) -> PixelDiffe
 
 
 def first_batch(source: Code, data: Datasets, device: str) -> list[NDArray[Any]]:
-    """Samples of the first output of the first batch, on the host. In the worker only."""
+    """Return the samples of the first output of the first batch, on the host. Worker only."""
     compiled = CompiledSource(source)
     try:
         output = next(compiled.batches(compiled.build(data, device)))[0]

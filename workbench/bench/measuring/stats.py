@@ -12,7 +12,7 @@ import numpy as np
 
 LEVEL = 0.95
 _DRAWS = 4000
-"""Bootstrap resamples."""
+"""Number of bootstrap resamples."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +34,15 @@ class Interval:
 
 
 def median_interval(values: Sequence[float]) -> Interval:
-    """The median with a distribution-free confidence interval.
+    """Return the median with a distribution-free confidence interval.
 
     The interval is between two order statistics, whose confidence is binomial (H. A. David and H.
     N. Nagaraja, Order Statistics, 3rd ed., 2003, section 7.1: for the k-th smallest and the k-th
     largest of n values it is 1 - 2 P(B < k), B binomial with n and 1/2). Between two such pairs it
     is interpolated after T. P. Hettmansperger and S. J. Sheather, Confidence intervals based on
     interpolated order statistics, Statistics & Probability Letters 4 (1986) 75-79. Five values or
-    fewer cannot give 95 %: then it is minimum to maximum, with their confidence. Values are assumed
-    to be independent. Raises ValueError without values.
+    fewer cannot reach 95 %: then it is minimum to maximum, with their confidence. Values are
+    assumed to be independent. Raises ValueError without values.
     """
     if not values:
         raise ValueError("The median of no values.")
@@ -63,27 +63,27 @@ def median_interval(values: Sequence[float]) -> Interval:
 
 
 def _confidence(count: int, k: int) -> float:
-    """Confidence of the k-th smallest to the k-th largest of ``count`` values."""
+    """Return the confidence of the interval from k-th smallest to k-th largest value."""
     if 2 * k > count:
         return 0.0
     return 1 - 2 * sum(math.comb(count, i) for i in range(k)) / float(2**count)
 
 
 def paired_ratio(ours: Sequence[float], theirs: Sequence[float]) -> Interval:
-    """Ratio of two series whose i-th values were measured next to each other.
+    """Return the ratio of two series whose i-th values were measured next to each other.
 
-    Common slowdowns cancel. The median of the ratios, with the interval of ``median_interval``.
-    Positions missing in either series are skipped.
+    It is the median of the ratios, with the interval of ``median_interval``; common slowdowns
+    cancel. Positions missing in either series are skipped.
     """
     return median_interval([a / b for a, b in zip(ours, theirs, strict=False)])
 
 
 def ratio(ours: Sequence[float], theirs: Sequence[float]) -> Interval:
-    """Ratio of the medians of two series measured separately, in two runs for example.
+    """Return the ratio of the medians of two series measured separately, such as in two runs.
 
     Uses the percentile bootstrap (B. Efron and R. J. Tibshirani, An Introduction to the Bootstrap,
     1993, sections 8.3 and 13.3), resampling each series independently. With fewer than six values
-    it tends to be too narrow. Deterministic for equal values.
+    the interval tends to be too narrow. Deterministic for equal values.
     """
     chance = random.Random(0)
     draws = [
@@ -102,5 +102,5 @@ def ratio(ours: Sequence[float], theirs: Sequence[float]) -> Interval:
 
 
 def variation(values: Sequence[float]) -> float:
-    """Coefficient of variation: standard deviation over mean; 0 for fewer than two values."""
+    """Return the coefficient of variation: standard deviation over mean; 0 for one value."""
     return statistics.stdev(values) / statistics.mean(values) if len(values) > 1 else 0.0

@@ -1,4 +1,4 @@
-"""The workers of one configuration: usually one, several if GPUs work in parallel."""
+"""Workers of one configuration: usually one, several if GPUs work in parallel."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from workbench.engine.resources.gpu import Gpu, GpuUse, first_visible_gpu
 from workbench.errors import EngineError
 
 SILENCE_LIMIT = 300.0
-"""Seconds without a batch before the measurement counts as hung; the first batch fills the
+"""Seconds without a batch after which the measurement counts as hung. The first batch fills the
 queues."""
 _TOGETHER = 0.05
 """Seconds in advance that parallel workers get their start time: a message takes far less."""
@@ -35,9 +35,9 @@ T = TypeVar("T")
 
 
 class StopClock(threading.Event):
-    """Stop event that is also set a given time after the last ``allow``.
+    """Stop event that is also set when the timeout of the last ``allow`` is over.
 
-    An ``Engine`` with this event ends whatever its worker does: start, import or round.
+    An ``Engine`` with this event ends any activity of its worker: start, import or round.
     """
 
     def __init__(self, stop: threading.Event) -> None:
@@ -46,11 +46,11 @@ class StopClock(threading.Event):
         self._until = math.inf
 
     def allow(self, seconds: float) -> None:
-        """Start a timeout in seconds for the next step; infinite: none."""
+        """Start a timeout in seconds for the next step; infinite means no timeout."""
         self._until = time.monotonic() + seconds
 
     def is_set(self) -> bool:
-        """Whether to stop, for either reason."""
+        """Return whether the stop event is set or the timeout is over."""
         return self._stop.is_set() or time.monotonic() >= self._until
 
 
@@ -100,7 +100,7 @@ class WorkerGroup:
         return self._engines[0].call(task, *arguments, limit=SILENCE_LIMIT)
 
     def start(self, on_report: Callable[[float], None]) -> StartupStats:
-        """Start the workers in parallel, up to the first batch of each."""
+        """Start the workers in parallel, each up to its first batch."""
 
         def start(place: int, on_report: Callable[[float], None]) -> StartupStats:
             found: Any = self._engines[place].call(
@@ -151,7 +151,10 @@ class WorkerGroup:
         task: Callable[[int, Callable[[float], None]], T],
         on_report: Callable[[float], None],
     ) -> list[T]:
-        """Results of each worker, called with its index; progress comes from the first."""
+        """Run ``task`` for each worker in parallel, called with its index, and return the results.
+
+        Progress is reported by the first worker.
+        """
         if len(self._engines) == 1:
             return [task(0, on_report)]
         with ThreadPoolExecutor(len(self._engines)) as pool:
@@ -166,7 +169,7 @@ class WorkerGroup:
                 raise
 
     def memory(self) -> tuple[int, int | None]:
-        """Peak host memory and GPU memory of all workers together, in bytes."""
+        """Return peak host memory and GPU memory of all workers together, in bytes."""
         found = [engine.call(memory_usage) for engine in self._engines]
         gpus = [gpu for _, gpu in found if gpu is not None]
         return sum(host for host, _ in found), sum(gpus) if gpus else None
@@ -182,11 +185,11 @@ class WorkerGroup:
 
     @property
     def pids(self) -> tuple[int, ...]:
-        """Process ids of the workers that are alive."""
+        """Return the process ids of the workers that are alive."""
         return tuple(engine.pid for engine in self._engines if engine.pid is not None)
 
     def gpu_use(self) -> tuple[GpuUse, ...]:
-        """Current utilisation of each of its GPUs."""
+        """Return the current utilisation of each of the workers' GPUs."""
         return tuple(gpu.use() for gpu in self._gpus)
 
     def close(self) -> None:
@@ -199,13 +202,13 @@ class ReusableWorker:
     """A worker reused by successive measurements, which saves process starts.
 
     Only for configurations with one job and no environment or cores of their own. Memory is
-    released between measurements; a worker in which one failed is discarded.
+    released between measurements; a worker whose measurement failed is discarded.
     """
 
     def __init__(self) -> None:
         self._group: WorkerGroup | None = None
         self.reused = False
-        "Whether the last measurement ran in a reused worker."
+        """True if the last measurement ran in a reused worker."""
 
     def reuse(
         self,
@@ -213,7 +216,7 @@ class ReusableWorker:
         on_silence: Callable[[bool], None],
         on_wait: Callable[[str], None],
     ) -> WorkerGroup | None:
-        """The worker of the last measurement, prepared for another job; None if there is none."""
+        """Return the worker of the last measurement, prepared for another job; None if none."""
         group, self._group = self._group, None
         self.reused = group is not None
         if group is not None:
@@ -221,7 +224,7 @@ class ReusableWorker:
         return group
 
     def store(self, group: WorkerGroup) -> None:
-        """Keep a worker for the next measurement."""
+        """Store a worker for the next measurement."""
         self.close()
         self._group = group
 
@@ -269,8 +272,8 @@ def _ignore_report(_: float) -> None:
 def merge_rounds(rounds: Sequence[TimedRound], overlapping: bool) -> TimedRound:
     """Combine simultaneous rounds into one whose rate is the sum.
 
-    ``overlapping`` if they shared their cores: the load that each attributes to others is then
-    mostly that of its siblings.
+    ``overlapping`` is True if the workers shared their cores: the load that each attributes to
+    other processes is then mostly that of the other workers.
     """
     seconds = statistics.fmean(one.seconds for one in rounds)
     known = [one.others for one in rounds if one.others is not None]

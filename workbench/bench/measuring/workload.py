@@ -38,14 +38,14 @@ _LEAD, _LONGEST_LEAD = 0.2, 1.0
 _QUIET = 0.03
 _QUIET_LIMIT = 3.0
 _SECONDS = 5
-"""Shorter rounds have no rates per second."""
+"""Minimum seconds of a round with rates per second."""
 
 
 class Workload(Protocol):
-    """Something that produces batches."""
+    """Protocol of an object that produces batches."""
 
     lead: int
-    """Maximum number of batches ready after a pause; as many are run before timing starts."""
+    """Maximum number of batches queued after a pause; as many are run before timing starts."""
 
     def run(self) -> int:
         """Complete one batch on its device and return its number of real samples."""
@@ -53,16 +53,16 @@ class Workload(Protocol):
 
 
 class Job(Protocol):
-    """What a worker is to measure: a dataclass with ``@sendable``."""
+    """Protocol of a job to be measured by a worker: a dataclass with ``@sendable``."""
 
     def start(self) -> Workload:
-        """Build it, in the worker."""
+        """Build the workload, in the worker."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class StartupStats:
-    """Results of the first batch; memory in bytes, None if unknown."""
+    """Time and memory of the first batch; memory in bytes, None if unknown."""
 
     first_batch_seconds: float
     host_bytes: int
@@ -71,7 +71,7 @@ class StartupStats:
 
 @dataclass(frozen=True, slots=True)
 class TimedRound:
-    """One round.
+    """Timing of one round.
 
     ``cpu_seconds`` is the CPU time of the worker and its children; ``others`` is the number of
     cores (of those the worker may use) that other processes kept busy, None if unknown.
@@ -90,12 +90,12 @@ class TimedRound:
 
     @property
     def imgs_per_s(self) -> float:
-        """Real samples per second."""
+        """Number of samples per second, without padding."""
         return self.samples / self.seconds
 
     @property
     def slowest_second(self) -> float | None:
-        """The slowest second's rate relative to the median second's; None for a short round."""
+        """Rate of the slowest second relative to the median second; None for a short round."""
         if not self.by_second:
             return None
         return min(self.by_second) / statistics.median(self.by_second)
@@ -104,7 +104,10 @@ class TimedRound:
 @sendable
 @dataclass(frozen=True, slots=True)
 class ScriptJob:
-    """The exported source, as the user runs it. ``to_host`` copies every output to the host."""
+    """Job that runs the exported source as the user does.
+
+    If ``to_host``, every output is copied to the host.
+    """
 
     source: Code
     data: Datasets
@@ -166,7 +169,7 @@ class _ScriptWorkload:
 
 
 def real_samples(readers: list[dict[str, Any]], batch_size: int) -> Iterator[int]:
-    """The number of samples that are not padding, batch after batch.
+    """Yield the number of samples of each batch that are not padding.
 
     ``readers`` are DALI's ``reader_meta``. With ``pad_last_batch`` a reader fills the last batch of
     each epoch, and a shard shorter than another, with its last sample. Otherwise batches continue
@@ -191,7 +194,7 @@ def _batches(meta: dict[str, Any], batch_size: int) -> int:
 
 
 def _shard_size(meta: dict[str, Any], epoch: int) -> int:
-    """Size of a shard: shard s of n starts at size * s / n, rounded down, as in DALI."""
+    """Return the size of a shard: shard s of n starts at size * s / n, rounded down, as in DALI."""
     size, shards, shard = meta["epoch_size"], meta["number_of_shards"], meta["shard_id"]
     if not meta.get("stick_to_shard"):
         shard = (shard + epoch) % shards
@@ -200,7 +203,7 @@ def _shard_size(meta: dict[str, Any], epoch: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Clocks:
-    """Wall time, CPU time of the worker and its children, and of all on its cores; in s."""
+    """Wall time, CPU time of the worker and its children, and of all processes on its cores (s)."""
 
     time: float
     cpu: float
@@ -214,7 +217,7 @@ class _Clocks:
 
 @task
 def start_workload(worker: Worker, job: Job, cores: tuple[int, ...] = ()) -> StartupStats:
-    """Task: build it and run its first batch. ``cores`` restricts the CPU affinity if not empty.
+    """Task: build a job and run its first batch. ``cores`` sets the CPU affinity if not empty.
 
     The worker's previous workload and its memory are released.
     """
@@ -256,7 +259,7 @@ def run_round(
     start_at: float | None = None,
     pause: bool = True,
 ) -> TimedRound:
-    """Task: one round of at least ``seconds`` and ``batches``.
+    """Task: run one round of at least ``seconds`` and ``batches``.
 
     Batches queued during the preceding pause run first and are not counted, nor is a fifth of the
     round's time (at most 1 s), in which clocks rise again: a round begins and ends in steady work.
@@ -311,9 +314,9 @@ def run_round(
 
 
 def rates_by_second(latencies: Sequence[float], samples: int) -> tuple[float, ...]:
-    """imgs/s of each whole second of a round of five seconds or more, else empty.
+    """Return imgs/s of each whole second of a round of at least five seconds, else empty.
 
-    ``latencies`` are the times of its batches in s. A batch counts proportionally for each second
+    ``latencies`` are the times of the batches in s. A batch counts proportionally for each second
     it spans, so that a few large batches per second do not appear as bursts.
     """
     ends = np.cumsum(latencies)
@@ -336,7 +339,7 @@ def _wait_until_idle(children: list[int]) -> None:
 
 @task
 def memory_usage(worker: Worker) -> tuple[int, int | None]:
-    """Task: peak host memory, and current GPU memory of the process, in bytes.
+    """Task: return peak host memory, and current GPU memory of the process, in bytes.
 
     DALI's GPU pools do not shrink, so the latter is the peak; None if unknown.
     """
@@ -353,14 +356,14 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def descendants(pid: int) -> list[int]:
-    """Process ids of all descendants of a process."""
+    """Return the process ids of all descendants of a process."""
     with suppress(psutil.NoSuchProcess):
         return [child.pid for child in psutil.Process(pid).children(recursive=True)]
     return []
 
 
 def cpu_seconds(children: list[int]) -> float:
-    """CPU time of this process with all its threads, and of some other processes."""
+    """Return the CPU time of this process with all its threads, and of ``children``."""
     return time.process_time() + sum(map(_process_seconds, children))
 
 
@@ -372,7 +375,7 @@ def _process_seconds(pid: int) -> float:
 
 
 def busy_seconds() -> float | None:
-    """CPU time used on this process's cores by all processes and other guests of the host."""
+    """Return the CPU time used on this process's cores by all processes, and by other guests."""
     usable = {f"cpu{core}" for core in os.sched_getaffinity(0)}
     ticks = 0
     try:
@@ -387,7 +390,7 @@ def busy_seconds() -> float | None:
 
 
 def peak_host_bytes(children: list[int]) -> int:
-    """Peak host memory of this process and some others (VmHWM)."""
+    """Return the peak host memory of this process and ``children`` (VmHWM)."""
     return sum(_peak_resident_bytes(pid) for pid in [os.getpid(), *children])
 
 

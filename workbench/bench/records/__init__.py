@@ -1,1 +1,1 @@
-"""A record as text, table, charts (also for the screen) and comparisons."""
+"""Show a record as text, table and charts, and compare records."""

@@ -1,4 +1,4 @@
-"""Records as charts: title, axes, series and marks, as data.
+"""Charts of records as data: title, axes, series and marks.
 
 A chart is computed once from a record. ``plots`` draws it with matplotlib; ``ui.speed`` builds the
 panel's payloads from the same scaling series and heat maps.
@@ -37,7 +37,7 @@ Over = Literal["threads", "pipelines", "workers"]
 
 @dataclass(frozen=True, slots=True)
 class ScalingPoint:
-    """A row of a scaling run, and its growth relative to the first measured row of its series.
+    """Row of a scaling run, with its speed-up relative to the first measured row of its series.
 
     ``efficiency`` is 1 for linear scaling. Both are 0 without a result.
     """
@@ -49,7 +49,7 @@ class ScalingPoint:
 
 
 def best_measurement(report: Report) -> Measurement:
-    """The fastest measurement except probes; for a tuner, of those measured in a long run.
+    """Return the fastest measurement except probes; for a tuner, of those in a long run.
 
     Raises EngineError if there is none.
     """
@@ -61,13 +61,16 @@ def best_measurement(report: Report) -> Measurement:
 
 
 def scaled_over(report: Report) -> Over:
-    """The quantity that a scaling run varies."""
+    """Return the quantity that a scaling run varies."""
     overs: dict[str, Over] = {"threads": "threads", "pipelines": "pipelines"}
     return overs.get(report.kind, "workers")
 
 
 def scaling_series(rows: Sequence[Measurement], over: Over) -> list[list[ScalingPoint]]:
-    """The points of a scaling run in rising order; over workers, one series per pipeline count."""
+    """Return the points of a scaling run in rising order.
+
+    Over workers, there is one series per number of pipelines.
+    """
     ordered = sorted(rows, key=lambda row: int(getattr(row.config, over)))
     numbers = sorted({row.config.pipelines for row in rows}) if over == "workers" else []
     series = [[row for row in ordered if row.config.pipelines == number] for number in numbers]
@@ -92,7 +95,7 @@ NOT_TRIED = "not tried"
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A value with its interval. ``words`` are its label."""
+    """A value with its interval. ``words`` is the label of the bar."""
 
     label: str
     kind: Kind
@@ -116,7 +119,7 @@ class BarChart:
 class ScalingChart:
     """Speed over a count, one series per number of pipelines.
 
-    ``over`` is what is counted: threads, pipelines, processes or GPUs. ``frames`` is that of
+    ``over`` is the counted unit: threads, pipelines, processes or GPUs. ``frames`` is as in
     ``Config``. The series include points without a result.
     """
 
@@ -127,7 +130,7 @@ class ScalingChart:
     series: tuple[tuple[ScalingPoint, ...], ...]
 
     def name(self, series: Sequence[ScalingPoint]) -> str:
-        """The pipelines per process, if several numbers were measured."""
+        """Return the name of a series: pipelines per process, if several numbers were measured."""
         if len(self.series) == 1:
             return "measured"
         number = series[0].row.config.pipelines
@@ -146,18 +149,18 @@ class HeatCell:
 
     @property
     def rate(self) -> float | None:
-        """imgs/s, or None if it failed or was not tried."""
+        """Rate in imgs/s, or None if the setting failed or was not tried."""
         return self.row.median if self.row else None
 
     @property
     def reason(self) -> str:
-        """Why there is no rate."""
+        """Reason why there is no rate."""
         return self.row.reason if self.row else NOT_TRIED
 
 
 @dataclass(frozen=True, slots=True)
 class HeatPanel:
-    """Threads (rows) by batch size (columns), with one value of each other knob.
+    """Heat map of threads (rows) by batch size (columns), with one value of each other knob.
 
     ``rare`` is True for values that the search rarely uses.
     """
@@ -176,13 +179,13 @@ class HeatMap:
     title: str
     frames: int
     columns: int
-    """Panels per row: those that differ only in ``prefetch``."""
+    """Number of panels per row, which differ only in ``prefetch``."""
     panels: tuple[HeatPanel, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class StackChart:
-    """Stacked parts for each row; ``total`` is marked with a line.
+    """Stacked bars, one per row; a line marks ``total``.
 
     ``parts`` has the name of each part and its value in each row, None if missing.
     """
@@ -199,7 +202,7 @@ Chart = BarChart | ScalingChart | HeatMap | StackChart
 
 
 def chart_of(report: Report) -> Chart:
-    """The chart for a record's kind. Raises EngineError if nothing was measured."""
+    """Return the chart for a record's kind. Raises EngineError if nothing was measured."""
     if not any(row.rounds for row in report.measurements):
         raise EngineError("Nothing in this record was measured.")
     match report.kind:
@@ -215,7 +218,7 @@ def chart_of(report: Report) -> Chart:
 
 
 def kind_of(row: Measurement | OperatorCost) -> Kind:
-    """The kind of a row's mark."""
+    """Return the kind of a row's mark."""
     program = row.config.program if isinstance(row, Measurement) else row.program
     if program != "DALI":
         return "peer"
@@ -223,9 +226,10 @@ def kind_of(row: Measurement | OperatorCost) -> Kind:
 
 
 def bar_chart(report: Report) -> BarChart:
-    """Speed of each row with its interval; unmeasured rows are named below.
+    """Return bars of each row's speed with its interval; unmeasured rows are named below.
 
-    For a tuner's record, the complete measurements: candidates and the graph's own setting.
+    For a tuner's record, the rows are complete measurements: candidates and the graph's own
+    setting.
     """
     rows = [row for row in report.measurements if row.rounds]
     names = {row.name: row.name for row in rows}
@@ -247,7 +251,7 @@ def bar_chart(report: Report) -> BarChart:
 
 
 def operator_chart(report: Report) -> BarChart:
-    """The time each operator adds per image: a group per operator, a bar per program.
+    """Return the time each operator adds per image: a group per operator, a bar per program.
 
     Raises EngineError if no cost is known.
     """
@@ -268,7 +272,7 @@ def operator_chart(report: Report) -> BarChart:
 
 
 def scaling_chart(report: Report) -> ScalingChart:
-    """Speed by threads, pipelines, processes or GPUs."""
+    """Return the chart of speed by threads, pipelines, processes or GPUs."""
     over = scaled_over(report)
     series = scaling_series(report.measurements, over)
     device = series[0][0].row.device if series else "cpu"
@@ -278,7 +282,7 @@ def scaling_chart(report: Report) -> ScalingChart:
 
 
 def heat_map(report: Report, best: Measurement | None) -> HeatMap:
-    """The settings of a sweep or a tuner; ``best`` is marked."""
+    """Return the heat map of the settings of a sweep or a tuner; ``best`` is marked."""
     grid = Grid.from_json(report.extra["grid"])
     found: dict[tuple[object, ...], Measurement] = {}
     for row in report.measurements:  # complete measurements first
@@ -309,7 +313,7 @@ def heat_map(report: Report, best: Measurement | None) -> HeatMap:
 
 
 def stage_chart(report: Report) -> StackChart:
-    """Milliseconds that each stage adds to a batch, stacked, above each operator alone."""
+    """Return the milliseconds that each stage adds to a batch, and those of each operator alone."""
     found = stages_of(report.extra)
     if found is None:
         raise EngineError("This record has no stages.")

@@ -1,4 +1,4 @@
-"""Comparison of two records, and folders of records."""
+"""Compare two records, and read folders of records."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from workbench.bench.records.record import Report, load_report
 from workbench.errors import DataError, RecordFormatError
 
 _TURNED = {"sweep": KNOBS, "threads": ("threads",), "pipelines": ("pipelines",)}
-"""Kind of record -> the knobs in which its rows differ."""
+"""Knobs in which the rows of a record differ, by kind of record."""
 SURE = 0.01
-"""A ratio whose whole interval is within 1 % of 1 counts as equal speed."""
+"""Maximum distance from 1 of a ratio's whole interval that counts as equal speed."""
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedConfig:
-    """A configuration in both records. ``ratio`` is the second over the first.
+    """A configuration in both records. ``ratio`` is the second rate over the first.
 
-    ``differs`` names the knobs with different values in the second.
+    ``differs`` names the knobs with different values in the second record.
     """
 
     name: str
@@ -33,7 +33,7 @@ class ComparedConfig:
 
     @property
     def verdict(self) -> str:
-        """One word: faster, slower, same or undecided."""
+        """Verdict about the second: faster, slower, the same, or no measurable difference."""
         if self.ratio.low >= 1 - SURE and self.ratio.high <= 1 + SURE:
             return "the same"
         if self.ratio.low > 1:
@@ -130,7 +130,7 @@ def _warnings(first: Report, second: Report) -> list[str]:
 
 
 def read_report(path: str | Path) -> Report:
-    """The record in a file. Raises DataError or RecordFormatError, which name the file."""
+    """Read the record in a file. Raises DataError or RecordFormatError, which name the file."""
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -143,9 +143,9 @@ def read_report(path: str | Path) -> Report:
 
 
 def read_folder(folder: str | Path) -> tuple[Mapping[str, Report], tuple[str, ...]]:
-    """All records in a folder by file name, oldest first, and why other JSON files are not records.
+    """Read all records in a folder, oldest first, and explain why other JSON files are skipped.
 
-    Raises DataError if the folder cannot be listed.
+    The records are by file name. Raises DataError if the folder cannot be listed.
     """
     found: dict[str, Report] = {}
     refused = []

@@ -1,4 +1,4 @@
-"""The cost of each operator alone, in DALI and in other libraries, as stored in a record."""
+"""Cost of each operator alone, in DALI and in other libraries, as stored in a record."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ HOW = (
 OTHER_PIXELS = "* not the same augmentation as DALI's: its pixels differ too much"
 _OTHER = " *"
 _GAP = 3
-"""Spaces between columns."""
+"""Number of spaces between columns."""
 
 
 @dataclass(frozen=True, slots=True)
 class OperatorCost:
-    """An operator (or a baseline, which has no ``op``) in one program.
+    """Cost of an operator (or a baseline, which has no ``op``) in one program.
 
     ``rate`` is in imgs/s. ``adds`` are the additional microseconds per image over ``base``, and
     ``low`` to ``high`` its interval, from adjacent rounds. None means not measured, with the
-    ``reason``. ``is_same`` is whether the pixels equal DALI's.
+    ``reason``. ``is_same`` is True if the pixels equal DALI's.
     """
 
     node: str
@@ -43,7 +43,7 @@ class OperatorCost:
     low: float | None = None
     high: float | None = None
     rounds: int = 0
-    """Number of round pairs; a single one has no interval."""
+    """Number of round pairs; a single pair has no interval."""
     reason: str = ""
     is_same: bool = True
 
@@ -59,7 +59,7 @@ class OperatorCost:
 
 
 def cost_of(cost: OperatorCost, row: Measurement, base: Measurement | None) -> OperatorCost:
-    """The cost with the results of a row; ``base`` was measured interleaved with it."""
+    """Return the cost with the results of a row; ``base`` was measured interleaved with it."""
     cost = replace(cost, rate=row.median, reason=row.reason)
     if base is None or not row.rounds or not base.rounds:
         return cost
@@ -69,9 +69,9 @@ def cost_of(cost: OperatorCost, row: Measurement, base: Measurement | None) -> O
 
 
 def added(rates: Sequence[float], base: Sequence[float]) -> Interval:
-    """Additional microseconds per image at these rates (imgs/s) over those of the base.
+    """Return the additional microseconds per image at these rates (imgs/s) over the base rates.
 
-    Paired by index: the i-th values were measured next to each other, so common slowdowns cancel,
+    Values are paired by index: they were measured next to each other, so common slowdowns cancel,
     as in ``paired_ratio``.
     """
     pairs = zip(rates, base, strict=False)
@@ -79,12 +79,12 @@ def added(rates: Sequence[float], base: Sequence[float]) -> Interval:
 
 
 def operators_of(extra: Mapping[str, Any]) -> tuple[OperatorCost, ...]:
-    """The costs in a record's ``extra``, in order; empty if there are none."""
+    """Return the costs in a record's ``extra``, in order; empty if there are none."""
     return tuple(msgspec.convert(extra.get("operators", []), list[OperatorCost]))
 
 
 def operator_lines(costs: Sequence[OperatorCost]) -> list[str]:
-    """Two tables with operators as rows and programs as columns, and reasons for empty cells."""
+    """Return two tables of operators (rows) by programs (columns), and reasons for empty cells."""
     if not costs:
         return []
     measured = {cost.column for cost in costs if cost.rate is not None}
@@ -126,7 +126,7 @@ def _rate(cost: OperatorCost) -> str:
 
 
 def cost_text(cost: OperatorCost) -> str:
-    """The microseconds with their interval: ``1,203 ±55``; marked if pixels differ."""
+    """Return the microseconds with their interval: ``1,203 ±55``; marked if pixels differ."""
     if cost.adds is None or cost.low is None or cost.high is None:
         return "-"
     spread = f" ±{max(cost.high - cost.adds, cost.adds - cost.low):,.0f}"
@@ -135,7 +135,7 @@ def cost_text(cost: OperatorCost) -> str:
 
 
 def _reasons(costs: Sequence[OperatorCost], measured: set[str]) -> list[str]:
-    """Lines with the reasons for programs without results, or for single empty cells."""
+    """Return lines with the reasons for programs without results, or for single empty cells."""
     where: dict[tuple[str, str], list[str]] = {}
     for cost in costs:
         if cost.rate is None:

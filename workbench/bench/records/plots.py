@@ -1,4 +1,4 @@
-"""Charts of records, drawn by matplotlib."""
+"""Draw charts of records with matplotlib."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 _LINES = ("-", "--", "-.")
 """Line styles of successive series."""
 _PANEL_LINE = 40
-"""Characters of 8-point text that fit above a heat map panel."""
+"""Number of characters of 8-point text that fit above a heat map panel."""
 
 
 def plot_record(report: Report) -> Figure:
-    """The figure for a record's kind. Raises EngineError if nothing was measured."""
+    """Draw the figure for a record's kind. Raises EngineError if nothing was measured."""
     match chart_of(report):
         case BarChart() as bars:
             return _draw_bars(bars)
@@ -73,7 +73,7 @@ def _draw_bars(chart: BarChart) -> Figure:
 
 
 def _draw_scaling(chart: ScalingChart) -> Figure:
-    """Each series with the line of linear scaling."""
+    """Draw each series with the line of linear scaling."""
     figure, axes = new_axes(height=3.4)
     known = [[point for point in same if point.row.rounds] for same in chart.series]
     known = [same for same in known if same]
@@ -106,7 +106,7 @@ def _draw_scaling(chart: ScalingChart) -> Figure:
 
 
 def _draw_heat(chart: HeatMap) -> Figure:
-    """A column per prefetch, a row per value of the other knobs; the best is bold."""
+    """Draw a column per prefetch, a row per value of the other knobs; the best cell is bold."""
     columns = chart.columns
     rows = len(chart.panels) // columns
     figure, first = new_axes(

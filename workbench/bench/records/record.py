@@ -1,6 +1,7 @@
-"""A run's record: results, machine, data and method.
+"""Record of a run: results, machine, data and method.
 
-One schema for every kind of run. Version 2; version 1 (only medians and rounds) can be read.
+There is one schema for every kind of run. Version 2; version 1 (only medians and rounds) can be
+read.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ FORMAT = "dali-workbench-bench"
 VERSION = 2
 MISSING = "not measured"
 WHOLE = "whole pipeline"
-"""The row of a stage run that is comparable with other runs."""
+"""Name of the row of a stage run that is comparable with other runs."""
 T = TypeVar("T")
 
 
@@ -60,8 +61,8 @@ class Report:
     """Measurements, and the machine, data and graph they belong to.
 
     ``data`` is the folder. ``context`` has versions, git state and the hash of the graph; ``extra``
-    has additional results by kind: pixel differences, stages, the tuner's path. A notebook shows
-    its rows; ``plot`` draws it.
+    has additional results by kind: pixel differences, stages, the tuner's path. A notebook displays
+    the report as a table; ``plot`` draws it.
 
     ::
 
@@ -89,18 +90,18 @@ class Report:
 
     @property
     def size(self) -> int | None:
-        """Their total size in bytes, or None."""
+        """Total size of the folder's files in bytes, or None."""
         return self.fingerprint.size if self.fingerprint else None
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """The bad files of the folder that were not read: name and reason of each."""
+        """Bad files of the folder that were not read, each with the reason."""
         found = self.extra.get("left_out", ())
         return tuple(f"{one['file']}: {one['reason']}" for one in found)
 
     @property
     def frames(self) -> int:
-        """Frames per sample of sequences; else 0."""
+        """Frames per sample of sequences; 0 for images."""
         return next((row.config.frames for row in self.measurements), 0)
 
     @property
@@ -124,7 +125,7 @@ class Report:
 
     @property
     def ratios(self) -> tuple[Ratio, ...]:
-        """Mixed over CPU for each regime, and DALI over each peer on the same device.
+        """Ratios of mixed to CPU decoding for each regime, and of DALI to each peer on one device.
 
         Only for interleaved measurements.
 
@@ -146,9 +147,9 @@ class Report:
         return tuple(found)
 
     def to_frame(self) -> Any:
-        """A pandas data frame with one row per measurement: imgs/s with the interval of the median.
+        """Return a pandas data frame with one row per measurement: imgs/s with its interval.
 
-        For a stage run, one row per stage in milliseconds per batch, then the slowest files.
+        For a stage run, it has one row per stage in milliseconds per batch, then the slowest files.
 
         ::
 
@@ -159,7 +160,7 @@ class Report:
         return report_frame(self)
 
     def plot(self) -> Figure:
-        """A matplotlib figure: bars, curves or a heat map, depending on the kind.
+        """Draw a matplotlib figure: bars, curves or a heat map, depending on the kind.
 
         Raises EngineError if nothing was measured.
 
@@ -179,7 +180,7 @@ class Report:
         return report_html(self)
 
     def to_json(self) -> dict[str, Any]:
-        """The record as JSON values, with format and version."""
+        """Return the record as JSON values, with format and version."""
         data: dict[str, Any] = {"root": self.data, "files": self.files, "bytes": self.size}
         if self.fingerprint:
             data["mean_bytes"] = self.fingerprint.mean_size
@@ -206,7 +207,7 @@ class Report:
 
 
 def result_to_json(row: Measurement) -> dict[str, Any]:
-    """One measurement as JSON values; missing values are marked as not measured."""
+    """Convert a measurement to JSON values; missing values are marked as not measured."""
     found, config = row.interval, asdict(row.config)
     return {
         **config,
@@ -252,24 +253,24 @@ def _round_to_json(one: TimedRound) -> dict[str, Any]:
 
 
 def encode_missing(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Values as stored in a record: None is marked as not measured."""
+    """Replace None by the marker of values that were not measured, as stored in a record."""
     return {name: MISSING if value is None else value for name, value in values.items()}
 
 
 def decode_missing(value: Any) -> Any:
-    """A value stored in a record, None if it was not measured."""
+    """Replace the marker of values that were not measured by None."""
     if isinstance(value, dict):
         return {name: decode_missing(one) for name, one in value.items()}
     return None if value == MISSING else value
 
 
 def _read(value: Any, kind: type[T]) -> T:
-    """Read a value of a record as a dataclass, with type checks."""
+    """Convert a value of a record to a dataclass, with type checks."""
     return msgspec.convert(decode_missing(value), kind)
 
 
 def dump_report(report: Report) -> str:
-    """The record as text."""
+    """Return the record as JSON text."""
     return json.dumps(report.to_json(), indent=1, ensure_ascii=False) + "\n"
 
 
@@ -305,7 +306,7 @@ def load_report(text: str) -> Report:
 
 
 def parse_or_raise(record: dict[str, Any], read: Callable[[], T]) -> T:
-    """The result of ``read``, or RecordFormatError for an incomplete record."""
+    """Return the result of ``read``, or raise RecordFormatError for an incomplete record."""
     try:
         return read()
     except KeyError as error:
@@ -322,7 +323,7 @@ def parse_or_raise(record: dict[str, Any], read: Callable[[], T]) -> T:
 
 
 def _check_extra(report: Report) -> None:
-    """Raise the errors of reading the extra part, if it is damaged."""
+    """Raise the errors of parsing ``extra``, if it is damaged."""
     stages_of(report.extra)
     operators_of(report.extra)
     pixel_sentences(report.extra)
@@ -391,10 +392,10 @@ def _result(row: dict[str, Any], version: int) -> Measurement:
 
 
 def graph_hash(graph: Graph) -> str:
-    """SHA-256 of a graph without what is compared separately: settings, node knobs, data.
+    """Return the SHA-256 of a graph without settings, node knobs and data.
 
-    Hashes the version 1 text of the graph, whatever the current version is, so that records of
-    unchanged graphs stay comparable.
+    These are compared separately. Hashes the version 1 text of the graph, whatever the current
+    version is, so that records of unchanged graphs stay comparable.
     """
     bare = graph_to_json(replace(graph, settings=Settings()))
     del bare["settings"]["pipelines"]  # missing in version 1
@@ -424,7 +425,7 @@ def _walk_nodes(entries: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 def gpu_command(
     graph: Graph, regimes: Sequence[Regime] = REGIMES, more: Sequence[str] = ()
 ) -> tuple[str, str]:
-    """The command to run on a machine with a GPU, and what to do before.
+    """Return the command to run on a machine with a GPU, and a hint what to do before.
 
     A recipe is named, with changed settings as options; any other graph is a file. The record that
     the command writes can be opened and compared anywhere. ``more`` are further options.
@@ -448,7 +449,7 @@ def gpu_command(
 
 
 def _options(usual: Config, wanted: Config) -> list[str] | None:
-    """Options of ``workbench bench`` that turn ``usual`` into ``wanted``, None if impossible."""
+    """Return options of ``workbench bench`` that turn ``usual`` into ``wanted``, or None."""
     if wanted.prefetch != usual.prefetch or (usual.hw_decoder_load and not wanted.hw_decoder_load):
         return None
     values = {

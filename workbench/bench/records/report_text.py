@@ -1,4 +1,4 @@
-"""A record as text, HTML, CSV and data frame, with warnings about its results."""
+"""Convert a record to text, HTML, CSV and a data frame, with warnings about its results."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from workbench.bench.records.record import Report  # which uses these to display itself
 
 _MOST_ROWS = 60
-"""Maximum rows of a table; a sweep has hundreds."""
+"""Maximum number of rows of a table; a sweep has hundreds."""
 
 
 def report_rows(report: Report) -> list[dict[str, Any]]:
-    """For each measurement its setting, imgs/s with the interval of the median, and warnings."""
+    """Return the setting, imgs/s with interval, and warnings of each measurement."""
     rows = []
     for row in report.measurements:
         interval = row.interval
@@ -43,7 +43,7 @@ def report_rows(report: Report) -> list[dict[str, Any]]:
 
 
 def stage_rows(report: Report) -> list[dict[str, Any]]:
-    """The times of each stage in milliseconds per batch; empty for other records."""
+    """Return the times of each stage in milliseconds per batch; empty for other records."""
     found = stages_of(report.extra)
     if found is None:
         return []
@@ -71,14 +71,14 @@ def stage_rows(report: Report) -> list[dict[str, Any]]:
 
 
 def report_frame(report: Report) -> Any:
-    """A pandas data frame of the rows; for a stage run the stages, then the slowest files."""
+    """Return a data frame of the rows; for a stage run the stages, then the slowest files."""
     import pandas
 
     return pandas.DataFrame(stage_rows(report) or report_rows(report))
 
 
 def interrupted_text(report: Report) -> str:
-    """Note that a comparison was interrupted, and how much of it exists; else empty."""
+    """Return a note that a comparison was interrupted, and how much of it exists; else empty."""
     if not report.extra.get("interrupted"):
         return ""
     count = sum(bool(row.rounds) for row in report.measurements)
@@ -86,7 +86,7 @@ def interrupted_text(report: Report) -> str:
 
 
 def report_text(report: Report) -> str:
-    """A summary line, and one line per measurement, or tables of operators."""
+    """Return a summary line, and one line per measurement, or tables of operators."""
     lines = [_title(report)]
     if costs := operators_of(report.extra):
         return "\n".join([*lines, *(f"  {line}".rstrip() for line in operator_lines(costs))])
@@ -101,7 +101,7 @@ def report_text(report: Report) -> str:
 
 
 def report_html(report: Report) -> str:
-    """The report as an HTML table."""
+    """Return the text of ``report_text`` as an HTML table."""
     if costs := operators_of(report.extra):
         lines = escape("\n".join(operator_lines(costs)))
         return f"<p>{escape(_title(report))}</p><pre>{lines}</pre>"
@@ -120,7 +120,7 @@ def report_html(report: Report) -> str:
 
 
 def _verdict_lines(report: Report) -> list[str]:
-    """Time of each stage and the verdict, or the chosen setting of a tuning run."""
+    """Return the time of each stage and the verdict, or the chosen setting of a tuning run."""
     if report.kind == "tune" and report.measurements:
         best = report.measurements[0]
         return [f"best: {best.config.settings}, {_rate_text(best)}"]
@@ -153,7 +153,7 @@ def _line(row: Measurement, report: Report) -> str:
 
 
 def _name(row: Measurement, report: Report) -> str:
-    """The row's name; of a setting that was tried the setting too."""
+    """Return the row's name, with the setting in a tuning run or sweep."""
     tried = report.kind in ("tune", "sweep") and row.name != row.config.settings
     return f"{row.name}: {row.config.settings}" if tried else row.name
 
@@ -168,11 +168,11 @@ def _rate_text(row: Measurement) -> str:
 
 
 _CORES = re.compile(r"(?<=kept )[0-9.]+")
-"""The only number in which flags of the same cause differ."""
+"""Pattern of the only number in which flags of the same cause differ."""
 
 
 def quality_flags(rows: Sequence[Measurement]) -> list[str]:
-    """Each cause once, with its row or the number of rows."""
+    """Return each cause for distrust once, with its row or the number of rows."""
     found: dict[str, list[tuple[str, str]]] = {}
     for row in rows:
         for flag in row.flags or ["unstable"] * row.unstable:
@@ -212,7 +212,7 @@ CSV_COLUMNS = (
 
 
 def to_csv(reports: Mapping[str, Report]) -> str:
-    """One line per measurement of some reports, with the record's name."""
+    """Return one CSV line per measurement of some reports, with the record's name."""
     text = io.StringIO()
     writer = csv.DictWriter(text, CSV_COLUMNS, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()

@@ -32,11 +32,11 @@ from workbench.sources import Datasets
 # time counts, which other processes affect least.
 
 LIMIT = 10.0
-"""Time limit in seconds; if not all files fit, only the first are timed."""
+"""Time limit in seconds for timing files; if not all files fit, only the first are timed."""
 MOST = 5000
 PASSES = 3
 NAMED = 5
-"""Maximum number of named files."""
+"""Maximum number of files named in a report."""
 SLOW = 2.0
 """Multiple of the median from which a file counts as slow."""
 _DRAWS = 200
@@ -45,7 +45,7 @@ _DRAWS = 200
 @sendable
 @dataclass(frozen=True, slots=True)
 class SlowFile:
-    """A file, its milliseconds, and those it adds to a batch compared with a typical file."""
+    """Decoding time of a file, and the milliseconds it adds to a batch over a typical file."""
 
     file: str
     milliseconds: float
@@ -67,10 +67,10 @@ class FileTimes:
     slowest: tuple[SlowFile, ...]
     blocked: float
     without_slow: float
-    """Decoding speed-up if slow files took as long as the median."""
+    """Speed-up of decoding if slow files took as long as the median."""
 
     def text(self) -> str:
-        """One sentence, to be followed by the files."""
+        """Describe the times in one sentence, to be followed by the files."""
         text = f"{self.files:,} files decoded separately: median {self.median:.2f} ms"
         if not self.slow:
             return f"{text}, none takes {SLOW:g} times that"
@@ -84,7 +84,7 @@ class FileTimes:
 
 
 def batch_time(times: Sequence[float], threads: int) -> float:
-    """Time to finish some images: longest first, each on the next free thread."""
+    """Return the time to finish some images: longest first, each on the next free thread."""
     free = [0.0] * threads
     for each in sorted(times, reverse=True):
         heapq.heapreplace(free, free[0] + each)
@@ -123,9 +123,9 @@ def file_times(names: Sequence[str], times: Sequence[float], batch: int, threads
 def time_files(
     worker: Worker, graph: Graph, data: Datasets, seconds: float = LIMIT
 ) -> FileTimes | None:
-    """Task: each file through the reader and the decoders by itself, in the reader's order.
+    """Task: decode each file by itself with the reader and the decoders, in the reader's order.
 
-    None if no file can be named. On the CPU only.
+    Returns None if no file can be named. On the CPU only.
     """
     catalog, settings = load_catalog(), graph.settings
     alone = replace(
@@ -168,7 +168,7 @@ def time_files(
 
 
 def _name(outputs: Any) -> str:
-    """The file of the first sample of the first output; empty if DALI has no name."""
+    """Return the file of the first output's first sample; empty if DALI has no name."""
     return str(outputs[0][0].source_info() or "")
 
 
@@ -178,11 +178,11 @@ CEILING = "ceiling: decoded batch cached"
 
 @dataclass(frozen=True, slots=True)
 class StageCost:
-    """One stage; times are milliseconds per batch, None if not measured.
+    """Cost of one stage; times are milliseconds per batch, None if not measured.
 
-    ``adds`` is the time of the prefix up to it minus that of the previous one, and ``low`` to
-    ``high`` its interval, from adjacent rounds. ``alone`` is the operator's own time, ``op`` its
-    name, empty for a stage that is not an operator.
+    ``adds`` is the time of the prefix up to the stage minus that of the previous prefix, and
+    ``low`` to ``high`` its interval, from adjacent rounds. ``alone`` is the operator's own time,
+    ``op`` its name, empty for a stage that is not an operator.
     """
 
     stage: str
@@ -194,7 +194,8 @@ class StageCost:
     low: float | None = None
     high: float | None = None
     exclusive: float | None = None
-    """``adds`` without noise: no stage is negative, and all add up to the total."""
+    """Cost without noise: ``adds`` adjusted so that none is negative and all add up to the total.
+    """
 
     @property
     def is_nonnegative(self) -> bool:
@@ -203,13 +204,13 @@ class StageCost:
 
     @property
     def title(self) -> str:
-        """The stage's name, and its operator if named differently: ``color (color_twist)``."""
+        """Name of the stage, and its operator if named differently: ``color (color_twist)``."""
         return f"{self.stage} ({self.op})" if self.op not in ("", self.stage) else self.stage
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionCost:
-    """A user function: imgs/s of the graph with and without it, None without a result.
+    """Cost of a user function: imgs/s of the graph with and without it, None without a result.
 
     ``adds`` is the additional time per batch in milliseconds, ``low`` to ``high`` its interval.
     """
@@ -222,12 +223,12 @@ class FunctionCost:
     rate: float | None = None
     without: float | None = None
     reason: str = ""
-    """Why it was not measured."""
+    """Reason why the function was not measured."""
     frames: int = 0
-    """As in ``Config``."""
+    """Frames per sample of a sequence; 0 for images."""
 
     def text(self, total: float) -> str:
-        """Its cost relative to a batch of ``total`` milliseconds."""
+        """Describe the cost relative to a batch of ``total`` milliseconds."""
         name = f"{self.stage} (your function {self.function})"
         if self.adds is None or self.rate is None or self.without is None:
             return f"{name}: not measured without it, {self.reason}"
@@ -241,7 +242,7 @@ class FunctionCost:
 
 @dataclass(frozen=True, slots=True)
 class CriticalPath:
-    """The stages that a batch waits for, and those that run in parallel.
+    """Stages that a batch waits for, and stages that run in parallel.
 
     DALI runs one operator of each kind at a time (``OperatorConcurrency.BACKEND``): a thread
     prefetches, and CPU operators, mixed decoders and GPU operators work on different batches
@@ -254,7 +255,7 @@ class CriticalPath:
     """Milliseconds per batch of each other kind, by name."""
 
     def text(self, total: float) -> str:
-        """Description for a batch of ``total`` milliseconds."""
+        """Describe the path for a batch of ``total`` milliseconds."""
         text = f"critical path: {' → '.join(self.stages)}, {self.milliseconds:.1f} ms of work for "
         text += f"a batch of {total:.1f} ms"
         beside = ", ".join(f"{name} ({ms:.1f} ms)" for name, ms in self.beside.items())
@@ -269,22 +270,22 @@ class StageReport:
     total: float
     remainder: float | None
     ceiling: float | None
-    """imgs/s without the cost of reading and decoding; None if not measured."""
+    """Rate in imgs/s without the cost of reading and decoding; None if not measured."""
     bottleneck: str
-    """Empty if the run was too unstable to name one: ``advice`` says why."""
+    """Name of the slowest stage; empty if the run was too unstable, which ``advice`` explains."""
     advice: str
     functions: tuple[FunctionCost, ...] = ()
     critical: CriticalPath | None = None
-    """None if unknown, or if the run was too unstable."""
+    """Critical path; None if unknown, or if the run was too unstable."""
     files: FileTimes | None = None
     files_reason: str = ""
-    """Why files were not timed one by one."""
+    """Reason why files were not timed one by one."""
     gain: float | None = None
     """Maximum speed-up without the cost of reading and decoding."""
 
     @property
     def path_texts(self) -> tuple[str, ...]:
-        """The critical path, the effect of a cached source, and the slowest files."""
+        """Describe the critical path, the effect of a cached source, and the slowest files."""
         found = [self.critical.text(self.total)] if self.critical else []
         if self.gain is not None:
             found.append(f"with the decoded batch cached at most {self.gain:.2f} times as fast")
@@ -299,12 +300,12 @@ class StageReport:
 
     @property
     def function_texts(self) -> tuple[str, ...]:
-        """The cost of each user function."""
+        """Describe the cost of each user function."""
         return tuple(cost.text(self.total) for cost in self.functions)
 
 
 def stages_of(record: Mapping[str, Any]) -> StageReport | None:
-    """The stages in a record's ``extra``, or None."""
+    """Return the stages in a record's ``extra``, or None."""
     found = record.get("stages")
     if not found:
         return None
