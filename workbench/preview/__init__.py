@@ -1,4 +1,4 @@
-"""A batch before and after augmentation, as images and numbers."""
+"""Show a batch before and after augmentation, as images and numbers."""
 
 from __future__ import annotations
 
@@ -66,16 +66,16 @@ def preview_batch(
 ) -> PreviewResult:
     """Render a contact sheet of a batch in the worker process.
 
-    ``on_report`` is called with progress: what is built, and which user functions run.
+    ``on_report`` is called with progress: the nodes being built, and user functions that run.
 
     ::
 
         found = wb.preview_batch(engine, wb.PreviewRequest(graph, "photos", tiles=4))
         pathlib.Path("sheet.jpg").write_bytes(found.image)
 
-    Raises GraphFaultsError if the graph cannot run, DataError for the data, PipelineError with the
-    node if DALI reports an error, and the errors of the worker process: a WorkerCrashedError names
-    the node that crashed it if running the nodes one by one reveals it.
+    Raises GraphFaultsError if the graph cannot run, DataError if the data cannot be used,
+    PipelineError with the node if DALI reports an error, and the errors of the worker process: a
+    WorkerCrashedError names the node that crashed it if running the nodes one by one reveals it.
     """
     require_sound(request.graph, load_catalog())
     return render_batch(engine, request, on_report)
@@ -84,7 +84,7 @@ def preview_batch(
 def render_batch(
     engine: Caller, request: PreviewRequest, on_report: ReportListener | None = None
 ) -> PreviewResult:
-    """``preview_batch`` of a graph that was checked already, like all functions below."""
+    """Call ``preview_batch`` without checking the graph, as all functions below."""
     preview: PreviewResult = call_isolating_faults(engine, render, request, on_report=on_report)
     return preview
 
@@ -102,10 +102,10 @@ preview_picture = isolating_faults(read_picture)
 
 @checked(engine=ENGINE, request=REQUEST)
 def preview_outputs(engine: Caller, request: PreviewRequest) -> OutputBatch:
-    """All outputs of the graph for a batch as arrays, bit-identical to the exported script.
+    """Return all outputs of a batch as arrays, bit-identical to the exported script.
 
-    Includes a thumbnail sheet if an output is an image. A UserWarning reports what
-    ``check_warnings`` finds, and the samples that cannot be used. Raises as ``preview_batch``, and
+    Includes a thumbnail sheet if an output is an image. Findings of ``check_warnings``, and samples
+    that cannot be used, are issued as a UserWarning. Raises the errors of ``preview_batch``, and
     GraphError for a batch larger than 1 GiB.
 
     ::

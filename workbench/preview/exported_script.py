@@ -91,9 +91,9 @@ END = "the end of an epoch"
 
 
 class ScriptError(EngineError):
-    """The exported script fails on this data.
+    """Raised if the exported script fails on this data.
 
-    ``node`` is the one whose line DALI quoted, or None; ``silent`` is True if there is no error
+    ``node`` is the node whose line DALI quoted, or None. ``silent`` is True if there is no error
     message.
     """
 
@@ -104,7 +104,7 @@ class ScriptError(EngineError):
 
 
 class ExportedScript:
-    """A script in its own process that produces one batch after another."""
+    """Runs a script in its own process, which produces one batch after another."""
 
     def __init__(
         self,
@@ -163,9 +163,9 @@ class ExportedScript:
         return self
 
     def batch(self, number: int) -> str | None:
-        """Path of the file with the next batch (see ``read_batch``).
+        """Return the path of the file with the next batch (see ``read_batch``).
 
-        None at the end of a loader's epoch.
+        Returns None at the end of a loader's epoch.
         """
         name = f"batch-{number}"
         try:
@@ -214,7 +214,7 @@ class ExportedScript:
         )
 
     def _node(self, text: str) -> str | None:
-        """The node of the last script line that a text quotes."""
+        """Return the node of the last script line that a text quotes."""
         quoted = [int(line) for path, line in _LINE.findall(text) if path == self._path]
         nodes = [node for node in map(self._source.node_at, quoted) if node]
         return nodes[-1] if nodes else None
@@ -226,7 +226,7 @@ class ExportedScript:
 
 
 def read_batch(path: str, outputs: int) -> list[list[NDArray[Any]]]:
-    """For each output the samples of a batch, from a file of ``ExportedScript.batch``."""
+    """Return the samples of a batch for each output, from a file of ``ExportedScript.batch``."""
     arrays = []
     with open(path, "rb") as file:
         while file.peek(1):
@@ -236,7 +236,7 @@ def read_batch(path: str, outputs: int) -> list[list[NDArray[Any]]]:
 
 
 def _script_error(text: str) -> str:
-    """DALI's error in a script's output, or else its exception, or else the last lines.
+    """Return DALI's error in a script's output, else its exception, else the last lines.
 
     If DALI aborts the process while Python prints an exception, the traceback lacks its last line.
     """

@@ -1,4 +1,4 @@
-"""Methods of a graph that run it: a batch, a grid of pictures, one image."""
+"""Methods of a graph that run it: return a batch, show a grid of pictures, process one image."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SMALLEST_TILE = 8
-"""Pixels: the request's tiles are not shown."""
+"""Tile size in pixels of requests whose tiles are not shown."""
 _IMAGES = ("folder", "file_list", "memory")
 
 
@@ -34,15 +34,15 @@ _IMAGES = ("folder", "file_list", "memory")
 def batch(
     graph: Graph, number: int = 0, samples: int | None = None, data: Data | None = None
 ) -> OutputBatch:
-    """Batch ``number`` (from 0) of the graph as arrays: ``.images``, ``.labels``, ``.draws``.
+    """Return batch ``number`` (from 0) as arrays: ``.images``, ``.labels``, ``.draws``.
 
-    Bit for bit that of the exported script. Numbers continue through all epochs: of 120 samples in
-    batches of 16, batch 8 has samples of the second epoch. It runs in a worker process that all
-    graphs of this process share. A UserWarning reports what ``check_warnings`` finds, and samples
-    that cannot be used. ``samples`` is the number of samples, by default all of the batch.
-    ``data`` is what ``Workbench`` accepts, by default what the graph was made to read. Raises
-    GraphFaultsError if the graph cannot run, DataError for the data, and PipelineError if DALI
-    refuses.
+    The batch is bit-identical to that of the exported script. Numbers continue through all epochs:
+    of 120 samples in batches of 16, batch 8 has samples of the second epoch. The graph runs in a
+    worker process that all graphs of this process share. Findings of ``check_warnings``, and
+    samples that cannot be used, are issued as a UserWarning. ``samples`` is the number of samples,
+    by default all of the batch. ``data`` is any data that ``Workbench`` accepts, by default the
+    graph's own. Raises GraphFaultsError if the graph cannot run, DataError if the data cannot be
+    used, and PipelineError if DALI reports an error.
 
     ::
 
@@ -65,9 +65,9 @@ def show(
 ) -> None:
     """Display a grid of pictures of one batch: with classes, random values, boxes and masks.
 
-    ``rows`` of pictures are shown, four by default at most; ``figsize`` is in inches. Outside of a
+    ``rows`` is the number of rows, by default at most four; ``figsize`` is in inches. Outside of a
     notebook the path of a picture file is printed. ``graph.batch(0).plot()`` returns the figure.
-    Raises as ``batch`` and ``OutputBatch.plot``.
+    Raises the errors of ``batch`` and ``OutputBatch.plot``.
 
     ::
 
@@ -84,10 +84,10 @@ def call(
 ) -> NDArray[Any] | tuple[NDArray[Any], ...]:
     """Apply the graph to one image: a path, an array (height, width, channels) or a PIL image.
 
-    Returns the output as an array, of several image outputs a tuple in their order. ``draw``
-    selects the random values: the same number returns the same pixels. ``label`` is needed if the
-    graph uses it. Raises GraphError for a graph that reads more than images and labels, DataError
-    for what is no image, and as ``batch``.
+    Returns the output as an array, or a tuple of arrays if the graph has several image outputs.
+    ``draw`` selects the random values: the same number returns the same pixels. ``label`` is needed
+    if the graph uses it. Raises GraphError for a graph that reads more than images and labels,
+    DataError if ``image`` is not an image, and the errors of ``batch``.
 
     ::
 
@@ -129,7 +129,7 @@ def call(
 def run_batch(
     graph: Graph, data: Datasets, number: int, samples: int | None, engine: Any = None
 ) -> OutputBatch:
-    """A batch of a graph, in a worker. Raises as ``batch``."""
+    """Run a batch of a graph in a worker. Raises the errors of ``batch``."""
     size = graph.settings.batch_size
     if samples is not None and not 1 <= samples <= size:
         raise GraphEditError(f"samples is {samples}. Use 1 to {size}, the batch size.")
@@ -146,7 +146,7 @@ def _data_of(graph: Graph, data: Data | None) -> Datasets:
 
 
 def _one_image(image: object, label: int) -> Datasets:
-    """A data set of one image."""
+    """Create a dataset of one image."""
     if isinstance(image, str | os.PathLike):
         if not os.path.isfile(image):
             what = "There is no file {}" if not os.path.isdir(image) else "{} is a folder"
@@ -163,5 +163,5 @@ def _one_image(image: object, label: int) -> Datasets:
 
 
 def _uses(nodes: Iterable[Node], labels: Port) -> bool:
-    """Whether a node takes the labels as an input."""
+    """Return whether a node has the labels as an input."""
     return any(labels in node.inputs.values() for node in nodes)

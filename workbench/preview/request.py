@@ -1,4 +1,4 @@
-"""The preview request, and the graph run that all payloads are made from.
+"""The preview request, and the graph run that all payloads are created from.
 
 ``run_request`` is used in the worker process only.
 """
@@ -125,7 +125,7 @@ class PreviewRequest:
             )
 
     def require_room(self, groups: int) -> None:
-        """Raise GraphError if this many images per sample exceed the size of a sheet."""
+        """Raise GraphError if ``groups`` images per sample exceed the size of a sheet."""
         count = min(self.tiles, self.graph.settings.batch_size) * groups
         if count * self.tile_size**2 > MOST_PIXELS:
             side = math.isqrt(MOST_PIXELS // count)
@@ -136,7 +136,7 @@ class PreviewRequest:
 
 
 def replayed(request: PreviewRequest, draw: SavedSample) -> PreviewRequest:
-    """The request that reproduces saved random values: seed, batch, batch size, repeated photo."""
+    """Return the request with the seed, batch, batch size and repeated photo of a saved sample."""
     settings = replace(request.graph.settings, seed=draw.seed, batch_size=draw.batch_size)
     graph = replace(request.graph, settings=settings)
     return replace(request, graph=graph, batch=draw.batch, repeat=draw.repeat)
@@ -151,7 +151,7 @@ class GraphRun:
     """The part of the request's graph that runs."""
     result: Result
     targets: bool = True
-    """Whether annotations are drawn into images."""
+    """True if annotations are drawn into images."""
 
     @property
     def graph(self) -> Graph:
@@ -160,7 +160,7 @@ class GraphRun:
 
     @property
     def nodes(self) -> tuple[Node, ...]:
-        """The nodes that lead to an output, in topological order."""
+        """The nodes that an output depends on, in topological order."""
         return self.resolved.nodes
 
     @property
@@ -174,25 +174,25 @@ class GraphRun:
         return tuple(_inside(self.nodes))
 
     def key(self, port: Port) -> str:
-        """Cache key of an output: equal keys mean equal bits."""
+        """Return the cache key of an output: outputs with equal keys are bit-identical."""
         outer = self.graph.outermost(port.node)
         inner = "" if outer == port.node else f" {port.node}"
         return f"{self.result.keys[outer]}{inner}"
 
     def place(self, scope: str, index: int) -> int | None:
-        """Index of a sample in the outputs inside a block body; None if it was not routed there."""
+        """Return the index of a sample in the outputs inside a block body; None if not there."""
         if not scope:
             return index
         places = self.result.places.get(scope, ())
         return places.index(index) if index in places else None
 
     def output_place(self, node: str, index: int) -> int | None:
-        """As ``place``, for one node: a node without inputs runs for all samples."""
+        """Return ``place`` for a node's outputs; a node without inputs runs for all samples."""
         alone = is_batch_generator(self.graph.node(node), self.resolved.catalog)
         return index if alone else self.place(self.graph.scope_of(node), index)
 
     def fed(self, port: Port, index: int) -> NDArray[np.generic]:
-        """The value of a port for a sample that reaches it.
+        """Return the value of a port for a sample that reaches it.
 
         Inputs of a body are looked up outside its block.
         """
@@ -205,7 +205,7 @@ class GraphRun:
 
     @property
     def original(self) -> Port | None:
-        """The decoded image, or the frames of a video; None without either."""
+        """Port of the decoded image, or of the frames of a video; None without either."""
         decoder = next((n for n in self.nodes if decodes(self.resolved.spec(n))), None)
         if decoder is not None:
             return output_ports(decoder, self.resolved.spec(decoder))[0]
@@ -219,7 +219,7 @@ class GraphRun:
         return next(read, None)
 
     def port(self, of: str) -> Port:
-        """The port for a name: ``original``, an output's name, or ``node.output``.
+        """Return the port for a name: ``original``, an output's name, or ``node.output``.
 
         Raises GraphError with the available names.
         """
@@ -242,12 +242,15 @@ class GraphRun:
 
 
 def run_request(worker: Worker, request: PreviewRequest, one_by_one: bool = False) -> GraphRun:
-    """Run what changed since the last call. Raises PipelineError, DataError or CancelledError."""
+    """Run the nodes that changed since the last call.
+
+    Raises PipelineError, DataError or CancelledError.
+    """
     return _run(worker, request, running_part(worker, request), one_by_one)
 
 
 def running_part(worker: Worker, request: PreviewRequest) -> ResolvedGraph:
-    """The part of a request's graph that runs, resolved in the worker process."""
+    """Return the part of a request's graph that runs, resolved in the worker process."""
     catalog = worker.runner.catalog
     return ResolvedGraph(active_graph(request.graph, catalog), catalog)
 
@@ -257,7 +260,7 @@ def run_steps(
 ) -> GraphRun:
     """Run every node for the step views; ``between`` adds annotations of every image.
 
-    Also raises CancelledError if it was interrupted.
+    Raises the errors of ``run_request``, also if the run was interrupted.
     """
     resolved = running_part(worker, request)
     if not targets or not between:

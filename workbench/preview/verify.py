@@ -47,15 +47,16 @@ if TYPE_CHECKING:
 
 _NAMED = 20
 VerifiedTarget = Literal["script", "pytorch"]
-"""Exports that can be compared. A loader's labels are int64 and are compared by value."""
+"""Export targets that can be compared. A loader's labels are int64 and are compared by value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deviation:
-    """One output of one sample that differs.
+    """Difference between preview and script in one output of one sample.
 
     ``values`` is the number of differing elements of ``total``, and ``largest`` the largest
-    absolute difference; both are None if shape or element type differ. ``text`` describes it.
+    absolute difference; both are None if shape or element type differ. ``text`` describes the
+    difference.
     """
 
     batch: int
@@ -92,7 +93,7 @@ class Verification:
 
     @property
     def exact(self) -> bool:
-        """Whether the comparison finished, no file is missing and nothing differs."""
+        """True if the comparison finished, no file is missing and nothing differs."""
         return not self.failure and not self._missing and self.identical == self.samples
 
     @property
@@ -102,9 +103,9 @@ class Verification:
         )
 
     def lines(self) -> list[str]:
-        """The report as lines of text; the last is ``identical: N of N`` if no file is missing.
+        """Return the report as lines; the last is ``identical: N of N`` if no file is missing.
 
-        Counts samples of usable files; a previous line names the others.
+        Only samples of usable files count; a previous line names the unusable files.
         """
         found = [
             f"batch {one.batch}, sample {one.sample} ({one.file}), {one.output}: {one.text}"
@@ -122,7 +123,7 @@ class Verification:
         return [*found, f"identical: {self.identical} of {self.samples}"]
 
     def to_frame(self) -> Any:
-        """A pandas data frame with one row per deviation. Raises ImportError without pandas.
+        """Return a pandas data frame with a row per deviation. Raises ImportError without pandas.
 
         ::
 
@@ -134,7 +135,7 @@ class Verification:
         return pandas.DataFrame([astuple(each) for each in self.deviations], columns=names)
 
     def plot(self) -> Figure:
-        """A matplotlib figure of the numbers of identical and differing samples.
+        """Draw a matplotlib figure of the numbers of identical and differing samples.
 
         ::
 
@@ -152,7 +153,7 @@ class Verification:
 
 
 class Verifier:
-    """One comparison; ``cancel`` may be called from any thread."""
+    """Runs one comparison; ``cancel`` may be called from any thread."""
 
     def __init__(
         self,
@@ -164,7 +165,7 @@ class Verifier:
         roots: Roots | None = None,
         target: VerifiedTarget = "script",
     ) -> None:
-        """``device`` overrides the graph's. Files outside the ``roots`` are excluded.
+        """``device`` overrides the graph's device. Files outside the ``roots`` are excluded.
 
         The preview runs in ``engine``, alternating with its other calls, or in a new one.
         """
@@ -196,7 +197,7 @@ class Verifier:
         """Compare on the data without bad files.
 
         Raises GraphFaultsError, DataError, CancelledError, and the errors of the preview engine. A
-        failing script is not raised but reported in the Verification.
+        failing script does not raise: the Verification reports it.
         """
         progress = self._progress
         progress.listener = on_progress
@@ -234,7 +235,7 @@ class Verifier:
         return replace(report, left_out=usable.excluded)
 
     def _compare(self, data: Datasets) -> Verification:
-        """One comparison from the start. Raises ScriptError; ``_so_far`` then has the results."""
+        """Run one comparison from the start. On a ScriptError, ``_so_far`` has the results."""
         settings = self.graph.settings
         source = export(self.graph, self.target, data=data, facts={}, plain=True).main
         report = Verification(self.batches * settings.batch_size, 0, 0, settings.device, ())
@@ -273,7 +274,10 @@ class Verifier:
         return report
 
     def _user_function_error(self, data: Datasets) -> str:
-        """The preview's error for the failed batch: it also checks user functions' results."""
+        """Return the preview's error for the failed batch; empty if there is none.
+
+        The preview also checks the results of user functions.
+        """
         if not any(nodes_calling(self.graph.nodes)):
             return ""
         try:
@@ -325,7 +329,7 @@ def run_batch(worker: Worker, graph: Graph, data: Datasets, batch: int) -> None:
 def compare_batch(
     worker: Worker, graph: Graph, data: Datasets, batch: int, path: str, target: VerifiedTarget
 ) -> tuple[int, int, list[Deviation]]:
-    """Task: samples missing in a loader's last batch, identical samples, deviations.
+    """Task: return samples missing in a loader's last batch, identical samples, and deviations.
 
     ``path`` is the file with the exported code's outputs.
     """
@@ -350,7 +354,7 @@ def compare_batch(
 
 
 def deviation(preview: NDArray[Any], script: NDArray[Any]) -> Deviation | None:
-    """How two arrays differ, bit for bit; None if they are equal."""
+    """Return how two arrays differ, bit for bit; None if they are equal."""
 
     def differs(text: str, *amounts: Any) -> Deviation:
         return Deviation(0, 0, "", "", text, *amounts)

@@ -1,1 +1,1 @@
-"""Arrays as images: tiles, sheets, marks, frame strips, sound curves."""
+"""Convert arrays to images: tiles, sheets, annotation overlays, frame strips, sound curves."""

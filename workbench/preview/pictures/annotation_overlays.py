@@ -1,4 +1,4 @@
-"""Boxes, points, masks and class names: as marks, and drawn over images."""
+"""Boxes, points, masks and class names as overlays, and their drawing over images."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from workbench.sources import Dataset, load_source
 
 HUES = 12
 _LETTERS = 11
-"""Font size of names in pixels."""
+"""Font size of class names in pixels."""
 
 
 class PlacedName(NamedTuple):
-    """A name on a mask: x and y of its pixel, relative to the image's width and height."""
+    """A class name on a mask, at the pixel ``x``, ``y`` relative to the image's size."""
 
     text: str
     colour: int
@@ -50,8 +50,8 @@ class AnnotationOverlay:
 
     ``corners`` are left, top, right and bottom relative to the image size; ``colour`` is the same
     number for the same class. ``mask`` is a PNG, transparent outside the mask, with ``names`` on
-    it; ``outline`` has x and y of consecutive vertices. A mark with ``left`` was outside the image
-    at some step and is drawn at its edge.
+    it; ``outline`` has x and y of consecutive vertices. An overlay with ``left`` was outside the
+    image at some step and is drawn at its edge.
     """
 
     corners: tuple[float, float, float, float]
@@ -69,7 +69,7 @@ Overlays = tuple[AnnotationOverlay, ...]
 def draw_overlays(
     picture: NDArray[np.uint8], marks: Overlays, names: bool = False
 ) -> NDArray[np.uint8]:
-    """Draw marks into an image (h, w, 3), with their names where there is space."""
+    """Draw overlays into an image (h, w, 3), with their names where there is space."""
     if not marks:
         return picture
     image = Image.fromarray(picture)
@@ -106,7 +106,10 @@ def draw_overlays(
 def _write(
     pen: ImageDraw.ImageDraw, name: PlacedName, sides: tuple[int, int], before: float = 0.0
 ) -> None:
-    """Write dark text on the class colour, shifted by the fraction ``before``, inside the image."""
+    """Write dark text on the class colour, inside the image.
+
+    The fraction ``before`` of the text's size is left and above its position.
+    """
     font = ImageFont.load_default(_LETTERS)
     _, _, width, height = pen.textbbox((0, 0), name.text, font)
     left, top = (
@@ -118,7 +121,7 @@ def _write(
 
 
 def colour_of(number: int) -> tuple[int, ...]:
-    """The colour of a class, as for its boxes in ``preview/overlays.tsx``."""
+    """Return the colour of a class, as for its boxes in ``preview/overlays.tsx``."""
     shade = colorsys.hls_to_rgb(number * 5 % HUES / HUES, 0.62, 0.95)
     return tuple(round(255 * each) for each in shade)
 
@@ -126,7 +129,7 @@ def colour_of(number: int) -> tuple[int, ...]:
 # Boxes, points and masks of the samples, as marks to be drawn over their images.
 
 _MOST_MARKS = 100
-"""Maximum number of marks per image: more cannot be distinguished."""
+"""Maximum number of overlays per image: more cannot be distinguished."""
 _DRAWN = ("boxes", "points", "mask")
 _LARGEST_FILE = 64 * 2**20
 """Maximum size in bytes of an annotation file that is read for class names."""
@@ -135,7 +138,7 @@ _LARGEST_FILE = 64 * 2**20
 def overlays_of(
     worker: Worker, run: GraphRun, image: Port, only: int | None = None
 ) -> list[Overlays]:
-    """Marks over the image port for each sample, or for sample ``only``."""
+    """Return the overlays on the image of a port for each sample, or only for sample ``only``."""
     count = len(run.result.samples)
     none: list[Overlays] = [()] * count
     chosen = range(count) if only is None else (only,)
@@ -190,7 +193,7 @@ def with_overlays(
 ) -> NDArray[np.uint8]:
     """Draw a sample's annotations into its thumbnail.
 
-    Omitted inside blocks, whose image annotations are known only at the end.
+    Returns it unchanged inside blocks, whose annotations are known only after the block.
     """
     is_image = run.resolved.kind(port) == "image"
     if not is_image or not run.targets or run.graph.scope_of(port.node):
@@ -213,7 +216,7 @@ def _outlines(
     labels: NDArray[np.generic],
     names: Sequence[str],
 ) -> list[AnnotationOverlay]:
-    """Outlines of rows (instance, first vertex, end), each in the class colour."""
+    """Return the outlines of rows (instance, first vertex, end), each in its class colour."""
     numbers = [int(each) for each in np.ravel(labels)]
     made = []
     for instance, first, end in np.asarray(polygons).reshape(-1, 3)[:_MOST_MARKS].tolist():
@@ -250,7 +253,7 @@ def _marks(
 
 
 def _targets_on(run: GraphRun, image: Port) -> list[tuple[Node, Port, PortKind]]:
-    """Boxes, points and masks of an image, with the nodes that output them."""
+    """Return boxes, points and masks of an image, with the nodes that output them."""
     graph = run.graph
     read = {n for n in ancestors(graph, [image]) if isinstance(graph.node(n), Source)}
     takers = {
@@ -290,25 +293,25 @@ def _targets_on(run: GraphRun, image: Port) -> list[tuple[Node, Port, PortKind]]
 
 
 def _is_depth(run: GraphRun, port: Port) -> bool:
-    """Whether a mask or its follower is interpolated between pixels."""
+    """Return whether a mask or its follower is interpolated between pixels."""
     nodes = [node for node in run.graph.nodes if port in node.inputs.values()]
     given = [run.graph.node(port.node), *nodes]
     return any(follows(node) and node.args.get("interpolation") == "linear" for node in given)
 
 
 def _are_changed(run: GraphRun, labels: Port) -> bool:
-    """Whether labels use another class numbering than the source."""
+    """Return whether labels use another class numbering than the source."""
     given = labels in run.result.batches
     return given and labels_source(run.graph, run.resolved.catalog, labels) is None
 
 
 def _point_labels(run: GraphRun, node: Node) -> Sequence[NDArray[np.generic]] | None:
-    """Labels of points from their source, if no point was removed."""
+    """Return the labels of points from their source; None if points were removed."""
     return _related_output(run, node, "labels")
 
 
 def _related_output(run: GraphRun, node: Node, name: str) -> Sequence[NDArray[np.generic]] | None:
-    """The output with a name of a box or point follower, or else of its source."""
+    """Return the output ``name`` of a box or point follower, or else of its source."""
     while Port(node.id, name) not in run.result.batches:
         port = node.inputs.get("points") if follows(node) else None
         if port is None or not run.graph.has(port.node):
@@ -318,14 +321,14 @@ def _related_output(run: GraphRun, node: Node, name: str) -> Sequence[NDArray[np
 
 
 def _are_key_points(run: GraphRun, node: Node) -> bool:
-    """Whether the outline corners that a node outputs or follows are key points."""
+    """Return whether a node outputs, or follows, key points rather than outline corners."""
     while follows(node) and run.graph.has(node.inputs["points"].node):
         node = run.graph.node(node.inputs["points"].node)
     return isinstance(node, Source) and node.kind != "coco"
 
 
 def _stored_class_names(worker: Worker, dataset: Dataset) -> list[str]:
-    """Class names of annotations that are not stored in COCO format."""
+    """Return the class names of annotations that are not stored in COCO format."""
     kind = load_source(dataset.kind)
     if not {"boxes", "masks"} & {*kind.outputs}:
         return []
@@ -340,7 +343,7 @@ def _stored_class_names(worker: Worker, dataset: Dataset) -> list[str]:
 
 
 def _class_names(worker: Worker, run: GraphRun, node: Node) -> list[str]:
-    """Class names for the labels 1, 2, ..., if the source has names."""
+    """Return class names for the labels 1, 2, ..., if the source has names."""
     while not isinstance(node, Source):
         port = next(
             (node.inputs[n] for n in ("boxes", "points", "masks", "data") if n in node.inputs), None
@@ -374,9 +377,9 @@ def _class_names(worker: Worker, run: GraphRun, node: Node) -> list[str]:
 _MASK_SIDE = 512
 """Maximum side of a drawn mask in pixels."""
 _MOST_NAMES = 12
-"""Maximum number of names on one mask, and in its text."""
+"""Maximum number of class names on one mask, and in its text."""
 _CLASSES = 255
-"""Larger numbers are ids, and neighbouring ids get distant colours."""
+"""Largest class number. Larger numbers are ids, and neighbouring ids get distant colours."""
 _LEVELS = 254
 _SCALE = ((68, 1, 84), (59, 82, 139), (33, 145, 140), (94, 201, 98), (253, 231, 37))
 """Colour scale from low to high: five colours of matplotlib's viridis."""
@@ -386,7 +389,7 @@ _WHOLE = (0.0, 0.0, 1.0, 1.0)
 def fitting_mask(
     mask: NDArray[np.generic], sides: tuple[int, int], names: Sequence[str], is_depth: bool = False
 ) -> Overlays:
-    """A mask of the image's size; for another size, a frame with a note."""
+    """Return the overlay of a mask; for a mask of another size, a frame with a note."""
     height, width = mask.shape[:2]
     if (width, height) == sides:
         return (
@@ -397,9 +400,9 @@ def fitting_mask(
 
 
 def mask_overlay(mask: NDArray[np.generic], names: Sequence[str]) -> Overlays:
-    """A mask (h, w, 1) of class or instance numbers, 0 is empty; no mark if all values are 0.
+    """Return the overlay of a mask (h, w, 1) of class or instance numbers; 0 is background.
 
-    Large masks are subsampled by dropping pixels, without interpolation.
+    Empty if all values are 0. Large masks are subsampled by dropping pixels, without interpolation.
     """
     numbers = _subsampled_mask(mask).astype(np.int64)
     classes, counts = np.unique(numbers[numbers > 0], return_counts=True)
@@ -422,7 +425,10 @@ def mask_overlay(mask: NDArray[np.generic], names: Sequence[str]) -> Overlays:
 
 
 def depth_overlay(values: NDArray[np.generic]) -> Overlays:
-    """Depth or heat (h, w, 1), scaled from minimum to maximum; transparent if 0 or not finite."""
+    """Return the overlay of depth or heat (h, w, 1), scaled from minimum to maximum.
+
+    Pixels are transparent if 0 or not finite.
+    """
     shown = _subsampled_mask(values).astype(np.float64)
     there = np.isfinite(shown) & (shown != 0)
     if not there.any():
@@ -436,20 +442,20 @@ def depth_overlay(values: NDArray[np.generic]) -> Overlays:
 
 
 def _subsampled_mask(mask: NDArray[np.generic]) -> NDArray[np.generic]:
-    """Its first channel, subsampled to at most ``_MASK_SIDE`` rows and columns."""
+    """Return the first channel, subsampled to at most ``_MASK_SIDE`` rows and columns."""
     whole = np.asarray(mask).reshape(*mask.shape[:2], -1)[..., 0]
     rows, columns = (_kept_indices(side, max(whole.shape)) for side in whole.shape)
     return whole[np.ix_(rows, columns)]
 
 
 def _kept_indices(side: int, longest: int) -> NDArray[np.int64]:
-    """Indices of the kept rows or columns: the middle of each group of dropped ones."""
+    """Return the indices of the rows or columns to keep: the middle of each group."""
     kept = max(1, round(side * min(1.0, _MASK_SIDE / longest)))
     return ((np.arange(kept) + 0.5) * side / kept).astype(np.int64)
 
 
 def _middle(there: NDArray[np.bool_]) -> tuple[float, float]:
-    """The pixel nearest to a region's centre, x and y relative to the size."""
+    """Return the pixel nearest to a region's centre, as x and y relative to the size."""
     ys, xs = np.nonzero(there)
     at = int(((ys - ys.mean()) ** 2 + (xs - xs.mean()) ** 2).argmin())
     height, width = there.shape

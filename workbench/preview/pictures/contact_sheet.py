@@ -1,4 +1,4 @@
-"""Compose tiles into one image, and encode it on the device where the tiles are.
+"""Compose tiles into one image, and encode it on the device of the tiles.
 
 Used in the worker process only.
 """
@@ -19,7 +19,7 @@ from workbench.engine.resources.batch_store import Memory
 from workbench.preview.pictures.tiles import Tiles, on_host
 
 Encoder = Callable[[Any], bytes]
-"""Encodes uint8 (h, w, 3), a host array or DALI tensor on a GPU, as JPEG bytes."""
+"""Function that encodes uint8 (h, w, 3), a host array or DALI tensor on a GPU, as JPEG bytes."""
 
 RAW = "image/x-rgba"
 """MIME type of uncompressed sheets: RGBA, 8 bits each, row by row from the top."""
@@ -28,19 +28,18 @@ MOST_SHOWN = 70_000
 QUALITY = 88
 """JPEG quality of the sheet: no visible blocks, 7 ms for 32 tiles of 224 on one core."""
 ENCODER_BIAS = (-2, 0, -2)
-"""Levels of red, green and blue that the GPU's encoder adds to an image.
+"""Levels that the GPU's encoder adds to red, green and blue of an image.
 
 On average -1.6, 0.4 and -1.8, at quality 92 as at 88; Pillow adds at most 0.05 (16 photos,
-nvimgcodec 0.9 on an H100).
-"""
+nvimgcodec 0.9 on an H100)."""
 
 BAD, BAD_FRAME = (250, 236, 236), (178, 58, 58)
-"""RGB of the placeholder tile of an unusable file, and of its frame."""
+"""RGB colours of the placeholder tile of an unusable file, and of its frame."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Tile layout: for each sample one tile of every group, then the next sample."""
+    """Layout of tiles: one tile of every group for the first sample, then for the next sample."""
 
     groups: int
     count: int
@@ -48,17 +47,17 @@ class Grid:
 
     @property
     def columns(self) -> int:
-        """Tiles per row."""
+        """Number of tiles per row."""
         return self.groups * _samples_in_a_row(self.count, self.groups)
 
     @property
     def rows(self) -> int:
-        """Rows of tiles; the last may be shorter."""
+        """Number of rows of tiles; the last row may be shorter."""
         return math.ceil(self.count * self.groups / self.columns)
 
     @property
     def extent(self) -> tuple[int, int]:
-        """(width, height) of the sheet in pixels."""
+        """Width and height of the sheet in pixels."""
         return self.columns * self.size, self.rows * self.size
 
     @property
@@ -71,7 +70,10 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class ContactSheet:
-    """Tiles side by side: ``pixels`` is uint8 (h, w, 3), composed of ``groups`` and ``bad``."""
+    """Tiles composed into one image; ``pixels`` is uint8 (h, w, 3).
+
+    ``groups`` are the tiles, and ``bad`` the indices of unusable samples.
+    """
 
     pixels: NDArray[np.uint8]
     groups: tuple[Tiles, ...]
@@ -85,7 +87,7 @@ class ContactSheet:
 
 
 def grid_of(groups: Sequence[Tiles]) -> Grid:
-    """Layout of the groups, which have the same number of tiles of one size."""
+    """Return the layout of groups, which have the same number of tiles of one size."""
     return Grid(len(groups), *groups[0].shape)
 
 
@@ -95,7 +97,7 @@ def compose(
     """Arrange tiles side by side, in the layout of ``grid_of``.
 
     Samples in ``bad`` get a placeholder tile. If a ``last`` sheet has the same size, its memory is
-    reused and its unchanged groups are kept: allocating memory for 128 tiles of 224 takes longer
+    reused and its unchanged groups remain: allocating memory for 128 tiles of 224 takes longer
     (4.8 ms) than writing the changed tiles.
     """
     grid = grid_of(groups)
@@ -122,10 +124,10 @@ def compose(
 
 
 def compose_on_gpu(groups: Sequence[Tiles], kept: dict[Any, Any]) -> Any:
-    """Compose tiles on a GPU without bad ones: a DALI tensor uint8 (h, w, 3), or None.
+    """Compose tiles on a GPU into a DALI tensor uint8 (h, w, 3). There must be no bad samples.
 
     ``kept`` caches the pipeline of the last grid. Host memory is not used: page faults took 5 of 22
-    ms for 64 tiles of 224. None if the tiles are not contiguous in memory.
+    ms for 64 tiles of 224. Returns None if the tiles are not contiguous in memory.
     """
     grid = grid_of(groups)
     if not all(group.pictures.is_dense_tensor() for group in groups):
@@ -141,9 +143,9 @@ def compose_on_gpu(groups: Sequence[Tiles], kept: dict[Any, Any]) -> Any:
 
 
 def build_layout(grid: Grid, device: Memory) -> Any:
-    """Build a pipeline that composes ``group 0``, ``group 1``, ...
+    """Build a pipeline that composes its inputs ``group 0``, ``group 1``, ... to the sheet.
 
-    (one sample each) to the sheet.
+    Each input has one sample.
     """
     from nvidia.dali import fn
 
@@ -187,7 +189,7 @@ def _mark_bad(tile: NDArray[np.uint8]) -> None:
 
 
 def _samples_in_a_row(count: int, tiles: int) -> int:
-    """Number of samples of ``tiles`` tiles each per row.
+    """Return the number of samples per row; each sample has ``tiles`` tiles.
 
     Minimises empty cells first, then prefers a nearly square sheet, then a wide one.
     """
@@ -197,7 +199,7 @@ def _samples_in_a_row(count: int, tiles: int) -> int:
 
 
 def encode(sheet: Any, mime: str = "image/jpeg", encoder: Encoder | None = None) -> bytes:
-    """Encode the sheet as JPEG (with ``encoder`` if given), PNG or ``RAW``.
+    """Encode the sheet as JPEG (with ``encoder`` if passed), PNG or ``RAW``.
 
     A sheet on the GPU needs the encoder.
     """
@@ -216,7 +218,7 @@ def encode(sheet: Any, mime: str = "image/jpeg", encoder: Encoder | None = None)
 
 
 def decode(image: bytes, mime: str, size: tuple[int, int]) -> Image.Image:
-    """Decode a sheet from ``encode`` of ``size`` (width, height) as RGB."""
+    """Decode the result of ``encode``, of ``size`` (width, height), as RGB."""
     if mime == RAW:
         return Image.frombuffer("RGBA", size, image).convert("RGB")
     with Image.open(io.BytesIO(image)) as opened:
@@ -224,9 +226,10 @@ def decode(image: bytes, mime: str, size: tuple[int, int]) -> Image.Image:
 
 
 def gpu_encoder() -> Encoder:
-    """A JPEG encoder on the GPU: 0.5 ms for 32 tiles of 224 on an H200, 4.8 ms with Pillow.
+    """Create a JPEG encoder on the GPU.
 
-    It is installed with DALI. Raises ImportError or RuntimeError if it is unavailable.
+    It takes 0.5 ms for 32 tiles of 224 on an H200, Pillow 4.8 ms. It is installed with DALI. Raises
+    ImportError or RuntimeError if it is unavailable.
     """
     from nvidia import nvimgcodec
 

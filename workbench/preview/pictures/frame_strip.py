@@ -1,4 +1,4 @@
-"""Sequences and sounds as images: frames side by side in rows, or curves.
+"""Convert sequences and sounds to images: frames side by side in rows, or curves.
 
 Used in the worker process only.
 """
@@ -32,7 +32,7 @@ _INK, _ZERO_LINE, _PAPER = 230, 90, 24
 
 
 def is_sound(batch: Batch, kind: PortKind = "any") -> bool:
-    """Whether each sample is a waveform or a spectrogram.
+    """Return whether each sample is a waveform or a spectrogram.
 
     Spectrograms have the layout ``ft`` or ``tf``. Waveforms have no layout and are recognised by
     the port's ``kind``, even if an image operator produces a single axis.
@@ -46,7 +46,7 @@ def is_sound(batch: Batch, kind: PortKind = "any") -> bool:
 
 
 def sound_pictures(batch: Batch) -> list[NDArray[Any]]:
-    """One (rows, columns) array per sample: grey values 0 to 1 of waveforms, spectrogram values."""
+    """Return an array (rows, columns) per sample: grey values 0 to 1, or spectrogram values."""
     if len(batch.shapes[0]) == 2 and batch.layout:
         across = batch.layout == "tf"
         return [_spectrogram(np.asarray(a).T if across else np.asarray(a)) for a in batch.arrays()]
@@ -54,14 +54,14 @@ def sound_pictures(batch: Batch) -> list[NDArray[Any]]:
 
 
 def sound_scaling(batch: Batch) -> Scaling:
-    """Display scaling: none for waveforms, dark to bright for spectrograms."""
+    """Return the display scaling: none for waveforms, dark to bright for spectrograms."""
     if len(batch.shapes[0]) == 2 and batch.layout:
         return replace(min_max_scaling(batch.arrays()), note=axes_note(batch))
     return Scaling((255.0,), (0.0,), axes_note(batch))
 
 
 def axes_note(batch: Batch) -> str:
-    """Axis labels of the images."""
+    """Describe the axes of the images."""
     first = batch.shapes[0]
     if len(first) == 2 and batch.layout:
         windows = max(shape[batch.layout.index("t")] for shape in batch.shapes)
@@ -79,7 +79,7 @@ def _maximum_text(batch: Batch, most: int) -> str:
 
 
 def _wave(samples: NDArray[Any]) -> NDArray[np.float32]:
-    """Minimum and maximum per column as a curve per channel, with a zero line.
+    """Draw minimum and maximum per column as a curve per channel, with a zero line.
 
     The height is the range of the element type, for floats -1 to 1 or the largest absolute value.
     """
@@ -107,7 +107,10 @@ def _wave(samples: NDArray[Any]) -> NDArray[np.float32]:
 
 
 def _spectrogram(bands: NDArray[Any]) -> NDArray[Any]:
-    """Low frequencies at the bottom. Windows and bands are repeated or subsampled to fit."""
+    """Draw a spectrogram with low frequencies at the bottom.
+
+    Windows and bands are repeated or subsampled to fit.
+    """
     count, windows = bands.shape
     if not count or not windows:
         return bands
@@ -138,7 +141,7 @@ MOST_FRAMES = 16
 
 
 def is_sequence(batch: Batch) -> bool:
-    """Whether each sample is an image sequence: FHWC, FCHW or FHW."""
+    """Return whether each sample is an image sequence: FHWC, FCHW or FHW."""
     return sorted(batch.layout) in (sorted("FHWC"), sorted("FHW")) and batch.layout[0] == "F"
 
 
@@ -156,9 +159,9 @@ def as_pictures(batch: Batch, kind: PortKind = "any") -> Batch:
 
 
 def one_frame(batch: Batch, frame: int) -> Batch:
-    """Frame ``frame`` (from 0) of each sequence, on the host. Raises GraphError out of range.
+    """Return frame ``frame`` (from 0) of each sequence, on the host.
 
-    Batches of images are returned unchanged.
+    Batches of images are returned unchanged. Raises GraphError if there is no such frame.
     """
     if not is_sequence(batch):
         return batch
@@ -169,12 +172,12 @@ def one_frame(batch: Batch, frame: int) -> Batch:
 
 
 def value_layout(batch: Batch) -> str:
-    """Layout with the frame axis. Raises GraphError if the batch is not images."""
+    """Return the layout with the frame axis. Raises GraphError if the batch is not images."""
     return batch.layout if is_sequence(batch) else picture_layout(batch)
 
 
 def shown_frames(count: int) -> list[int]:
-    """Frames shown for a sequence of ``count`` frames."""
+    """Return the indices of the frames shown for a sequence of ``count`` frames."""
     if count <= MOST_FRAMES:
         return list(range(count))
     return [round(i * (count - 1) / (MOST_FRAMES - 1)) for i in range(MOST_FRAMES)]

@@ -1,4 +1,4 @@
-"""Output tiles, reused if their bits are unchanged, and tile differences.
+"""Create the tiles of outputs and of differences, reusing tiles of unchanged outputs.
 
 Used in the worker process only.
 """
@@ -23,7 +23,7 @@ from workbench.preview.pictures.value_scaling import Scaling, scaling_of
 from workbench.preview.request import GraphRun
 
 NO_DIFFERENCE = (70, 70, 76)
-"""RGB of a tile without a difference to show."""
+"""RGB colour of a tile that has no difference to show."""
 _KEPT_SCALINGS = 4096
 _STRETCHED = ", as shown: stretched from black to white, so brightness is ignored"
 
@@ -41,7 +41,7 @@ class DifferenceTiles:
 
 
 def tiles_of(worker: Worker, run: GraphRun, port: Port, size: int) -> Tiles:
-    """Tiles of an output for the whole batch. Raises GraphError if it is not images."""
+    """Return the tiles of an output for the whole batch. Raises GraphError if not images."""
     batch = run.result.batches[port]
     key = f"tiles {len(batch)} {size} {port.output} {run.result.keys[port.node]}"
     kept = worker.runner.store.get(key)
@@ -61,7 +61,7 @@ def pictures_of(run: GraphRun, port: Port, batch: Batch) -> Batch:
 
 
 def scaling_for(worker: Worker, run: GraphRun, port: Port) -> Scaling | None:
-    """Display scaling of an output's values, the same for all samples of the batch."""
+    """Return the display scaling of an output's values, the same for all samples of the batch."""
     known: dict[tuple[str, str, int], Scaling | None] = worker.kept.setdefault(("scalings",), {})
     key = run.key(port), port.output, len(run.result.samples)
     if key not in known:
@@ -76,7 +76,7 @@ def scaling_for(worker: Worker, run: GraphRun, port: Port) -> Scaling | None:
 
 
 def gpu_jpeg_encoder(worker: Worker) -> Encoder | None:
-    """The GPU's JPEG encoder, or None if unavailable; Pillow is the fallback."""
+    """Return the GPU's JPEG encoder, or None if unavailable; Pillow is the fallback."""
     if ("encoder",) not in worker.kept:
         try:
             worker.kept[("encoder",)] = gpu_encoder()
@@ -87,7 +87,7 @@ def gpu_jpeg_encoder(worker: Worker) -> Encoder | None:
 
 
 def differences_of(worker: Worker, run: GraphRun, size: int) -> list[DifferenceTiles]:
-    """The difference of every image output; grey if it does not depend on ``baseline``.
+    """Return the difference of every image output; grey if it does not depend on ``baseline``.
 
     Raises GraphError if no output depends on it.
     """
@@ -102,7 +102,7 @@ def differences_of(worker: Worker, run: GraphRun, size: int) -> list[DifferenceT
 
 
 def _difference_of(worker: Worker, run: GraphRun, port: Port, size: int) -> DifferenceTiles:
-    """|output - step| for each displayed pixel and channel; 0 is black."""
+    """Return |output - step| for each displayed pixel and channel; 0 is black."""
     of = tiles_of(worker, run, port, size)
     after = on_host(of)
     extents = _extents(run, port)
@@ -145,7 +145,7 @@ def _absolute(a: NDArray[np.uint8], b: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def _extents(run: GraphRun, port: Port) -> list[tuple[int, int]]:
-    """(height, width) of every sample."""
+    """Return (height, width) of every sample."""
     batch = pictures_of(run, port, run.result.batches[port])
     layout = picture_layout(batch)
     at = layout.index("H"), layout.index("W")
@@ -153,7 +153,7 @@ def _extents(run: GraphRun, port: Port) -> list[tuple[int, int]]:
 
 
 def _steps_before(run: GraphRun, port: Port) -> list[Port]:
-    """Images that an output depends on, in topological order."""
+    """Return the image outputs that an output depends on, in topological order."""
     before = ancestors(run.graph, [port])
     return [
         found
@@ -163,7 +163,7 @@ def _steps_before(run: GraphRun, port: Port) -> list[Port]:
 
 
 def _baseline_port(run: GraphRun, port: Port) -> Port | None:
-    """The step an output is compared with: the requested one, or the first of equal size."""
+    """Return the step an output is compared with: the requested one, or the first of equal size."""
     steps = _steps_before(run, port)
     wanted = run.request.baseline
     if wanted:

@@ -29,7 +29,7 @@ LARGEST_SIDE = 4096
 
 @dataclass(frozen=True, slots=True)
 class Pixels:
-    """The values of a region.
+    """Values of a region of an image.
 
     ``values`` has shape (height, width, channels), regardless of the output's layout, and the
     output's element type; ``x`` and ``y`` are the top left corner of the region, ``size`` is
@@ -73,7 +73,7 @@ def read_pixels(
     height: int | None = None,
     frame: int | None = None,
 ) -> Pixels:
-    """Task: the values of a region of sample ``index``; by default up to the image's end.
+    """Task: return the values of a region of sample ``index``; by default up to the image's end.
 
     ``of`` is ``original``, an output's name, or ``node.output``. For sequences, ``frame`` (from 0)
     selects a frame; without it the frames are side by side as on a tile. The region is clipped to
@@ -118,7 +118,7 @@ def read_picture(
     of: str,
     frame: int | None = None,
 ) -> Picture:
-    """Task: sample ``index`` of an output as PNG, no side longer than ``LARGEST_SIDE`` pixels.
+    """Task: return sample ``index`` of an output as PNG, at most ``LARGEST_SIDE`` pixels a side.
 
     ``of`` and ``frame`` are as for ``read_pixels``. Raises GraphError if the image does not exist.
     """

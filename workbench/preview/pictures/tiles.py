@@ -27,11 +27,11 @@ _KEPT_PIPELINES = 8
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tiles:
-    """Images of one size, on the device where they were made.
+    """Images of one size, on the device where they were created.
 
     ``pictures`` is uint8 (n, size, size, 3), a host array or DALI list on a GPU, with each image in
-    the top left corner of its square (``on_host`` reads either); ``sizes`` has (width, height) of
-    each image; ``note`` describes how values and channels are shown.
+    the top left corner of its square (``on_host`` converts either); ``sizes`` has (width, height)
+    of each image; ``note`` describes how values and channels are shown.
     """
 
     pictures: Any
@@ -104,14 +104,14 @@ def make_tiles(worker: Worker, batch: Batch, size: int, scaling: Scaling | None)
 
 
 def on_host(tiles: Tiles) -> NDArray[np.uint8]:
-    """The tiles as an array (n, size, size, 3)."""
+    """Return the tiles as an array (n, size, size, 3)."""
     on_gpu = tiles.device == "gpu"
     pictures: NDArray[np.uint8] = tiles.pictures.as_cpu().as_array() if on_gpu else tiles.pictures
     return pictures
 
 
 def picture_layout(batch: Batch) -> str:
-    """``HWC``, ``CHW``, ``HW`` ...: the layout. Raises GraphError if the batch is not images."""
+    """Return the layout: ``HWC``, ``CHW``, ``HW`` ... Raises GraphError if not images."""
     dims = len(batch.shapes[0])
     layout = batch.layout or {2: "HW", 3: "HWC"}.get(dims, "")
     if sorted(layout) not in (["H", "W"], ["C", "H", "W"]) or len(layout) != dims:
@@ -127,7 +127,7 @@ def picture_layout(batch: Batch) -> str:
 
 
 def _channel_note(channels: Sequence[int]) -> str:
-    """Note about the shown channels, unless there are three."""
+    """Describe which channels are shown; empty if there are three."""
     least, most = min(channels), max(channels)
     if least == most == 3:
         return ""
@@ -141,18 +141,18 @@ def _channel_note(channels: Sequence[int]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _DisplayPipelineKey:
-    """Cache key of the display pipeline."""
+    """Cache key of a display pipeline."""
 
     size: int
     count: int
     device: str
     layout: str
     channels: tuple[int, ...]
-    """Every channel count in the batch."""
+    """Numbers of channels that occur in the batch."""
     fits: bool
     dtype: str
     scaled: bool
-    """Whether values are scaled in the pipeline: on a GPU only."""
+    """True if values are scaled in the pipeline, on a GPU only."""
 
 
 def _build(look: _DisplayPipelineKey) -> Any:

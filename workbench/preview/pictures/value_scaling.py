@@ -1,4 +1,4 @@
-"""Display scaling of element values to 8 bits.
+"""Scale element values to 8 bits for display.
 
 Used in the worker process only.
 """
@@ -20,7 +20,7 @@ from workbench.graph.resolved import ResolvedGraph
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
-    """Maps element values to 0..255: ``value * gain + offset``, per channel or for all.
+    """Maps element values to 0..255: ``value * gain + offset``, per channel or for all channels.
 
     ``stretched`` is True if black and white are the minimum and maximum of the batch, so that the
     brightness of two images is not comparable.
@@ -33,11 +33,11 @@ class Scaling:
 
 
 def scaling_of(resolved: ResolvedGraph, port: Port, batch: Batch) -> Scaling | None:
-    """Display scaling of an output; None if it is uint8 already.
+    """Return the display scaling of an output; None if it is uint8 already.
 
     Inverts ``crop_mirror_normalize`` (out = (in - mean) / std * scale + shift). Values in the range
     of 8-bit pixels or 0 to 1, as pixel arithmetic produces, keep that scale: half of an image is
-    darker. Everything else is stretched from the minimum to the maximum of the batch.
+    darker. All other values are stretched from the minimum to the maximum of the batch.
     """
     if batch.dtype == "uint8":
         return None
@@ -75,7 +75,7 @@ def _stretched(low: float, high: float, told: str = "") -> Scaling:
 
 
 def _white(dtype: str, low: float, high: float) -> int:
-    """The white level for the scale of these values; 0 if there is no such scale."""
+    """Return the white level for the scale of these values; 0 if there is no such scale."""
     if low < -high / 2:
         return 0
     if dtype.startswith("float") and high <= _UNIT:
@@ -84,11 +84,11 @@ def _white(dtype: str, low: float, high: float) -> int:
 
 
 _UNIT = 8
-"""Upper limit of values from a 0 to 1 image, however much it was brightened."""
+"""Maximum value of a brightened image with values from 0 to 1."""
 _BRIGHTEST = 4 * 255
-"""Upper limit of values from a 0 to 255 image. Below 12-bit values."""
+"""Maximum value of a brightened image with values from 0 to 255. Smaller than 12-bit values."""
 _CLASSES = 64
-"""Integers up to this may be mask classes, which would all be dark."""
+"""Largest integer that may be a mask class; such masks would all be dark."""
 
 _NORMALISE = ("mean", "std", "scale", "shift")
 
@@ -99,9 +99,9 @@ def _numbers(value: Value | None) -> tuple[float, ...]:
 
 
 def _extent(arrays: Sequence[NDArray[Any]]) -> tuple[float, float, float]:
-    """Minimum and maximum finite value, and the fraction of non-finite values.
+    """Return minimum and maximum finite value, and the fraction of non-finite values.
 
-    0 and 0 if no value is finite.
+    Both are 0 if no value is finite.
     """
     ends = np.array([(a.min(), a.max()) for a in arrays], float)
     missing = 0.0
@@ -113,7 +113,7 @@ def _extent(arrays: Sequence[NDArray[Any]]) -> tuple[float, float, float]:
 
 
 def scale_on_host(array: NDArray[Any], layout: str, scaling: Scaling) -> NDArray[np.uint8]:
-    """``value * gain + offset``, rounded and clipped to 0..255, as uint8 (h, w, c).
+    """Return ``value * gain + offset``, rounded and clipped to 0..255, as uint8 (h, w, c).
 
     NaN becomes 0. NumPy takes 3.4 ms on one core for 16 samples of 3x224x224 float32, DALI's
     ``crop_mirror_normalize`` 15.8 ms on two; NumPy's ``clip`` takes a fifth of the time of ``fmin``
@@ -145,7 +145,7 @@ def scale_on_host(array: NDArray[Any], layout: str, scaling: Scaling) -> NDArray
 
 
 def per_channel(values: NDArray[np.float32], channels: int) -> NDArray[np.float32]:
-    """Extend values to ``channels`` with the last one; padding channels are not shown."""
+    """Extend values to ``channels`` by repeating the last one; padding channels are not shown."""
     if len(values) in (1, channels):
         return values
     return np.pad(values, (0, channels - len(values)), mode="edge")

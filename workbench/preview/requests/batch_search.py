@@ -22,10 +22,11 @@ from workbench.preview.requests.texts import label_port, labels_of, names_of_lab
 
 @dataclass(frozen=True, slots=True)
 class SampleFilter:
-    """Samples of one of the ``classes`` for which one of the ``branches`` of each block ran.
+    """Filter for samples of the ``classes`` that ran through the ``branches``.
 
-    Branches are scopes, ``block.body``; of each named automatic augmentation a sample received one
-    of the ``augmentations``, ``node.name``. Empty sets match everything.
+    For each block, one of its branches (scopes, ``block.body``) must have run; for each automatic
+    augmentation, one of the ``augmentations`` (``node.name``) must have been applied. Empty sets
+    match everything.
     """
 
     classes: tuple[str, ...] = ()
@@ -33,14 +34,14 @@ class SampleFilter:
     augmentations: tuple[str, ...] = ()
 
     def by_block(self) -> dict[str, set[str]]:
-        """The branches of each named block."""
+        """Return the branches of each block."""
         found: dict[str, set[str]] = {}
         for scope in self.branches:
             found.setdefault(block_of(scope), set()).add(scope)
         return found
 
     def by_node(self) -> dict[str, set[str]]:
-        """The augmentations of each named node."""
+        """Return the augmentations of each node."""
         found: dict[str, set[str]] = {}
         for key in self.augmentations:
             node, _, name = key.rpartition(".")
@@ -51,11 +52,11 @@ class SampleFilter:
 def find_batch(
     engine: Caller, request: PreviewRequest, wanted: SampleFilter, back: bool, most: int
 ) -> int | None:
-    """The nearest batch after (or before) the request's with a matching sample, or None.
+    """Return the nearest batch after (or before) the request's with a matching sample, or None.
 
     Searches the first ``request.tiles`` samples of each batch, up to batch ``most``. Decodes
-    nothing except what block conditions need. Raises GraphError if the graph has no labels, and as
-    ``preview_batch``.
+    nothing except the inputs of block conditions. Raises GraphError if the graph has no labels, and
+    the errors of ``preview_batch``.
     """
     found: int | None = engine.call(search, request, wanted, back, most)
     return found
@@ -65,7 +66,7 @@ def find_batch(
 def search(
     worker: Worker, request: PreviewRequest, wanted: SampleFilter, back: bool, most: int
 ) -> int | None:
-    """Task of ``find_batch``."""
+    """Task that implements ``find_batch`` in the worker."""
     resolved = running_part(worker, request)
     if back:  # readers only run forward: one pass over all batches
         return max(_with_one(worker, request, resolved, wanted, range(request.batch)), default=None)
@@ -93,7 +94,7 @@ def _with_one(
 def _matching_samples(
     worker: Worker, request: PreviewRequest, graph: Graph, wanted: SampleFilter
 ) -> Iterator[Set[int]]:
-    """For each batch, starting at 0, the samples that match branches and augmentations."""
+    """Yield the samples that match branches and augmentations, for each batch from 0 on."""
     count = min(request.tiles, graph.settings.batch_size)
     shown = frozenset(range(count))
     blocks, augmented = wanted.by_block(), wanted.by_node()
@@ -132,7 +133,7 @@ def _of_classes(
     classes: Collection[str],
     batch: int,
 ) -> set[int]:
-    """The samples of a batch with one of the classes."""
+    """Return the samples of a batch that have one of the classes."""
     port = label_port(resolved)
     if port is None:
         raise GraphError(

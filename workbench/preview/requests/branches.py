@@ -1,4 +1,4 @@
-"""Which block bodies ran for each sample of a batch, and how often each runs.
+"""Find the block bodies that ran for each sample of a batch, and how often each runs.
 
 The functions run in the worker process only, except ``wilson_interval``.
 """
@@ -25,12 +25,12 @@ from workbench.preview.request import GraphRun, PreviewRequest, running_part
 from workbench.preview.requests.texts import augmentations_of, augmented_at
 
 _NAMED = 2
-"""Maximum number of operators of a body named in its text; more are counted."""
+"""Maximum number of operators named in a body's text; more operators are only counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A body of a block.
+    """A body of a block, as a branch of the graph.
 
     ``text`` is ``branch: then``, ``one_of: option_1 (rotate)``; or its name, ``one_of: stronger``.
     """
@@ -42,7 +42,7 @@ class Branch:
 
 
 def branches_of(resolved: ResolvedGraph) -> tuple[Branch, ...]:
-    """All bodies of all blocks of a graph, nested ones after their own block."""
+    """Return all bodies of all blocks of a graph, nested ones after their own block."""
     return tuple(_branches(resolved.graph.nodes, resolved.catalog))
 
 
@@ -57,7 +57,7 @@ def _branches(nodes: Sequence[Node], catalog: Catalog) -> Iterator[Branch]:
 
 
 def _content(body: Body) -> str:
-    """Summary of a body's operators."""
+    """Summarise the operators of a body."""
     names = [node.id for node in body.nodes if not node.op.startswith("random.")]
     if len(names) > _NAMED:
         return f"{len(names)} operators"
@@ -65,9 +65,9 @@ def _content(body: Body) -> str:
 
 
 def executed_scopes(run: GraphRun) -> list[tuple[str, ...]]:
-    """For each sample the scopes of the bodies that ran, in the order of ``branches_of``.
+    """Return the scopes of the bodies that ran for each sample, in the order of ``branches_of``.
 
-    Empty if its file could not be read.
+    Empty for a sample whose file could not be read.
     """
     scopes = [branch.scope for branch in branches_of(run.resolved)]
     came = run.result.came
@@ -84,7 +84,7 @@ def executed_scopes(run: GraphRun) -> list[tuple[str, ...]]:
 class Augmentation:
     """An augmentation that automatic augmentation may apply.
 
-    ``key`` is ``rand_augment_1.rotate``.
+    ``key`` has the form ``rand_augment_1.rotate``.
     """
 
     key: str
@@ -93,7 +93,7 @@ class Augmentation:
 
 
 def augmentations_offered(run: GraphRun) -> tuple[Augmentation, ...]:
-    """All candidates of the automatic augmentations of a run, in topological order."""
+    """Return all candidates of the automatic augmentations of a run, in topological order."""
     return tuple(
         Augmentation(key_of(node.id, name), node.id, name)
         for node in (*run.nodes, *run.inner_nodes)
@@ -103,7 +103,7 @@ def augmentations_offered(run: GraphRun) -> tuple[Augmentation, ...]:
 
 
 def augmentation_keys(run: GraphRun) -> list[tuple[str, ...]]:
-    """For each sample the keys of its augmentations; empty if its file could not be read."""
+    """Return the keys of each sample's augmentations; empty if its file could not be read."""
     found = {node: augmented_at(run, node) for node in run.result.augmented}
     return [
         ()
@@ -118,7 +118,7 @@ def augmentation_keys(run: GraphRun) -> list[tuple[str, ...]]:
 
 
 def augmentation_texts(run: GraphRun) -> list[tuple[str, ...]]:
-    """For each sample the automatic augmentations applied to it: ``rotate -27``."""
+    """Return the automatic augmentations applied to each sample as texts: ``rotate -27``."""
     found = augmentations_of(run).values()
     return [
         tuple(texts[index] for texts in found if texts[index] and not sample.error)
@@ -127,7 +127,7 @@ def augmentation_texts(run: GraphRun) -> list[tuple[str, ...]]:
 
 
 def key_of(node: str, name: str) -> str:
-    """Key of one augmentation at one node."""
+    """Return the key of one augmentation at one node."""
     return f"{node}.{name}"
 
 
@@ -142,7 +142,7 @@ _AT_ONCE = 0.2
 
 @dataclass(frozen=True, slots=True)
 class BodyShare:
-    """A body: the samples that reached it, and the requested probability, None if there is none."""
+    """Number of samples that reached a body, and the configured probability, or None."""
 
     name: str
     text: str
@@ -152,7 +152,7 @@ class BodyShare:
 
 @dataclass(frozen=True, slots=True)
 class BlockShares:
-    """A block: number of samples that reached it, and each of its bodies.
+    """Number of samples that reached a block, and each of its bodies.
 
     Inside a repeated body (``in_turns``), a sample counts once per iteration, because it is sampled
     again.
@@ -168,7 +168,7 @@ class BlockShares:
 
 @dataclass(frozen=True, slots=True)
 class BranchShares:
-    """Counts of the first ``batches`` batches, with an entry for each block.
+    """Counts of samples over the first ``batches`` batches, for each block.
 
     ``reads`` is True if the conditions need data, so that a batch takes as long as decoding.
     """
@@ -180,10 +180,10 @@ class BranchShares:
 
 @task
 def count_branches(worker: Worker, request: PreviewRequest, batches: int) -> BranchShares:
-    """Task: count the blocks that the outputs depend on, over ``batches`` batches from 0 on.
+    """Task: count samples in the blocks that the outputs depend on, over ``batches`` batches.
 
     Continues the previous call for the same blocks and returns after 0.2 s at the next batch; call
-    it until all batches are counted. Raises as ``render``.
+    it until all batches are counted. Raises the errors of ``render``.
     """
     resolved = running_part(worker, request)
     graph = resolved.graph
@@ -216,7 +216,7 @@ def count_branches(worker: Worker, request: PreviewRequest, batches: int) -> Bra
 
 
 def _samples_of(counts: Mapping[str, int], block: Node, body: str) -> int:
-    """Number of samples that reached a body, in any iteration of its block."""
+    """Return the number of samples that reached a body, in any iteration of its block."""
     found = _counts_in_scope(counts, block.scope(body))
     if (
         kind_of(block).repetitions(block) is not None
@@ -230,7 +230,7 @@ def _counts_in_scope(counts: Mapping[str, int], scope: str) -> dict[str, int]:
 
 
 def _runs_repeatedly(graph: Graph, scope: str) -> bool:
-    """Whether a body runs more than once per sample, itself or through an outer block."""
+    """Return whether a body runs repeatedly per sample, by its own block or an outer one."""
     while scope:
         block = graph.node(block_of(scope))
         if (kind_of(block).repetitions(block) or 1) > 1:
@@ -247,7 +247,7 @@ def _with_nested(blocks: Sequence[Node]) -> Iterator[Node]:
 
 
 def wilson_interval(count: int, total: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
-    """Confidence interval of a proportion, given ``count`` of ``total``.
+    """Return the confidence interval of a proportion, given ``count`` of ``total``.
 
     0 to 1 if ``total`` is 0. E. B. Wilson, "Probable inference, the law of succession, and
     statistical inference", Journal of the American Statistical Association 22 (1927), 209-212;

@@ -1,4 +1,4 @@
-"""One sample at every node as thumbnails on the node cards of the canvas.
+"""Render one sample at every node, as thumbnails on the node cards of the canvas.
 
 The functions run in the worker process only.
 """
@@ -40,9 +40,10 @@ _IDENTITY = Scaling((1.0,), (0.0,))
 class CardPicture:
     """A node's output for the sample.
 
-    ``box`` is the rectangle of its first image in the sheet, None without images: then ``text`` has
-    the values of its first output, if there are few. ``draws`` are the random values of its
-    arguments; ``branches`` names the bodies of a block that ran for the sample, in any iteration.
+    ``box`` is the rectangle of its first image in the sheet. It is None without images; ``text``
+    then has the values of the first output, if there are few. ``draws`` are the random values of
+    the node's arguments; ``branches`` names the bodies of a block that ran for the sample, in any
+    iteration.
     """
 
     node: str
@@ -54,13 +55,11 @@ class CardPicture:
 
 @dataclass(frozen=True, slots=True)
 class CardPictures:
-    """The cards of all nodes that the outputs depend on and the sample reaches.
+    """Cards of all nodes that the outputs depend on and the sample reaches.
 
-    In topological order, nodes inside blocks last.
-
-    ``image`` is a JPEG of ``size`` (width, height), empty if no node outputs an image. ``index`` is
-    the sample's index in the batch, of which ``samples`` are shown. A sample with an error has no
-    cards.
+    The cards are in topological order, nodes inside blocks last. ``image`` is a JPEG of ``size``
+    (width, height), empty if no node outputs an image. ``index`` is the sample's index in the
+    batch, and ``samples`` the number of samples shown. A sample with an error has no cards.
     """
 
     index: int
@@ -81,10 +80,11 @@ def render_card_pictures(
     targets: bool = True,
     between: bool = True,
 ) -> CardPictures:
-    """Task: sample ``index`` of the request's batch at each node, at most ``tile_size`` pixels.
+    """Task: render sample ``index`` of the request's batch at each node.
 
-    Uses cached outputs. ``targets`` draws annotations, ``between`` also on images between the
-    original and the outputs. Raises as ``render``.
+    Images have at most ``tile_size`` pixels per side. Uses cached outputs. ``targets`` draws
+    annotations, ``between`` also on images between the original and the outputs. Raises the errors
+    of ``render``.
     """
     start = time.perf_counter()
     run = run_steps(worker, request, targets, between)
@@ -118,7 +118,7 @@ def render_card_pictures(
 def _sheet(
     pictures: Sequence[NDArray[np.uint8]], side: int
 ) -> tuple[NDArray[np.uint8], list[tuple[int, int]], tuple[int, int]]:
-    """The sheet of all images, the position of each, and (width, height) of the sheet."""
+    """Return the sheet of all images, the position of each, and the sheet's width and height."""
     squares = np.zeros((len(pictures), side, side, 3), np.uint8)
     grid = grid_of([Tiles(squares, [], "")])
     width, height = grid.extent
@@ -132,7 +132,7 @@ def _sheet(
 def _cards(
     worker: Worker, run: GraphRun, index: int
 ) -> list[tuple[CardPicture, NDArray[np.uint8] | None]]:
-    """Cards of all nodes that the sample reaches, also inside blocks."""
+    """Return the cards of all nodes that the sample reaches, also inside blocks."""
     nodes = (*run.nodes, *run.inner_nodes)
     places = [(node, run.place(run.graph.scope_of(node.id), index)) for node in nodes]
     return [_card(worker, run, node, index, at) for node, at in places if at is not None]
@@ -170,7 +170,7 @@ def _branches(run: GraphRun, node: Node, index: int) -> tuple[str, ...]:
 def _picture(
     worker: Worker, run: GraphRun, port: Port, batch: Batch, index: int
 ) -> NDArray[np.uint8] | None:
-    """RGB (h, w, 3), cached while the output's bits are unchanged; None if not an image."""
+    """Return an image as RGB (h, w, 3), cached while the output is unchanged; None if no image."""
     side = run.request.tile_size
     key = f"card {index} {side} {port.output} {run.key(port)}"
     kept = worker.runner.store.get(key)
@@ -203,7 +203,7 @@ class _Kept:
 def _thumbnail(
     array: NDArray[np.generic], layout: str, scaling: Scaling | None, side: int
 ) -> NDArray[np.uint8]:
-    """An image of any layout and type as RGB of at most ``side`` pixels per side."""
+    """Convert an image of any layout and type to RGB of at most ``side`` pixels per side."""
     if scaling is not None or layout != "HWC":
         array = scale_on_host(_subsampled(array, layout, side), layout, scaling or _IDENTITY)
     else:

@@ -1,4 +1,4 @@
-"""Differences of outputs: tiles of two graphs, and array values."""
+"""Compute differences of outputs: tiles of two graphs, and array values."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ from workbench.preview.request import PreviewRequest, run_request
 
 @dataclass(frozen=True, slots=True)
 class TileDistance:
-    """``means`` holds the mean absolute difference of each image output of the first graph.
+    """Distance between the tiles of two graphs for one sample.
 
-    In display values, 0 to 255; None if the other graph has no such output or one of another size,
+    ``means`` has the mean absolute difference of each image output of the first graph, in display
+    values, 0 to 255. It is None if the other graph has no such output or one of another size,
     or if the file cannot be shown. ``same_photo`` is True if both use the same file.
     """
 
@@ -35,9 +36,9 @@ class TileDistance:
 def tile_distances(
     worker: Worker, request: PreviewRequest, other: PreviewRequest
 ) -> tuple[TileDistance, ...]:
-    """Task: the distance of ``other`` from ``request`` for each sample.
+    """Task: return the distance of ``other`` from ``request`` for each sample.
 
-    Outputs are paired by name; if no names match, by position. Raises as ``render``.
+    Outputs are paired by name; if no names match, by position. Raises the errors of ``render``.
     """
     run, beside = run_request(worker, request), run_request(worker, other)
     images, others = run.images, beside.images
@@ -81,7 +82,7 @@ class PixelDifference:
     """Difference in 8-bit levels over all images; the peak of ``psnr`` (dB) is 255.
 
     ``psnr`` is infinite without a difference; ``equal`` is a fraction, 0 to 1. ``sizes`` describes
-    images whose sizes differ: these are excluded, and figures are NaN if no image is left.
+    images whose sizes differ: these are excluded, and results are NaN if no image is left.
     """
 
     mean: float = math.nan
@@ -92,18 +93,18 @@ class PixelDifference:
 
     @property
     def measured(self) -> bool:
-        """Whether any images were compared."""
+        """True if any images were compared."""
         return not math.isnan(self.mean)
 
     @property
     def psnr_text(self) -> str:
-        """``equal``, or the PSNR in dB."""
+        """Return ``equal``, or the PSNR in dB."""
         return "equal" if self.psnr == math.inf else f"{self.psnr:.1f} dB"
 
 
 @dataclass(slots=True)
 class DifferenceSums:
-    """Running sums over all arrays."""
+    """Running sums of differences over all arrays."""
 
     values: int = 0
     same: int = 0
@@ -112,9 +113,10 @@ class DifferenceSums:
     largest: float = 0.0
 
     def add(self, one: NDArray[Any], other: NDArray[Any], within: float = 0.0) -> float:
-        """Add two arrays of equal shape and type; returns their mean squared error.
+        """Add two arrays of equal shape and type; return their mean squared error.
 
-        Values that differ by less than ``within`` count as equal; 0: bit-identical values only.
+        Values that differ by less than ``within`` count as equal. If it is 0, only bit-identical
+        values do.
         """
         self.values += one.size
         if one.tobytes() == other.tobytes():
@@ -132,7 +134,7 @@ class DifferenceSums:
         return squared / one.size
 
     def difference(self, sizes: str = "") -> PixelDifference:
-        """The figures of values on the 8-bit scale."""
+        """Return the difference of values on the 8-bit scale."""
         if not self.values:
             return PixelDifference(sizes=sizes)
         psnr = psnr_of(self.squared / self.values, 255.0)
@@ -141,14 +143,14 @@ class DifferenceSums:
 
 
 def psnr_of(error: float, peak: float) -> float:
-    """PSNR in dB of a mean squared error; 0 if undefined: no peak, or no values."""
+    """Return the PSNR in dB of a mean squared error; 0 if undefined: no peak, or no values."""
     if error == 0:
         return math.inf
     return 10 * math.log10(peak**2 / error) if peak > 0 and math.isfinite(error) else 0.0
 
 
 def difference(pairs: Iterable[tuple[NDArray[Any], NDArray[Any]]]) -> PixelDifference:
-    """Difference of 0 to 255 images; if a pair differs in size, only that is reported."""
+    """Compare images with values 0 to 255; if a pair differs in size, report only that."""
     sums = DifferenceSums()
     for one, other in pairs:
         if one.shape != other.shape:

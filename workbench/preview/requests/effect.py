@@ -1,4 +1,4 @@
-"""The effect of an argument: one sample at an image output for several values."""
+"""Show the effect of an argument: one sample at an image output for several values."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ MOST_VARIANTS = 16
 
 
 def effect_values(arg: ArgSpec, count: int) -> tuple[Value, ...]:
-    """The values to show: both booleans, every choice, or ``count`` values of the usual range.
+    """Return the values to show: both booleans, every choice, or ``count`` values of the range.
 
-    Empty if there is neither a range nor a choice.
+    Empty if the argument has neither a usual range nor choices.
     """
     if arg.kind == "bool":
         return (False, True)
@@ -47,11 +47,11 @@ def effect_values(arg: ArgSpec, count: int) -> tuple[Value, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """One sheet, and the rectangle of each variant's image in it, None if it failed.
+    """Sheet of the variants' images, with the rectangle of each; None if the variant failed.
 
     ``errors`` has the reasons, empty for variants with an image. ``image`` is empty if all failed.
-    ``alike`` has for each variant the first one with bit-identical output: compares values, because
-    displayed images of a normalised output are rescaled.
+    ``alike`` has for each variant the first one with bit-identical output. Values are compared,
+    because displayed images of a normalised output are rescaled.
     """
 
     boxes: tuple[Box | None, ...]
@@ -71,10 +71,11 @@ def _digest(output: NDArray[Any]) -> bytes:
 def render_effect(
     worker: Worker, request: PreviewRequest, graphs: Sequence[Graph], index: int
 ) -> Effect:
-    """Task: sample ``index`` at the first image output of each graph, with the request's seeds.
+    """Task: render sample ``index`` at the first image output of each graph.
 
-    Raises GraphError for more than ``MOST_VARIANTS`` graphs, and as ``run_request``, except that
-    DALI errors and missing images are reported per variant.
+    All graphs use the request's seeds. Raises GraphError for more than ``MOST_VARIANTS`` graphs,
+    and the errors of ``run_request``, except that DALI errors and missing images are reported per
+    variant.
     """
     if len(graphs) > MOST_VARIANTS:
         raise GraphError(f"{len(graphs)} variants exceed the limit of {MOST_VARIANTS}.")

@@ -75,9 +75,9 @@ def isolating_faults(
 
 
 def find_failing_node(engine: Caller, request: PreviewRequest) -> WorkbenchError | None:
-    """The error of the second run, with its node if known; None if it succeeds.
+    """Run the nodes one by one; return the error with its node if known, None without error.
 
-    Raises CancelledError if the second run is cancelled.
+    Raises CancelledError if this run is cancelled.
     """
     try:
         engine.call(run_nodes_separately, request, limit=LIMIT)

@@ -1,4 +1,4 @@
-"""The outputs of a graph for one batch, as arrays: the batch that its exported script returns."""
+"""Outputs of a graph for one batch as arrays: the batch that its exported script returns."""
 
 from __future__ import annotations
 
@@ -35,34 +35,35 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_BYTES = 2**30
-"""Of one batch, which travels from the worker in one piece."""
+"""Maximum size of a batch in bytes, which the worker sends in one piece."""
 _MOST_LINES = 4
-"""Lines of the caption above a picture."""
+"""Maximum number of caption lines above a picture."""
 _MARKED_SIDE = 240
-"""Pixels to which a small picture is enlarged before names are written on it."""
+"""Side in pixels to which a small picture is enlarged before names are written on it."""
 _LIBRARIES = ("numpy", "torch", "jax", "cupy")
 
 
 @dataclass(frozen=True, slots=True)
 class OutputArrays:
-    """One output: an array per sample, as the exported script outputs it."""
+    """One output with an array per sample, as the exported script outputs it."""
 
     name: str
     layout: str
     arrays: tuple[NDArray[Any], ...]
     marks: tuple[Overlays, ...] = ()
-    """Boxes, points and masks on each sample's picture."""
+    """Overlays (boxes, points and masks) on each sample's picture."""
     is_label: bool = False
     drawn: frozenset[str] = frozenset()
-    """The nodes whose random values this output depends on."""
+    """Ids of the nodes whose random values this output depends on."""
 
 
 @dataclass(frozen=True, slots=True)
 class BatchArrays:
-    """All outputs and random values: for each generator a value per sample, empty if not reached.
+    """All outputs of a batch, and its random values.
 
-    ``applied`` has for each node of automatic augmentation what it did to each sample, in words;
-    ``classes`` the name of each sample's class; ``folder`` changes with the data.
+    ``draws`` has a value per sample for each generator, empty if not reached. ``applied``
+    describes, for each node of automatic augmentation, the augmentations of each sample;
+    ``classes`` has the name of each sample's class; ``folder`` changes with the data.
     """
 
     outputs: tuple[OutputArrays, ...]
@@ -75,7 +76,7 @@ class BatchArrays:
 
 @task
 def read_outputs(worker: Worker, request: PreviewRequest) -> BatchArrays:
-    """Task: every output of a valid graph for the samples of the request.
+    """Task: return every output of a valid graph for the samples of the request.
 
     Raises PipelineError, DataError, CancelledError, and GraphError for more than 1 GiB.
     """
@@ -112,7 +113,7 @@ def read_outputs(worker: Worker, request: PreviewRequest) -> BatchArrays:
 
 
 def _nodes_before(graph: Graph, port: Port) -> frozenset[str]:
-    """The nodes that an output depends on, with those inside of blocks."""
+    """Return the ids of the nodes that an output depends on, including those inside of blocks."""
     outer = ancestors(graph, [port])
     return frozenset(node.id for node in graph.walk() if graph.outermost(node.id) in outer)
 
@@ -211,7 +212,7 @@ class OutputBatch(Mapping[str, Any]):
         return replace(self, arrays=arrays)
 
     def to_frame(self) -> Any:
-        """A pandas data frame with one row per sample: file, random values, scalar outputs.
+        """Return a pandas data frame with a row per sample: file, random values, scalar outputs.
 
         ::
 
@@ -237,13 +238,13 @@ class OutputBatch(Mapping[str, Any]):
         figsize: tuple[float, float] | None = None,
         ax: Any = None,
     ) -> Figure:
-        """A figure of matplotlib: pictures of the samples with class, random values, annotations.
+        """Draw a matplotlib figure of the samples with class, random values and annotations.
 
-        ``output`` is an image or mask, by default all images side by side. Without ``rows`` 16
-        pictures are shown at most. ``figsize`` is in inches; ``ax`` is an Axes to draw the grid
-        into, or an array of Axes, one for each picture. Values of other types than uint8 are scaled
-        from their least to their greatest; of a sequence the first frame is shown. Raises
-        GraphError if there are no pictures, ArgumentError for other values.
+        ``output`` is the name of an image or mask output, by default all images side by side.
+        Without ``rows`` at most 16 pictures are shown. ``figsize`` is in inches; ``ax`` is an Axes
+        to draw the grid into, or an array of Axes, one for each picture. Values of types other than
+        uint8 are scaled from minimum to maximum; of a sequence the first frame is shown. Raises
+        GraphError if there are no pictures, and ArgumentError for invalid arguments.
 
         ::
 
@@ -280,7 +281,7 @@ class OutputBatch(Mapping[str, Any]):
         rows: int | None = None,
         figsize: tuple[float, float] | None = None,
     ) -> None:
-        """Display ``plot`` in the notebook. Outside of one the path of a picture file is printed.
+        """Display ``plot`` in the notebook; elsewhere save the picture and print its path.
 
         ::
 
@@ -289,7 +290,7 @@ class OutputBatch(Mapping[str, Any]):
         show_figure(self.plot(output, rows=rows, figsize=figsize), f"batch-{self.number}")
 
     def _caption(self, index: int, name: str, with_name: bool) -> str:
-        """The class or else the file of a sample, and the random values of an output."""
+        """Return the class or else the file of a sample, and the random values of an output."""
         named = self.classes[index] if self.classes else self.files[index]
         if self.files[index] in self.errors:
             named = f"replaces {self.files[index]}"
@@ -304,7 +305,7 @@ class OutputBatch(Mapping[str, Any]):
         return "\n".join([*lines[:_MOST_LINES], *([f"… {left} more"] if left > 0 else [])])
 
     def _marked_picture(self, name: str, index: int) -> NDArray[Any]:
-        """The picture of a sample with its boxes, points and masks."""
+        """Return the picture of a sample with its boxes, points and masks."""
         picture = _picture(self.arrays[name][index], self.layouts[name])
         marks = self.marks[name][index] if self.marks.get(name) else ()
         if not marks:
@@ -340,7 +341,7 @@ class OutputBatch(Mapping[str, Any]):
 
 
 def output_batch(number: int, found: BatchArrays, sheet: bytes = b"") -> OutputBatch:
-    """The batch that a worker has read."""
+    """Convert the result of ``read_outputs`` to an OutputBatch."""
     return OutputBatch(
         number,
         {each.name: _stacked(each) for each in found.outputs},
@@ -359,7 +360,7 @@ def output_batch(number: int, found: BatchArrays, sheet: bytes = b"") -> OutputB
 
 
 def unusable_text(errors: Mapping[str, str], count: int) -> str:
-    """The samples of a batch of ``count`` that cannot be used, with the reason for each."""
+    """Describe the samples of a batch of ``count`` that cannot be used, with reasons."""
     listed = ", ".join(f"{file} ({reason.rstrip('.')})" for file, reason in errors.items())
     return f"{len(errors)} of {count} samples: {shortened(listed, 300)}."
 
@@ -386,7 +387,7 @@ def _picture(value: Any, layout: str) -> NDArray[Any]:
 
 
 def _number(value: NDArray[Any]) -> Any:
-    """A random value as a Python object; None if there is none."""
+    """Return a random value as a Python object; None if there is none."""
     return None if value.shape == (0,) else value.tolist()
 
 

@@ -1,4 +1,4 @@
-"""The worker's part of a preview: run what changed, make tiles, compose the sheet."""
+"""The worker's part of a preview: run changed nodes, make tiles, compose the sheet."""
 
 from __future__ import annotations
 
@@ -65,18 +65,18 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Box = tuple[int, int, int, int]
-"""(x, y, width, height) in pixels of the sheet."""
+"""Rectangle (x, y, width, height) in pixels of the sheet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """One sample.
+    """Description of one sample on the sheet.
 
-    ``draws`` has a text per generator, ``angle -7.24``; ``notes`` are remarks on the tile: that it
-    is one of many random variants, the size of its difference. ``class_name`` is the name of the
-    label, or the label if unnamed. ``branches`` are the scopes of the block bodies that ran for it,
-    ``augmentations`` the keys of the automatic augmentations applied, ``applied`` their texts per
-    node, ``rotate -27, equalize``.
+    ``draws`` has a text per generator, ``angle -7.24``. ``notes`` are remarks on the tile, such as
+    the size of its difference, or that it is one of many random variants. ``class_name`` is the
+    name of the label, or the label if unnamed. ``branches`` are the scopes of the block bodies that
+    ran for the sample, ``augmentations`` the keys of the automatic augmentations applied,
+    ``applied`` their texts per node, ``rotate -27, equalize``.
     """
 
     index: int
@@ -92,9 +92,9 @@ class Tile:
     augmentations: tuple[str, ...] = ()
     applied: tuple[str, ...] = ()
     marks: tuple[Overlays, ...] = ()
-    """Boxes and points on the original, if it is shown, and then on each augmented picture."""
+    """Overlays on the original, if it is shown, and then on each augmented picture."""
     values: Mapping[str, Any] = field(default_factory=dict)
-    """The random values by generator, those on a GPU excluded; None: not reached."""
+    """Random values by generator, except those on a GPU; None if the sample does not reach it."""
     targets: tuple[str, ...] = ()
     """Annotations that cannot be drawn: ``image_ids 17``, ``labels cat 0.70, dog 0.30``."""
 
@@ -134,7 +134,9 @@ class PreviewResult:
     """Result of ``check_warnings`` for the graph and these data."""
 
     def to_frame(self) -> Any:
-        """A pandas data frame with one row per sample: index, file, label, class, shape, values.
+        """Return a pandas data frame with a row per sample.
+
+        The columns are index, file, label, class, shape and random values.
 
         ::
 
@@ -154,7 +156,7 @@ class PreviewResult:
         return pandas.DataFrame(rows, columns=columns)
 
     def plot(self) -> Figure:
-        """A matplotlib figure of the contact sheet.
+        """Return a matplotlib figure of the contact sheet.
 
         ::
 
@@ -172,9 +174,9 @@ class PreviewResult:
         )
 
     def annotated(self) -> Image.Image:
-        """The sheet with boxes, points, masks and names drawn over it as on the screen. RGB.
+        """Return the sheet in RGB with boxes, points, masks and names, as displayed on the screen.
 
-        ``image`` has the pixels alone.
+        ``image`` has the pixels without annotations.
         """
         sheet = decode(self.image, self.mime, self.size)
         for tile in self.tiles:
@@ -194,9 +196,9 @@ class PreviewResult:
 
 @task
 def render(worker: Worker, request: PreviewRequest) -> PreviewResult:
-    """Task: the preview of a valid graph.
+    """Task: render the preview of a valid graph.
 
-    Raises PipelineError, DataError, GraphError, or CancelledError if it was interrupted.
+    Raises PipelineError, DataError, GraphError, or CancelledError if interrupted.
     """
     start = time.perf_counter()
     run = run_request(worker, request)
@@ -326,12 +328,12 @@ def _repeat_note(run: GraphRun, index: int) -> tuple[str, ...]:
 
 
 def _sentences(warnings: Sequence[Fault]) -> list[str]:
-    """Warnings as texts, to be joined by semicolons."""
+    """Convert warnings to texts, to be joined by semicolons."""
     return [str(warning).removesuffix(".") for warning in warnings]
 
 
 def _note(groups: list[Tiles]) -> str:
-    """Notes of the groups without duplicates, augmented images first."""
+    """Join the notes of the groups without duplicates, augmented images first."""
     notes: list[str] = []
     said: set[str] = set()
     for group in reversed(groups):

@@ -42,13 +42,13 @@ def replay(
     values: Mapping[str, Any],
     data: Data | None = None,
 ) -> OutputBatch:
-    """The sample that a loader made from a file with these random values, bit for bit on the CPU.
+    """Reproduce the sample that a loader made from a file with these random values.
 
-    ``file`` and ``values`` are what a loader exported ``with_="samples"`` returned: values by the
-    id of the random node, as numbers, lists or arrays. ``data`` is what the loader read; default:
-    the graph's own data. Raises GraphError for a graph with other randomness, such as
-    ``random_resized_crop``, and for missing or unknown values; DataError if the data have no such
-    file, and for video sequences::
+    The result is bit-identical on the CPU. ``file`` and ``values`` are those returned by a loader
+    exported ``with_="samples"``: values by the id of the random node, as numbers, lists or arrays.
+    ``data`` is the data that the loader read, by default the graph's own. Raises GraphError for a
+    graph with other randomness, such as ``random_resized_crop``, and for missing or unknown values;
+    DataError if the data have no such file, and for video sequences::
 
         batch = w.batch(0)
         values = {name: drawn[0] for name, drawn in batch.draws.items()}
@@ -94,14 +94,14 @@ def replay(
 
 
 def _shown(graph: Graph, dataset: Dataset) -> OutputBatch:
-    """The batch of a dataset with one sample."""
+    """Return the batch of a dataset with one sample."""
     (reader,) = graph.sources
     request = PreviewRequest(graph, {reader.dataset: dataset}, tiles=1)
     return preview_outputs(shared_engine(), request)
 
 
 def _sample(dataset: Dataset, file: str) -> Sample:
-    """The sample with a name, relative to the data or as passed."""
+    """Return the sample with a name, which is relative to the data or as passed."""
     names = {os.path.abspath(os.path.join(dataset.root, file)), os.path.abspath(file)}
     for sample in list_samples(dataset):
         known = {os.path.abspath(os.path.join(dataset.root, sample.name))}

@@ -1,4 +1,4 @@
-"""A contact sheet as PNG that contains its graph.
+"""Write a contact sheet as PNG that contains its graph.
 
 The graph's text is stored in an ``iTXt`` chunk before the pixels (PNG, third edition, 11.3.3.4), so
 that the start of the file suffices to read it. It is untrusted data and checked like any graph.
@@ -33,7 +33,7 @@ LONGEST = 1_000_000
 """Maximum number of characters of a graph in a picture; Pillow reads no longer text from a PNG."""
 
 WIDTH, MARGIN, GAP = 1200, 28, 6
-"""Pixels of the sheet's width, its margin and the gap between tiles."""
+"""Width of the sheet, its margin and the gap between tiles, in pixels."""
 TILES, TILE = 32, 192
 """Maximum number of tiles, and their side in pixels."""
 PAPER, FRAME, INK, QUIET = (255, 255, 255), (246, 247, 249), (29, 36, 51), (92, 102, 120)
@@ -45,9 +45,9 @@ _BROKEN = (OSError, ValueError, SyntaxError, EOFError, KeyError, IndexError, Ove
 
 
 def share_sheet(engine: Caller, request: PreviewRequest, text: str) -> bytes:
-    """Render a batch and draw the sheet, with the graph's file text in it. PNG.
+    """Render a batch and return the sheet as PNG, with the graph's file text in it.
 
-    Raises as ``preview_batch`` and ``write_shared``.
+    Raises the errors of ``preview_batch`` and ``write_shared``.
     """
     from workbench.preview import preview_batch
 
@@ -64,7 +64,7 @@ def share_sheet(engine: Caller, request: PreviewRequest, text: str) -> bytes:
 def compose_sheet(
     name: str, line: str, pictures: Sequence[Sequence[Image.Image]] = ()
 ) -> Image.Image:
-    """A sheet with a title, a subtitle, and the images of each sample side by side. RGB."""
+    """Draw a sheet in RGB with a title, a subtitle, and the images of each sample side by side."""
     each = max((len(group) for group in pictures), default=1)
     columns = _columns(len(pictures), each)
     inner = WIDTH - 2 * MARGIN
@@ -88,7 +88,7 @@ def compose_sheet(
 
 
 def write_shared(sheet: Image.Image, text: str) -> bytes:
-    """The sheet as PNG with the graph's file text in it. Raises SaveError if it is too long."""
+    """Encode the sheet as PNG with the graph's file text. Raises SaveError if that is too long."""
     if len(text) > LONGEST:
         raise SaveError(
             f"The graph has {len(text):,} characters, more than the {LONGEST:,} that a "
@@ -102,7 +102,7 @@ def write_shared(sheet: Image.Image, text: str) -> bytes:
 
 
 def read_shared(picture: bytes) -> str:
-    """The graph's file text in a PNG; the part up to the pixels is enough.
+    """Return the graph's file text in a PNG; the part up to the pixels is enough.
 
     Raises GraphFormatError if it is not a PNG, is damaged, or contains no graph.
     """
@@ -123,7 +123,7 @@ def read_shared(picture: bytes) -> str:
 
 
 def read_picture(path: str | Path) -> Graph:
-    """The graph in a shared picture. Raises GraphFormatError, which names the file."""
+    """Load the graph in a shared picture. Raises GraphFormatError, which names the file."""
     try:
         with open(path, "rb") as file:
             return load_graph(read_shared(file.read(_HEAD)))
@@ -134,7 +134,7 @@ def read_picture(path: str | Path) -> Graph:
 
 
 def _columns(count: int, each: int) -> int:
-    """Samples per row: about eight tiles, and no nearly empty row."""
+    """Return the number of samples per row: about eight tiles, and no nearly empty row."""
     most = max(1, min(count, 8 // each)) if count else 1
     return min(range(max(1, most - 1), most + 1), key=lambda n: (-count % n, -n))
 

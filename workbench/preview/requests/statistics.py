@@ -1,4 +1,4 @@
-"""Value statistics of a batch for each image output and channel.
+"""Compute value statistics of a batch for each image output and channel.
 
 The functions run in the worker process only.
 """
@@ -22,8 +22,8 @@ from workbench.preview.request import GraphRun, PreviewRequest, run_request
 BINS = 64
 NORMALISERS = ("crop_mirror_normalize", "normalize")
 FAR_MEAN, NARROW, WIDE = 1.5, 0.3, 3.0
-"""With at least ``ENOUGH`` photos, a mean further from 0 or a deviation outside these limits
-indicates a wrong normalisation. Measured: 16 sample photos of one or two classes, normalised with
+"""Maximum mean, and minimum and maximum deviation; with at least ``ENOUGH`` photos, other values
+indicate a wrong normalisation. Measured: 16 sample photos of one or two classes, normalised with
 ImageNet's figures, have means within 1.3 and deviations of 0.41 to 1.4. Fewer photos, or many
 random variants of one, may exceed these limits although mean and std are right."""
 ENOUGH = 16
@@ -38,11 +38,11 @@ _RANGES = (
 
 @dataclass(frozen=True, slots=True)
 class ChannelStatistics:
-    """One channel of a batch.
+    """Statistics of one channel of a batch.
 
     ``counts`` has the number of values in each of 64 equal bins between the output's ``low`` and
     ``high``. ``mean``, ``deviation``, ``smallest`` and ``largest`` are those of the finite values,
-    None if there are none; ``not_finite`` counts the others.
+    None if there are none; ``not_finite`` counts the other values.
     """
 
     counts: tuple[int, ...]
@@ -55,7 +55,7 @@ class ChannelStatistics:
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """The values of an image's channels; ``low`` and ``high`` are the ends of the axis."""
+    """Histograms of an image's channels; ``low`` and ``high`` are the ends of the axis."""
 
     low: float
     high: float
@@ -64,12 +64,12 @@ class Histogram:
 
 @dataclass(frozen=True, slots=True)
 class OutputStatistics:
-    """One image output of a batch.
+    """Statistics of one image output of a batch.
 
     ``low`` and ``high`` are the ends of the histogram's axis (see ``axis_range``). ``samples`` is
     the number of readable samples. ``hint`` describes suspicious values of normalised floats, or is
-    empty; with fewer than 16 different photos, only values that no correct mean and std can
-    produce.
+    empty. With fewer than 16 different photos, it only describes values that no correct mean and
+    std can produce.
     """
 
     output: str
@@ -84,7 +84,7 @@ class OutputStatistics:
 
 @task
 def batch_statistics(worker: Worker, request: PreviewRequest) -> tuple[OutputStatistics, ...]:
-    """Task: statistics of each image output, over the readable samples.
+    """Task: return statistics of each image output, over the readable samples.
 
     If channel counts differ between samples, only common channels are included.
     """
@@ -131,7 +131,7 @@ def _statistics(run: GraphRun, name: str, port: Port) -> OutputStatistics:
 def histogram_of(
     arrays: Sequence[NDArray[Any]], layout: str, dtype: str | None = None
 ) -> Histogram:
-    """Histogram of images of one type; ``dtype`` is required without images."""
+    """Return the histogram of images of one type; ``dtype`` is required without images."""
     channels = _by_channel(arrays, layout)
     ends = [_finite_extremes(values) for values in channels]
     low, high = axis_range(
@@ -146,7 +146,7 @@ def histogram_of(
 
 
 def _by_channel(arrays: Sequence[NDArray[Any]], layout: str) -> list[NDArray[Any]]:
-    """The values of each channel, concatenated over all samples."""
+    """Return the values of each channel, concatenated over all samples."""
     if "C" not in layout:
         return [np.concatenate([array.reshape(-1) for array in arrays])] if arrays else []
     axis = layout.index("C")
@@ -167,12 +167,12 @@ def _finite_extremes(values: NDArray[Any]) -> tuple[float | None, float | None]:
 
 
 def axis_range(dtype: np.dtype[Any], low: float, high: float) -> tuple[float, float]:
-    """Both ends of the histogram's axis.
+    """Return both ends of the histogram's axis.
 
-    For 8-bit integers all possible values. Else the first of the ranges 0..1, -1..1, -3..3,
-    -10..10, 0..256, -32..32, -128..128 that contains ``low`` and ``high``, and beyond these the
-    smallest power of two, symmetric if ``low`` is negative: the axis stays fixed while values
-    change, and all bins of larger integers contain the same number of values.
+    For 8-bit integers the axis has all possible values. Else it is the first of the ranges 0..1,
+    -1..1, -3..3, -10..10, 0..256, -32..32, -128..128 that contains ``low`` and ``high``, and beyond
+    these the smallest power of two, symmetric if ``low`` is negative. So the axis stays fixed while
+    values change, and all bins of larger integers contain the same number of values.
     """
     if dtype.kind in "iu" and dtype.itemsize == 1:
         info = np.iinfo(dtype)
@@ -211,7 +211,10 @@ def _channel(
 
 
 def _normalisation_hint(channels: Sequence[ChannelStatistics], enough: bool) -> str:
-    """What is suspicious about normalised values; ``enough`` photos allow tighter limits."""
+    """Describe suspicious normalised values, or return an empty text.
+
+    If there are ``enough`` photos, the limits are tighter.
+    """
     far, narrow, wide = (FAR_MEAN, NARROW, WIDE) if enough else (OUT_OF_REACH, 0.0, OUT_OF_REACH)
     for number, channel in enumerate(channels):
         if channel.mean is None or channel.deviation is None:

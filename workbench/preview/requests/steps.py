@@ -1,4 +1,4 @@
-"""One sample through all nodes: image, facts, random values, time of each step.
+"""Show one sample at all nodes: image, facts, random values, time of each step.
 
 The functions run in the worker process only.
 """
@@ -41,8 +41,8 @@ class StepOutput:
 
     ``low`` and ``high`` are its minimum and maximum finite value, None if there is none; ``device``
     is where it is stored. For an image, ``box`` is its rectangle in the sheet and ``note``
-    describes how values and channels are shown; otherwise ``text`` has the value. ``histogram`` is
-    that of an image's values, if a single node was requested.
+    describes how values and channels are shown; otherwise ``text`` has the value. ``histogram`` has
+    an image's values, if a single node was requested.
     """
 
     name: str
@@ -61,7 +61,7 @@ class StepOutput:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One node.
+    """One node and its outputs for the sample.
 
     ``device`` is where it ran; ``draws`` has the random values of its arguments for this sample,
     ``angle -7.24``; ``drawn`` is True if it also has internal randomness that DALI does not expose;
@@ -79,7 +79,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """Every step of one sample, and one sheet with their images.
+    """Every step of one sample, and one sheet with the images of all steps.
 
     ``size`` is (width, height) of the sheet; ``image`` is empty if no step is an image. A sample
     with an error has no outputs: another file replaces it. Times are for the whole batch of
@@ -110,12 +110,13 @@ def render_steps(
     targets: bool = True,
     between: bool = True,
 ) -> Steps:
-    """Task: sample ``index`` of the request's batch, from cached outputs.
+    """Task: render sample ``index`` of the request's batch, from cached outputs.
 
-    ``node`` selects one node, with histograms; empty: all nodes, without. ``times`` runs each node
-    alone a few times, once per change of it: up to 0.1 s per node, 1.6 s more to build a mixed
-    decoder. ``targets`` and ``between`` are as for ``render_card_pictures``. Raises as ``render``,
-    and GraphError if no output depends on the node, or the sample did not reach it.
+    ``node`` selects one node, with histograms; if empty, all nodes are rendered without. ``times``
+    runs each node alone a few times, once per change of it: up to 0.1 s per node, 1.6 s more to
+    build a mixed decoder. ``targets`` and ``between`` are as for ``render_card_pictures``. Raises
+    the errors of ``render``, and GraphError if no output depends on the node, or the sample did not
+    reach it.
     """
     start = time.perf_counter()
     run = run_steps(worker, request, targets, between)
@@ -183,7 +184,7 @@ def _step(worker: Worker, run: GraphRun, node: Node, index: int, pictures: list[
 
 
 def _place(run: GraphRun, node: str, index: int) -> int:
-    """Index of the sample in a node's outputs. Raises GraphError if it did not reach the node."""
+    """Return the index of the sample in a node's outputs. Raises GraphError if not reached."""
     place = run.output_place(node, index)
     if place is None:
         scope = run.graph.scope_of(node)
@@ -259,7 +260,7 @@ def _placed(step: Step, places: list[tuple[int, int]]) -> Step:
 
 
 def finite_range(array: NDArray[np.generic]) -> tuple[float | None, float | None]:
-    """Minimum and maximum finite value, or None and None."""
+    """Return minimum and maximum finite value, or None and None."""
     if array.dtype.kind not in "biuf" or not array.size:
         return None, None
     if array.dtype.kind == "f":
@@ -270,7 +271,7 @@ def finite_range(array: NDArray[np.generic]) -> tuple[float | None, float | None
 
 
 def _time(worker: Worker, run: GraphRun, node_id: str) -> NodeTime:
-    """The time of a node, measured once per cache key."""
+    """Return the time of a node, measured once per cache key."""
     worker.report_running([node_id])
     times: dict[str, NodeTime] = worker.kept.setdefault(("times",), {})
     if run.graph.scope_of(node_id):
@@ -286,7 +287,7 @@ def _time(worker: Worker, run: GraphRun, node_id: str) -> NodeTime:
 
 
 def _empty_pipeline_time(worker: Worker, run: GraphRun) -> float | None:
-    """Time of an empty pipeline with the batch size of the last preview."""
+    """Return the time of an empty pipeline with the batch size of the last preview."""
     port = next(iter(run.images.values()), None)
     if port is None:
         return None

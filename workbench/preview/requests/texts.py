@@ -1,4 +1,4 @@
-"""Outputs as text: shapes, values, random values, labels, annotations and class names.
+"""Convert outputs to text: shapes, values, random values, labels, annotations, class names.
 
 Used in the worker process only.
 """
@@ -31,13 +31,13 @@ _FEW_ROWS = 8
 
 
 def describe_shape(shape: tuple[int, ...], dtype: str) -> str:
-    """``3×224×224 f32``."""
+    """Format shape and type: ``3×224×224 f32``."""
     short = dtype.replace("uint", "u").replace("int", "i").replace("float", "f")
     return f"{'×'.join(map(str, shape)) or 'scalar'} {short}"
 
 
 def shape_and_type_text(run: GraphRun, node: Node) -> str:
-    """Shape and type of a node's output: ``?×?×3 u8``, with ``?`` where the samples differ."""
+    """Format shape and type of a node's output: ``?×?×3 u8``, with ``?`` if samples differ."""
     parts = []
     for output in outputs_of(node, run.resolved.spec(node)):
         if output.kind in ("encoded", "label"):
@@ -52,11 +52,11 @@ def shape_and_type_text(run: GraphRun, node: Node) -> str:
 
 
 Drawn = Mapping[str, Sequence[NDArray[Any] | None]]
-"""Random values by the generator's id, one per sample; None if it does not reach the generator."""
+"""Random values by the generator's id, one per sample; None for samples that do not reach it."""
 
 
 def random_value_texts(run: GraphRun, drawn: Drawn) -> dict[str, list[str]]:
-    """Random values as texts, empty for None."""
+    """Convert random values to texts; empty for None."""
     return {
         name: [
             "" if value is None else short_values(value, is_truth(run.graph.node(name)))
@@ -67,14 +67,14 @@ def random_value_texts(run: GraphRun, drawn: Drawn) -> dict[str, list[str]]:
 
 
 def plain_random_value(value: NDArray[Any] | None) -> Any:
-    """A random value as a number or a list."""
+    """Convert a random value to a number or a list; None stays None."""
     return None if value is None else value.tolist()
 
 
 def random_values(run: GraphRun, devices: Collection[str] = ("cpu", "gpu")) -> Drawn:
-    """The random values of the generators that run on one of ``devices``.
+    """Return the random values of the generators that run on one of ``devices``.
 
-    Fetching those of a GPU at every change would take long.
+    Fetching the values of a GPU at every change would take long.
     """
     found: dict[str, list[NDArray[Any] | None]] = {}
     for node in (*run.nodes, *run.inner_nodes):
@@ -95,7 +95,7 @@ def random_values(run: GraphRun, devices: Collection[str] = ("cpu", "gpu")) -> D
 
 
 def augmentations_of(run: GraphRun) -> dict[str, list[str]]:
-    """The effect of each automatic augmentation on each sample; empty if not reached."""
+    """Return the effect of each automatic augmentation on each sample; empty if not reached."""
     return {
         node: [_augmentation_text(each) for each in augmented_at(run, node)]
         for node in run.result.augmented
@@ -103,7 +103,7 @@ def augmentations_of(run: GraphRun) -> dict[str, list[str]]:
 
 
 def augmented_at(run: GraphRun, node: str) -> list[tuple[Augmented, ...]]:
-    """One automatic augmentation's effect on each sample in all iterations."""
+    """Return one automatic augmentation's effects on each sample in all iterations."""
     turns = run.result.augmented[node]
     return [
         tuple(each for turn in turns for each in turn[index])
@@ -112,12 +112,15 @@ def augmented_at(run: GraphRun, node: str) -> list[tuple[Augmented, ...]]:
 
 
 def _augmentation_text(augmented: Sequence[Augmented]) -> str:
-    """``rotate -27, equalize``."""
+    """Join the augmentations' texts: ``rotate -27, equalize``."""
     return ", ".join(each.text for each in augmented)
 
 
 def random_argument_texts(run: GraphRun, node: Node, index: int) -> list[str]:
-    """Random values of a node's arguments for a sample that reaches it: ``angle -7.24``."""
+    """Return the random values of a node's arguments for a sample: ``angle -7.24``.
+
+    The sample must reach the node.
+    """
     args = run.resolved.spec(node).args
     found = []
     for name, port in node.inputs.items():
@@ -132,7 +135,7 @@ def random_argument_texts(run: GraphRun, node: Node, index: int) -> list[str]:
 
 
 def label_port(resolved: ResolvedGraph) -> Port | None:
-    """The source of the first label in the graph, or None."""
+    """Return the port of the first label in the graph, or None."""
     for node in resolved.nodes:
         for output in outputs_of(node, resolved.spec(node)):
             if output.kind == "label":
@@ -141,7 +144,7 @@ def label_port(resolved: ResolvedGraph) -> Port | None:
 
 
 def labels_of(port: Port | None, batches: Mapping[Port, Batch]) -> list[str]:
-    """The labels of a port, one text per sample; empty if there is none."""
+    """Return the labels of a port, one text per sample; empty without a port."""
     if port is None:
         return []
     arrays = batches[port].arrays()
@@ -149,12 +152,12 @@ def labels_of(port: Port | None, batches: Mapping[Port, Batch]) -> list[str]:
 
 
 def is_truth(node: Node) -> bool:
-    """Whether a generator's numbers are booleans."""
+    """Return whether a generator's numbers are booleans."""
     return node.op == "random.coin_flip"
 
 
 def short_values(array: NDArray[Any], truth: bool = False) -> str:
-    """The first few values on one line: ``-7.24``, ``yes``, ``224, 180``."""
+    """Format the first few values on one line: ``-7.24``, ``yes``, ``224, 180``."""
     values = array.reshape(-1)
     texts = [("yes" if value else "no") if truth else number_text(value) for value in values[:6]]
     return ", ".join([*texts, *(["…"] if len(values) > _FEW_VALUES else [])])
@@ -172,7 +175,7 @@ def number_text(value: Any) -> str:
 
 
 def long_values(array: NDArray[Any]) -> str:
-    """All values of a small array, one line per row; the first rows of a large one."""
+    """Format all values of a small array, one line per row; of a large array the first rows."""
     if array.dtype.kind not in "biuf":
         return f"{array.dtype} values"
     if array.ndim < 2:
@@ -184,7 +187,7 @@ def long_values(array: NDArray[Any]) -> str:
 
 
 def describe_encoded(data: NDArray[np.uint8]) -> str:
-    """``JPEG 640×480, 51.2 kB``."""
+    """Format type and size of encoded data: ``JPEG 640×480, 51.2 kB``."""
     size = f"{data.nbytes / 1000:.1f} kB"
     try:
         with Image.open(io.BytesIO(data.tobytes())) as image:
@@ -202,7 +205,10 @@ _LEAST_SHARE = 0.005
 
 
 def target_texts(worker: Worker, run: GraphRun, label: Port | None) -> list[tuple[str, ...]]:
-    """For each sample ``image_ids 17`` of each such output except ``label``, which a tile shows."""
+    """Return the annotations of each sample that cannot be drawn, as texts: ``image_ids 17``.
+
+    The output ``label`` is omitted, because a tile shows it.
+    """
     found: list[list[str]] = [[] for _ in run.result.samples]
     for name, port in run.graph.outputs.items():
         kind = run.resolved.kind(port)
@@ -221,7 +227,7 @@ def target_texts(worker: Worker, run: GraphRun, label: Port | None) -> list[tupl
 
 
 def target_text(worker: Worker, run: GraphRun, port: Port, array: NDArray[Any]) -> str:
-    """A path, or the class proportions of a one-hot label; empty if it is neither."""
+    """Return a path, or the class proportions of a one-hot label; empty if it is neither."""
     node = run.graph.node(port.node)
     if node.op == "get_property":
         return array.astype(np.uint8).tobytes().decode(errors="replace")
@@ -241,7 +247,7 @@ def target_text(worker: Worker, run: GraphRun, port: Port, array: NDArray[Any]) 
 def names_of_labels(
     worker: Worker, run: GraphRun, port: Port | None, labels: Sequence[str]
 ) -> list[str]:
-    """The class name of each label of a port, or the label itself if unnamed."""
+    """Return the class name of each label of a port, or the label itself if unnamed."""
     names = class_names_of(worker, run, port)
     return [_name(names, label) for label in labels]
 
@@ -252,7 +258,7 @@ def _name(names: Sequence[str], label: str) -> str:
 
 
 def class_names_of(worker: Worker, run: GraphRun, port: Port | None) -> list[str]:
-    """Class names of a source's data, cached until the data change."""
+    """Return the class names of a source's data, cached until the data change."""
     plan = run.result.plan
     source = next((n for n in run.nodes if port is not None and n.id == port.node), None)
     dataset = plan.dataset(source) if isinstance(source, Source) else None
