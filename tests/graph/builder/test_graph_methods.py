@@ -189,7 +189,7 @@ def test_blocks_nest_and_draw_apart(graph: Graph, catalog: Catalog) -> None:
         (lambda g: wb.outputs(labels=g.labels).rotate(angle=1), "outputs no image"),
         (lambda g: wb.fn.cat(1, 2), "cat: input 0 is 1"),
         (lambda g: wb.fn.rotate(angle=3), "it is not connected"),
-        (lambda g: g.rotate(angle=3, name="images"), "has an output 'images' already"),
+        (lambda g: g.rotate(angle=3, name="images"), "already has an output 'images'"),
         (lambda g: g.rotate(angle=(-5, 5)), "or wb.random.uniform(range=(-5, 5))"),
         (lambda g: wb.read([]), "The list is empty"),
         (lambda g: wb.read(".", shuffle=True), "has no argument 'shuffle'"),
