@@ -1,4 +1,4 @@
-"""A graph as Python source, and Python source as a graph."""
+"""Convert a graph to Python source, and Python source to a graph."""
 
 from workbench.emit.core.code import Code
 from workbench.emit.preview.preview_stage import emit_stage

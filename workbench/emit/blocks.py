@@ -1,4 +1,4 @@
-"""Blocks (nodes with bodies) as Python statements: a function for each kind."""
+"""Write blocks (nodes with bodies) as Python statements, with one function per kind."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def block_lines(emitter: Emitter, node: Node) -> Lines:
-    """The statements of a block at the emitter's indent; assigns its output variables.
+    """Return the statements of a block at the emitter's indent. They assign its output variables.
 
     Raises GraphError for an unknown kind of node with bodies.
     """
@@ -39,7 +39,7 @@ def block_lines(emitter: Emitter, node: Node) -> Lines:
 
 
 def _write_if(emitter: Emitter, node: Node, made: Lines) -> None:
-    """``if condition:`` and, if the other body does anything, ``elif`` or ``else:``."""
+    """Write ``if condition:`` and, if the other body is not empty, ``elif`` or ``else:``."""
     start = len(made.text)
     text = emitter.control_text(node, CONDITION)
     made.text += condition_lines("if", text, _comment(node, "then"), emitter.indent)
@@ -56,25 +56,25 @@ def _write_if(emitter: Emitter, node: Node, made: Lines) -> None:
 
 
 def _is_one_if(lines: Sequence[str], indent: str) -> bool:
-    """Whether the lines are exactly one ``if`` with its branches."""
+    """Return True if the lines are exactly one ``if`` with its branches."""
     own = [line for line in lines if not line.startswith(indent + " ")]
     words = [line.removeprefix(indent).partition(" ")[0] for line in own]
     return words[:1] == ["if"] and set(words[1:]) <= {"elif", "else:", "):"}
 
 
 def _as_elif(lines: Lines, indent: str) -> Lines:
-    """The nested ``if`` as ``elif``, one level less indented."""
+    """Convert an ``if`` to ``elif``, and remove one level of indentation."""
     first, *rest = (line.removeprefix(INDENT) for line in lines.text)
     return Lines([f"{indent}el{first.removeprefix(indent)}", *rest], lines.nodes)
 
 
 def _write_one_of(emitter: Emitter, node: Node, made: Lines) -> None:
-    """A branch for each body. Trailing bodies that change nothing are omitted."""
+    """Write an ``if`` branch for each body. Trailing bodies that change nothing are omitted."""
     _add_branches(emitter, node, emitter.control_text(node, CHOICE), made, without_idle=True)
 
 
 def _write_some_of(emitter: Emitter, node: Node, made: Lines) -> None:
-    """``if`` after ``if``; in random order ``for turn in range(count):`` around ``if``, ``elif``.
+    """Write consecutive ``if`` statements or, for random order, a loop around ``if``, ``elif``.
 
     A random number is mapped to the bodies that run by a lookup table.
     """
@@ -94,7 +94,7 @@ def _write_some_of(emitter: Emitter, node: Node, made: Lines) -> None:
 
 
 def _option_of(emitter: Emitter, node: Node, turn: str) -> Lines:
-    """The body that runs in one iteration, looked up in a table of all orders."""
+    """Write one iteration: look up the body to run in a table of all orders, and run it."""
     table = [str(number) for order in SOME_OF.orders(node) for number in order]
     option = _free_variable(emitter, f"{node.id}_option")
     keys = [str(at) for at in range(len(table))]
@@ -119,7 +119,7 @@ def _lookup(
 
 
 def _free_variable(emitter: Emitter, wanted: str) -> str:
-    """A free name; the random value of each iteration is read as ``name[i]``."""
+    """Return an unused variable name. A name is also used if ``name[i]`` is."""
     taken = {text.partition("[")[0] for text in emitter.names.values()}
     while wanted in taken:
         wanted += "_"
@@ -127,7 +127,7 @@ def _free_variable(emitter: Emitter, wanted: str) -> str:
 
 
 def _write_repeat(emitter: Emitter, node: Node, made: Lines) -> None:
-    """``for turn in range(times):``, or up to the maximum with ``if times > turn:`` inside."""
+    """Write ``for turn in range(times):``, with ``if times > turn:`` inside if times is random."""
     made.add(emitter.assignments_between_bodies(node))
     made.add(
         emitter.in_loop(
@@ -154,9 +154,9 @@ _WRITERS: Mapping[str, Callable[[Emitter, Node, Lines], None]] = {
     SOME_OF.op: _write_some_of,
     REPEAT.op: _write_repeat,
 }
-"""Functions that write the statements of a block, by kind.
+"""Operator of a block -> the function that writes its statements.
 
-``Emitter.body_lines`` must be called for the bodies in code order.
+The function must call ``Emitter.body_lines`` for the bodies in code order.
 """
 
 
@@ -170,7 +170,7 @@ def _names(emitter: Emitter, node: Node) -> tuple[str, ...]:
 def _add_branches(
     emitter: Emitter, node: Node, number: str, made: Lines, *, without_idle: bool = False
 ) -> None:
-    """``if number == 0:``, ``elif number == 1:`` and so on; ``else:`` for the last body."""
+    """Write ``if number == 0:``, ``elif number == 1:`` and so on; ``else:`` for the last body."""
     names = _names(emitter, node)
     bodies = [emitter.body_lines(node, name) for name in names]
     last = len(names) - 1
@@ -195,7 +195,7 @@ def _or_pass(emitter: Emitter, body: Lines) -> Lines:
 
 
 def _comment(block: Node, body: str) -> str:
-    """The title of a body as a comment; empty if it has no title."""
+    """Return the title of a body as a comment, or "" if it has no title."""
     given = block.bodies[body].title  # a graph made in Python may contain any text
     title = " ".join("".join(c if c.isprintable() else " " for c in given).split())
     return f"  # {title}" if title else ""

@@ -25,7 +25,7 @@ from typing import Any
 from workbench.errors import GraphFormatError
 
 KEY = "dali-workbench-graph"
-"""The key in a notebook's metadata."""
+"""Key of the embedded graph in a notebook's metadata."""
 _BEGIN = "# The graph of this program"
 _FIRST = f"{_BEGIN}, for `workbench import`. It is not used if the code is changed."
 _COMMENT = re.compile(
@@ -35,25 +35,25 @@ _COMMENT = re.compile(
     re.MULTILINE | re.ASCII,
 )
 _WIDTH = 96
-"""Characters of base64 per line of the comment."""
+"""Number of base64 characters per line of the comment."""
 _LONGEST = 16_000_000
-"""Maximum bytes of the JSON."""
+"""Maximum size of the uncompressed JSON, in bytes."""
 _INSTEAD = "Use another copy of the file, or export the graph again."
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedGraph:
-    """The embedded graph of a program."""
+    """The embedded graph of a program, not yet decoded."""
 
     code: str
-    """The program without it."""
+    """The program without the embedded graph."""
     fits: bool
-    """Whether the hash matches the code."""
+    """True if the hash matches the code."""
     data: str
     """The embedded data, in base64."""
 
     def content(self) -> Mapping[str, Any]:
-        """The argument of ``embed_graph``. Raises GraphFormatError if it is damaged."""
+        """Decode the embedded values. Raises GraphFormatError if they are damaged."""
         unpack = zlib.decompressobj()
         try:
             text = unpack.decompress(base64.b64decode(self.data, validate=True), _LONGEST)
@@ -70,7 +70,7 @@ class EmbeddedGraph:
 
 
 def embed_graph(program: str, content: Mapping[str, Any]) -> str:
-    """Append JSON values to a Python program, or to the JSON of a notebook."""
+    """Append JSON values to a Python program, or add them to the JSON of a notebook."""
     packed = zlib.compress(json.dumps(content, separators=(",", ":")).encode(), 9)
     data = base64.b64encode(packed).decode()
     notebook = _notebook(program)
@@ -84,7 +84,7 @@ def embed_graph(program: str, content: Mapping[str, Any]) -> str:
 
 
 def embedded_graph(program: str) -> EmbeddedGraph | None:
-    """The embedded graph of a program or notebook; None if there is none."""
+    """Return the embedded graph of a program or notebook, or None if there is none."""
     notebook = _notebook(program)
     if notebook is not None:
         code, carried = _code_cells(notebook), notebook["metadata"].get(KEY)
@@ -103,19 +103,19 @@ def embedded_graph(program: str) -> EmbeddedGraph | None:
 
 
 def code_of(program: str) -> str:
-    """The program itself; for a notebook, the code of its cells."""
+    """Return the program itself or, for a notebook, the code of its cells."""
     notebook = _notebook(program)
     return program if notebook is None else _code_cells(notebook)
 
 
 def code_hash(code: str) -> str:
-    """SHA-256 of code, ignoring line endings and trailing whitespace."""
+    """Return the SHA-256 of code, ignoring line endings and trailing whitespace."""
     lines = [line.rstrip() for line in re.split(r"\r\n?|\n", code)]
     return hashlib.sha256("\n".join(lines).rstrip("\n").encode()).hexdigest()
 
 
 def _notebook(program: str) -> dict[str, Any] | None:
-    """The notebook in a text, of format 4; None for any other text."""
+    """Parse a text as a notebook of format 4. Returns None for any other text."""
     if not program.lstrip().startswith("{"):
         return None
     try:
@@ -127,7 +127,7 @@ def _notebook(program: str) -> dict[str, Any] | None:
 
 
 def _code_cells(notebook: Mapping[str, Any]) -> str:
-    """The source of all code cells."""
+    """Return the source of all code cells."""
     cells = [cell for cell in notebook["cells"] if isinstance(cell, dict)]
     sources = [cell.get("source") for cell in cells if cell.get("cell_type") == "code"]
     texts = ["".join(map(str, each)) if isinstance(each, list) else str(each) for each in sources]

@@ -1,4 +1,4 @@
-"""Emitted source and its calls, shared by every target.
+"""Write the calls of a graph as source. All export targets use this module.
 
 The lines written by ``Emitter.node_lines`` are the only conversion of a graph to a DALI pipeline.
 The exported script, the preview and the benchmark all run them.
@@ -75,11 +75,11 @@ from workbench.graph.types.tensor_type import operands
 from workbench.sources import load_source
 
 TURN_SEED = 100_000
-"""Difference of seeds between iterations of a loop, which are sampled separately."""
+"""Offset between the seeds of consecutive loop iterations, so that each samples its own values."""
 
 
 def loop_variable(depth: int) -> str:
-    """The loop variable at a nesting depth."""
+    """Return the name of the loop variable at a nesting depth."""
     return f"i_{depth + 1}" if depth else "i"
 
 
@@ -91,16 +91,16 @@ class Emitter:
     Parameters
     ----------
     lift:
-        Whether values that the catalogue names (``MEAN``, ``STD``) and long lists become constants,
+        True if values that the catalogue names (``MEAN``, ``STD``) and long lists become constants,
         in ``constants``, name -> source.
     positioned:
-        Whether random operators get ``_random_state``, so that a pipeline that starts at any batch
+        True if random operators get ``_random_state``, so that a pipeline that starts at any batch
         has the random values of a long run. Inside a body they start at ``positions`` of its scope:
         the number of samples that reached it before.
     nests:
-        Whether arithmetic is written inside the condition, call or expression that reads it.
+        True if arithmetic is written inside the condition, call or expression that uses it.
     sharded:
-        Whether readers read the part ``shard_id`` of ``num_shards``, each sample once per epoch.
+        True if readers read the part ``shard_id`` of ``num_shards``, each sample once per epoch.
     taken:
         Additional reserved names.
     known:
@@ -152,21 +152,22 @@ class Emitter:
         names += policies.NAMES if any(map(policies.has_policy, self.every_node())) else ()
         self._nests = nests
         self.in_place: Mapping[str, str] = {}
-        """Nodes that are written in the text of another one, and that one."""
+        """Id of a node written inside another node's expression -> id of the other node."""
         self.seed_name = "base_seed"
-        """The variable from which the seeds of nodes are counted; empty: the pipeline has one."""
+        """Variable to which the seeds of nodes are added. Empty if only the pipeline has a seed."""
         self.indent = INDENT
         self.scope = ""
         self.turns: list[str] = []
-        """Variables of the enclosing loops, outermost first."""
+        """Variables of the enclosing loops, the outermost first."""
         self.helpers = set(clip_function_names(self.every_node()))
-        """The functions of ``annotations/helpers.py`` that the lines call."""
+        """Names of the functions of ``annotations/helpers.py`` that the lines call."""
         self.first_seed = 0
-        """Subtracted from the seeds of nodes: the caller of a function adds it."""
+        """Number subtracted from the seeds of nodes, because the caller of a view function adds it.
+        """
         self.taken = names
-        """Names that the source uses otherwise."""
+        """Names that are reserved or used elsewhere in the source."""
         self.reads: Mapping[str, Collection[Port]] = {}
-        """For followers the ports that their lines name."""
+        """Follower id -> the ports whose variables its lines use."""
         self.name_ports()
 
     def name_ports(self) -> None:
@@ -186,20 +187,20 @@ class Emitter:
 
     @property
     def constants(self) -> Mapping[str, str]:
-        """Definitions above the pipeline: name -> source."""
+        """Constants to define above the pipeline: name -> source."""
         return self._constants.sources
 
     def constant_of(self, node: Node, argument: str) -> str | None:
-        """The name of the constant for an argument, if there is one."""
+        """Return the name of the constant for a node's argument, or None."""
         return self._constants.name_of(node, argument)
 
     @property
     def devices(self) -> Mapping[str, Device]:
-        """The device of each node."""
+        """Node id -> device."""
         return self._devices
 
     def transfers_of(self, node_id: str) -> Mapping[str, Literal["cpu", "gpu"]]:
-        """The inputs of a node that are copied to another device."""
+        """Return the inputs of a node that are copied to another device, and the device."""
         return self._transfers[node_id]
 
     def set_transfers(self, node_id: str, to: Mapping[str, Literal["cpu", "gpu"]]) -> None:
@@ -207,15 +208,15 @@ class Emitter:
         self._transfers[node_id] = dict(to)
 
     def every_node(self) -> Sequence[Node]:
-        """The nodes, including nested ones."""
+        """All nodes, including nested ones."""
         return self._every_node
 
     def becomes_constant(self, text: str, arg: ArgSpec) -> bool:
-        """Whether a list becomes a constant."""
+        """Return True if a list with the source ``text`` becomes a constant."""
         return is_named(text, arg)
 
     def node_lines(self, node: Node) -> Lines:
-        """The lines of one node: its call, assigned to variables, or a block's statements."""
+        """Return the lines of one node: its call, assigned to variables, or block statements."""
         if node.bodies:
             return block_lines(self, node)
         if isinstance(node, ViewCall):
@@ -233,7 +234,7 @@ class Emitter:
         return Lines(made.text, made.nodes | dict.fromkeys(inside, made.nodes[node.id]))
 
     def lines_before(self, block: Node) -> Lines:
-        """The generators inside a block, written before the outermost block."""
+        """Return the calls of generators inside an outermost block, written before that block."""
         made = Lines()
         if not self.scope:
             for generator, counts in hoisted_with_repetitions(block, self.catalog):
@@ -241,7 +242,7 @@ class Emitter:
         return made
 
     def _drawn_lines(self, generator: Node, counts: Sequence[int]) -> list[str]:
-        """The call of a generator; in repeated blocks, a list with one per iteration."""
+        """Return the call of a generator; in loops, a list with one call per iteration."""
         if not counts:
             return self.call_lines(generator)
         outside, self.turns = self.indent, [loop_variable(depth) for depth in range(len(counts))]
@@ -260,7 +261,7 @@ class Emitter:
         return [f"{outside}{target} = [", *lines[1:]]
 
     def assignments_between_bodies(self, block: Node) -> Lines:
-        """Assign the values that consecutive bodies change to their variables."""
+        """Return the line that initialises the variables which consecutive bodies change."""
         given = outputs_of(block, self.catalog[block.op])
         ends = {
             self.names[Port(block.id, output.name)]: self.names[block.inputs[output.name]]
@@ -272,7 +273,7 @@ class Emitter:
         return Lines([f"{self.indent}{', '.join(moved)} = {', '.join(moved.values())}"])
 
     def in_loop(self, count: int, write: Callable[[str], Lines]) -> Lines:
-        """``for turn in range(count):`` around the lines that ``write`` returns for ``turn``."""
+        """Return ``for turn in range(count):`` around the lines that ``write(turn)`` returns."""
         variable, outside = loop_variable(len(self.turns)), self.indent
         made = Lines([f"{outside}for {variable} in range({count}):"])
         self.turns.append(variable)
@@ -284,7 +285,7 @@ class Emitter:
 
     @contextmanager
     def drawn_each(self, block: Node, variable: str) -> Iterator[None]:
-        """Within it, generators inside a block are read from lists at that variable."""
+        """Context manager in which generators of a block are variables indexed by ``variable``."""
         outside = dict(self.names)
         drawn = {
             Port(generator.id, output.name)
@@ -298,14 +299,14 @@ class Emitter:
         self.names = outside
 
     def _add_taken_in(self, block: Node, ports: set[Port]) -> None:
-        """Add the input ports of nested bodies that receive these ports."""
+        """Add the input ports of nested bodies that are connected to these ports."""
         for node in [node for body in block.bodies.values() for node in body.nodes]:
             read = variables_read(node, self.catalog[node.op])
             ports.update(inner for inner, outer in read if outer in ports)
             self._add_taken_in(node, ports)
 
     def body_lines(self, block: Node, name: str) -> Lines:
-        """The lines of one body, ending with assignments to the block's variables."""
+        """Return the lines of one body, ending with assignments to the block's variables."""
         body, outside = block.bodies[name], (self.scope, self.indent)
         self.scope, self.indent = block.scope(name), self.indent + INDENT
         made = self.begin_body()
@@ -325,17 +326,17 @@ class Emitter:
         return made
 
     def control_text(self, block: Node, name: str) -> str:
-        """The deciding value of a block: on the CPU, even with GPU decoding."""
+        """Return the expression of a block's control input, always on the CPU."""
         port = block.inputs[name]
         moved = "" if device_of(self._mixed, port) == "cpu" else ".cpu()"
         return f"{self.names[port]}{moved}"
 
     def begin_body(self) -> Lines:
-        """Lines at the start of every body."""
+        """Return the lines at the start of every body; none by default."""
         return Lines()
 
     def call_lines(self, node: Node) -> list[str]:
-        """The call of one node, assigned to its variables."""
+        """Return the call of one node, assigned to its variables."""
         spec = self.catalog[node.op]
         outputs = outputs_of(node, spec)
         targets = ", ".join(self.names[Port(node.id, output.name)] for output in outputs)
@@ -376,13 +377,13 @@ class Emitter:
         return made + layout_calls(node, targets.split(", "), self.indent)
 
     def expression(self, node: Node, moved: Mapping[str, str]) -> Sequence[str]:
-        """The parts of a node's expression, between which a line can break."""
+        """Return the parts of a node's expression, between which a line can break."""
         return expression_parts(
             self.expression_of(self.catalog[node.op]), self._operands(node, moved)
         )
 
     def _operands(self, node: Node, moved: Mapping[str, str]) -> list[str]:
-        """The operands of an expression, with parentheses where needed."""
+        """Return the operands of an expression, in parentheses where needed."""
         spec = self.catalog[node.op]
         parts: list[tuple[str, OpSpec | None]] = []
         for name in operands(node, spec):
@@ -393,24 +394,24 @@ class Emitter:
         return parenthesized(spec, parts)
 
     def calls_math(self, node: Node) -> bool:
-        """Whether a node is written with ``nvidia.dali.math``."""
+        """Return True if a node is written with ``nvidia.dali.math``."""
         spec = self.catalog[node.op]
         return spec.expression.startswith("math.")
 
     def functions(self) -> str:
-        """The functions that the nodes call, each followed by two empty lines."""
+        """Return the source of all functions that the nodes call, two empty lines after each."""
         return function_sources(self.every_node()) + self.helper_functions()
 
     def helper_functions(self) -> str:
-        """Those of ``annotations/helpers.py`` among them."""
+        """Return the source of the functions of ``annotations/helpers.py`` that the lines call."""
         return helper_sources(self.helpers, self.every_node())
 
     def expression_of(self, spec: OpSpec) -> str:
-        """Python's expression with ``{}`` for each operand."""
+        """Return an operator's Python expression, with ``{}`` for each operand."""
         return spec.expression
 
     def operand_text(self, node: Node, name: str, moved: Mapping[str, str]) -> str:
-        """One operand of an expression: a variable, a constant or an index."""
+        """Return one operand of an expression: a variable, a constant or an index."""
         spec = self.catalog[node.op]
         if name in node.inputs:
             return self.names[node.inputs[name]] + moved.get(name, "")
@@ -419,15 +420,16 @@ class Emitter:
         return self.constant_text(node, node.args[name])
 
     def constant_text(self, node: Node, value: Value) -> str:
-        """A constant operand of the node's type."""
+        """Return the source of a constant operand with the node's type."""
         dtype = constant_type(node, self.catalog[node.op])
         plain = plain_constant(value, dtype)
         return plain or f"types.Constant({number_of(value, dtype)!r}, types.{identifier(dtype)})"
 
     def _moved(self, node: Node) -> dict[str, str]:
-        """``.cpu()`` or ``.gpu()`` after the inputs that need it.
+        """Return input -> ``.cpu()`` or ``.gpu()``, for inputs that are copied.
 
-        Always if a node's own device requires it, because a script can decode on either device.
+        An input is always copied if a node's own device requires it, because a script can decode on
+        either device.
         """
         spec = self.catalog[node.op]
         moved = {name: f".{side}()" for name, side in self._transfers[node.id].items()}
@@ -440,7 +442,7 @@ class Emitter:
         return moved
 
     def value_arguments(self, node: Node) -> list[str]:
-        """The fixed values of a node; for a reader also its data."""
+        """Return the source of a node's fixed arguments; for a reader including its data."""
         spec = self.catalog[node.op]
         if spec.name in CALLING:
             return python_function_arguments(node)
@@ -465,11 +467,11 @@ class Emitter:
         return arguments
 
     def value_text(self, value: Value, arg: ArgSpec) -> str:
-        """A fixed value as source."""
+        """Return the source of a fixed value."""
         return literal_text(value, arg)
 
     def placement(self, node: Node) -> list[str]:
-        """The device argument of a node, if it needs one."""
+        """Return the device argument of a node; empty if it needs none."""
         spec = self.catalog[node.op]
         if is_decoder(spec) or (isinstance(node, Source) and node.decodes):
             return ["device=device" if node.device is None else f'device="{node.device}"']
@@ -486,7 +488,7 @@ class Emitter:
         return ['device="cpu"'] if led and self._mixed[node.id] == "cpu" else []
 
     def randomness(self, node: Node) -> list[str]:
-        """The arguments that determine a node's random values."""
+        """Return the arguments that determine a node's random values, such as the seed."""
         spec = self.catalog[node.op]
         if not spec.seeded or not self.seed_name:
             return []

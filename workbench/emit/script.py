@@ -3,7 +3,7 @@
 The script only needs DALI. ``build_pipeline(data, batch_size, num_threads, device, seed)`` returns
 the built pipeline, without ``data`` if the graph names its files itself; run as a program the
 script prints imgs/s. A graph with several pipelines has ``build_pipelines``, which returns a list,
-and ``in_turns``, which yields the batches of these.
+and ``in_turns``, which yields the batches of these pipelines.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from workbench.graph.resolved import ResolvedGraph, resolve
 
 @checked(graph=GRAPH, catalog=CATALOG)
 def emit_script(graph: Graph, catalog: Catalog | None = None) -> Code:
-    """The graph as a standalone script, and the lines (from 1) of each node.
+    """Return the graph as a standalone script, with the lines (from 1) of each node.
 
     ``catalog`` defaults to that of the installed DALI. Raises GraphFaultsError if the graph cannot
     run::
@@ -34,7 +34,7 @@ def emit_script(graph: Graph, catalog: Catalog | None = None) -> Code:
 
 
 def script_of(resolved: ResolvedGraph) -> Code:
-    """``emit_script`` of a resolved graph."""
+    """Return a resolved graph as a standalone script."""
     graph = resolved.graph
     several = graph.settings.pipelines > 1
     parts = pipeline_parts(

@@ -1,1 +1,1 @@
-"""Boxes, points and masks that follow an image, in emitted source."""
+"""Generate source that transforms boxes, points and masks in the same way as an image."""

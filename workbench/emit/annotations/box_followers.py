@@ -1,4 +1,4 @@
-"""Boxes that follow an image, in emitted source.
+"""Generate source for boxes that follow an image.
 
 If the final image contains the whole original, relative boxes are at most mirrored: DALI's
 ``bb_flip``. Otherwise their four corners are transformed by one matrix, and the bounding boxes of
@@ -18,17 +18,20 @@ from workbench.graph.annotations.mixes import Mix
 from workbench.graph.model import Port
 
 _LABELS = 65536
-"""Factor that packs the label and the index of a box into one number."""
+"""Factor that packs the label and the index of a box into one integer."""
 
 
 class BoxWriter(FollowerWriter):
-    """Writes boxes, as corners if they are more than mirrored."""
+    """Writes the source of boxes that follow an image.
+
+    Boxes are represented by their corners unless they are only mirrored.
+    """
 
     _labels = ""
-    """The expression of the labels, including those of mixed images."""
+    """Source expression of the labels, including those of mixed images."""
 
     def follow(self) -> None:
-        """Write the source's boxes, transformed to the image, and the remaining labels."""
+        """Write lines that transform the source's boxes and select the remaining labels."""
         boxes = self.variable("boxes", "boxes")
         if "labels" in self.node.inputs:
             flow, self._labels = self.flows.get(self.node.inputs["labels"]), self.fed("labels")
@@ -62,18 +65,21 @@ class BoxWriter(FollowerWriter):
 
     @property
     def _format(self) -> tuple[str, str]:
-        """Relative or absolute, and the order of the numbers."""
+        """Unit (``relative``, ``absolute``) and order of the numbers (such as ``ltrb``)."""
         unit, order = (box_format(self.graph, self.node) or "absolute ltrb").split()
         return unit, order
 
     def _sides(self, port: Port) -> str:
-        """Width, height, width, height of an image (with a cropping decoder, the encoded one)."""
+        """Return the expression of an image's width, height, width, height.
+
+        For a cropping decoder it is the size of the encoded image.
+        """
         if port == self.path.start != self.path.root:
             return f"fn.cat({self.first_size()}, {self.first_size()})"
         return self.factors("sides_of", port)
 
     def _move_boxes(self, boxes: str) -> None:
-        """The boxes on the middle image, in pixels, left, top, right, bottom."""
+        """Write the boxes on the middle image, in pixels: left, top, right, bottom."""
         steps = self.head
         moving = [step for step in steps if step.rule.map]
         affine = not any(step.mix or step.rule.homography for step in steps)
@@ -95,7 +101,7 @@ class BoxWriter(FollowerWriter):
             self._write_all()
 
     def _in_pixels(self) -> str:
-        """The input boxes in pixels, left, top, right, bottom."""
+        """Return the expression of the input boxes in pixels: left, top, right, bottom."""
         unit, order = self._format
         text = self.fed("boxes")
         if order != "ltrb":
@@ -105,7 +111,7 @@ class BoxWriter(FollowerWriter):
         return text
 
     def _drop_hidden(self, boxes: str) -> None:
-        """Drop boxes that are hardly visible, with their labels and places."""
+        """Write lines that drop boxes that are hardly visible, with their labels and indices."""
         numbers = self._labels
         if self._numbered:
             places = self.applied("box_numbers", self.fed("boxes"))
@@ -132,7 +138,7 @@ class BoxWriter(FollowerWriter):
 
     @property
     def _numbered(self) -> bool:
-        """Whether the indices of the remaining boxes are needed."""
+        """True if the indices of the remaining boxes are needed."""
         return bool(self.node.args.get("places")) or "polygons" in self.node.inputs
 
     def _write_places(self, places: str) -> None:
@@ -145,7 +151,7 @@ class BoxWriter(FollowerWriter):
             self.add(self.output_variable("places"), places)
 
     def _write_all(self) -> None:
-        """Labels, polygons and places if all boxes remain."""
+        """Write labels, polygons and indices, if no box is dropped."""
         if "labels" in self.node.inputs:
             self.add(self.output_variable("labels"), self._labels)
         if "polygons" in self.node.inputs:
@@ -154,7 +160,7 @@ class BoxWriter(FollowerWriter):
             self.call(self.output_variable("places"), self.helper("box_numbers"), self.fed("boxes"))
 
     def write_carried(self) -> None:
-        """Corners of the boxes on the last image."""
+        """Write the corners of the boxes on the last image of a body."""
         corners = self.variable("corners", "corners")
         self._start(corners)
         self.transform(self.path.steps, corners, "corners", partial(self._clip, corners))
@@ -167,11 +173,11 @@ class BoxWriter(FollowerWriter):
             self.call(corners, self.helper("corners_of"), self._in_pixels())
 
     def _clip(self, corners: str, port: Port) -> None:
-        """Clip boxes that are partly outside the image."""
+        """Write the line that clips boxes which are partly outside the image."""
         self.call(corners, self.helper("clipped_corners"), corners, self.size(port))
 
     def _mix(self, corners: str, step: GeometryStep, mix: Mix) -> None:
-        """The boxes of both images, and their labels."""
+        """Write the lines that combine the boxes and labels of two mixed images."""
         order = self.emitter.names[mix.order]
         if mix.window:
             start, extent = (self.emitter.names[port] for port in mix.window)

@@ -1,4 +1,4 @@
-"""Functions of ``helpers.py`` that a program calls: their text, and the functions they call."""
+"""Source of functions in ``helpers.py`` that a program calls, and of the functions they call."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from workbench.graph.model import Node
 
 @cache
 def _helpers() -> Mapping[str, Callable[..., Any]]:
-    """The functions by name, in module order; importing the module requires DALI."""
+    """Return the helper functions by name, in module order. Importing the module requires DALI."""
     from workbench.emit.annotations import helpers
 
     return {
@@ -29,12 +29,12 @@ def _helpers() -> Mapping[str, Callable[..., Any]]:
 
 @cache
 def parameters_of(helper: str) -> Mapping[str, inspect.Parameter]:
-    """The parameters of a function by name."""
+    """Return the parameters of a helper function by name."""
     return inspect.signature(_helpers()[helper]).parameters
 
 
 def with_called(names: Iterable[str]) -> list[str]:
-    """Functions and those that they call, recursively, in module order."""
+    """Return these functions and those that they call, recursively, in module order."""
     found: set[str] = set()
     waiting = list(names)
     while waiting:
@@ -46,7 +46,7 @@ def with_called(names: Iterable[str]) -> list[str]:
 
 
 def helper_sources(names: Collection[str], nodes: Iterable[Node]) -> str:
-    """The text of functions and of those they call, each followed by two empty lines.
+    """Return the source of helper functions and of those they call, two empty lines after each.
 
     Raises GraphError if a user function called by a node has the same name.
     """
@@ -58,19 +58,19 @@ def helper_sources(names: Collection[str], nodes: Iterable[Node]) -> str:
 
 
 def copied_helpers_in(program: str) -> list[str]:
-    """The functions of a program that are copies of the helpers, ignoring formatting."""
+    """Return the names of functions in a program that are copies of helpers (in any format)."""
     found = _functions(program)
     return [name for name, code in _functions_here().items() if found.get(name) == code]
 
 
 @cache
 def _functions_here() -> Mapping[str, str]:
-    """Each function of ``helpers.py``, parsed because an import would require DALI."""
+    """Return the syntax tree of each function in ``helpers.py``, without importing DALI."""
     return _functions(Path(__file__).with_name("helpers.py").read_text(encoding="utf-8"))
 
 
 def _functions(program: str) -> dict[str, str]:
-    """The top-level functions by name; empty if the text is not Python."""
+    """Return the syntax tree of each top-level function; empty if the text is not Python."""
     try:
         body = ast.parse(program).body
         return {each.name: ast.dump(each) for each in body if isinstance(each, ast.FunctionDef)}
@@ -84,13 +84,13 @@ def _source(name: str) -> str:
 
 
 def clip_function_names(nodes: Iterable[Node]) -> list[str]:
-    """The functions that clip the boxes of the nodes, without those inside them."""
+    """Return the helper functions that clip the boxes of these nodes (not of nested nodes)."""
     found = (clip_function(node) for node in nodes)
     return list(dict.fromkeys(each[0] for each in found if each))
 
 
 def clipped(node: Node, boxes: str) -> str:
-    """The expression of the boxes, clipped if ``node`` requires it."""
+    """Return the expression ``boxes``, wrapped in a clipping function if ``node`` requires it."""
     function, axes = clip_function(node) or ("", 0)
     if not function:
         return boxes

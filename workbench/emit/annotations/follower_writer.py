@@ -1,4 +1,4 @@
-"""Common parts of followers in emitted source: variables, sizes, and operator matrices."""
+"""Common parts of the source of followers: variables, sizes, and operator matrices."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _WINDOW = ("random_area", "random_aspect_ratio", "num_attempts")
 
 
 class FollowerWriter:
-    """Writes the lines of one follower."""
+    """Writes the source lines of one follower."""
 
     def __init__(self, emitter: Emitter, node: Node) -> None:
         self.emitter = emitter
@@ -45,29 +45,29 @@ class FollowerWriter:
         self.path = path
         in_shares = self.relative and not CARRIED_INPUTS & {*node.inputs}
         self.tail = _last_relative_steps(path, in_shares)
-        """The last steps, which at most mirror relative positions."""
+        """Last steps of the path, which do not change relative positions except by mirroring."""
         self.head = path.steps[: len(path.steps) - len(self.tail)]
         self.middle = self.head[-1].after if self.head else path.root
-        """The image after ``head`` and before ``tail``."""
+        """Port of the image between ``head`` and ``tail``."""
         resizes = any(step.rule.map and not step.rule.flips for step in self.tail)
         self.last = path.frame if resizes else self.middle
-        """The first image of the size of the last one."""
+        """Port of the first image that has the size of the final image."""
         self.flows = emitter.resolved.types
         self.text: list[str] = []
         self.told = ""
-        """A comment on the lines, if the list of operators is not enough."""
+        """Comment above the lines; if empty, the comment lists the operators."""
         self._stem = node.id
         while any(name.startswith(f"{self._stem}_") for name in emitter.names.values()):
             self._stem += "_"
 
     @property
     def relative(self) -> bool:
-        """Whether input and output positions are relative to the image size."""
+        """True if input and output positions are relative to the image size."""
         return False
 
     @property
     def moving_operators_text(self) -> str:
-        """The operators that move the image: `` through rotate, crop and mirror``."""
+        """Operators that move the image, such as `` through rotate, crop and mirror``."""
         moves: list[str] = []
         for step in self.path.steps:
             node, rule = step.node, step.rule
@@ -83,11 +83,11 @@ class FollowerWriter:
         raise NotImplementedError
 
     def write_carried(self) -> None:
-        """Write the values that enter a block or leave its body."""
+        """Write the intermediate values that are passed into a block or out of its body."""
         raise NotImplementedError
 
     def name(self, word: str) -> str:
-        """A variable for this follower: the word, prefixed if necessary.
+        """Return a variable name for this follower: ``word``, with a prefix if necessary.
 
         DALI would merge variables of the same name inside and outside a body.
         """
@@ -95,35 +95,38 @@ class FollowerWriter:
         return f"{self._stem}_{word}" if self.emitter.scope or word in used else word
 
     def variable(self, output: str, fed: str) -> str:
-        """The variable in which an output is computed from the input ``fed``.
+        """Return the variable in which an output is computed from the input ``fed``.
 
-        It is the output's own, unless another input is read from a variable with this name.
+        It is the variable of the output, unless another input has that variable.
         """
         given = self.output_variable(output)
         others = {self.emitter.names[p] for name, p in self.node.inputs.items() if name != fed}
         return self.name(output) if given in others else given
 
     def add(self, target: str, value: str) -> None:
-        """Add the line ``target = value``, unless both are equal."""
+        """Write ``target = value``, unless both are equal."""
         if target != value:
             self.text += assigned(target, [value], self.emitter.indent)
 
     def call(self, target: str, function: str, *arguments: str) -> None:
-        """``target = function(arguments)``, on as many lines as needed."""
+        """Write ``target = function(arguments)``, on as many lines as needed."""
         self.text += call(target, function, arguments, self.emitter.indent)
 
     def helper(self, name: str) -> str:
-        """The name of a function of ``helpers.py``, which is added to the program."""
+        """Add a function of ``helpers.py`` to the program, and return its name."""
         self.emitter.helpers.add(name)
         return name
 
     def applied(self, helper: str, *arguments: str) -> str:
-        """A call of a function of ``helpers.py``."""
+        """Return a call expression of a function of ``helpers.py``."""
         return f"{self.helper(helper)}({', '.join(arguments)})"
 
     @property
     def clipped_before(self) -> set[int]:
-        """Indices of the steps that could reveal a region cropped earlier."""
+        """Indices of steps before which annotations are clipped.
+
+        These steps could reveal a region that was cropped earlier.
+        """
         begins = self.node.inputs.get("before")
         lost = begins is not None and may_be_cropped(self.emitter.resolved, begins)
         found = set()
@@ -142,9 +145,10 @@ class FollowerWriter:
         cut: Callable[[Port], None],
         mix: Callable[[GeometryStep, Mix], None] | None = None,
     ) -> None:
-        """Transform positions, ``corners`` or ``points``, by the first steps of the path.
+        """Write lines that transform positions by the first steps of the path.
 
-        ``cut`` is called with the image before each step of ``clipped_before``.
+        ``kind`` is ``corners`` or ``points``. ``cut`` is called with the image before each step of
+        ``clipped_before``, ``mix`` for each step that mixes two images.
         """
         pending: list[GeometryStep] = []
         clipped = self.clipped_before
@@ -174,7 +178,7 @@ class FollowerWriter:
         steps.clear()
 
     def matrix(self, steps: Sequence[GeometryStep], before: str = "", target: str = "") -> str:
-        """The variable of the combined matrix of affine steps, applied after ``before``.
+        """Return the variable of the combined matrix of affine steps, applied after ``before``.
 
         Without ``target`` an existing variable of the matrix is reused.
         """
@@ -202,7 +206,7 @@ class FollowerWriter:
         return f"{function}({', '.join(arguments)})" if arguments else function
 
     def _matrix(self, step: GeometryStep) -> tuple[str, list[str]]:
-        """The call of the function that returns the matrix of a step, or its variable."""
+        """Return the function and arguments that compute the matrix of a step, or its variable."""
         node, rule = step.node, step.rule
         if rule.map in rule.linked:
             return self._given_matrix(node, rule.map, rule), []
@@ -226,7 +230,7 @@ class FollowerWriter:
         return rule.map, arguments or [""]
 
     def _window(self, step: GeometryStep) -> str:
-        """The variable of a random crop's window."""
+        """Return the variable with the window of a random crop."""
         node = step.node
         image = self.emitter.names[step.before]
         limits = [
@@ -260,9 +264,10 @@ class FollowerWriter:
         *given: str,
         centre: Sequence[float] = (),
     ) -> str:
-        """Mirror positions in the last steps, relative or about ``centre``. Returns the expression.
+        """Write the mirrors of the last steps, and return the expression of the positions.
 
-        ``ways`` maps directions to parameter names of ``function``.
+        Positions are relative, or mirrored about ``centre``. ``ways`` maps directions to parameter
+        names of ``function``.
         """
         for step in self.tail:
             if step.rule.flips:
@@ -273,7 +278,10 @@ class FollowerWriter:
     def _mirrors(
         self, step: GeometryStep, centre: Sequence[float], parameters: Mapping[str, str]
     ) -> list[str]:
-        """The arguments of a whole image's mirror; ``parameters`` are their names by direction."""
+        """Return the arguments with which a step mirrors the whole image.
+
+        ``parameters`` maps directions to argument names.
+        """
         flips = flips_of(step.node, self.emitter.catalog[step.node.op], step.rule)
         ways = [way for way in parameters if way in flips or way == "horizontal"]
         texts = [
@@ -285,7 +293,7 @@ class FollowerWriter:
         return texts + [f"center_{axes[way]}={about[way]}" for way in ways if way in about]
 
     def argument_text(self, name: str, node: Node) -> str:
-        """An argument's variable, its value or DALI's default."""
+        """Return the source of an argument: its variable, its value or DALI's default."""
         if name in node.inputs:
             return self.emitter.names[node.inputs[name]]
         spec = self.emitter.catalog[node.op]
@@ -293,61 +301,64 @@ class FollowerWriter:
         return literal(value, spec.args.get(name)) if value is not None else "None"
 
     def fixed_size(self, port: Port) -> tuple[float, ...]:
-        """Width and height of an image if all have the same size; else empty."""
+        """Return (width, height) if all images at a port have the same size, else ()."""
         flow = self.flows.get(port)
         sides = dict(zip(flow.axes or "", flow.shape or (), strict=False)) if flow else {}
         found = sides.get("W"), sides.get("H")
         return tuple(float(side) for side in found if side) if all(found) else ()
 
     def size(self, port: Port, encoded: bool = False) -> str:
-        """The expression of the size of an image."""
+        """Return the expression of the width and height of an image."""
         if encoded:
             return self.applied("encoded_size", self.emitter.names[port])
         fixed = self.fixed_size(port)
         return f"types.Constant({[*fixed]})" if fixed else self.sized("size_of", port)
 
     def factors(self, helper: str, port: Port) -> str:
-        """An operand that is a number if all images are square and of one size.
+        """Return the expression of the scale factors of an image.
 
-        Otherwise ``helper`` is applied to the images.
+        It is a number if all images are square and of one size; otherwise a call of ``helper``.
         """
         fixed = self.fixed_size(port)
         return str(fixed[0]) if len({*fixed}) == 1 else self.sized(helper, port)
 
     def sized(self, helper: str, port: Port) -> str:
-        """A call of an image helper, with the layout if it is not ``HWC``."""
+        """Return a call of a helper on an image, with the layout if it is not ``HWC``."""
         flow = self.flows.get(port)
         axes = (flow.axes if flow else None) or "HWC"
         return self.applied(helper, self.emitter.names[port], *[f'"{axes}"'] * (axes != "HWC"))
 
     def first_size(self) -> str:
-        """The size of the annotated image; for a cropping decoder, of the encoded image."""
+        """Return the size expression of the annotated image.
+
+        For a cropping decoder it is the size of the encoded image.
+        """
         return self.size(self.path.start, encoded=self.path.start != self.path.root)
 
     @property
     def scales(self) -> bool:
-        """Whether pixel positions change in the last steps."""
+        """True if the last steps change positions in pixels."""
         return any(step.rule.map for step in self.tail)
 
     def fed(self, name: str) -> str:
-        """An input of the follower, on the CPU if it works there."""
+        """Return the expression of an input, copied to the CPU if the follower runs there."""
         port = self.node.inputs[name]
         moves = self.emitter.catalog[self.node.op].stays and not self.on_cpu(port)
         return self.emitter.names[port] + (".cpu()" if moves else "")
 
     def on_cpu(self, port: Port) -> bool:
-        """Whether data are on the CPU."""
+        """Return True if the data of a port are on the CPU."""
         return device_of(self.emitter.devices, port) == "cpu"
 
     def output_variable(self, output: str) -> str:
-        """The variable of one of its outputs."""
+        """Return the variable of an output of the follower."""
         return self.emitter.names[Port(self.node.id, output)]
 
 
 def _last_relative_steps(path: GeometryPath, relative: bool) -> tuple[GeometryStep, ...]:
-    """The last steps that keep or mirror relative positions.
+    """Return the last steps of a path that preserve or mirror relative positions.
 
-    Steps that round the size are included only if positions are ``relative`` all the way.
+    Steps that round the image size are included only if all positions are ``relative``.
     """
     for at in range(len(path.steps)):
         tail = path.steps[at:]

@@ -1,4 +1,4 @@
-"""Followers in emitted source: plain DALI calls that transform boxes, points and masks."""
+"""Generate DALI calls that transform boxes, points and masks with an image."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def follower_lines(emitter: Emitter, node: Node) -> Lines:
-    """The lines of a follower of a valid graph, or of a carrier for it."""
+    """Return the lines of a follower of a valid graph, or of a carrier."""
     what, _, kind = node.op.partition("_")
     writers = {"boxes": BoxWriter, "points": PointWriter, "labels": LabelWriter}
     writer = writers.get(kind, MaskWriter)(emitter, node)
@@ -36,14 +36,17 @@ def follower_lines(emitter: Emitter, node: Node) -> Lines:
 
 
 def _comment(writer: FollowerWriter, kind: str) -> list[str]:
-    """Describe the follower: ``# Boxes follow the image through rotate and crop``."""
+    """Return the comment above a follower: ``# Boxes follow the image through rotate and crop``."""
     indent = f"{writer.emitter.indent}# "
     told = writer.told or f"{kind.capitalize()} follow the image{writer.moving_operators_text}"
     return wrap(told, LINE, initial_indent=indent, subsequent_indent=indent)
 
 
 def ports_read(emitter: Emitter) -> dict[str, list[Port]]:
-    """For each follower the ports that its lines name; it depends on more than these."""
+    """Return follower id -> the ports whose variables its lines use.
+
+    A follower depends on further ports, which its lines do not use.
+    """
     emitter.names = unique_names([*emitter.graph.walk()], emitter.catalog)
     found = {}
     for node in emitter.every_node():
@@ -55,10 +58,10 @@ def ports_read(emitter: Emitter) -> dict[str, list[Port]]:
 
 
 class LabelWriter(FollowerWriter):
-    """Image classes as weights."""
+    """Writes the source of class labels as weights, for mixed images."""
 
     def follow(self) -> None:
-        """One-hot labels, mixed as the images were."""
+        """Write one-hot labels that are mixed like the images."""
         labels, fed = self.variable("labels", "labels"), self.fed("labels")
         flow = self.flows.get(self.node.inputs["labels"])
         if flow is not None and flow.dtype == "FLOAT":
@@ -81,14 +84,14 @@ class LabelWriter(FollowerWriter):
 
 
 class PointWriter(FollowerWriter):
-    """Points, and which of them stayed inside the image."""
+    """Writes the source of points, and of a mask of the points inside the image."""
 
     @property
     def relative(self) -> bool:
         return is_relative(self.graph, self.node)
 
     def follow(self) -> None:
-        """Write the source's points, transformed to the image."""
+        """Write lines that transform the source's points."""
         points, seen = self.variable("points", "points"), self.variable("visible", "")
         relative = self.relative
         text, in_pixels = self.fed("points"), not relative
@@ -112,11 +115,10 @@ class PointWriter(FollowerWriter):
         self.add(self.output_variable("visible"), seen)
 
     def _size(self, port: Port) -> str:
-        """Width and height of an image."""
         return self.factors("size_of", port)
 
     def write_carried(self) -> None:
-        """Positions (N, 2) in pixels, and which points stayed visible."""
+        """Write positions (N, 2) in pixels, and a mask of the points that remained visible."""
         points, seen = self.variable("at", "at"), self.variable("seen", "seen")
         if not self._move_points(self.path.steps, points, seen):
             self.add(seen, f"{points}[:, 0] == {points}[:, 0]")  # all except NaN
@@ -124,7 +126,10 @@ class PointWriter(FollowerWriter):
         self.add(self.output_variable("seen"), seen)
 
     def _move_points(self, steps: Sequence[GeometryStep], points: str, seen: str) -> bool:
-        """Points in pixels after some steps; returns whether their visibility so far is known."""
+        """Write the points in pixels after some steps.
+
+        Returns True if the visibility of the points is known from these steps.
+        """
         if "at" in self.node.inputs:
             self.add(points, self.fed("at"))
             self.add(seen, self.fed("seen"))

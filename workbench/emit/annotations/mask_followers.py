@@ -1,4 +1,4 @@
-"""Masks that follow an image, in emitted source: the image's calls with nearest neighbour.
+"""Generate source for masks that follow an image: the image's calls with nearest neighbour.
 
 If the image is interpolated more than once, repeated rounding would add up: the maps of all
 operators are combined, and the mask is transformed once. A region that one operator crops and a
@@ -28,33 +28,37 @@ _AS: dict[str, str] = {
     "INT64": "FLOAT",
     "FLOAT16": "FLOAT",
 }
-"""Element type for masks that DALI's geometric operators do not support: exact up to 2^24, the
-range of panoptic ids."""
+"""Element type of masks -> the type to cast to, for types that DALI's geometric operators do not
+support. FLOAT is exact up to 2^24, the range of panoptic ids.
+"""
 _EXACT = 2**24
-"""FLOAT represents all integers up to this."""
+"""Largest integer up to which FLOAT represents all integers."""
 _LARGEST = {
     **{"BOOL": 1, "INT8": 127, "UINT8": 255, "INT16": 32767, "UINT16": 65535, "FLOAT16": 2048},
     **dict.fromkeys(("UINT32", "INT32", "INT64", "FLOAT"), _EXACT),
 }
-"""Largest number that a mask type represents exactly; 255 if the type is unknown."""
+"""Element type -> largest integer that a mask of that type represents exactly; 255 if unknown."""
 _FILLS = {"fill_value", "fill_values"}
-"""Arguments for values outside an image."""
+"""Names of arguments that set the values of pixels outside the image."""
 _OF_BYTES = "paste"
-"""The operator that supports bytes only: other masks use the four bytes of a number as channels."""
+"""Operator that supports only bytes. Other masks are passed as four byte channels per number."""
 
 
 class MaskWriter(FollowerWriter):
-    """Writes masks, or the combined map that is applied at the end."""
+    """Writes the source of masks, or of the combined map that is applied at the end."""
 
     def follow(self) -> None:
-        """One warp, or one call per operator."""
+        """Write one warp of the combined map, or one call per operator."""
         if self.carries_map or self.path.in_one_warp:
             self._warped()
         else:
             self.write_carried()
 
     def write_carried(self) -> None:
-        """One call per operator; or the map, and the image of the uncropped region."""
+        """Write one call per operator.
+
+        For ``carry_map``: write the combined map, and the image that marks the uncropped region.
+        """
         if self.node.op != "carry_map":
             output = "masks" if self.node.op == "follow_masks" else "moved"
             fed = "moved" if "moved" in self.node.inputs else "masks"
@@ -105,7 +109,7 @@ class MaskWriter(FollowerWriter):
         self.add(self.output_variable("masks"), mask)
 
     def _compose(self, target: str = "") -> str:
-        """The variable of the map from the mask to the current image."""
+        """Return the variable of the combined map from the mask to the current image."""
         before = self.fed("map") if self.carries_map else ""
         steps = [step for step in self.path.steps if step.rule.map]
         if before or steps:
@@ -115,7 +119,7 @@ class MaskWriter(FollowerWriter):
         return target
 
     def _show_uncut(self, seen: str) -> None:
-        """An image of ones that gets all transforms of the image, starting at the first crop."""
+        """Write an image of ones, transformed with the image from the first crop on."""
         steps = self.path.steps
         if "seen" in self.node.inputs:
             self.add(seen, self.fed("seen"))
@@ -128,25 +132,25 @@ class MaskWriter(FollowerWriter):
 
     @property
     def interpolation(self) -> str:
-        """The interpolation type."""
+        """Interpolation type of the masks: ``INTERP_LINEAR`` or ``INTERP_NN``."""
         linear = self.node.args.get("interpolation") == "linear"
         return "INTERP_LINEAR" if linear else "INTERP_NN"
 
     @property
     def carries_map(self) -> bool:
-        """Whether the map of an earlier image is an input."""
+        """True if the map of an earlier image is an input."""
         return "map" in self.node.inputs
 
     @property
     def _fill(self) -> int:
-        """The mask value of pixels outside the original image."""
+        """Mask value of pixels outside the original image."""
         fill = self.node.args.get("fill", 0)
         return fill if isinstance(fill, int) else 0
 
     def _assign_mask(self, mask: str, fed: str) -> str | None:
-        """Assign the mask to its variable, with an element type that operators support.
+        """Assign the mask to a variable, cast to an element type that operators support.
 
-        Returns its original type.
+        Returns the original element type.
         """
         flow = self.flows.get(self.node.inputs[fed])
         dtype = flow.dtype if flow else None
@@ -174,7 +178,7 @@ class MaskWriter(FollowerWriter):
         interpolation: str,
         fill: int,
     ) -> list[str]:
-        """Apply the image's calls to a variable. Returns their operators."""
+        """Write the image's calls for a mask variable. Returns the names of their operators."""
         called: list[str] = []
         for step in steps:
             if step.mix and step.mix.window:
@@ -187,7 +191,7 @@ class MaskWriter(FollowerWriter):
         return called
 
     def _calls(self, step: GeometryStep, interpolation: str, fill: int) -> Iterator[Node]:
-        """The image's call with mask arguments, or the calls that replace it."""
+        """Yield the image's node with arguments for masks, or the nodes that replace it."""
         node, catalog = step.node, self.emitter.catalog
         if step.rule.calls is None:
             spec = catalog[node.op]
@@ -214,7 +218,7 @@ class MaskWriter(FollowerWriter):
             yield replace(node, op=each.op, args=args, inputs=inputs, seed=None)
 
     def _call(self, step: GeometryStep, mask: str, call_: Node, dtype: str | None) -> None:
-        """One call of the image's node on a variable."""
+        """Write one call of the image's node on a mask variable."""
         emitter = self.emitter
         spec = emitter.catalog[call_.op]
         source = Port(self.node.id, "moving")
@@ -233,7 +237,7 @@ class MaskWriter(FollowerWriter):
         emitter.set_transfers(made.id, moves)
 
     def _as_bytes(self, mask: str, made: Node, dtype: str | None) -> None:
-        """A call on the bytes of floats, which moves them unchanged."""
+        """Write a call on the bytes of floats, which preserves every bit."""
         before = self.name("before") if dtype is None else ""
         if before:
             self.add(before, mask)

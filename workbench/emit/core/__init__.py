@@ -1,1 +1,1 @@
-"""A graph as Python source: calls, expressions, names, literals and comments."""
+"""Source of a graph: calls, expressions, names, literals and comments."""

@@ -1,6 +1,7 @@
-"""Functions with which programs with a list of good files name a bad file.
+"""Functions that name the bad file at which an exported program stops.
 
-Other programs have a comment where DALI reads the file, because DALI's error quotes that line.
+They are for programs that read a list of good files. Other programs have a comment where DALI reads
+the file, because DALI's error quotes that line.
 """
 
 from __future__ import annotations
@@ -80,14 +81,14 @@ def naming_bad_files(listed: str) -> Any:
 
 
 SOURCE = f"{inspect.getsource(bad_file)}\n\n{inspect.getsource(naming_bad_files)}"
-"""Source of both, for programs."""
+"""Source of ``bad_file`` and ``naming_bad_files``, for exported programs."""
 IMPORTS = ("import os", "import shlex", "from typing import Any")
-"""Their imports, besides DALI's."""
+"""Import statements that ``SOURCE`` needs, in addition to DALI's."""
 NAMES = (bad_file.__name__, naming_bad_files.__name__)
 HINT = "bad file? `workbench check DATA`"
-"""Comment at calls that end a program at a bad file, usually without naming it."""
+"""Comment for calls that fail on a bad file, usually without naming it."""
 
 
 def reads_image_files(op: str) -> bool:
-    """Whether an operator fails on a file that is not an image."""
+    """Return True if an operator fails on a file that is not an image."""
     return op.startswith(("decoders.image", "peek_image_shape"))

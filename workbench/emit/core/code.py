@@ -1,4 +1,4 @@
-"""Emitted code with a mapping from lines to nodes."""
+"""Emitted source with a mapping from nodes to lines."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from textwrap import dedent
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """Python source, and the lines (from 1) of each node."""
+    """Python source, and the line numbers (from 1) of each node."""
 
     text: str
     lines: Mapping[str, range]
 
     def node_at(self, line: int) -> str | None:
-        """Id of the node of a line, or None; for nested nodes the innermost."""
+        """Return the id of the innermost node whose source includes a line, or None."""
         found = [(len(lines), node) for node, lines in self.lines.items() if line in lines]
         return min(found)[1] if found else None
 
     def excerpt(self, nodes: Iterable[str]) -> str:
-        """The lines of some nodes without their common indentation; may be empty."""
+        """Return the lines of some nodes without their common indentation; may be empty."""
         wanted = sorted({line for node in nodes for line in self.lines.get(node, ())})
         text = self.text.split("\n")
         return dedent("".join(f"{text[line - 1]}\n" for line in wanted))
@@ -28,14 +28,14 @@ class Code:
 
 @dataclass(slots=True)
 class Lines:
-    """Lines to be added to a source, and the line numbers (from 0) of each node."""
+    """Source lines under construction, and the line numbers (from 0) of each node."""
 
     text: list[str] = field(default_factory=list)
     nodes: dict[str, range] = field(default_factory=dict)
 
     @classmethod
     def of(cls, node: str, text: list[str]) -> Lines:
-        """The lines of one node."""
+        """Create the lines of one node."""
         return cls(text, {node: range(len(text))})
 
     def add(self, other: Lines) -> None:
@@ -47,5 +47,5 @@ class Lines:
         }
 
     def shifted(self, by: int) -> dict[str, range]:
-        """The lines of each node after ``by`` preceding lines."""
+        """Return the line numbers of each node, increased by ``by`` preceding lines."""
         return {node: range(at.start + by, at.stop + by) for node, at in self.nodes.items()}

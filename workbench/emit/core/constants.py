@@ -1,4 +1,4 @@
-"""Named constants above the pipeline."""
+"""Named constants at the top of an exported program."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from workbench.emit.core.python import LINE
 from workbench.graph.model import Node
 
 _SETTINGS = {"BATCH_SIZE", "NUM_THREADS", "PIPELINES", "DEVICE", "SEED", "IMAGES"}
-"""Constants that every script has."""
+"""Names of the constants that every script defines."""
 _SIDES, _SIZES = ("shape", "size", "crop"), ("CROP", "SIZE")
-"""Arguments with image sizes, and constants for them."""
+"""Arguments that contain image sizes, and names of the constants for them."""
 
 
 class Constants:
-    """``sources`` maps names to source text. ``known`` constants exist already."""
+    """Constants of a program. ``sources`` maps names to source, including ``known`` ones."""
 
     def __init__(self, known: Mapping[str, str]) -> None:
         self.sources: dict[str, str] = dict(known)
         self._names: dict[tuple[str, str], str] = {}
 
     def name_of(self, node: Node, argument: str) -> str | None:
-        """The constant for an argument of a node, if there is one."""
+        """Return the name of the constant for a node's argument, or None."""
         return self._names.get((node.id, argument))
 
     def add_values(
@@ -33,9 +33,10 @@ class Constants:
         value_text: Callable[[Value, ArgSpec], str],
         is_one: Callable[[str, ArgSpec], bool],
     ) -> None:
-        """Name the lists for which ``is_one``, as written by ``value_text``.
+        """Define a constant for each list argument for which ``is_one`` returns True.
 
-        Arguments with the same size share its name.
+        ``value_text`` returns the source of the value. Arguments with the same size share a
+        constant.
         """
         lists = [
             (node, name, arg, value_text(value, arg))
@@ -54,7 +55,7 @@ class Constants:
                     self._names.setdefault((node.id, name), known)
 
     def add_policies(self, nodes: Iterable[Node]) -> None:
-        """Name custom policies, equal ones once."""
+        """Define constants for custom policies. Equal policies share a constant."""
         known: dict[str, str] = {}
         for node in filter(policies.has_policy, nodes):
             sources = policies.policy_augmentations(node)
@@ -69,7 +70,7 @@ class Constants:
             self._names[node.id, "policy"] = known[unnamed]
 
     def _add(self, node: Node, name: str, text: str) -> str:
-        """The name for a constant of a node: ``name``, if it is free."""
+        """Define a constant, and return its name: ``name`` if it is free."""
         if self.sources.get(name, text) != text:
             name = f"{node.id}_{name}".upper()
         while name in _SETTINGS or self.sources.get(name, text) != text:
@@ -79,5 +80,5 @@ class Constants:
 
 
 def is_named(text: str, arg: ArgSpec) -> bool:
-    """Whether a list becomes a constant: named by the catalogue, or long."""
+    """Return True if a list becomes a constant: the catalogue names it, or it is long."""
     return arg.constant is not None or len(text) >= LINE // 2

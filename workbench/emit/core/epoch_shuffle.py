@@ -16,25 +16,25 @@ from workbench.graph.model import Node
 SHUFFLE = "shuffle_after_epoch"
 EPOCH_SEED = "shuffle_after_epoch_seed"
 DEFAULT_EPOCH_SEED = 524_287
-"""DALI's default."""
+"""DALI's default of ``shuffle_after_epoch_seed``."""
 NO_CHECKPOINT = {"clahe"}
 """Image operators that DALI 2.4 cannot checkpoint."""
 
 
 def shuffles_after_epoch(nodes: Iterable[Node]) -> bool:
-    """Whether a reader shuffles all data after each epoch."""
+    """Return True if a reader shuffles all data after each epoch."""
     return any(node.args.get(SHUFFLE) for node in nodes)
 
 
 def needs_epoch_seed(node: Node, spec: OpSpec) -> bool:
-    """Whether a reader shuffles after each epoch without an explicit seed for it."""
+    """Return True if a reader shuffles after each epoch and has no explicit seed for that."""
     return bool(node.args.get(SHUFFLE)) and EPOCH_SEED in spec.args and EPOCH_SEED not in node.args
 
 
 def require_checkpointing(nodes: Iterable[Node], target: str = "") -> None:
-    """Raise GraphExportError if the preview's order requires checkpoints that are unavailable.
+    """Raise GraphExportError if the preview's order needs checkpoints, which are unavailable.
 
-    ``target`` has no checkpoints at all; without it the operators are checked.
+    A ``target`` that is passed has no checkpoints; otherwise the operators are checked.
     """
     nodes = list(nodes)
     for reader in (node for node in nodes if node.args.get(SHUFFLE)):

@@ -1,4 +1,4 @@
-"""Arithmetic of a graph as Python operators.
+"""Write the arithmetic of a graph with Python operators.
 
 Conditions are written inline, without a variable: ``if images.shape()[0] > 500:``.
 """
@@ -22,9 +22,9 @@ _CHAINED = frozenset({"math.bitor", "math.bitand"})
 """Operators that can be chained without parentheses."""
 _COMPARES = frozenset({"<", "<=", ">", ">=", "==", "!="})
 _BINDS = {"+": 1, "-": 1, "*": 2, "/": 2, "//": 2}
-"""Precedence of Python's arithmetic operators, which bind tighter than comparisons."""
+"""Precedence of Python's arithmetic operators. All have precedence over comparisons."""
 _MOST_NESTED = 4
-"""Maximum nodes per expression; conditions of blocks may have more."""
+"""Maximum number of nodes per expression. Conditions of blocks may have more."""
 
 
 def written_in_place(
@@ -33,12 +33,12 @@ def written_in_place(
     devices: Mapping[str, Device],
     named: Collection[Port] = (),
 ) -> Mapping[str, str]:
-    """Nodes that are written inside the expression of another one, and the id of that one.
+    """Return id of a node that is written inside another node's expression -> id of the other.
 
-    That is an ``if`` whose condition they are; or, for nodes with default ids, other arithmetic or
-    a call with them as an argument. Nothing else reads them, and they are on the CPU, at any depth
-    of blocks; ``devices`` are those of mixed decoding, with which every script must run. ``named``
-    are ports that need a variable.
+    The other node is an ``if`` with the node as its condition; or, for nodes with default ids,
+    other arithmetic or a call with the node as an argument. The node has no other consumers and is
+    on the CPU. Nodes at any depth of blocks are included. ``devices`` are the devices for mixed
+    decoding, with which every script must run. ``named`` are ports that need a variable.
     """
     readers = Counter([*body.outputs.values(), *(edge.source for edge in edges_of(body.nodes))])
     ordered, _ = running_order(body.nodes)
@@ -66,7 +66,7 @@ def written_in_place(
 
 
 def _is_arithmetic(node: Node, catalog: Catalog, devices: Mapping[str, Device]) -> bool:
-    """Whether a node is written as an expression of CPU values."""
+    """Return True if a node is written as an expression of CPU values."""
     if node.device is not None or not catalog[node.op].expression:
         return False
     ports = [p for p in node.inputs.values() if node.op != "shape"]
@@ -75,12 +75,12 @@ def _is_arithmetic(node: Node, catalog: Catalog, devices: Mapping[str, Device]) 
 
 
 def _is_unnamed(node: Node) -> bool:
-    """Whether a node has its default id."""
+    """Return True if a node has its default id."""
     return re.sub(r"_\d+$", "", node.id) == default_id(node.op)
 
 
 def _inlined_ports(node: Node, catalog: Catalog) -> list[Port]:
-    """The ports that a node reads where its line can contain an expression."""
+    """Return the inputs of a node that can be written as an expression inside its call."""
     spec = catalog[node.op]
     if spec.expression:
         return list(node.inputs.values())
@@ -90,7 +90,7 @@ def _inlined_ports(node: Node, catalog: Catalog) -> list[Port]:
 
 
 def parenthesized(spec: OpSpec, operands: Sequence[tuple[str, OpSpec | None]]) -> list[str]:
-    """The operands of an expression, with parentheses where needed."""
+    """Return the operands of an expression, in parentheses where needed."""
     head, bracket, _ = spec.expression.partition("(")
     called = bool(bracket) and "{" not in head
     return [
@@ -102,7 +102,7 @@ def parenthesized(spec: OpSpec, operands: Sequence[tuple[str, OpSpec | None]]) -
 
 
 def _needs_no_parentheses(spec: OpSpec, inner: OpSpec, place: int) -> bool:
-    """Whether an operand needs no parentheses."""
+    """Return True if the expression ``inner`` needs no parentheses as an operand of ``spec``."""
     if inner.expression.endswith((")", "]")):
         return True
     outer, own = _sign(spec), _sign(inner)
@@ -119,7 +119,7 @@ def _sign(spec: OpSpec) -> str:
 
 
 def condition_lines(head: str, text: str, comment: str, indent: str) -> list[str]:
-    """``if text:``, split into several lines if it is long."""
+    """Return the lines of ``if text:``. A long condition is split into several lines."""
     line = f"{indent}{head} {text}:{comment}"
     parts = text.split(" | ")
     if len(line) <= LINE or len(parts) == 1 or not _has_balanced_parentheses(parts):
@@ -138,7 +138,7 @@ def _has_balanced_parentheses(parts: Collection[str]) -> bool:
 
 
 def expression_parts(expression: str, operands: Sequence[str]) -> list[str]:
-    """The text with its operands, split where a line may break.
+    """Insert the operands into an expression, split where a line may break.
 
     A call is split into ``f(``, its arguments and ``)``; an operator is joined with its right
     operand.
@@ -153,18 +153,18 @@ def expression_parts(expression: str, operands: Sequence[str]) -> list[str]:
 
 
 def on_one_line(parts: Sequence[str]) -> str:
-    """The text of ``expression_parts`` without a line break."""
+    """Join the result of ``expression_parts`` to one line."""
     called = parts[0].endswith("(") and parts[-1] == ")"
     return f"{parts[0]}{', '.join(parts[1:-1])})" if called else " ".join(parts)
 
 
 def constant_type(node: Node, spec: OpSpec) -> str:
-    """The element type of a node's constants, a member of ``DALIDataType``."""
+    """Return the element type of a node's constants, a member of ``DALIDataType``."""
     return str(node.args.get("constant_type", spec.args["constant_type"].default))
 
 
 def number_of(value: Value, dtype: str) -> bool | int | float:
-    """A constant as a Python number. Raises GraphError for other values."""
+    """Convert a constant to a Python number. Raises GraphError for other values."""
     if not isinstance(value, bool | int | float):
         raise GraphError(f"{value!r} is not a number.")
     if dtype == "BOOL":
@@ -173,11 +173,11 @@ def number_of(value: Value, dtype: str) -> bool | int | float:
 
 
 _PLAIN = ("BOOL", "INT32", "FLOAT")
-"""Element types that DALI infers from Python numbers."""
+"""Element types that DALI infers from Python literals."""
 
 
 def plain_constant(value: Value, dtype: str) -> str | None:
-    """The source of a constant whose type DALI infers from Python, or None."""
+    """Return the source of a constant whose type DALI infers from Python, or None."""
     if dtype not in _PLAIN:
         return None
     number = number_of(value, dtype)

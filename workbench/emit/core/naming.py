@@ -1,9 +1,9 @@
-"""Variable names for the outputs of nodes, as a person would choose them.
+"""Readable variable names for the outputs of nodes.
 
 A chain that ends in the graph's output ``images`` is called ``images`` throughout, as in DALI's own
-examples. A value that is needed later keeps its name, and the next one gets its own. A node with an
-informative id, such as one named by the user, uses it: ``my_crop = fn.crop(images)``. Two views of
-an image that are combined later have names different from the image's.
+examples. A value that is needed later keeps its name, and the next value gets another name. A node
+with an informative id, such as one named by the user, uses its id: ``my_crop = fn.crop(images)``.
+Two views of an image that are combined later have names different from the image's.
 """
 
 from __future__ import annotations
@@ -31,21 +31,22 @@ RESERVED = frozenset(dir(builtins)) | {
     *("Any", "DataNode", "Pipeline", "pipeline_def", "build_pipeline"),
     *("l", "O", "I"),
 }
-"""Names that a script or a stage uses itself, Python's built-ins, and names that resemble numbers
-(E741 of pycodestyle)."""
+"""Names that no variable may have: names used by scripts and stages, Python's built-ins, and
+names that resemble numbers (E741 of pycodestyle).
+"""
 
 
 IMAGES = "images"
-"""The parameter of a function that makes views of these."""
+"""Parameter name of a function that creates a view of images."""
 _NUMBERED = re.compile(r"(?<=[a-zA-Z])_\d+$")
 
 
 @dataclass(frozen=True, slots=True)
 class ViewCall(Node):
-    """A function call that replaces a chain of nodes.
+    """Node for the call of a view function, which replaces the chain of the view.
 
-    Its id is that of the last node; ``gives`` is its output; ``seed`` is the first of the chain, or
-    None without random nodes.
+    Its id is that of the chain's last node; ``gives`` is its output; ``seed`` is the first seed of
+    the chain, or None without random nodes.
     """
 
     function: str = ""
@@ -59,7 +60,7 @@ _OF_ANOTHER_MEANING = {
 
 
 def _changes_meaning(op: str) -> bool:
-    """Whether the output means something else than the input: a mask and its ``not``, a mean."""
+    """Return True if an operator's output has another meaning than its input, such as a mean."""
     return op in _OF_ANOTHER_MEANING or op.startswith("reductions.")
 
 
@@ -71,11 +72,11 @@ def name_outputs(
     in_place: Mapping[str, str] | None = None,
     reads: Mapping[str, Collection[Port]] | None = None,
 ) -> dict[Port, str]:
-    """A variable for every output of the nodes, in topological order, including nested ones.
+    """Return a variable for every output of the nodes, in topological order, including nested ones.
 
-    Inputs of a body keep their outer names. ``taken`` are additional reserved names; nodes that are
-    written ``in_place`` of a block's condition get none, and their inputs are needed until there.
-    ``reads`` are the ports whose variables a node reads, if it depends on more.
+    Inputs of a body keep their outer names. ``taken`` are additional reserved names. Nodes that are
+    written ``in_place`` of another's expression get no variable, and their inputs are needed until
+    there. ``reads`` are the ports whose variables a node uses, if they are fewer than its inputs.
     """
     namer = _Namer(catalog, RESERVED.union(taken), in_place or {}, reads or {})
     namer.name_body(ordered, graph.outputs, {name: name for name in graph.outputs}, {}, frozenset())
@@ -91,9 +92,9 @@ def name_chain(
     in_place: Mapping[str, str],
     reads: Mapping[str, Collection[Port]],
 ) -> dict[Port, str]:
-    """Variables of a function that transforms images.
+    """Return the variables of a function that transforms images.
 
-    Nodes are named by their ids without a number, so that views share the code.
+    Nodes are named by their ids without a number, so that identical views have the same source.
     """
     namer = _Namer(catalog, RESERVED.union(taken), in_place, reads, numbered=False)
     namer.names[start] = IMAGES
@@ -102,9 +103,9 @@ def name_chain(
 
 
 def unique_names(nodes: Sequence[Node], catalog: Catalog) -> dict[Port, str]:
-    """Unique variables for every output of nodes and nested nodes.
+    """Return a unique variable for every output of nodes and nested nodes.
 
-    Blocks precede the nodes inside them.
+    In ``nodes``, blocks must precede the nodes inside them.
     """
     names: dict[Port, str] = {}
     for node in nodes:
@@ -140,10 +141,10 @@ class _Namer:
         held: dict[str, Port],
         blocked: frozenset[str],
     ) -> None:
-        """Name the nodes of one body.
+        """Name the outputs of the nodes of one body.
 
-        ``wanted`` are the variables of its outputs, ``held`` the ports in variables at its
-        beginning, ``blocked`` the variables that are needed after it.
+        ``wanted`` maps the body's outputs to their variables, ``held`` the variables at its start
+        to their ports. ``blocked`` are the variables that are needed after it.
         """
         last_use = _last_uses(ordered, outputs, self.in_place, self.reads)
         reached = _reached_outputs(self.catalog, ordered, outputs)
@@ -162,7 +163,7 @@ class _Namer:
                 return live or name in self.taken or name in blocked or name in own
 
             def another_view(name: str, port: Port, line: int = line) -> bool:
-                """Whether a view of the value with this name is later combined with this one."""
+                """Return True if a view of the value ``name`` is later combined with ``port``."""
                 return any(
                     held.get(name) in of
                     and last_use.get(view, -1) > line
@@ -221,9 +222,9 @@ class _Namer:
         return name if used else f"_{name}"  # as linters expect for unused unpacked values
 
     def _is_named(self, node: Node, ends: Collection[str]) -> bool:
-        """Whether its id has a word beyond its operator and the outputs.
+        """Return True if a node's id has a word beyond its operator and the outputs.
 
-        False for blocks, whose name is a title, and if the name belongs to something else.
+        False for blocks, whose id is a title, and if the name is already used.
         """
         if (
             node.bodies
@@ -255,7 +256,7 @@ class _Namer:
 
 
 def hoisted_generators(node: Node, catalog: Catalog) -> list[Node]:
-    """The generators inside a block that are written before it.
+    """Return the generators inside a block whose calls are written before the block.
 
     Generators without inputs run for the whole batch anyway, and are easier to see before the
     block.
@@ -264,7 +265,7 @@ def hoisted_generators(node: Node, catalog: Catalog) -> list[Node]:
 
 
 def hoisted_with_repetitions(node: Node, catalog: Catalog) -> list[tuple[Node, tuple[int, ...]]]:
-    """``hoisted_generators``, each with the repetitions of its blocks, outermost first."""
+    """Return hoisted generators with the repetitions of the enclosing blocks, outermost first."""
     repetitions = kind_of(node).repetitions(node)
     turns = () if repetitions is None else (repetitions,)
     found = []
@@ -279,7 +280,7 @@ def hoisted_with_repetitions(node: Node, catalog: Catalog) -> list[tuple[Node, t
 
 
 def is_batch_generator(node: Node, catalog: Catalog) -> bool:
-    """True for a generator without inputs, which runs for the whole batch."""
+    """Return True for a generator without inputs, which runs for the whole batch."""
     return is_generator(catalog[node.op]) and not node.inputs
 
 
@@ -290,13 +291,13 @@ def _hoisted_ports(node: Node, catalog: Catalog) -> Iterator[Port]:
 
 
 def _read_throughout(node: Node, spec: OpSpec) -> list[Port]:
-    """Sources of a block that are not changed from one of its bodies to the next."""
+    """Return the sources of a block that its bodies use but do not replace."""
     given = {output.name for output in outputs_of(node, spec)}
     return [port for name, port in node.inputs.items() if name not in given]
 
 
 def _same_kind(node: Node, spec: OpSpec, output: PortSpec) -> list[Port]:
-    """Sources of a node with the kind of one of its outputs."""
+    """Return the sources of a node that have the kind of ``output``."""
     kinds = {port.name: port.kind for port in spec.inputs}
     return [port for name, port in node.inputs.items() if kinds.get(name) == output.kind]
 
@@ -319,9 +320,9 @@ def _last_uses(
 def _reached_outputs(
     catalog: Catalog, ordered: Sequence[Node], outputs: Mapping[str, Port]
 ) -> dict[Port, set[str]]:
-    """For each port, the outputs computed from it through positional inputs.
+    """Return port -> names of the outputs computed from it through positional inputs.
 
-    Only through inputs of the output's kind: the anchor of a crop does not become images.
+    Only inputs of the output's kind count: the anchor of a crop does not become images.
     """
     reached: dict[Port, set[str]] = {}
     for name, port in outputs.items():
@@ -350,7 +351,7 @@ def _reached_outputs(
 def _outputs_from_inputs(
     catalog: Catalog, scope: str, body: Body
 ) -> Iterator[tuple[str, set[str]]]:
-    """For each input of a body, the outputs of the body computed from it."""
+    """Yield each input of a body with the outputs of the body that are computed from it."""
     ordered, _ = running_order(body.nodes)
     reached = _reached_outputs(catalog, ordered, body.outputs)
     for taken in body.inputs:

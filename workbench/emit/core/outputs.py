@@ -1,4 +1,4 @@
-"""Outputs and readers of a graph, as far as frameworks need to know them in advance."""
+"""Properties of a graph's outputs and readers that frameworks need in advance."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from workbench.graph.types.tensor_type import TensorType
 from workbench.names import join_words
 
 _SHARD = {"shard_id": "shard_id", "num_shards": "num_shards", "pad_last_batch": "True"}
-"""Arguments of a reader of one shard. Without padding, the shuffle buffer carries samples over to
-the next epoch, so that an epoch would lose some and duplicate others."""
+"""Reader arguments for one shard. Without padding, the shuffle buffer carries samples over to
+the next epoch, so that an epoch would lose some and duplicate others.
+"""
 Outputs = Mapping[str, TensorType]
-"""The type of one sample of each output, in order."""
+"""Output name -> type of one sample, in output order."""
 _FORMATS = {
     "relative": "relative to the image size",
     "absolute": "in pixels",
@@ -30,12 +31,12 @@ _FORMATS = {
 
 
 def outputs_of_kind(outputs: Outputs, kind: str) -> list[str]:
-    """The outputs of a kind, such as ``image``."""
+    """Return the names of the outputs of a kind, such as ``image``."""
     return [name for name, flow in outputs.items() if flow.kind == kind]
 
 
 def class_numbers(outputs: Outputs) -> list[str]:
-    """Labels with one integer per sample, as readers output them."""
+    """Return the label outputs with one integer per sample, as readers produce them."""
     return [
         name
         for name in outputs_of_kind(outputs, "label")
@@ -44,7 +45,7 @@ def class_numbers(outputs: Outputs) -> list[str]:
 
 
 def class_shares(outputs: Outputs) -> list[str]:
-    """Labels with a weight per class, for mixed images."""
+    """Return the label outputs with a weight per class, for mixed images."""
     return [
         name
         for name in outputs_of_kind(outputs, "label")
@@ -54,7 +55,7 @@ def class_shares(outputs: Outputs) -> list[str]:
 
 
 def output_sentences(resolved: ResolvedGraph) -> str:
-    """Docstring sentences about the outputs, and which of them stay on the CPU."""
+    """Return docstring sentences that describe the outputs and name those on the CPU."""
     graph, described = resolved.graph, dict[str, list[str]]()
     for name, flow in resolved.outputs.items():
         node = graph.node(graph.outputs[name].node)
@@ -77,7 +78,7 @@ def output_sentences(resolved: ResolvedGraph) -> str:
 
 
 def require_images(graph: Graph, outputs: Outputs, target: str) -> list[str]:
-    """The image outputs. Raises GraphExportError if there are none."""
+    """Return the image outputs. Raises GraphExportError if there are none."""
     images = outputs_of_kind(outputs, "image")
     if not images:
         given = ", ".join(f"{name} ({flow.kind})" for name, flow in outputs.items())
@@ -100,9 +101,9 @@ def require_arrays(graph: Graph, outputs: Outputs, target: str) -> None:
 
 
 def ragged_outputs(graph: Graph, outputs: Outputs) -> list[str]:
-    """Boxes, points, labels and polygons whose number differs between images.
+    """Return the outputs whose length differs between images: boxes, points, labels, polygons.
 
-    The output of a pad has the same number throughout a batch.
+    The output of a ``pad`` operator has the same length throughout a batch.
     """
     return [
         name
@@ -118,7 +119,7 @@ def ragged_outputs(graph: Graph, outputs: Outputs) -> list[str]:
 
 
 def _is_list(graph: Graph, name: str, flow: TensorType) -> bool:
-    """True if an output has one entry per box, such as labels and polygons."""
+    """Return True if an output has one entry per box, such as labels and polygons."""
     node = graph.node(graph.outputs[name].node)
     read = isinstance(node, Source) or follows(node)
     return flow.kind == "label" or (flow.kind == "number" and read)
@@ -136,7 +137,7 @@ def require_even(graph: Graph, outputs: Outputs, target: str) -> None:
 
 
 def require_one_size(graph: Graph, outputs: Outputs, lists: Sequence[str], target: str) -> None:
-    """Raise GraphExportError for unresized photos, whose sizes differ."""
+    """Raise GraphExportError for images of different sizes."""
     for name in outputs_of_kind(outputs, "image"):
         flow = outputs[name]
         axes, shape = flow.axes or "", flow.shape or ()
@@ -162,7 +163,7 @@ def require_signed(graph: Graph, outputs: Outputs, target: str) -> None:
 
 
 def first_reader(nodes: Sequence[Node]) -> Node:
-    """The reader that determines the epoch length. Raises GraphExportError if there is none."""
+    """Return the reader that determines the epoch length. Raises GraphExportError without one."""
     for node in nodes:
         if isinstance(node, Source):
             return node
@@ -183,7 +184,7 @@ def require_no_blocks(nodes: Sequence[Node], target: str) -> None:
 
 
 def require_unsharded(nodes: Sequence[Node], target: str) -> None:
-    """Raise GraphExportError if a reader already reads only a shard."""
+    """Raise GraphExportError if a reader already has the argument ``num_shards``."""
     for node in (node for node in nodes if isinstance(node, Source)):
         shards = node.args.get("num_shards", 1)
         if shards != 1:
@@ -194,7 +195,7 @@ def require_unsharded(nodes: Sequence[Node], target: str) -> None:
 
 
 def require_next_shard(nodes: Sequence[Node], target: str) -> None:
-    """Raise GraphExportError if a reader keeps its shard from epoch to epoch."""
+    """Raise GraphExportError if a reader reads the same shard in every epoch."""
     for node in (node for node in nodes if isinstance(node, Source)):
         if node.args.get("stick_to_shard"):
             raise GraphExportError(
@@ -204,7 +205,7 @@ def require_next_shard(nodes: Sequence[Node], target: str) -> None:
 
 
 def shard_arguments(source: Source) -> Mapping[str, str]:
-    """The arguments of a reader of one shard; an existing shard is divided further."""
+    """Return the arguments of a reader for one shard. A shard of the graph is divided further."""
     own, count = source.args.get("shard_id", 0), source.args.get("num_shards", 1)
     if count == 1:
         return _SHARD

@@ -1,4 +1,4 @@
-"""Custom policies in emitted source: a ``Policy`` above the pipeline, and its call."""
+"""Write custom policies: a ``Policy`` above the pipeline, and its call."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ _LEARNT = {
     "sharpness": ("(0.1, 1.9)", "False", f"{_MODULE}.sharpness_kernel_shifted"),
     "solarize": ("(0, 256)", "False"),
 }
-"""Arguments of ``augmentation`` by which the learnt policies modify DALI's augmentations."""
+"""Augmentation -> arguments of ``augmentation`` with which the learned policies modify it."""
 _WARPING = ("translate_x", "translate_y", "shear_x", "shear_y", "rotate")
 _TRANSLATING = {"translate_y": 0, "translate_x": 1}
-"""Translations -> index of their limit in (height, width)."""
+"""Translation -> index of its limit in (height, width)."""
 
 IMPORTS = ("from nvidia.dali.auto_aug.core import Policy",)
 MODULES = (_MODULE,)
-"""Modules of ``nvidia.dali.auto_aug`` that a policy needs, besides ``IMPORTS``."""
+"""Modules of ``nvidia.dali.auto_aug`` that a policy needs, in addition to ``IMPORTS``."""
 NAMES = (_MODULE, "Policy")
 """Names that the source of a policy uses."""
 
 
 def has_policy(node: Node) -> bool:
-    """Whether a node has a custom policy."""
+    """Return True if a node has a custom policy."""
     return node.op == OWN_POLICY and "policy" in node.args
 
 
 def policy_augmentations(node: Node) -> dict[str, str]:
-    """A node's augmentations -> their source, in order of use."""
+    """Return the source of each augmentation of a node's policy, by name, in order of use."""
     used = dict.fromkeys(each.name for sub in operations_of(node.args["policy"]) for each in sub)
     return {name: _augmentation(node, name) for name in used}
 
 
 def is_plain(source: str) -> bool:
-    """Whether an augmentation is an unmodified DALI one, which needs no constant."""
+    """Return True if an augmentation is an unmodified one of DALI, which needs no constant."""
     return not source.endswith(")")
 
 
@@ -71,12 +71,15 @@ def _augmentation_call(name: str, *arguments: str) -> str:
 
 
 def needs_image_shape(node: Node) -> bool:
-    """Whether translations are relative to the image size."""
+    """Return True if translations are relative to the image size."""
     return "shape" in node.args or "shape" in node.inputs
 
 
 def policy_source(node: Node, names: Mapping[str, str], name: str) -> str:
-    """A node's policy with this name, using augmentations with these names."""
+    """Return the source of a node's policy called ``name``.
+
+    ``names`` maps augmentations to their variables.
+    """
     lines = [
         f"{INDENT}name={literal(name)},",
         f"{INDENT}num_magnitude_bins={bins_of(node)},",
@@ -95,7 +98,7 @@ def _operation(operation: Operation, names: Mapping[str, str]) -> str:
 
 
 def is_call_argument(node: Node, name: str) -> bool:
-    """Whether an argument is passed to the call: DALI rejects those that no augmentation uses."""
+    """Return True if an argument is passed: DALI rejects arguments that no augmentation uses."""
     if not has_policy(node):
         return True
     used = {each.name for sub in operations_of(node.args["policy"]) for each in sub}
@@ -104,12 +107,12 @@ def is_call_argument(node: Node, name: str) -> bool:
 
 
 def longest(node: Node) -> int:
-    """Number of operations of the longest sub-policy of a node."""
+    """Return the number of operations in the longest sub-policy of a node."""
     return max(map(len, operations_of(node.args["policy"])))
 
 
 def policy_module(node: Node) -> str:
-    """Source of a module with a node's policy as ``POLICY``."""
+    """Return the source of a module that defines a node's policy as ``POLICY``."""
     sources = policy_augmentations(node)
     made = [f"{name}_ = {source}" for name, source in sources.items()]
     policy = policy_source(node, {name: f"{name}_" for name in sources}, node.id)

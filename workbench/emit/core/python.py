@@ -1,4 +1,4 @@
-"""Python source: checked names, literals, calls formatted like ruff."""
+"""Write Python source: checked names, literals, and calls formatted like ruff."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ INDENT = "    "
 
 
 def identifier(name: str) -> str:
-    """Check a name, so that user text cannot become code.
+    """Return a name unchanged if it is a Python name, so that user text cannot become code.
 
-    Raises GraphError if it is not a Python name.
+    Raises GraphError otherwise.
     """
     if not all(map(is_name, name.split("."))):
         raise GraphError(f"{name!r} is not a Python name.")
@@ -25,7 +25,7 @@ def identifier(name: str) -> str:
 
 
 def literal(value: Value, arg: ArgSpec | None = None) -> str:
-    """A value as source; enum members as ``types.NAME``."""
+    """Return a value as source; enum members as ``types.NAME``."""
     if isinstance(value, tuple):
         return "[" + ", ".join(literal(item, arg) for item in value) + "]"
     if isinstance(value, str):
@@ -36,9 +36,9 @@ def literal(value: Value, arg: ArgSpec | None = None) -> str:
 
 
 def literal_text(value: Value, arg: ArgSpec) -> str:
-    """An operator argument in readable form: ``1 / 255``, ``[0.485 * 255, ...]``.
+    """Return the source of an argument in readable form: ``1 / 255``, ``[0.485 * 255, ...]``.
 
-    Equal in float32, which DALI stores.
+    The value is equal in float32, which DALI stores.
     """
     if isinstance(value, float):
         return fraction(value)
@@ -52,12 +52,12 @@ def literal_text(value: Value, arg: ArgSpec) -> str:
 
 
 _LONG = 6
-"""Minimum length of a number that ``fraction`` tries to shorten."""
+"""Minimum length of a number's source that ``fraction`` tries to shorten."""
 _DENOMINATORS = (3, 6, 7, 9, 11, 12, 255)
 
 
 def fraction(value: float) -> str:
-    """A number, as a fraction if its decimals do not end."""
+    """Return the source of a number: as a fraction if its decimal form is long."""
     plain = literal(value)
     if len(plain) > _LONG:
         for low in _DENOMINATORS:
@@ -68,7 +68,7 @@ def fraction(value: float) -> str:
 
 
 def _of_bytes(value: Value) -> str:
-    """A fraction of 255, if that is shorter; else empty."""
+    """Return a value as ``share * 255`` if that is shorter, else ""."""
     if not isinstance(value, float) or not 1 < value < 255:
         return ""
     share = round(value / 255, 4)
@@ -89,7 +89,7 @@ def _quoted(text: str) -> str:
 def call(
     target: str, function: str, arguments: Sequence[str], indent: str = INDENT, comment: str = ""
 ) -> list[str]:
-    """``target = function(arguments)`` on as few lines as possible, with indent.
+    """Return ``target = function(arguments)`` on as few lines as possible, indented.
 
     A ``comment`` is appended to the first line, if it fits there.
     """
@@ -107,7 +107,7 @@ def call(
 
 
 def assigned(target: str, parts: Sequence[str], indent: str = INDENT) -> list[str]:
-    """``target = expression`` on as few lines as possible; ``parts`` are joined by spaces.
+    """Return ``target = expression`` on as few lines as possible. ``parts`` are joined by spaces.
 
     The parts of a call are its head ``f(``, its arguments, and ``)``.
     """
@@ -123,7 +123,7 @@ def assigned(target: str, parts: Sequence[str], indent: str = INDENT) -> list[st
 
 
 def constant(name: str, value: str) -> list[str]:
-    """``NAME = value``; a long list is wrapped, as ruff would put each item on its own line."""
+    """Return ``NAME = value``. A long list is wrapped, where ruff would use a line per item."""
     if len(name) + 3 + len(value) <= LINE or not value.startswith("["):
         return [f"{name} = {value}"]
     lines = [INDENT]
@@ -135,7 +135,7 @@ def constant(name: str, value: str) -> list[str]:
 
 
 def _items(text: str) -> list[str]:
-    """The source of each item of a list; string literals are never split."""
+    """Return the source of each item of a list. String literals are never split."""
     parsed = ast.parse(text, mode="eval").body
     assert isinstance(parsed, ast.List)
     source = text.encode()
@@ -143,7 +143,7 @@ def _items(text: str) -> list[str]:
 
 
 def signature(function: str, parameters: str, returns: str = "tuple[DataNode, ...]") -> list[str]:
-    """``def function(parameters) -> returns:`` on as few lines as possible."""
+    """Return ``def function(parameters) -> returns:`` on as few lines as possible."""
     line = f"def {function}({parameters}) -> {returns}:"
     if len(line) <= LINE:
         return [line]

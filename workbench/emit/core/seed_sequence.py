@@ -1,4 +1,4 @@
-"""The seeds that DALI assigns to operators without their own.
+"""Seeds that DALI assigns to operators without a seed of their own.
 
 A pipeline assigns them to its calls in order, from a sequence that starts at its own seed
 (``Pipeline::PrepareOpSpec`` of DALI 2.4).
@@ -15,16 +15,16 @@ from workbench.graph.model import Graph, Node, Port
 from workbench.graph.model.ports import positional_ports
 
 COUNT = 1024
-"""Length of DALI's sequence, after which it repeats (``MAX_SEEDS``)."""
+"""Length of DALI's sequence of seeds, after which it repeats (``MAX_SEEDS``)."""
 _WORD = 0xFFFFFFFF
 
 
 @lru_cache(maxsize=16)  # cached: queried many times between edits
 def assigned_seeds(seed: int) -> tuple[int, ...]:
-    """The seeds that a pipeline with this seed assigns: 1024 32-bit numbers.
+    """Return the 1024 32-bit seeds that a pipeline with this seed assigns to its operators.
 
-    Computed like C++'s ``std::seed_seq{seed}``: [rand.util.seedseq] of the standard, with its
-    names.
+    Equal to C++'s ``std::seed_seq{seed}``; variables are named as in [rand.util.seedseq] of the
+    standard.
     """
     n, s, v = COUNT, 1, seed & _WORD
     t = 11  # for n >= 623
@@ -57,12 +57,13 @@ _MOST = 500
 
 
 def pipeline_seed_is_enough(graph: Graph, catalog: Catalog, nodes: Sequence[Node]) -> bool:
-    """Whether DALI would assign the nodes, in topological order, the seeds that they have.
+    """Return True if DALI would assign the nodes, in topological order, the seeds that they have.
 
-    DALI assigns seeds to operators without one, depth first from the outputs. So this holds for an
-    imported graph with only a pipeline seed, and never for one built here, whose operators get
-    permanent seeds when added: with DALI's seeds, adding, muting or reconnecting an operator would
-    change the random values of all later operators, in the preview and in every exported program.
+    DALI assigns seeds to operators without one, depth first from the outputs. So the result can be
+    True for an imported graph with only a pipeline seed, and is False for one built here, whose
+    operators get permanent seeds when added: with DALI's seeds, adding, muting or reconnecting an
+    operator would change the random values of all later operators, in the preview and in every
+    exported program.
 
     With blocks, automatic augmentation and followers the pipeline has further operators, and with
     several pipelines their seeds would differ from the preview's.
@@ -78,7 +79,7 @@ def pipeline_seed_is_enough(graph: Graph, catalog: Catalog, nodes: Sequence[Node
 
 
 def _registration_order(graph: Graph, catalog: Catalog) -> Iterable[Node]:
-    """The nodes in the order in which DALI registers their calls."""
+    """Return the nodes in the order in which DALI registers their calls."""
     held: dict[str, Node] = {}
 
     def visit(port: Port) -> None:

@@ -1,4 +1,4 @@
-"""User functions in emitted source: their text, above the pipeline, and their calls."""
+"""Write user functions: their source above the pipeline, and their calls."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CALLING = frozenset({*OWN_CODE, PILLOW_DECODER.name})
 
 
 def nodes_within(nodes: Iterable[Node]) -> Iterator[Node]:
-    """The nodes, including nested ones."""
+    """Yield the nodes, including nested ones."""
     for node in nodes:
         yield node
         for body in node.bodies.values():
@@ -34,12 +34,12 @@ def nodes_within(nodes: Iterable[Node]) -> Iterator[Node]:
 
 
 def nodes_calling(nodes: Iterable[Node]) -> Iterator[Node]:
-    """The nodes that call a user function, including nested ones."""
+    """Yield the nodes that call a user function, including nested ones."""
     return _function_nodes(nodes_within(nodes))
 
 
 def function_names(nodes: Iterable[Node]) -> list[str]:
-    """The names used by the nodes' functions: their own, and their imports."""
+    """Return the names that user functions define in a program: their own and their imports."""
     calling = list(_function_nodes(nodes))
     names = [str(node.args.get("function", "")) for node in calling]
     names += [str(node.args["setup_fn"]) for node in calling if "setup_fn" in node.args]
@@ -50,7 +50,7 @@ def function_names(nodes: Iterable[Node]) -> list[str]:
 
 
 def plugin_imports(nodes: Iterable[Node]) -> list[str]:
-    """The lines that import what the nodes call, and what numba's functions use."""
+    """Return import lines for the plugins that the nodes call, and for numba functions."""
     lines: dict[str, None] = {}
     for node in _function_nodes(nodes):
         if node.op in PLUGINS:
@@ -60,14 +60,14 @@ def plugin_imports(nodes: Iterable[Node]) -> list[str]:
 
 
 def called(node: Node) -> str | None:
-    """The called function, if it is not the operator's name in ``fn``."""
+    """Return the function that a node calls, or None if it is the operator's name in ``fn``."""
     if node.op == PILLOW_DECODER.name:
         return f"fn.{PYTHON_FUNCTION.name}"
     return node.op if node.op in PLUGINS else None
 
 
 def layout_calls(node: Node, names: Sequence[str], indent: str) -> list[str]:
-    """Statements that set the layouts of numba's outputs, which numba does not support."""
+    """Return statements that set the layouts of numba's outputs, which numba does not support."""
     layouts = node.args.get("output_layouts")
     if node.op != NUMBA_FUNCTION.name or not isinstance(layouts, tuple):
         return []
@@ -79,7 +79,7 @@ def layout_calls(node: Node, names: Sequence[str], indent: str) -> list[str]:
 
 
 def _imports_and_source(node: Node) -> tuple[list[ast.Import | ast.ImportFrom], str]:
-    """The imports above a node's function, and its text."""
+    """Return the imports of a node's function (for numba), and the source of the function."""
     source = str(node.args.get("source", ""))
     if node.op != NUMBA_FUNCTION.name or source_problem(node) is not None:
         return [], source
@@ -90,7 +90,7 @@ def _imports_and_source(node: Node) -> tuple[list[ast.Import | ast.ImportFrom], 
 
 
 def function_sources(nodes: Iterable[Node]) -> str:
-    """The functions that the nodes call, each once and followed by two empty lines.
+    """Return the source of the functions that the nodes call, each once, and two empty lines.
 
     Raises GraphError for untrusted or invalid code.
     """
@@ -105,7 +105,7 @@ def function_sources(nodes: Iterable[Node]) -> str:
 
 
 def python_function_arguments(node: Node) -> list[str]:
-    """The fixed arguments of a call of ``fn.python_function``."""
+    """Return the fixed arguments of a call of ``fn.python_function``."""
     node = _as_function(node)
     function = identifier(str(node.args["function"]))
     if node.op == NUMBA_FUNCTION.name:
@@ -142,7 +142,7 @@ def _function_nodes(nodes: Iterable[Node]) -> Iterator[Node]:
 
 
 def _as_function(node: Node) -> Node:
-    """The node, or for the decoder in Python one that names its function."""
+    """Return the node. The decoder in Python is converted to a call of its function."""
     if node.op != PILLOW_DECODER.name:
         return node
     args: dict[str, Value] = {"function": FUNCTION, "source": SOURCE, "output_layouts": ("HWC",)}

@@ -1,8 +1,8 @@
-"""Identical views as one function of images, called for each: ``augment(images, seed)``.
+"""Write identical views as one function that is called for each: ``augment(images, seed)``.
 
-Views are identical if their chains start with the same images, nothing else reads their
-intermediate values, and their lines are equal with the function's names and seeds relative to the
-first of the chain.
+Views are identical if their chains start with the same images, their intermediate values have no
+other consumers, and their lines are equal with the function's variable names and with seeds
+relative to the first of the chain.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from workbench.emit.emitter import Emitter
 
 _LEAST = 4
-"""Minimum lines of a chain that becomes a function."""
+"""Minimum number of lines of a chain that becomes a function."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +32,13 @@ class _Chain:
     end: Port
     first_seed: int
     lines: Lines
-    """Including the return statement."""
+    """Lines of the function body, including the return statement."""
 
 
 def view_functions(emitter: Emitter) -> tuple[Lines, list[Node]]:
-    """The functions, each followed by two empty lines, and the nodes with calls of these.
+    """Return the source of the view functions, and the nodes with calls of these functions.
 
-    Afterwards the emitter's variables are those of a pipeline that calls them.
+    Also renames the emitter's variables for a pipeline that calls the functions.
     """
     alike: dict[tuple[str, ...], list[_Chain]] = {}
     flows = emitter.resolved.types
@@ -81,7 +81,7 @@ def view_functions(emitter: Emitter) -> tuple[Lines, list[Node]]:
 
 
 def _view_chain(emitter: Emitter, end: Port) -> _Chain | None:
-    """The chain of an output, if it starts with one image port and ends in images."""
+    """Return the chain of an output if it starts with one image port and ends in images."""
     readers: dict[str, list[str]] = {}
     for node in emitter.ordered:
         for port in node.inputs.values():
@@ -107,7 +107,7 @@ def _view_chain(emitter: Emitter, end: Port) -> _Chain | None:
 def _lines_of(
     emitter: Emitter, nodes: Sequence[Node], start: Port, end: Port, first_seed: int
 ) -> Lines:
-    """The body of the function for a chain."""
+    """Return the body of the function for a chain."""
     outside = emitter.names
     emitter.first_seed = first_seed
     emitter.names = name_chain(

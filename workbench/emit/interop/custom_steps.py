@@ -1,8 +1,8 @@
-"""Image operations of a script's own functions and classes as DALI operators.
+"""Convert image operations of a script's own functions and classes to DALI operators.
 
-They are read by calling them with a recording image (``engine/own_transforms``): Pillow's methods,
-``ImageOps`` and ``ImageEnhance``, and arithmetic on tensors. Each function is named after the
-recorded call.
+They are recorded by calling them with a placeholder image (``engine/own_transforms``): Pillow's
+methods, ``ImageOps`` and ``ImageEnhance``, and arithmetic on tensors. Each function is named after
+the recorded call.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _SAME = {
     "mirror": functions.hflip,
     "posterize": functions.posterize,
 }
-"""Functions of Pillow that torchvision has too."""
+"""Functions of Pillow that have the same importer as in torchvision."""
 for _name, _function in _SAME.items():
     _imports(_name)(_function)
 
@@ -130,7 +130,7 @@ def sub(images: Images, subtrahend: Any) -> None:
 
 
 def _linear(images: Images, factor: float, shift: float) -> None:
-    """Multiply and add: at the end for a tensor, in bytes for an image."""
+    """Multiply and add: for tensors in the final normalisation, for images on bytes."""
     if factor == 0:
         raise NoMatchError("all pixels are multiplied by 0")
     if not images.channels_first:
@@ -147,4 +147,4 @@ def _linear(images: Images, factor: float, shift: float) -> None:
 
 @_imports("contiguous", "clone", "copy", "float", compare=NOTHING)
 def identity(images: Images, *_: Any) -> None:
-    """Change no value."""
+    """Import an operation that changes no pixel."""

@@ -38,7 +38,7 @@ from workbench.graph.storage.layout import Document
 from workbench.sources import PARAMETER, load_source
 
 LIBRARIES = {each.name: each for each in (TORCHVISION, ALBUMENTATIONS, KORNIA, TIMM)}
-"""Supported libraries by package name."""
+"""Package name -> supported library."""
 
 
 def from_torchvision(transform: Any, name: str = "imported") -> ImportedGraph:
@@ -87,7 +87,7 @@ def from_albumentations(
 
 
 def from_saved(path: Path, name: str, key: str | None = None) -> ImportedGraph:
-    """The graph of a composition in a ``.yaml`` or ``.json`` file; ``key`` selects one of several.
+    """Import a composition from a ``.yaml`` or ``.json`` file. ``key`` selects one of several.
 
     Raises ImportFailedError if the file cannot be read, or does not have the composition.
     """
@@ -129,7 +129,7 @@ def import_transforms(
     assumed: Mapping[str, str] = FrozenDict(),
     losses: Sequence[ImportIssue] = (),
 ) -> ImportedGraph:
-    """The graph of a composition, after a folder of decoded images.
+    """Convert a composition to a graph that starts with a source of decoded images.
 
     Differences in DALI are reported as ``changed``; unsupported transforms are omitted and reported
     as ``refused``. Raises ImportFailedError for a call of an unknown library.
@@ -161,7 +161,7 @@ def import_transforms(
 
 
 def _named_blocks(graph: Graph, blocks: Mapping[str, str]) -> tuple[Graph, dict[str, str]]:
-    """Rename blocks after the transforms that they were made for; also returns the new ids."""
+    """Rename blocks after the transforms that they were created for. Also returns the new ids."""
     names: dict[str, str] = {}
     for block, transform in blocks.items():
         words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", transform).lower()
@@ -178,7 +178,7 @@ def _applied(library: Library, call: TransformCall, start: Graph) -> tuple[Image
 
 
 def decoded_images(kind: str) -> Graph:
-    """The start of every graph of a composition: decoded images of a source of this kind."""
+    """Return the initial graph of an import: decoded images of a source of this kind."""
     catalog, read_by = load_catalog(), load_source(kind)
     node = new_node(Graph(), catalog, read_by.op, "reader")
     fields = {each: getattr(node, each) for each in ("id", "op", "args", "seed")}

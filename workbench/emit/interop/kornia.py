@@ -372,7 +372,7 @@ def normalize(images: Images, mean: Any, std: Any) -> None:
 
 
 def _tensor_values(value: Any) -> Any:
-    """The numbers of ``torch.tensor([...])``, as a call."""
+    """Return the numbers in a call ``torch.tensor([...])``."""
     args = getattr(value, "args", None)
     return args[0] if args else value
 

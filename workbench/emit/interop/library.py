@@ -1,4 +1,4 @@
-"""The transform table of another library, for import, export and pixel comparison.
+"""Registry of another library's transforms, for import, export and pixel comparison.
 
 An importer appends the effect of a library class to images and is found by class name. An exporter
 writes a DALI operator for the library and is found by operator name.
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from workbench.emit.interop.exporting.transforms import Transforms
 
 Exporter = Callable[["Transforms", Step], None]
-"""Appends the transforms for a step to those of an export."""
+"""Function that appends the transforms for a step to those of an export."""
 ExportChoice = Callable[["Transforms", Choice], list[Expression]]
 ExportOneOf = Callable[[list[list[Expression]], Sequence[float]], Expression]
-"""Writes a choice between several lists of transforms, with these weights."""
+"""Function that writes a choice between several lists of transforms, given their weights."""
 _UNSAID = frozenset({"num_attempts", "hw_decoder_load", "out_of_bounds_policy", "image_type"})
-"""Arguments that no library has, and that change no pixel of a valid photo."""
+"""Arguments that exporters may ignore, because they change no pixel of a valid photo."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,30 +39,30 @@ class Unused:
 
     why: str
     usual: tuple[Any, ...] = (None,)
-    """The first is the default."""
+    """Values that change nothing. The first is the default."""
     keyword_only: bool = False
 
     def changes_result(self, value: Any) -> bool:
-        """True if the value differs from all that change nothing."""
+        """Return True if a value is none of those that change nothing."""
         return not any(_equal(value, each) for each in self.usual)
 
     def loss(self, name: str, value: Any) -> str:
-        """The report of a value that differs."""
+        """Return the message that a value is ignored."""
         return f"{name}={source_text_of(value)} is ignored: {self.why}"
 
     def parameter(self, name: str) -> inspect.Parameter:
-        """The argument as a parameter of a class."""
+        """Return the argument as a parameter of a signature."""
         kind = inspect.Parameter.KEYWORD_ONLY if self.keyword_only else _POSITIONAL
         return inspect.Parameter(name, kind, default=self.usual[0])
 
 
 def unused(default: Any, why: str) -> Any:
-    """A parameter that the graph cannot represent: any value except the default is lost."""
+    """Declare a parameter that the graph cannot represent. Values except the default are lost."""
     return Unused(why, (default,))
 
 
 def unused_keyword(default: Any, why: str) -> Unused:
-    """Like ``unused``, for a keyword-only parameter."""
+    """Declare a keyword-only parameter that the graph cannot represent."""
     return Unused(why, (default,), keyword_only=True)
 
 
@@ -70,9 +70,9 @@ def unused_keyword(default: Any, why: str) -> Unused:
 class Comparison:
     """How a transform is compared with the library's own, with all random values fixed.
 
-    ``ranges`` maps a range argument to the centre of the range that a single number means; None:
-    the number itself. A limit up to a number counts as a range around 0. ``fixed`` are values for
-    arguments that sample around 0 and accept no other range.
+    ``ranges`` maps a range argument to the centre of the range that a single number defines; None
+    means that a number is a fixed value. ``fixed`` are values for arguments that sample around 0
+    and accept no other range.
     """
 
     role: Literal["alone", "holds", "form", "nothing", "window", "colours"] = "alone"
@@ -81,25 +81,25 @@ class Comparison:
 
 
 def sampled(**middles: float | None) -> Comparison:
-    """A transform that is compared at the upper ends of these ranges."""
+    """Return the comparison of a transform at the upper ends of these ranges."""
     return Comparison(ranges=middles)
 
 
 HOLDS = Comparison("holds")
-"""It contains other transforms, which are compared instead."""
+"""Comparison of a container: the transforms in it are compared instead."""
 FORM = Comparison("form")
-"""It converts an image to a tensor or to floats for later transforms."""
+"""Comparison of a conversion to a tensor or to floats for later transforms."""
 NOTHING = Comparison("nothing")
-"""It changes no pixel."""
+"""Comparison of a transform that changes no pixel."""
 WINDOW = Comparison("window")
-"""It resizes a random window: the resize of the whole image is compared."""
+"""Comparison of a resize of a random window: the whole image is resized instead."""
 COLOURS = Comparison("colours")
-"""It samples the order of its arguments, which are compared one at a time."""
+"""Comparison of a transform that samples the order of its arguments: one argument at a time."""
 
 
 @dataclass(frozen=True)
 class Importer:
-    """Appends a library class to images.
+    """Function that appends a library class to images.
 
     The class parameters are those of ``function`` after the images, and the ``appended`` ones.
     """
@@ -120,7 +120,7 @@ class Importer:
 
     @cached_property
     def signature(self) -> inspect.Signature:
-        """The parameters of the class."""
+        """Signature of the library class."""
         own = [
             each.replace(default=each.default.usual[0]) if each.name in self.unused else each
             for each in self._own
@@ -136,42 +136,46 @@ class Importer:
 
 @dataclass(frozen=True)
 class Library:
-    """The transforms of a library: importers by class, exporters by operator.
+    """Transforms of a library: importers by class, exporters by operator.
 
     ``modules`` are searched for classes that are not at the script's location, for the comparison.
     ``prefix`` precedes the name of each exported transform, ``choice`` and ``one_of`` write blocks;
-    without them the library is import-only. ``applied`` is how a transform is applied to ``photo``.
+    without them the library is import-only. ``applied`` is the source that applies a transform to
+    ``photo``.
 
-    ``chances`` are the defaults of ``p`` by class, ``usual_chance`` that of other classes. For a
-    function without the parameter ``p`` the nodes are placed in a block with that probability.
+    ``chances`` are the defaults of ``p`` by class, ``usual_chance`` is the default of other
+    classes. For a function without the parameter ``p`` the nodes are placed in a block with that
+    probability.
     """
 
     name: str
     modules: tuple[str, ...] = ()
     without_effect: Mapping[str, str] = field(default_factory=dict)
-    """Arguments of all classes that cannot change an image, with the reason."""
+    """Argument of any class that cannot change an image -> the reason."""
     not_carried: Mapping[str, Unused] = field(default_factory=dict)
-    """Arguments of all classes that the graph cannot represent, reported unless default."""
+    """Arguments of any class that the graph cannot represent, reported unless they have the
+    default.
+    """
     usual_chance: float = 1.0
     chances: Mapping[str, float] = field(default_factory=dict)
     importers: dict[str, Importer] = field(default_factory=dict)
     not_imported: Mapping[str, str] = field(default_factory=dict)
-    """Reasons by class for the classes that DALI has no operators for."""
+    """Class name -> reason why DALI has no operator for it."""
     arguments: frozenset[str] = frozenset()
-    """Classes of arguments, which are not transforms."""
+    """Names of classes that are arguments of transforms, not transforms."""
     prefix: str = ""
     choice: ExportChoice | None = None
     one_of: ExportOneOf | None = None
     applied: str = "{}(photo)"
     channels_first: bool = False
-    """Whether its images are (C, H, W)."""
+    """True if the library's images have the shape (C, H, W)."""
     needs_compose: bool = False
-    """Whether even a single transform must be in ``Compose``."""
+    """True if even a single transform must be in ``Compose``."""
     exporters: dict[str, Exporter] = field(default_factory=dict)
     expressions: list[tuple[re.Pattern[str], Callable[..., None]]] = field(default_factory=list)
-    """Exporters of arithmetic, by its text."""
+    """Exporters of arithmetic: pairs of a pattern for its text and a function."""
     not_exported: Mapping[str, str] = field(default_factory=dict)
-    """Reasons by operator for the operators that the library has no transform for."""
+    """Operator name -> reason why the library has no transform for it."""
 
     def __post_init__(self) -> None:
         _LIBRARIES[self.name] = self
@@ -181,8 +185,8 @@ class Library:
     ) -> Callable[[Callable[..., None]], Callable[..., None]]:
         """Decorate the function that imports the classes with these names.
 
-        Its parameters after the images are those of the classes, whose last ones may be given as
-        ``unused``. ``compare`` is how the classes are compared with the library's own.
+        Its parameters after the images are the parameters of the classes; the last ones may be
+        passed as ``unused``. ``compare`` is how the classes are compared with the library's own.
         """
 
         def register(function: Callable[..., None]) -> Callable[..., None]:
@@ -204,7 +208,7 @@ class Library:
     def exports_expression(
         self, pattern: str
     ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-        """Decorate the function that exports arithmetic of this text; ``N`` is a number in it."""
+        """Decorate the function that exports arithmetic with this text. ``N`` matches a number."""
         number = r"(-?[\d.]+(?:e-?\d+)?)"
         found = re.compile(re.escape(pattern).replace("N", number))
 
@@ -223,10 +227,10 @@ class Library:
         op: str = "",
         expressions: Sequence[str] = (),
     ) -> None:
-        """Declare a class without arguments except ``p``, usually 0.5, for import and export.
+        """Declare a class for import and export that has no arguments except ``p``.
 
         ``function`` is its effect on images. It is exported for the operator ``op``, or for
-        arithmetic of these texts, with the case ``measured`` of the table of differences.
+        arithmetic with these texts. ``measured`` is its row in the table of differences.
         """
 
         @self.imports(name)
@@ -243,7 +247,7 @@ class Library:
             self.exports_expression(pattern)(export)
 
     def composed(self, made: list[Expression]) -> Expression:
-        """The transforms of an export as one transform."""
+        """Combine the transforms of an export to one transform."""
         if len(made) == 1 and not self.needs_compose:
             return made[0]
         return written_call(f"{self.prefix}Compose", made)
@@ -268,20 +272,20 @@ class Library:
         return None
 
     def comparison(self, name: str) -> Comparison:
-        """How the class of this name is compared."""
+        """Return how the class of this name is compared."""
         if name in self.arguments:
             return NOTHING
         return self.importers[name].comparison if name in self.importers else Comparison()
 
     def chance_of(self, transform: Any) -> float:
-        """The ``p`` of a call, or the default of its class."""
+        """Return ``p`` of a call, or the default of its class."""
         call = call_of(transform)
         return number(call.kwargs.get("p", self.chances.get(call.short_name, self.usual_chance)))
 
     def import_transform(self, images: Images, transform: Any, *, forced: bool = False) -> None:
-        """Append a transform to images; unsupported ones are reported.
+        """Append a transform to images. Unsupported transforms are reported.
 
-        ``forced`` ones apply to every sample, whatever their ``p``.
+        ``forced`` transforms apply to every sample, whatever their ``p``.
         """
         if transform is None:
             return
@@ -334,7 +338,7 @@ class Library:
     def _accepted(
         self, call: TransformCall, signature: inspect.Signature
     ) -> tuple[dict[str, Any], list[str]]:
-        """The keyword arguments that the class accepts, and reports of the others."""
+        """Return the keyword arguments that the class accepts, and messages about the others."""
         accepted: dict[str, Any] = {}
         losses = []
         named = {each.name for each in signature.parameters.values() if each.kind in _NAMED}
@@ -349,7 +353,7 @@ class Library:
     def import_steps(
         self, images: Images, transforms: Any, *, forced: bool = False
     ) -> list[ImageStep]:
-        """For each transform of a list a function that appends it to the images."""
+        """Return a function for each transform of a list that appends it to the images."""
         return [
             partial(self.import_transform, images, each, forced=forced)
             for each in transforms_of(transforms)
@@ -373,7 +377,7 @@ class Library:
 
 
 _LIBRARIES: dict[str, Library] = {}
-"""All libraries by name."""
+"""Name -> library, for all libraries."""
 _POSITIONAL = inspect.Parameter.POSITIONAL_OR_KEYWORD
 _NAMED = (_POSITIONAL, inspect.Parameter.KEYWORD_ONLY)
 _UNKNOWN = Unused("this argument is not supported", usual=())
@@ -389,7 +393,7 @@ def _equal(value: Any, usual: Any) -> bool:
 
 
 def source_text_of(value: Any) -> str:
-    """A value as in the source, shortened."""
+    """Return a value as source text, shortened."""
     if isinstance(value, TransformCall):
         args = [*map(source_text_of, value.args)]
         args += [f"{name}={source_text_of(each)}" for name, each in value.kwargs.items()]
@@ -406,7 +410,7 @@ def source_text_of(value: Any) -> str:
 
 
 def call_of(transform: Any) -> TransformCall:
-    """A transform as a call; any other value as a call of its type's name."""
+    """Return a transform as a call. Any other value becomes a call named after its type."""
     if isinstance(transform, TransformCall):
         return transform
     if isinstance(transform, NamedValue):
@@ -415,7 +419,7 @@ def call_of(transform: Any) -> TransformCall:
 
 
 def transforms_of(value: Any) -> list[Any]:
-    """The transforms in a list. Raises NoMatchError for any other value."""
+    """Return the transforms in a list. Raises NoMatchError for any other value."""
     if isinstance(value, TransformCall) and value.short_name in ("ModuleList", "Sequential"):
         value = value.args[0] if len(value.args) == 1 else value.args
     if isinstance(value, list | tuple):

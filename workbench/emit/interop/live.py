@@ -1,4 +1,4 @@
-"""A live composition of this process as calls, read from its objects."""
+"""Convert composition objects of this process to calls."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PLAIN = (bool, int, float, str, type(None))
 
 
 def call_of_object(transform: Any, library: str) -> TransformCall:
-    """The call that creates the object. Raises ImportFailedError for another library's."""
+    """Return the call that creates an object. Raises ImportFailedError for other libraries."""
     if not _is_torch(transform, "Sequential") and _package(transform) != library:
         raise ImportFailedError(
             f"{format_value(transform)} is not a transform of {library}. Pass its Compose or one "
@@ -52,14 +52,14 @@ def _value(value: Any, library: str) -> Any:
 
 
 def call_of_albumentations(transform: Any) -> TransformCall:
-    """The call that ``to_dict`` of an object saves, plus what it omits."""
+    """Return the call that ``to_dict`` of an object saves, with values that it omits added."""
     saved = transform.to_dict()
     _add_unsaved(saved["transform"], transform)
     return call_of_dictionary(saved)
 
 
 def _add_unsaved(saved: dict[str, Any], transform: Any) -> None:
-    """Add the seed, and mark objects with overridden methods."""
+    """Add the seed to a saved transform, and mark objects that override methods."""
     if getattr(transform, "seed", None) is not None:
         saved["seed"] = transform.seed
     if _runs_other_code(transform):
@@ -79,7 +79,7 @@ def _is_torch(value: Any, class_name: str) -> bool:
 
 
 def _runs_other_code(value: Any) -> bool:
-    """True if an object has hooks, or instance attributes that override methods of its class."""
+    """Return True if an object has hooks, or overrides methods of its class."""
     held = getattr(value, "__dict__", {})
     return any(held.get(hooks) for hooks in ("_forward_hooks", "_forward_pre_hooks")) or any(
         callable(each) and callable(getattr(type(value), name, None)) for name, each in held.items()
@@ -87,7 +87,7 @@ def _runs_other_code(value: Any) -> bool:
 
 
 def _arguments(value: Any, library: str) -> dict[str, Any]:
-    """The arguments of its class that it stores under the same names."""
+    """Return the constructor arguments that an object stores under the same names."""
     given: dict[str, Any] = {}
     for kind in type(value).__mro__[:-1]:
         try:
@@ -107,7 +107,7 @@ def _arguments(value: Any, library: str) -> dict[str, Any]:
 
 
 def call_of_dictionary(saved: Mapping[str, Any], key: str | None = None) -> TransformCall:
-    """The calls in a dictionary of ``albumentations.to_dict``, or its YAML and JSON.
+    """Return the call in a dictionary of ``albumentations.to_dict``, or its YAML or JSON.
 
     ``key`` selects one of several compositions of a configuration, such as ``train.transform``.
     Raises ImportFailedError if there is no composition, or several and no key.
@@ -131,7 +131,7 @@ def call_of_dictionary(saved: Mapping[str, Any], key: str | None = None) -> Tran
 
 
 def _saved_transforms(value: Any, path: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The outermost saved transforms in a configuration, by their dotted keys."""
+    """Yield the outermost saved transforms in a configuration, with their dotted keys."""
     if isinstance(value, Mapping):
         if isinstance(value.get("__class_fullname__"), str):
             yield path or "transform", value

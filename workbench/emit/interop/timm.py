@@ -25,7 +25,7 @@ CONSTANTS = {
     "OPENAI_CLIP_MEAN": (0.48145466, 0.4578275, 0.40821073),
     "OPENAI_CLIP_STD": (0.26862954, 0.26130258, 0.27577711),
 }
-"""Copied from ``timm/data/constants.py``."""
+"""Normalisation constants, copied from ``timm/data/constants.py``."""
 
 
 _PATCHES = "the graph returns images, not patches"

@@ -26,19 +26,19 @@ from workbench.graph.storage.layout import Document, load_document
 from workbench.graph.user_functions.trust import written_not_run
 
 _READERS = frozenset({"file_root", "file_list"})
-"""Reader arguments to which programs pass the data directly."""
+"""Reader arguments to which programs can pass the data directly."""
 _MOST_LONGER = 4
-"""Maximum length of a program relative to the exported text, if they differ."""
+"""Maximum ratio of a program's length to the length of the exported text."""
 
 _CHANGED = "The code was changed since it was exported."
 _GRAPH_CHANGED = "The graph at its end does not match this code: it was changed."
 
 
 def import_embedded(program: str, path: str, catalog: Catalog) -> ImportedGraph | None:
-    """The embedded graph of a program or notebook; None if there is none. Nothing is run.
+    """Import the embedded graph of a program or notebook. Returns None if there is none.
 
-    Raises GraphFormatError, which says why the graph is not used: it is damaged, the code or the
-    graph was changed, or this version of the workbench generates other code for it.
+    Nothing is run. Raises GraphFormatError, which says why the graph is not used: it is damaged,
+    the code or the graph was changed, or this version of the workbench generates other code for it.
     """
     found = embedded_graph(program)
     if found is None:
@@ -81,7 +81,7 @@ def import_embedded(program: str, path: str, catalog: Catalog) -> ImportedGraph 
 
 
 def _exported_again(content: Mapping[str, Any], graph: Graph, catalog: Catalog) -> Export:
-    """Export the graph here. Raises WorkbenchError if it cannot be exported."""
+    """Export the graph with the recorded options. Raises WorkbenchError if that is impossible."""
     match content:
         case {
             "target": str(target),
@@ -105,10 +105,10 @@ def _exported_again(content: Mapping[str, Any], graph: Graph, catalog: Catalog) 
 
 
 def _is_same_code(found: EmbeddedGraph, written: str) -> bool:
-    """Whether the program differs from the export only in comments and formatting.
+    """Return True if the program differs from the export only in comments and formatting.
 
-    Its docstring also contains warnings about the data, which are unknown here: if the hash
-    matches, it is ignored.
+    The docstring of a program also contains warnings about the data, which are unknown here. It is
+    ignored if the hash matches.
     """
     if len(found.code) > _MOST_LONGER * len(written):
         return False

@@ -48,11 +48,12 @@ from workbench.sources import is_reader, load_source
 _MOST_LINES = 60
 """Maximum lines of a report in a notebook."""
 _CHECKS = frozenset({"output_dtype", "output_ndim", "output_layout"})
-"""Settings with which DALI rejects other outputs."""
+"""Settings of a pipeline with which DALI only checks the outputs."""
 _MOST_PICTURE = 70_000
-"""Maximum characters of the drawing above the report."""
+"""Maximum number of characters of the drawing above the report."""
 _PROXY = "DALIServer"
-"""A name in scripts whose pipeline DALI Proxy feeds with samples of a PyTorch dataset."""
+"""Name in scripts that use DALI Proxy, which passes samples of a PyTorch dataset to the pipeline.
+"""
 _BY_PROXY = (
     "a PyTorch dataset feeds it: its files, their order and outputs that it passes on, such as "
     "labels, are not in the graph"
@@ -77,16 +78,16 @@ class ImportedGraph:
     transforms: TransformCall | None = None
     """The original composition of another library, for ``compare_transforms``."""
     data: str = ""
-    """The folder that the pipeline itself names, or empty."""
+    """Folder that the pipeline itself names. Empty if it names none."""
 
     @property
     def graph(self) -> Graph:
-        """The graph itself."""
+        """Graph of ``document``."""
         return self.document.graph
 
     @property
     def report(self) -> ImportReport:
-        """What was imported exactly, and what was not."""
+        """Report of what was imported exactly, and what was not."""
         return self.document.report or ImportReport()
 
     def __repr__(self) -> str:
@@ -100,7 +101,7 @@ class ImportedGraph:
 
 
 def import_traced(traced: Traced, catalog: Catalog, source: str = "") -> ImportedGraph:
-    """The graph of a pipeline. Nothing is run, and everything omitted is reported.
+    """Convert a traced pipeline to a graph. Nothing is run, and everything omitted is reported.
 
     ``source`` is the kind of source that replaces the pipeline's input.
     """
@@ -182,7 +183,7 @@ def _imported(traced: Traced, catalog: Catalog) -> ImportedGraph:
 
 
 def _ports(every: Made, ids: Mapping[str, str]) -> dict[str, Port]:
-    """The port of each edge: of its producer, or of the body with it as an input."""
+    """Return the port of each edge: an output of its producer, or an input of a body."""
     ports: dict[str, Port] = {}
     for op, call in every:
         node = ids[op.name]
@@ -218,7 +219,7 @@ def _nodes(
 
 
 def _without_idle(made: Made, gives: Sequence[str], drawn: Collection[str]) -> Made:
-    """Without constants that other nodes store themselves, and generators that these create."""
+    """Remove unused constants, which nodes store themselves, and unused generators."""
     used = set(gives)
     used |= {edge.edge for _, call in made for edge in call.inputs.values()}
     return [
@@ -232,7 +233,7 @@ def _without_idle(made: Made, gives: Sequence[str], drawn: Collection[str]) -> M
 def _settings(
     pipeline: TracedPipeline, seed: int, of_sources: Collection[str], lines: Lines
 ) -> tuple[Settings, list[ImportIssue], list[str]]:
-    """The graph's settings, those it cannot represent, and those that the source leaves unset.
+    """Return the graph's settings, unsupported settings, and settings that the source leaves unset.
 
     ``of_sources`` are settings that come with the graph's sources.
     """
@@ -272,7 +273,7 @@ def _settings(
 
 
 def graph_faults(graph: Graph, catalog: Catalog, places: Mapping[str, str]) -> list[ImportIssue]:
-    """Faults of the graph, beyond the opaque nodes."""
+    """Return the faults of the graph, except those of opaque nodes."""
     return [
         ImportIssue("fault", fault.node, places.get(fault.node, ""), str(replace(fault, node="")))
         for fault in check_graph(graph, catalog)
@@ -285,7 +286,7 @@ def _place(place: SourceLocation | None) -> str:
 
 
 def _unfolded(made: Made, traced: Traced) -> list[str]:
-    """Copied functions of an exported program whose calls became nodes."""
+    """Return the copied functions of an exported program whose calls became nodes."""
     copies = {name for text in traced.sources.values() for name in copied_helpers_in(text)}
     called = (place.function for op, call in made if not call.opaque for place in op.places)
     return list(dict.fromkeys(name for name in called if name in copies))
@@ -301,7 +302,7 @@ def _report(
     faults: Sequence[ImportIssue],
     traced: Traced,
 ) -> ImportReport:
-    """One issue for each node that differs from the source."""
+    """Create the report, with one issue for each node that differs from the source."""
     entries, notes = list(refused), list(traced.notes)
     by_proxy = any(_PROXY in text for text in traced.sources.values())
     entries += [ImportIssue("changed", "", each.place, each.why) for each in traced.changed]
@@ -348,12 +349,12 @@ def _report(
 
 
 _MOST_SUMS = 4
-"""Maximum number of arithmetic operators in a block that is shown open on the canvas."""
+"""Maximum number of arithmetic operators in a block that is expanded on the canvas."""
 _NUMBERS = ("stack", "shape", "subscript", "cast", "constant")
 
 
 def with_arithmetic_collapsed(document: Document) -> Document:
-    """Show blocks with much arithmetic as cards: their ids describe them."""
+    """Collapse blocks with much arithmetic on the canvas, because their ids describe them."""
     blocks = {
         node.id
         for node in document.graph.walk()

@@ -1,4 +1,4 @@
-"""Node ids and output names, from the user's own words if available."""
+"""Node ids and output names, from the names in the user's source if available."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from workbench.names import free_name
 
 _PLURAL = {"image": "images", "label": "labels", "mask": "masks", "number": "numbers"}
 _NO_WORD = re.compile(r"kwargs|args|[A-Za-z]\d*")
-"""Variables that are unsuitable as node names: ``kwargs``, ``x``, ``X1``."""
+"""Matches variables that are unsuitable as node names: ``kwargs``, ``x``, ``X1``."""
 Made = Sequence[tuple[TracedOp, Call]]
 
 
 def output_names(made: Made, edges: Sequence[str], catalog: Catalog, lines: Lines) -> list[str]:
-    """A name for each output: as returned, else as assigned, else by its kind."""
+    """Return a name for each output: as returned, else as assigned, else by its kind."""
     ops = [op for op, _ in made]
     targets = _targets(ops, lines)
     kinds: dict[str, PortKind] = {}
     ends: dict[str, str] = {}
-    """Outputs of blocks."""
+    """Output edge of a block -> its name."""
     for op, call in made:
         first = next((edge.edge for edge in call.inputs.values()), "")
         for index, (edge, _) in enumerate(op.outputs):
@@ -44,11 +44,11 @@ def output_names(made: Made, edges: Sequence[str], catalog: Catalog, lines: Line
 
 
 def node_ids(made: Made, outputs: Sequence[str], catalog: Catalog, lines: Lines) -> dict[str, str]:
-    """An id for each call, by DALI's name of it, different from the outputs' names.
+    """Return an id for each call, by DALI's instance name. Ids differ from the output names.
 
-    The user's ``name=``; else the variable, if it is a word and only this statement assigns to it,
-    with a number if its function is called several times; else, for a random argument, the name of
-    the argument; else the operator's name.
+    The id is the user's ``name=``; else the variable, if it is a word and only this statement
+    assigns to it, with a number if its function is called several times; else, for a random
+    argument, the name of the argument; else the operator's name.
     """
     ops = [op for op, _ in made]
     targets = _targets(ops, lines)
@@ -80,13 +80,13 @@ def node_ids(made: Made, outputs: Sequence[str], catalog: Catalog, lines: Lines)
 
 
 def default_variable(call: Call, index: int, catalog: Catalog) -> str:
-    """The usual variable for an output of this kind."""
+    """Return the usual variable for an output of this kind."""
     kind = _kind(call, index, catalog, "any")
     return "values" if kind == "any" else _PLURAL.get(kind, kind)
 
 
 def _targets(ops: Sequence[TracedOp], lines: Lines) -> Mapping[str, str]:
-    """The variable of each edge, if the source names one."""
+    """Return the variable of each edge, if the source names one."""
     found: dict[str, str] = {}
     for op in ops:
         targets = lines.targets(op)
@@ -97,7 +97,7 @@ def _targets(ops: Sequence[TracedOp], lines: Lines) -> Mapping[str, str]:
 
 
 def _kind(call: Call, index: int, catalog: Catalog, first_kind: PortKind) -> PortKind:
-    """The kind of an output; ``first_kind`` if it follows the first input."""
+    """Return the kind of an output; ``first_kind`` if it has the kind of the first input."""
     spec = catalog.find(call.op)
     if spec is None or call.opaque or call.bodies:
         return "any"
@@ -106,9 +106,9 @@ def _kind(call: Call, index: int, catalog: Catalog, first_kind: PortKind) -> Por
 
 
 def claim_name(wanted: str, taken: set[str]) -> str:
-    """``wanted`` as a unique Python name, with the smallest suffix; marks it as taken.
+    """Return ``wanted`` as a unique Python name, and add it to ``taken``.
 
-    Truncated to the maximum length of node names.
+    The name has the smallest possible suffix, and at most the maximum length of node names.
     """
     name = wanted[: LONGEST - 8]
     if not is_name(name):

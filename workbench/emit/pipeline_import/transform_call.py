@@ -1,4 +1,4 @@
-"""A call of a library's class or function, as represented in a composition."""
+"""Recorded calls of a library's classes and functions in a composition."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class NamedValue:
-    """A value known only by name, such as ``cv2.BORDER_CONSTANT``."""
+    """A value that is known only by its name, such as ``cv2.BORDER_CONSTANT``."""
 
     name: str
 
@@ -19,7 +19,7 @@ class NamedValue:
 
 @dataclass(frozen=True, slots=True)
 class RandomValue:
-    """A uniform random number of a script's own code; integer ranges include both ends."""
+    """A uniform random number that a script samples. Integer ranges include both ends."""
 
     low: float
     high: float
@@ -41,21 +41,21 @@ class TransformCall:
     args: tuple[Any, ...] = ()
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     place: str = ""
-    """The user's line, such as ``train.py:12``."""
+    """Line of the user's source, such as ``train.py:12``."""
 
     @property
     def library(self) -> str:
-        """``torchvision``, ``albumentations``, ``kornia`` or ``timm``."""
+        """Name of the library: ``torchvision``, ``albumentations``, ``kornia`` or ``timm``."""
         return self.name.partition(".")[0]
 
     @property
     def short_name(self) -> str:
-        """The name of the class without its module."""
+        """Name of the class without its module."""
         return self.name.rpartition(".")[2]
 
 
 def to_plain(value: Any) -> Any:
-    """A call, and its contents, as lists, dictionaries and texts."""
+    """Convert a call and its arguments to lists, dictionaries and scalars."""
     if isinstance(value, NamedValue):
         return {_NAME: value.name}
     if isinstance(value, RandomValue):
@@ -69,7 +69,7 @@ def to_plain(value: Any) -> Any:
 
 
 def from_plain(value: Any) -> Any:
-    """The inverse of ``to_plain``; tuples have become lists."""
+    """Convert the result of ``to_plain`` back. Tuples become lists."""
     if isinstance(value, list):
         return [from_plain(each) for each in value]
     if not isinstance(value, Mapping):

@@ -1,1 +1,1 @@
-"""Part of a graph as a pipeline that the engine runs for the preview."""
+"""Convert part of a graph to a pipeline that the engine runs for the preview."""

@@ -1,11 +1,11 @@
-"""Convert a part of a graph to a pipeline source that the engine runs for the preview.
+"""Convert a part of a graph to a pipeline source (a stage) that the engine runs for the preview.
 
 The calls are those of the script. Outer inputs are fed through ``external_source``; random
 operators start at ``position`` (batch * batch_size), so that a stage for batch 7 has the random
 values of the script's batch 7.
 
-Random operators inside a body see only the samples that reached it, and advance by their number:
-they start at ``positions[scope]``, the number of those in all previous batches.
+Random operators inside a body receive only some of the samples, and advance by their number: they
+start at ``positions[scope]``, the number of samples that reached the body in all previous batches.
 
 With blocks, numbers are outside the function, in ``VALUES``: DALI converts its code once (60 ms)
 and reuses the result while the code is unchanged, whatever the values are. Automatic augmentation
@@ -41,7 +41,7 @@ from workbench.graph.model.ports import output_ports
 from workbench.graph.resolved import ResolvedGraph
 
 SAMPLE = Port("", "sample")
-"""Input with the batch index of each sample, for parts with blocks."""
+"""Port of the input with the batch index of each sample, for parts with blocks."""
 
 _NAME = re.compile(r"\w+")
 _PARAMETERS = "device: str, base_seed: int, position: int, positions: dict[str, int]"
@@ -51,8 +51,8 @@ _PARAMETERS = "device: str, base_seed: int, position: int, positions: dict[str, 
 class StageCode:
     """Source of a function ``stage``, which builds a pipeline.
 
-    Its parameters are the data parameters, by keyword, then ``device``, ``base_seed``, ``position``
-    and ``positions``.
+    The function's parameters are the data parameters, by keyword, then ``device``, ``base_seed``,
+    ``position`` and ``positions``.
     """
 
     code: Code
@@ -60,9 +60,9 @@ class StageCode:
     """Outputs of the pipeline, in order: the taps, then outputs inside blocks, with only the
     samples that reached them. ``Port(scope, "")`` has their batch indices."""
     feeds: tuple[Port, ...] = ()
-    """The offered inputs that are used: DALI ignores inputs that nothing reads."""
+    """Input ports that the pipeline uses. DALI would ignore unused inputs."""
     automatic: Mapping[str, str] = field(default_factory=dict)
-    """The automatic augmentations that call ``AUTOMATIC``, and the layout of their images."""
+    """Id of an automatic augmentation that calls ``AUTOMATIC`` -> layout of its images."""
 
 
 def emit_stage(
@@ -75,10 +75,10 @@ def emit_stage(
     positioned: bool = True,
     applied: bool = False,
 ) -> StageCode:
-    """Source of ``stage`` for some nodes of a graph.
+    """Return the source of ``stage`` for some nodes of a graph.
 
-    ``taps`` are its outputs, in order; ``feeds`` are the outputs of other nodes that it uses, each
-    through an external source named ``node.output`` on that device; with blocks also ``SAMPLE``.
+    ``taps`` are its outputs, in order. ``feeds`` maps outputs of other nodes that it uses to their
+    devices; each becomes an external source named ``node.output``; with blocks also ``SAMPLE``.
     ``positioned`` is for stages that start at any batch. With ``applied``, automatic augmentation
     inside blocks calls ``AUTOMATIC``.
     """
@@ -117,7 +117,7 @@ def emit_stage(
 
 
 class _StageEmitter(Emitter):
-    """Emitter that also outputs every value inside blocks, for the preview."""
+    """Emitter that adds every output inside blocks to the outputs of the pipeline."""
 
     def __init__(
         self,
@@ -133,11 +133,12 @@ class _StageEmitter(Emitter):
         self.automatic: dict[str, str] = {}
         self._draws = draws
         self._calls: list[str] = []
-        """For each enclosing loop: its variable times the number of iterations inside it."""
+        """For each enclosing loop: its variable multiplied by the number of iterations inside it.
+        """
         self._lifts_values = lifts_values
 
     def name_ports(self) -> None:
-        """A unique variable for each, because all of them may be tapped."""
+        """Choose a unique variable for each port, because each can be an output of the pipeline."""
         self.names = unique_names([*self.every_node()], self.catalog)
 
     def value_text(self, value: Value, arg: ArgSpec) -> str:
@@ -149,7 +150,7 @@ class _StageEmitter(Emitter):
         return f"VALUES[{len(self.values) - 1}]"
 
     def apply_automatic(self) -> None:
-        """Let automatic augmentation call ``AUTOMATIC``, if the layout is known."""
+        """Register the automatic augmentations with a known layout to call ``AUTOMATIC``."""
         flows = self.resolved.types
         for node in self.every_node():
             if node.id in self._draws:
@@ -181,7 +182,10 @@ class _StageEmitter(Emitter):
         return [f"{self.indent}with replacing_random_values({', '.join(handed)}):", *inside]
 
     def drawn_before(self, node: Node) -> Lines:
-        """The random values of an automatic augmentation, for all samples outside every block."""
+        """Return lines that sample the random values of an automatic augmentation.
+
+        They are outside every block and sample values for the whole batch.
+        """
         made = [f"{self.indent}{_random_values_name(node)} = ["]
         for called in self._draws[node.id]:
             drawn = (uniform_call_text(each, self.positioned) for each in called)
@@ -247,7 +251,7 @@ def _random_values_name(node: Node) -> str:
 
 
 def _head(body: str, ordered: Sequence[Node], signed: Sequence[str], emitter: _StageEmitter) -> str:
-    """Code before the body. Only what it calls: compiling the rest takes 0.3 ms.
+    """Return the code before the body: only what it uses, because compiling the rest takes 0.3 ms.
 
     The number of lines does not depend on the values, because DALI's cache uses the location of the
     code.

@@ -1,7 +1,7 @@
-"""Export targets: a module for each, which selects and fills a template.
+"""Export targets: one module for each, which selects and fills a template.
 
-Each module has a ``TARGET``; the module's name is the target's. Its program is in
-``emit/templates``.
+Each module defines ``TARGET``, and its name is the name of the target. The template of its program
+is in ``emit/templates``.
 """
 
 from __future__ import annotations
@@ -43,20 +43,20 @@ from workbench.sources.good_data import GoodData
 
 _SCROLLED = "max-height: 240px; overflow: auto"
 MOST_SHOWN = 80_000
-"""Maximum characters that an export displays of itself."""
+"""Maximum number of characters of source that a notebook shows for an export."""
 ADDITIONS = {
     "training": "a training loop",
     "samples": "each sample's file name and random values",
     "training+samples": "a training loop, and each sample's file name and random values",
     "capture": "capture: DALI prefetches by running the operators as one pipeline",
 }
-"""Optional additions of an export, with short descriptions."""
+"""Name of an optional addition to an export -> short description."""
 _SUFFIXES = {".py", ".ipynb"}
-"""Suffixes of files with code."""
+"""Suffixes of files that contain code."""
 
 
 Emit = Callable[[ResolvedGraph], Mapping[str, Code]]
-"""Creates the files: path in the export -> source, the main one first."""
+"""Function that creates the files: path in the export -> source, the main file first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,21 +76,21 @@ class Target:
     side_by_side: bool = False
     """True if the target supports several pipelines in one process."""
     training: Emit | None = None
-    """Emitter with a training loop, if available."""
+    """Creates the files with a training loop. None if the target has none."""
     samples: bool = False
-    """Whether batches can have each sample's file name and random values."""
+    """True if batches can contain each sample's file name and random values."""
     capture: Emit | None = None
-    """Emitter with captured operators, if DALI supports them."""
+    """Creates the files with captured operators. None if DALI does not support that."""
     skips_bad: bool = True
-    """True if the program can read a list of good files."""
+    """True if the program can read a list of the good files."""
     runs_copy: bool = False
-    """Whether a copy of the pipeline runs, so that the program does not see its errors."""
+    """True if a copy of the pipeline runs, so that the program does not receive its errors."""
     notes: Callable[[ResolvedGraph], Sequence[str]] | None = None
-    """Differences between the files and the graph, unless they are for training."""
+    """Returns differences between the files and the graph, unless they are for training."""
 
     @property
     def additions(self) -> list[str]:
-        """The ``ADDITIONS`` that the target supports."""
+        """Names of the ``ADDITIONS`` that the target supports."""
         able = {
             "training": self.training is not None,
             "samples": self.samples,
@@ -101,7 +101,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Export:
-    """The files of an export by path, the main one first. A notebook shows their text.
+    """Files of an export by path, the main file first. A notebook shows their text.
 
     ::
 
@@ -117,10 +117,11 @@ class Export:
     options: Mapping[str, Any] = field(default_factory=dict)
     """Arguments of ``export_resolved`` that reproduce the same code without the data."""
     good: GoodData | None = None
-    """The data without the skipped samples, which the program reads from its own folder."""
+    """Data without the skipped samples, which the program reads from its own folder."""
     named: Callable[[str], Export] | None = field(default=None, compare=False)
-    """Creates the same for a program with another file name: see ``file`` of
-    ``export_resolved``."""
+    """Function that returns the export for another file name of the program: see ``file`` of
+    ``export_resolved``.
+    """
 
     def __repr__(self) -> str:
         files = (f"{path} ({code.text.count(chr(10))} lines)" for path, code in self.files.items())
@@ -140,7 +141,7 @@ class Export:
 
     @property
     def main(self) -> Code:
-        """The file with the pipeline.
+        """File with the pipeline.
 
         ::
 
@@ -150,7 +151,7 @@ class Export:
 
     @property
     def at_bad_file(self) -> str:
-        """What to do if DALI stops at a bad file; empty if the program itself reports it."""
+        """Advice if DALI stops at a bad file. Empty if the program itself reports the file."""
         target, text = load_target(self.target), self.main.text
         names = bad_files.NAMES[1] in text and not target.runs_copy
         if names or bad_files.HINT in text or not target.skips_bad:
@@ -165,8 +166,8 @@ class Export:
         """Write the files, and the data without the skipped samples next to the program.
 
         ``path`` is a file, named in the program's usage line; for an export with several files it
-        is a new folder. Returns the absolute paths, the program's first. Raises SaveError: nothing
-        is written if the name is unsuitable or if the folder exists::
+        is a new folder. Returns the absolute paths, starting with the program. Raises SaveError:
+        nothing is written if the name is unsuitable or if the folder exists::
 
             wb.export(graph, data="photos", skip_bad=True).write("pipe.py")
         """
@@ -192,7 +193,7 @@ class Export:
             ) from None
 
     def program_path(self, target: Path) -> Path:
-        """The program's path for an export written to ``target``; the good data are next to it."""
+        """Return the program's path if the export is written to ``target``."""
         return target / next(iter(self.files)) if len(self.files) > 1 else target
 
     def require_name(self, path: str | Path) -> None:
@@ -217,7 +218,7 @@ class Export:
 
 
 def _imported(text: str) -> set[str]:
-    """The packages that a source imports, and numpy, which DALI imports."""
+    """Return the packages that a source imports, and numpy, which DALI imports."""
     found = {"numpy"}
     for node in ast.walk(ast.parse(text)):
         match node:
@@ -230,7 +231,7 @@ def _imported(text: str) -> set[str]:
 
 @cache
 def target_names() -> tuple[str, ...]:
-    """Every target, ``script`` first."""
+    """Return the names of all targets, ``script`` first."""
     names = [module.name for module in iter_modules(__path__) if not module.name.startswith("_")]
     return tuple(sorted(names, key=lambda name: (name != "script", name)))
 
@@ -246,7 +247,7 @@ def require_skips_bad(name: str) -> None:
 
 
 def load_target(name: str) -> Target:
-    """The target with a name. Raises GraphExportError with similar names."""
+    """Return the target with a name. An unknown name raises GraphExportError with a suggestion."""
     if name not in target_names():
         hint = did_you_mean(name, target_names(), f"Available: {', '.join(target_names())}.")
         raise GraphExportError(f"There is no target {name!r}. {hint}")
@@ -311,13 +312,13 @@ def export_resolved(
     file: str = "",
     plain: bool = False,
 ) -> Export:
-    """``export`` of a graph resolved with its data's properties, without the comment.
+    """Export a graph that was resolved with its data's properties, without embedding the graph.
 
-    ``reads`` are the reader arguments that are set directly to the data, by source; by default they
-    are derived from ``data``. ``beside`` are the ``endings`` of ``GoodData``, which the program
-    reads from its own folder. ``file`` is the name in its usage line, by which a notebook finds
-    files next to it; by default that of the target. A ``plain`` program does not name the command
-    that finds a bad file.
+    ``reads`` maps sources to the reader arguments that are set directly to the data; by default
+    they are derived from ``data``. ``beside`` are the ``endings`` of ``GoodData``, which the
+    program reads from its own folder. ``file`` is the name in its usage line, by which a notebook
+    finds files next to it; by default that of the target. A ``plain`` program does not name the
+    command that finds a bad file.
     """
     found = load_target(target)
     reads = _read_directly(resolved.graph, data) if reads is None else reads
@@ -346,7 +347,7 @@ def export_resolved(
 
 
 def _with_adjacent_data(resolved: ResolvedGraph, endings: Mapping[str, str]) -> ResolvedGraph:
-    """The graph with data next to the program in place of data parameters."""
+    """Replace data parameters by constants for data next to the program."""
     if not endings:
         return resolved
     names = {name: data_constant(name) for name in endings}
@@ -359,7 +360,7 @@ def _with_adjacent_data(resolved: ResolvedGraph, endings: Mapping[str, str]) -> 
 
 
 def with_embedded_graph(made: Export, document: Document) -> Export:
-    """The export whose main file contains the document that it was made from."""
+    """Embed the document that an export was created from in its main file."""
     (path, code), *others = made.files.items()
     content = {
         "workbench": __version__,
@@ -372,7 +373,7 @@ def with_embedded_graph(made: Export, document: Document) -> Export:
 
 
 def _read_directly(graph: Graph, data: Datasets) -> dict[str, str]:
-    """The reader argument of each source that reads its data without a function."""
+    """Return source id -> reader argument, for sources that need no function to find their data."""
     found = {}
     for source in graph.sources:
         parameter = parameter_of(source)
@@ -384,7 +385,7 @@ def _read_directly(graph: Graph, data: Datasets) -> dict[str, str]:
 
 
 def _with_readers(graph: Graph, reads: Mapping[str, str]) -> Graph:
-    """The graph with readers that read their data directly, without a function."""
+    """Set the reader arguments of sources that need no function to find their data."""
     for source in graph.sources:
         if source.id in reads:
             kind = f"{source.kind}:{reads[source.id]}"
@@ -393,7 +394,7 @@ def _with_readers(graph: Graph, reads: Mapping[str, str]) -> Graph:
 
 
 def _requested_additions(with_: str) -> tuple[bool, bool]:
-    """Whether the additions are training and samples. Raises GraphExportError for others."""
+    """Return whether training and samples are requested. Raises GraphExportError if unknown."""
     if with_ and with_ not in ADDITIONS:
         known = ", ".join(ADDITIONS)
         raise GraphExportError(f"{with_!r} is not an addition. Use one of {known}.")
@@ -401,7 +402,7 @@ def _requested_additions(with_: str) -> tuple[bool, bool]:
 
 
 def _emitter(name: str, target: Target, with_: str) -> Emit:
-    """The function that creates the files. Raises GraphExportError if unsupported."""
+    """Return the function that creates the files. Raises GraphExportError if unsupported."""
     training, samples = _requested_additions(with_)
     every = [(each, load_target(each)) for each in target_names()] if with_ else []
     if training and target.training is None:

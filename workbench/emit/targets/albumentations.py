@@ -1,4 +1,4 @@
-"""Albumentations: the graph as its transforms, for machines without DALI."""
+"""Target albumentations: the graph as Albumentations' transforms, for machines without DALI."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from workbench.graph.resolved import ResolvedGraph
 
 
 def emit_albumentations(resolved: ResolvedGraph) -> Mapping[str, Code]:
-    """The module ``dataset.py``."""
+    """Create the module ``dataset.py``."""
     return {"dataset.py": render_transforms("albumentations.py.j2", resolved, ALBUMENTATIONS)}
 
 

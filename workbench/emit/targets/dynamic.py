@@ -1,4 +1,4 @@
-"""DALI's dynamic mode: the same operators called from Python, one batch at a time."""
+"""Target dynamic: operators called in DALI's dynamic mode from Python, one batch at a time."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ _TAKEN = ("ndd", "batches", "reader", "batch_size", "first", "Draws", "draws", "
 
 
 class _Emitter(Emitter):
-    """Calls of ``nvidia.dali.experimental.dynamic``."""
+    """Emitter of calls of ``nvidia.dali.experimental.dynamic``."""
 
     module = "ndd"
     batch = "batch_size"
-    """The size of this batch: the last one of an epoch can be short."""
+    """Variable with the size of the current batch. The last batch of an epoch can be smaller."""
     draws = "Draws({}, first)"
-    """The random state of an operator, from its seed and its name."""
+    """Template of the expression for an operator's random state, with its seed and its name."""
 
     def call_lines(self, node: Node) -> list[str]:
-        """The call of one node. A constant is an array per sample here, not an operator."""
+        """Return the call of one node. A constant is an array per sample, not an operator."""
         if node.op != "constant":
             return super().call_lines(node)
         name = self.names[Port(node.id, self.catalog[node.op].outputs[0].name)]
@@ -66,11 +66,11 @@ class _Emitter(Emitter):
         return lines
 
     def functions(self) -> str:
-        """An empty text: the template has its own functions that clip boxes."""
+        """Return "", because the template has its own functions that clip boxes."""
         return ""
 
     def value_text(self, value: Value, arg: ArgSpec) -> str:
-        """The source of a fixed value; a matrix is a list of rows, as dynamic mode requires."""
+        """Return the source of a fixed value. A matrix is a list of rows in dynamic mode."""
         columns = len(arg.parts)
         if arg.form == "matrix" and isinstance(value, tuple) and len(value) % columns == 0:
             starts = range(0, len(value), columns)
@@ -78,11 +78,11 @@ class _Emitter(Emitter):
         return super().value_text(value, arg)
 
     def becomes_constant(self, text: str, arg: ArgSpec) -> bool:
-        """Matrices too: DALI 2.4 accepts rows as a tensor, but not as a literal in the call."""
+        """Return True also for matrices: DALI 2.4 accepts rows as a tensor, not as a literal."""
         return arg.form == "matrix" or super().becomes_constant(text, arg)
 
     def expression_of(self, spec: OpSpec) -> str:
-        """Batches are indexed through ``slice``, because a plain index would select samples."""
+        """Return the expression. Batches use ``slice``, because an index would select samples."""
         if spec.name == "subscript":
             return "{}.slice[{}]"
         if spec.name == "shape":  # a property, with a tuple for each sample
@@ -91,26 +91,26 @@ class _Emitter(Emitter):
         return f"{self.module}.{spec.expression}" if of_math else spec.expression
 
     def constant_text(self, node: Node, value: Value) -> str:
-        """A tensor if the type is not Python's: ``types.Constant`` is for pipelines."""
+        """Return the source of a constant: a tensor if its type is not a Python type."""
         dtype = constant_type(node, self.catalog[node.op])
         beside = self.names[node.inputs["data"]]
         tensor = f"ndd.tensor({number_of(value, dtype)!r}, dtype=ndd.{_type_name(dtype)}, "
         return plain_constant(value, dtype) or f"{tensor}device={beside}.device)"
 
     def operand_text(self, node: Node, name: str, moved: Mapping[str, str]) -> str:
-        """Sources of arguments are on the CPU, and must be copied to the data's device."""
+        """Return an operand. Sources of arguments are copied from the CPU to the data's device."""
         text = super().operand_text(node, name, moved)
         if name in node.inputs and name in self.catalog[node.op].args:
             return f"{text}.to_device({self.names[node.inputs['data']]}.device)"
         return text
 
     def placement(self, node: Node) -> list[str]:
-        """Mixed is called gpu here."""
+        """Return the device argument. Dynamic mode uses ``gpu`` for mixed decoding."""
         given = super().placement(node)
         return ['device="gpu"' if each == 'device="mixed"' else each for each in given]
 
     def randomness(self, node: Node) -> list[str]:
-        """``Draws`` instead of a seed; operators without input get the batch size."""
+        """Return the random state, and the batch size for operators without inputs."""
         spec = self.catalog[node.op]
         drawn = [
             f"rng={self.draws.format(text.removeprefix('seed='), literal(node.id))}"
@@ -121,19 +121,19 @@ class _Emitter(Emitter):
         return drawn
 
     def reader_lines(self, node: Node) -> list[str]:
-        """The reader, which is an object here."""
+        """Return the line that creates the reader, which is an object in dynamic mode."""
         name = self.catalog[node.op].schema.split("__")[-1]
         arguments = [*self.value_arguments(node), *super().randomness(node)]
         return call("reader", f"ndd.readers.{identifier(name)}", arguments)
 
 
 def emit_captured(resolved: ResolvedGraph) -> Mapping[str, Code]:
-    """The module ``dynamic.py`` with a loop captured by DALI."""
+    """Create the module ``dynamic.py`` with a loop captured by DALI."""
     return emit_dynamic(resolved, captured=True)
 
 
 def emit_dynamic(resolved: ResolvedGraph, captured: bool = False) -> Mapping[str, Code]:
-    """The module ``dynamic.py``."""
+    """Create the module ``dynamic.py``."""
     graph, catalog, nodes = resolved.graph, resolved.catalog, resolved.nodes
     _require_dynamic(nodes)
     reader = first_reader(nodes)
@@ -180,7 +180,7 @@ def emit_dynamic(resolved: ResolvedGraph, captured: bool = False) -> Mapping[str
 
 
 def _yielded(names: Sequence[str]) -> list[str]:
-    """``yield names`` as a tuple, inside both loops."""
+    """Return the lines of ``yield names`` (a tuple), indented for the inner loop."""
     indent = INDENT * 3
     line = f"{indent}yield {', '.join(names)}" if len(names) > 1 else f"{indent}yield ({names[0]},)"
     if len(line) <= LINE:
@@ -189,7 +189,7 @@ def _yielded(names: Sequence[str]) -> list[str]:
 
 
 def is_missing(op: str) -> bool:
-    """Whether the dynamic mode lacks an operator."""
+    """Return True if the dynamic mode lacks an operator."""
     return op in _MISSING or op.startswith(("experimental.inputs.", "experimental.readers."))
 
 
@@ -198,7 +198,7 @@ def _type_name(dtype: str) -> str:
 
 
 def _constant(node: Node) -> tuple[str, tuple[Any, ...], str, tuple[int, ...]]:
-    """The argument with the values, the values, their type and their shape.
+    """Return the argument name of a constant's values, the values, their type and their shape.
 
     Raises GraphExportError for a type to which DALI would have to round or clamp the values.
     """

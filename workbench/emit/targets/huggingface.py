@@ -1,4 +1,4 @@
-"""Hugging Face: a ``Trainer`` whose batches come from DALI."""
+"""Target huggingface: a ``Trainer`` that receives its batches from DALI."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from workbench.graph.resolved import ResolvedGraph
 
 
 def emit_huggingface(resolved: ResolvedGraph) -> Mapping[str, Code]:
-    """The module ``trainer.py``."""
+    """Create the module ``trainer.py``."""
     module = torch_module(resolved, "huggingface")
     if module.lists:
         name = module.lists[0]
@@ -29,7 +29,7 @@ def emit_huggingface(resolved: ResolvedGraph) -> Mapping[str, Code]:
 
 
 def _named(module: Module, images: list[str]) -> Module:
-    """One image is ``pixel_values``, one class ``labels``, as models name their arguments."""
+    """Rename a single image to ``pixel_values`` and a single class to ``labels``, as models do."""
     names = {images[0]: "pixel_values"} if len(images) == 1 else {}
     names |= {module.labels[0]: "labels"} if len(module.labels) == 1 else {}
     outputs = {names.get(name, name): flow for name, flow in module.outputs.items()}
@@ -39,7 +39,7 @@ def _named(module: Module, images: list[str]) -> Module:
 
 
 def _conversion(module: Module, name: str) -> list[str]:
-    """Conversion for a model: channels-first floats, integers."""
+    """Return lines that convert an output for a model: channels-first floats, or integers."""
     given, flow = f'batch["{name}"]', module.outputs[name]
     if name in module.labels:
         return [f"{given} = {given}.squeeze(-1).long()"]

@@ -1,10 +1,10 @@
-"""JAX: batches split over all devices, through DALI's JAX iterator.
+"""Target jax: batches split over all devices, through DALI's JAX iterator.
 
 Why the loader does not use DALI's decorator ``data_iterator`` (2.4):
 
 - with ``sharding`` it passes each pipeline a ``device_id``, so it requires a GPU, and CPU
   outputs, such as labels, cannot be joined on the GPUs;
-- without it, it feeds one device;
+- without ``sharding``, it supports one device only;
 - it hides its pipelines, and so the number of samples: padding cannot be identified, and an
   evaluation counts the last sample of each shard several times;
 - it creates one pipeline per device, and never several in parallel.
@@ -22,7 +22,7 @@ from workbench.graph.resolved import ResolvedGraph
 
 
 def emit_jax(resolved: ResolvedGraph) -> Mapping[str, Code]:
-    """The module ``loader.py``."""
+    """Create the module ``loader.py``."""
     module = sharded_module(resolved, "jax")
     require_next_shard(module.nodes, "jax")
     wide = any((flow.dtype or "").endswith("64") for flow in module.outputs.values())

@@ -1,4 +1,4 @@
-"""Keras 3: a generator over a pipeline, for any backend."""
+"""Target keras: a Keras 3 generator over a pipeline, for any backend."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workbench.graph.resolved import ResolvedGraph
 
 
 def emit_keras(resolved: ResolvedGraph) -> Mapping[str, Code]:
-    """The module ``generator.py``."""
+    """Create the module ``generator.py``."""
     module = sharded_module(resolved, "keras")
     executor = resolved.graph.settings.executor
     if executor != "dynamic":

@@ -1,4 +1,4 @@
-"""Lightning: a data module around the PyTorch loader; with training also a module to train."""
+"""Target lightning: a data module around the PyTorch loader; with training also a model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from workbench.graph.variants.validation import validation_graph
 
 
 def _module(resolved: ResolvedGraph) -> Module:
-    """The graph, and its validation if possible: one pipeline with an image and data."""
+    """Return the module, with validation if the graph has one pipeline, one image and data."""
     graph = resolved.graph
     images = outputs_of_kind(resolved.outputs, "image")
     simple = len(images) == len(parameters(graph.nodes)) == graph.settings.pipelines == 1
@@ -27,12 +27,12 @@ def _module(resolved: ResolvedGraph) -> Module:
 
 
 def emit_lightning(resolved: ResolvedGraph) -> Mapping[str, Code]:
-    """The module ``datamodule.py``."""
+    """Create the module ``datamodule.py``."""
     return {"datamodule.py": _module(resolved).render("lightning.py.j2", task="")}
 
 
 def emit_training(resolved: ResolvedGraph) -> Mapping[str, Code]:
-    """Emit the data module with a LightningModule to train."""
+    """Create the module ``datamodule.py`` with a model to train."""
     module = _module(resolved)
     fields = training_fields(module, "lightning")
     return {"datamodule.py": module.render("lightning.py.j2", **fields)}

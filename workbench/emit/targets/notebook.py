@@ -1,4 +1,4 @@
-"""A Jupyter notebook that builds the pipeline step by step and shows its outputs."""
+"""Target notebook: a Jupyter notebook that builds the pipeline in steps and shows its outputs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _TAKEN = (
 
 
 def emit_notebook(resolved: ResolvedGraph) -> Mapping[str, Code]:
-    """The notebook ``pipeline.ipynb``."""
+    """Create the notebook ``pipeline.ipynb``."""
     graph, nodes = resolved.graph, resolved.nodes
     require_no_blocks(nodes, "a notebook")
     emitter = Emitter(resolved, nodes, lift=True, taken=_TAKEN)
@@ -87,16 +87,16 @@ _CODE: Mapping[str, Any] = {
 
 
 def _add(cells: list[dict[str, Any]], kind: Mapping[str, Any], *, caller: Callable[[], str]) -> str:
-    """Append a cell with the text of a template call."""
+    """Append a cell. ``caller`` returns its text (the body of a Jinja2 call block)."""
     source = caller().strip("\n").splitlines(keepends=True)
     cells.append({"id": f"cell-{len(cells)}", **kind, "source": source})
     return ""
 
 
 def _steps(nodes: Sequence[Node], emitter: Emitter) -> list[list[Node]]:
-    """The nodes in groups: generators are grouped with the next node.
+    """Group the nodes into steps. Generators are in the step of the next node.
 
-    Nodes written inside the line of another one have no step.
+    Nodes written inside the line of another node are omitted.
     """
     steps: list[list[Node]] = [[]]
     for node in nodes:
@@ -108,7 +108,7 @@ def _steps(nodes: Sequence[Node], emitter: Emitter) -> list[list[Node]]:
 
 
 def _step(step: Sequence[Node], emitter: Emitter) -> dict[str, Any]:
-    """The template values of a step."""
+    """Return the template values of a step."""
     *before, node = step
     spec, names = emitter.catalog[node.op], {each.id for each in before}
     return {

@@ -1,4 +1,4 @@
-"""PaddlePaddle: a loader around DALI's Paddle iterator."""
+"""Target paddle: a PaddlePaddle loader around DALI's Paddle iterator."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from workbench.graph.resolved import ResolvedGraph
 
 
 def emit_paddle(resolved: ResolvedGraph) -> Mapping[str, Code]:
-    """The module ``loader.py``."""
+    """Create the module ``loader.py``."""
     module = sharded_module(resolved, "paddle")
     require_signed(resolved.graph, module.outputs, "paddle")
     return {"loader.py": module.render("paddle.py.j2", needs_gpu=True)}

@@ -1,4 +1,4 @@
-"""DALI Proxy: dataset, sampler and workers are PyTorch's, and DALI augments what they read."""
+"""Target proxy: PyTorch's dataset, sampler and workers, with augmentation by DALI Proxy."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ _ARGUMENTS = {
     "jpegs": ("dtype=types.UINT8", "ndim=1"),
     "labels": ("dtype=types.INT32", "ndim=1"),
 }
-"""Arguments of an input, by the output of the reader that it replaces."""
+"""Output of the reader -> arguments of the external source that replaces it."""
 _VALUES = {
     "jpegs": "np.frombuffer(encoded, np.uint8)",
     "labels": "np.array([label], np.int32)",
 }
-"""The value that a worker passes, from ``encoded`` and ``label``."""
+"""Output of the reader -> expression of the value that a worker passes for it."""
 
 
 def emit_proxy(resolved: ResolvedGraph) -> Mapping[str, Code]:
-    """The module ``loader.py``."""
+    """Create the module ``loader.py``."""
     graph, outputs = resolved.graph, resolved.outputs
     require_folder(resolved.nodes, "proxy")
     require_arrays(graph, outputs, "proxy")
@@ -85,7 +85,7 @@ def emit_proxy(resolved: ResolvedGraph) -> Mapping[str, Code]:
 
 
 def _parts(emitter: Emitter) -> tuple[TemplateParts, Sequence[Port]]:
-    """The pipeline with inputs instead of its reader, and the outputs that they replace."""
+    """Return the pipeline with inputs in place of its reader, and the reader outputs replaced."""
     graph, catalog, nodes = emitter.graph, emitter.catalog, emitter.ordered
     reader = first_reader(nodes)
     drawing = policy_imports(emitter.every_node(), catalog)
@@ -122,12 +122,12 @@ def _parts(emitter: Emitter) -> tuple[TemplateParts, Sequence[Port]]:
 
 
 def _shuffles(reader: Node) -> bool:
-    """Whether the reader shuffles, for which PyTorch's sampler is used instead."""
+    """Return True if the reader shuffles. PyTorch's sampler then shuffles instead."""
     return bool(reader.args.get("random_shuffle") or reader.args.get("shuffle_after_epoch"))
 
 
 def proxy_notes(resolved: ResolvedGraph) -> Sequence[str]:
-    """How the batches differ from those of the graph."""
+    """Return sentences on how the batches differ from those of the graph."""
     reader = first_reader(resolved.nodes)
     if not _shuffles(reader):
         return []

@@ -1,4 +1,4 @@
-"""PyTorch: a loader; with training also a basic training loop that runs under ``torchrun``."""
+"""Target pytorch: a loader; with training also a training loop that runs under ``torchrun``."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from workbench.graph.resolved import ResolvedGraph
 
 
 def emit_pytorch(resolved: ResolvedGraph) -> Mapping[str, Code]:
-    """The module ``loader.py``."""
+    """Create the module ``loader.py``."""
     module = torch_module(resolved, "pytorch")
     return {"loader.py": module.render("pytorch.py.j2", task="")}
 
 
 def emit_training(resolved: ResolvedGraph) -> Mapping[str, Code]:
-    """Emit the loader with a training loop."""
+    """Create the module ``loader.py`` with a training loop."""
     module = torch_module(resolved, "pytorch")
     fields = training_fields(module, "pytorch")
     return {"loader.py": module.render("pytorch.py.j2", **fields)}

@@ -1,4 +1,4 @@
-"""Ray: actors that each run the pipeline on one shard and write its outputs."""
+"""Target ray: actors that each run the pipeline on one shard and write its outputs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from workbench.graph.resolved import ResolvedGraph
 
 
 def emit_ray(resolved: ResolvedGraph) -> Mapping[str, Code]:
-    """The module ``augment.py``."""
+    """Create the module ``augment.py``."""
     module = sharded_module(resolved, "ray")
     # DALI converts conditions from a function's source, which Ray's actors do not have: the
     # function is sent to them without its module.

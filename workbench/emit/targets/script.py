@@ -1,4 +1,4 @@
-"""A standalone script: ``emit.script``."""
+"""Target script: a standalone script, see ``emit.script``."""
 
 from __future__ import annotations
 

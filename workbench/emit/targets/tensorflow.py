@@ -1,4 +1,4 @@
-"""TensorFlow: ``DALIDataset``, for Keras or a custom loop."""
+"""Target tensorflow: ``DALIDataset``, for Keras or a custom loop."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _DTYPES = {
     "INT8": "int8", "INT16": "int16", "INT32": "int32", "INT64": "int64", "FLOAT16": "float16",
     "FLOAT": "float32", "FLOAT64": "float64",
 }  # fmt: skip
-"""TensorFlow's names of DALI's types."""
+"""DALI element type -> its name in TensorFlow."""
 
 
 def emit_tensorflow(resolved: ResolvedGraph) -> Mapping[str, Code]:
-    """The module ``dataset.py``."""
+    """Create the module ``dataset.py``."""
     module = sharded_module(resolved, "tensorflow")
     require_no_own_code(
         module.nodes,

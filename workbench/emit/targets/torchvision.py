@@ -1,4 +1,4 @@
-"""torchvision: the graph as its transforms v2, for machines without DALI."""
+"""Target torchvision: the graph as transforms v2, for machines without DALI."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from workbench.graph.resolved import ResolvedGraph
 
 
 def emit_torchvision(resolved: ResolvedGraph) -> Mapping[str, Code]:
-    """The module ``dataset.py``."""
+    """Create the module ``dataset.py``."""
     return {"dataset.py": render_transforms("torchvision.py.j2", resolved, TORCHVISION)}
 
 

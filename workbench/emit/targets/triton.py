@@ -1,7 +1,7 @@
-"""Triton: a model repository for its DALI backend, and a client.
+"""Target triton: a model repository for Triton's DALI backend, and a client.
 
-The backend runs ``1/model.dali`` if it exists and otherwise serialises ``1/dali.py``: the names are
-its own (``src/dali_model.h`` of triton-inference-server/dali_backend).
+The backend runs ``1/model.dali`` if it exists and otherwise serialises ``1/dali.py``. It defines
+these names (``src/dali_model.h`` of triton-inference-server/dali_backend).
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ _DTYPES = {
     "UINT8": "TYPE_UINT8", "UINT16": "TYPE_UINT16", "UINT32": "TYPE_UINT32",
     "UINT64": "TYPE_UINT64",
 }  # fmt: skip
-"""Triton's names of DALI's types."""
+"""DALI element type -> its name in Triton."""
 _PYTHON = {"dl_tensor_python_function", "external_source"}
 
 
 def emit_triton(resolved: ResolvedGraph) -> Mapping[str, Code]:
-    """A model repository with one deterministic model, and a client."""
+    """Create a model repository with one deterministic model, and a client."""
     served, changed, removed = inference_graph(resolved)
     random = [*changed, *removed]
     if random and check_graph(served, resolved.catalog):
@@ -58,7 +58,7 @@ def emit_triton(resolved: ResolvedGraph) -> Mapping[str, Code]:
 
 
 def inference_notes(resolved: ResolvedGraph) -> Sequence[str]:
-    """Differences between the model and the graph, one sentence each."""
+    """Return the differences between the model and the graph, one sentence each."""
     served, changed, removed = inference_graph(resolved)
     outputs = _served(resolved.variant(served)).graph.outputs
     notes = [
@@ -74,7 +74,7 @@ def inference_notes(resolved: ResolvedGraph) -> Sequence[str]:
 
 
 def emit_training(resolved: ResolvedGraph) -> Mapping[str, Code]:
-    """Emit the model repository with random augmentation."""
+    """Create a model repository whose model includes random augmentation, and a client."""
     return _emit(resolved, "")
 
 
@@ -117,7 +117,7 @@ def _emit(resolved: ResolvedGraph, told: str) -> Mapping[str, Code]:
 
 
 def _augmentation_notes(emitter: Emitter, catalog: Catalog) -> str:
-    """Notes on a pipeline that augments."""
+    """Return a sentence that lists the random nodes, or "" if there are none."""
     drawing = [
         node.id
         for node in emitter.every_node()
@@ -130,13 +130,13 @@ def _augmentation_notes(emitter: Emitter, catalog: Catalog) -> str:
 
 
 def input_name(nodes: Sequence[Node]) -> str:
-    """The model's input name: the node of a request, else ``IMAGE``."""
+    """Return the model's input name: the id of a ``request`` node, else ``IMAGE``."""
     reader = first_reader(nodes)
     return reader.id if reader.op == "request" else _INPUT
 
 
 def _served(resolved: ResolvedGraph) -> ResolvedGraph:
-    """The graph without outputs that do not depend on an image, such as labels."""
+    """Remove outputs that do not depend on an image, such as labels."""
     graph, catalog = resolved.graph, resolved.catalog
     readers = [node for node in resolved.nodes if isinstance(node, Source)]
     encoded = {port for reader in readers for port in _encoded_ports(reader, catalog)}
@@ -194,7 +194,7 @@ def _encoded_ports(reader: Node, catalog: Catalog) -> list[Port]:
 
 
 def _definition(emitter: Emitter, catalog: Catalog) -> tuple[list[str], str, Mapping[str, range]]:
-    """The pipeline function with an external source in place of its reader."""
+    """Return the pipeline function, with an external source in place of its reader."""
     function = function_name(emitter.graph)
     reader = first_reader(emitter.ordered)
     image = emitter.names[_encoded_ports(reader, catalog)[0]]

@@ -1,1 +1,1 @@
-"""The exported programs as Jinja2 templates (``*.j2``), and their values."""
+"""Jinja2 templates (``*.j2``) of the exported programs, and the values that fill them."""

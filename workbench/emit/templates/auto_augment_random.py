@@ -1,4 +1,4 @@
-"""Source of the random values of automatic augmentation, equal for any first batch."""
+"""Source that samples the random values of automatic augmentation, equal for any first batch."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ class UniformCall(NamedTuple):
     """One call of ``fn.random.uniform`` inside an automatic augmentation."""
 
     arguments: str
-    """As source, without the seed."""
+    """Source of the arguments, without the seed."""
     seed: int
 
 
 UniformCalls = tuple[tuple[UniformCall, ...], ...]
-"""The random values of an automatic augmentation, for each call."""
+"""Random values of an automatic augmentation node, for each call of the node."""
 
 
 def emit_random_values(draws: Sequence[UniformCall]) -> str:
-    """Source of ``drawn(position)``, which builds a pipeline of one call's random values."""
+    """Return the source of ``drawn(position)``: a pipeline of one call's random values."""
     texts = "".join(f"{INDENT * 2}{uniform_call_text(each, True)},\n" for each in draws)
     head = f"{IMPORTS}\n{RANDOM_STATE}@pipeline_def\ndef drawn(position: int) -> Any:\n"
     return f"{head}{INDENT}return (\n{texts}{INDENT})\n"
 
 
 def uniform_call_text(draw: UniformCall, positioned: bool) -> str:
-    """The call for one random value; ``positioned`` as in ``emit_stage``."""
+    """Return the source of the call for one random value. ``positioned``: see ``emit_stage``."""
     state = f", _random_state=random_state({draw.seed}, position)" if positioned else ""
     return f"fn.random.uniform({draw.arguments}, seed={draw.seed}{state})"

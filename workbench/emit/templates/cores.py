@@ -1,4 +1,4 @@
-"""Cores for DALI's threads: a function that exported programs contain too.
+"""CPU cores for DALI's threads: a function that exported programs contain too.
 
 A GPU's JPEG engines interrupt one core, 29,000 times a second at 42,000 images (H100, counted in
 /proc/interrupts). A DALI thread scheduled there runs at a third of its speed, and stays for

@@ -1,4 +1,4 @@
-"""Common parts of training targets: a sharded pipeline, and the values of ``_loader.py.j2``."""
+"""Code that training targets share: a sharded pipeline, and the values of ``_loader.py.j2``."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ class Module:
     outputs: Outputs
     parts: TemplateParts
     lists: Sequence[str] = ()
-    """The outputs that are lists of tensors, because their samples differ in shape."""
+    """Names of outputs that are lists of tensors, because their samples differ in shape."""
     validation: Sequence[str] = ()
-    """The outputs of the validation pipeline, if it lacks some: nothing is random there."""
+    """Names of the outputs of the validation pipeline, if it lacks some. It has no random nodes."""
     hidden: Sequence[str] = ()
-    """The nodes whose random values cannot be outputs."""
+    """Names of nodes whose random values cannot be outputs."""
 
     @property
     def labels(self) -> list[str]:
-        """The outputs that are class numbers."""
+        """Names of outputs that are class numbers."""
         return class_numbers(self.outputs)
 
     def render(self, template: str, **more: object) -> Code:
-        """Render a loader template with additional values ``more``."""
+        """Render a loader template, with additional template values ``more``."""
         names = ", ".join(f"``{name}``" for name in self.outputs)
         fixed = [node.op for node in self.nodes if node.op in NO_CHECKPOINT]
         always = shuffles_after_epoch(self.nodes)
@@ -83,7 +83,7 @@ def sharded_module(
     ragged: bool = False,
     validation: ResolvedGraph | None = None,
 ) -> Module:
-    """The graph with readers that read one shard. Raises GraphExportError.
+    """Return the graph as a module whose readers read one shard. Raises GraphExportError.
 
     With ``ragged``, outputs whose samples differ in shape are lists; ``validation`` becomes a
     second pipeline.
@@ -107,7 +107,7 @@ def sharded_module(
 def torch_module(
     resolved: ResolvedGraph, target: str, validation: ResolvedGraph | None = None
 ) -> Module:
-    """The graph for a loader of PyTorch. Raises as ``sharded_module``."""
+    """Return the graph as a module for a PyTorch loader. Raises GraphExportError."""
     module = sharded_module(resolved, target, ragged=True, validation=validation)
     require_signed(resolved.graph, module.outputs, target)
     return module

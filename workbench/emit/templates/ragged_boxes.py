@@ -1,4 +1,4 @@
-"""Outputs whose samples differ in shape, for PyTorch: lists of tensors in torchvision's form.
+"""Outputs whose samples differ in shape, as lists of tensors for PyTorch in torchvision's form.
 
 A batch's arrays stay tensors; boxes, points and labels whose number differs between images become
 lists with a tensor per image. If an image has boxes with labels, the exported program trains one of
@@ -18,19 +18,20 @@ from workbench.graph.model import Graph, Port
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """The outputs that form the targets of a detection model."""
+    """Names of the outputs that form the targets of a detection model."""
 
     image: str
     boxes: str
     labels: str
     format: str
-    """One of ``BOX_FORMATS``."""
+    """Format of the boxes, one of ``BOX_FORMATS``."""
     masks: tuple[str, ...] | None = None
-    """Polygons, their vertices in pixels, and, for unfiltered polygons, ``places``."""
+    """Output names of polygons, their vertices in pixels and, for unfiltered polygons, ``places``.
+    """
 
 
 def find_detection(graph: Graph, outputs: Outputs) -> Detection | None:
-    """The first image with boxes and labels, if all three exist.
+    """Return the first image output with boxes and labels, or None.
 
     Raises GraphExportError if the format of the boxes is unknown.
     """
@@ -60,7 +61,7 @@ def find_detection(graph: Graph, outputs: Outputs) -> Detection | None:
 
 
 def _find_masks(graph: Graph, follower: str) -> tuple[str, ...] | None:
-    """Outputs from which the masks of boxes can be drawn, if all exist."""
+    """Return the outputs from which the masks of boxes can be drawn, or None."""
     given = {port: name for name, port in graph.outputs.items()}
     places, counted = given.get(Port(follower, "places")), given.get(Port(follower, "polygons"))
     for node in graph.nodes:
@@ -75,7 +76,10 @@ def _find_masks(graph: Graph, follower: str) -> tuple[str, ...] | None:
 
 
 def list_outputs(graph: Graph, outputs: Outputs) -> list[str]:
-    """The outputs that a loader returns as lists; detection models accept images of any size."""
+    """Return the outputs that a loader returns as lists.
+
+    For detection models these include images of different sizes.
+    """
     ragged = set(ragged_outputs(graph, outputs))
     if find_detection(graph, outputs):
         ragged |= {
@@ -87,7 +91,7 @@ def list_outputs(graph: Graph, outputs: Outputs) -> list[str]:
 
 
 def detection_fields(found: Detection, outputs: Outputs) -> dict[str, Any]:
-    """The values of the macro ``detection_form`` of ``_training.py.j2``."""
+    """Return the values of the macro ``detection_form`` of ``_training.py.j2``."""
     flow = outputs[found.image]
     image = "image"
     if flow.axes == "HWC":

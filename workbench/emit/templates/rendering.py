@@ -1,4 +1,4 @@
-"""Jinja2 on the files ``*.py.j2`` of this folder: one per target, ``_*.py.j2`` shared ones.
+"""Render the Jinja2 templates ``*.py.j2`` of this folder. Shared ones are named ``_*.py.j2``.
 
 A template is the exported program with ``{{ values }}`` and ``{% if ... %}``. Its imports are
 inside ``{% filter imports(...) %}``, which sorts them like ruff, so their order does not matter.
@@ -25,23 +25,26 @@ if TYPE_CHECKING:
 
 
 def render(template: str, values: Mapping[str, Any]) -> str:
-    """Render a template of this folder. Raises if a value that it uses is missing."""
+    """Render a template of this folder. Raises UndefinedError if a value is missing."""
     return _environment().get_template(template).render(values)
 
 
 def render_program(template: str, parts: TemplateParts, **more: Any) -> Code:
-    """A program with the fields of ``parts`` and ``more``, and the lines of each node."""
+    """Render a program from ``parts`` and ``more``, with the lines of each node."""
     text = render(template, values_of(parts) | more)
     return Code(text, lines_in(text, parts.definition, parts.lines))
 
 
 def values_of(parts: TemplateParts) -> dict[str, Any]:
-    """The fields of ``parts`` by name."""
+    """Return the fields of ``parts`` by name."""
     return {each.name: getattr(parts, each.name) for each in fields(parts)}
 
 
 def lines_in(text: str, part: str, lines: Mapping[str, range]) -> dict[str, range]:
-    """The lines (from 1) of each node in a text; ``lines`` are those (from 0) in a part of it."""
+    """Return the lines (from 1) of each node in a text that contains ``part``.
+
+    ``lines`` are the lines (from 0) of each node in ``part``.
+    """
     if not lines:
         return {}
     before, found, _ = text.partition(part)
@@ -73,7 +76,7 @@ def _environment() -> Environment:
 
 
 def sorted_imports(text: str, *more: Iterable[str]) -> str:
-    """The import statements of a text, one per line, and ``more``, sorted like ruff.
+    """Sort the import statements of a text (one per line) and of ``more`` like ruff.
 
     Imports from one module are merged; an empty line separates the standard library and other
     packages.
@@ -103,27 +106,27 @@ def _line_order(line: str) -> tuple[bool, str]:
 
 
 def _name_order(name: str) -> tuple[int, str]:
-    """Constants, then classes, then the rest."""
+    """Return a sort key: constants first, then classes, then other names."""
     kind = 0 if name.isupper() and len(name) > 1 else 1 if name[0].isupper() else 2
     return kind, name.lower()
 
 
 def _quoted(names: Iterable[str]) -> str:
-    """Names as the source of a list."""
+    """Return names as the source of a list."""
     return "[" + ", ".join(f'"{name}"' for name in names) + "]"
 
 
 @cache
 def _source(function: Any) -> str:
-    """The text of a workbench function, without a final line break."""
+    """Return the source of a workbench function, without a final line break."""
     return getsource(function).rstrip("\n")
 
 
 def _call(function: str, arguments: Sequence[str], target: str = "", indent: int = 4) -> str:
-    """``target = function(arguments)`` on as few lines as possible, the first without indent."""
+    """Format ``target = function(arguments)``, with no indent on the first line."""
     return "\n".join(python.call(target, function, arguments, " " * indent)).lstrip(" ")
 
 
 def _constant(name: str, value: str) -> str:
-    """``NAME = value``, a long list wrapped."""
+    """Format ``NAME = value``. A long list is wrapped."""
     return "\n".join(python.constant(name, value))

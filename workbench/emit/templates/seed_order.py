@@ -1,8 +1,8 @@
-"""The script's pipeline with a placeholder for each automatic augmentation.
+"""Source of the script's pipeline with a placeholder for each automatic augmentation.
 
-Their random values have no seeds of their own: DALI assigns seeds in the order in which it
-registers the calls, from the outputs backwards. A pipeline with only the same random calls
-registers them in the same order, and is built in a thirtieth of the time.
+The random calls inside automatic augmentations have no seeds of their own: DALI assigns seeds in
+the order in which it registers the calls, from the outputs backwards. A pipeline with only the same
+random calls registers them in the same order, and is built in a thirtieth of the time.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def ordered(device, base_seed, draw):
 
 
 def emit_seed_order(resolved: ResolvedGraph) -> str:
-    """Source of ``ordered(device, base_seed, draw)``, which builds the pipeline of an active graph.
+    """Return the source of ``ordered(device, base_seed, draw)``, which builds the pipeline.
 
     ``draw(node, data)`` replaces each automatic augmentation: it must return ``data`` after
     creating the random calls. Nothing is read, because the pipeline is never built.
@@ -57,7 +57,7 @@ def emit_seed_order(resolved: ResolvedGraph) -> str:
 
 
 def _placeholder_finders(kind: SourceKind) -> str:
-    """Functions with the names of the script's data functions, which read nothing."""
+    """Return placeholders for the script's data functions, with their names, that read nothing."""
     find = f"def {kind.find.__name__}(data):\n{INDENT}return {kind.unread!r}\n\n\n"
     if kind.reader is None:
         return find

@@ -1,4 +1,4 @@
-"""Values for the program templates: the pipeline function and the parts around it."""
+"""Values of the program templates: the pipeline function, and what its surrounding text needs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Parameter:
 
     name: str
     about: str
-    """Short description of their kind."""
+    """Short description of the kind of data."""
     metavar: str
     in_memory: bool
     """True if the parameter names a Python function, not a path."""
@@ -41,52 +41,53 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class TemplateParts:
-    """The values of every template; texts have no final line break unless stated."""
+    """Values of every template. Texts have no final line break unless stated."""
 
     title: str
-    """The graph's name and description, wrapped and safe inside a docstring."""
+    """Name and description of the graph, wrapped and safe inside a docstring."""
     file: str
-    """The program's file name, shell-quoted and safe inside a docstring; empty: the default."""
+    """File name of the program, shell-quoted and safe inside a docstring. Empty for the default."""
     constants: str
     finder: str
-    """The functions that find the data, each followed by two empty lines."""
+    """Source of the functions that find the data, two empty lines after each."""
     parameters: Sequence[Parameter]
-    """The data parameters; empty if the graph names its files."""
+    """Data parameters; empty if the graph names its files."""
     definition: str
-    """The pipeline function, or the target's equivalent."""
+    """Source of the pipeline function, or of the target's equivalent."""
     function: str
-    """Its name."""
+    """Name of the pipeline function."""
     lines: Mapping[str, range]
-    """The lines of each node in ``definition``, from 0."""
+    """Line numbers of each node in ``definition``, from 0."""
     pipeline_imports: Sequence[str]
-    """Imports of the pipeline function, besides ``fn``."""
+    """Imports that the pipeline function needs in addition to ``fn``."""
     finder_imports: Sequence[str]
-    """Imports of ``finder``."""
+    """Imports that ``finder`` needs."""
     pipeline_seeded: bool
-    """True if the pipeline itself has a seed, from which DALI derives missing seeds."""
+    """True if the pipeline has a seed, from which DALI derives seeds for operators without one."""
     pipeline_arguments: Sequence[str]
-    """Pipeline arguments required by readers in Python."""
+    """Pipeline arguments that Python readers require."""
     needs_gpu: bool
     """True if the program requires a GPU even if it decodes on the CPU."""
     several: bool
-    """Whether several pipelines run in parallel."""
+    """True if several pipelines run in parallel."""
     shard_seed: str
-    """Difference of the seeds of two shards."""
+    """Source of the offset between the seeds of two shards."""
     prefetch: str
-    """The depth of the queues; empty for DALI's default."""
+    """Source of the prefetch queue depth; empty for DALI's default."""
     takes_seed: bool
-    """Whether the pipeline function has a seed parameter; otherwise the pipeline's own is
-    enough."""
+    """True if the pipeline function has a seed parameter. If not, the pipeline's own seed is
+    enough.
+    """
     legacy: bool
-    """True if the pipeline runs on an executor other than DALI's default."""
+    """True if the pipeline uses an executor other than DALI's default."""
     validation: str
-    """The validation pipeline function, followed by two empty lines; or empty."""
+    """Source of the validation pipeline function and two empty lines. Empty if there is none."""
     validation_function: str
-    """Its name."""
+    """Name of the validation pipeline function."""
     lifted: Mapping[str, str]
-    """The constants for values of nodes."""
+    """Name -> source of the constants for values of nodes."""
     helpers: frozenset[str]
-    """The functions of ``emit/annotations/helpers.py`` that the definition calls."""
+    """Names of the functions of ``emit/annotations/helpers.py`` that the definition calls."""
 
 
 _SEED_COMMENT = "  # operators get SEED + 1, + 2, ...: adding one does not change the others"
@@ -95,18 +96,18 @@ _DEFAULT_DEPTH = 2
 _TYPES = "from nvidia.dali import types"
 _SHARD = "shard_id: int, num_shards: int"
 SHARD = "One shard, padded at its end: no epoch reaches into the next one."
-"""Sentence in a one-shard pipeline, by which an import recognises it."""
+"""Sentence in the docstring of a one-shard pipeline, by which an import identifies it."""
 PADDED_SHARD = "One shard, padded at its end, as the whole is: no epoch reaches into the next."
-"""Docstring of ``build_pipeline`` if the graph's own readers pad."""
+"""Sentence used instead of ``SHARD`` if the graph's own readers pad."""
 HIDDEN_FOLDERS = """
 
 DALI reads hidden folders such as .ipynb_checkpoints as classes: remove them first."""
-"""Follows the title of a program whose reader is given ``file_root``."""
+"""Docstring paragraph of a program that passes ``file_root`` to its reader."""
 BESIDE = """
 
 Bad files are skipped: the program reads the others in GOOD_DATA, next to itself.
 `workbench export --skip-bad` wrote both."""
-"""Follows the title of a program that reads data next to itself."""
+"""Docstring paragraph of a program that reads data from a folder next to it."""
 
 
 def pipeline_parts(
@@ -118,11 +119,11 @@ def pipeline_parts(
     known: Mapping[str, str] | None = None,
     about: str = "",
 ) -> TemplateParts:
-    """The graph as a pipeline function.
+    """Return the template values of a graph, written as a pipeline function.
 
-    With ``sharded`` it reads the part ``shard_id`` of ``num_shards``, described by ``about`` or a
-    default sentence; ``taken`` are additional reserved names. ``validation`` becomes a second
-    function, and ``known`` are constants that the module has.
+    With ``sharded`` the function reads the part ``shard_id`` of ``num_shards``, described by
+    ``about`` or a default sentence. ``taken`` are additional reserved names. ``validation`` becomes
+    a second function, and ``known`` are constants that the module has.
     """
     graph, catalog, ordered = resolved.graph, resolved.catalog, resolved.nodes
     require_checkpointing(ordered)
@@ -185,7 +186,7 @@ def pipeline_parts(
 def body_of(
     emitter: Emitter, nodes: Sequence[Node], first: int
 ) -> tuple[list[str], dict[str, range]]:
-    """The lines of some nodes, and the line numbers of each, counted from ``first``."""
+    """Return the lines of some nodes, and the line numbers of each, counted from ``first``."""
     made = Lines()
     for node in nodes:
         made.add(emitter.node_lines(node))
@@ -193,17 +194,17 @@ def body_of(
 
 
 def has_blocks(nodes: Sequence[Node]) -> bool:
-    """Whether some of the nodes have bodies."""
+    """Return True if a node has bodies."""
     return any(node.bodies for node in nodes)
 
 
 def needs_conditionals(nodes: Sequence[Node]) -> bool:
-    """Whether operators are selected per sample: in a block, or inside a DALI function."""
+    """Return True if operators are selected per sample: in a block, or inside a DALI function."""
     return has_blocks(nodes) or any(node.op in AUTO_AUGMENT for node in nodes)
 
 
 def pipeline_decorator(nodes: Sequence[Node]) -> str:
-    """DALI's decorator of the pipeline function."""
+    """Return DALI's decorator for the pipeline function."""
     options = {
         "enable_conditionals": needs_conditionals(nodes),
         "enable_checkpointing": shuffles_after_epoch(nodes),
@@ -219,7 +220,7 @@ def make_parts(
     lines: Mapping[str, range],
     more: Mapping[str, str] | None = None,
 ) -> TemplateParts:
-    """Derive all values from the definition; ``more`` are additional constants."""
+    """Return all template values for a definition. ``more`` are additional constants."""
     graph, settings = emitter.graph, emitter.graph.settings
     given = parameters(emitter.ordered)
     kinds = list(dict.fromkeys([*given.values(), *data_constants(emitter.ordered).values()]))
@@ -304,7 +305,7 @@ def _queues(settings: Settings) -> str:
 
 
 def policy_imports(nodes: Iterable[Node], catalog: Catalog) -> list[str]:
-    """The import lines of automatic augmentation; empty without any."""
+    """Return the import lines of automatic augmentation; empty if no node uses it."""
     nodes = list(nodes)
     modules = {catalog[node.op].module for node in nodes} - {""}
     own = any(map(has_policy, nodes))
@@ -314,7 +315,7 @@ def policy_imports(nodes: Iterable[Node], catalog: Catalog) -> list[str]:
 
 
 def function_name(graph: Graph) -> str:
-    """The graph's name as the name of the pipeline function."""
+    """Return the name of the pipeline function, derived from the graph's name."""
     if graph.name == Graph().name:
         return "image_pipeline"
     name = re.sub(r"[^0-9a-zA-Z]+", "_", graph.name).strip("_").lower()[:60]
@@ -324,13 +325,13 @@ def function_name(graph: Graph) -> str:
 
 
 def docstring_title(graph: Graph) -> str:
-    """The description, or else the name, wrapped, as the start of a docstring."""
+    """Return the graph's description, or else its name, wrapped for a docstring."""
     named = graph.name if graph.name != Graph().name else ""
     return _in_docstring(graph.about or named) or "An image pipeline in NVIDIA DALI."
 
 
 def warning_lines(resolved: ResolvedGraph) -> str:
-    """A paragraph of a docstring for each warning about a graph and its data."""
+    """Return a docstring paragraph for each warning about a graph and its data."""
     return "".join(f"\n\n{_in_docstring(f'Warning: {each}')}" for each in resolved.warnings)
 
 
@@ -341,13 +342,13 @@ def _in_docstring(text: str) -> str:
 
 
 def _quoted_in_docstring(name: str) -> str:
-    """A shell-quoted file name for a docstring."""
+    """Quote a file name for a shell command in a docstring."""
     shown = "".join(c if c.isprintable() else "?" for c in shlex.quote(name))
     return shown.replace("\\", "\\\\").replace('"', '\\"')
 
 
 def return_statement(names: Sequence[str]) -> list[str]:
-    """``return names`` as a tuple."""
+    """Return the lines of ``return names``, as a tuple."""
     if len(names) == 1:
         return [f"{INDENT}return ({names[0]},)"]
     line = f"{INDENT}return {', '.join(names)}"

@@ -1,4 +1,4 @@
-"""The learning task of a graph: model and loss of an exported training loop in PyTorch."""
+"""Learning task of a graph: model and loss of an exported PyTorch training loop."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ from workbench.graph.model.node_order import ancestors
 from workbench.graph.types.tensor_type import TensorType
 
 _BOUNDED = ("UINT8", "FLOAT")
-"""Byte images are divided by 255; floats are assumed to be normalised."""
+"""Element types that need no normalisation in the training loop: bytes are divided by 255, and
+floats are assumed to be normalised.
+"""
 
 
 def training_fields(module: Module, target: str) -> dict[str, Any]:
-    """The values of ``_training.py.j2``. Raises GraphExportError if there is no task."""
+    """Return the values of ``_training.py.j2``. Raises GraphExportError if there is no task."""
     found = find_detection(module.graph, module.outputs)
     if found:
         task = {"task": "detection", "classes": 80}  # COCO's
@@ -35,7 +37,7 @@ def training_fields(module: Module, target: str) -> dict[str, Any]:
 
 
 def require_images_of(module: Module, target: str) -> list[str]:
-    """The image outputs that one convolution accepts: the first one, and those like it."""
+    """Return the image outputs that one model accepts: the first, and others of the same layout."""
     images = require_images(module.graph, module.outputs, target)
 
     def form(name: str) -> tuple[str | None, int | None]:
@@ -46,7 +48,7 @@ def require_images_of(module: Module, target: str) -> list[str]:
 
 
 def _task(module: Module, images: list[str]) -> dict[str, Any]:
-    """The task implied by the outputs other than the image, or by two views of one."""
+    """Return the task implied by the outputs next to the image, or by two views of one photo."""
     if len(images) == 1 and (masks := _masks_of(module, images[0])):
         target = _mask_classes(masks, module.outputs[masks])
         ignored = module.graph.node(module.graph.outputs[masks].node).args.get("fill", 0)
@@ -66,7 +68,7 @@ def _task(module: Module, images: list[str]) -> dict[str, Any]:
 
 
 def _masks_of(module: Module, image: str) -> str:
-    """The class mask that follows the image or has its size; empty if there is none."""
+    """Return the class mask that follows the image or has its size, or "" if there is none."""
     graph = module.graph
     for name in outputs_of_kind(module.outputs, "mask"):
         whole = (module.outputs[name].dtype or "").startswith(("INT", "UINT"))
@@ -83,13 +85,13 @@ def _size(flow: TensorType) -> list[int | None]:
 
 
 def _mask_classes(name: str, flow: TensorType) -> str:
-    """Class numbers (N, H, W), as the loss expects."""
+    """Return the expression of class numbers (N, H, W), as the loss expects."""
     axis = (flow.axes or "").find("C")
     return f'batch["{name}"]{f".squeeze({axis + 1})" if axis >= 0 else ""}.long()'
 
 
 def _are_views(module: Module, images: Sequence[str]) -> bool:
-    """Whether both images are of one photo, each with its own random values."""
+    """Return True if both images are views of one photo, each with its own random values."""
     graph = module.graph
     first, second = (ancestors(graph, [graph.outputs[name]]) for name in images)
     common = [graph.node(node) for node in first & second]
@@ -100,16 +102,16 @@ def _are_views(module: Module, images: Sequence[str]) -> bool:
 
 
 def _class_count(module: Module) -> int:
-    """The number of classes of class weights, else ImageNet's."""
+    """Return the number of classes in class weights, else that of ImageNet."""
     shares = [] if module.labels else class_shares(module.outputs)
     shape = module.outputs[shares[0]].shape if shares else None
     return shape[0] or 1000 if shape else 1000
 
 
 def model_input(text: str, flow: TensorType) -> str:
-    """An image of a batch, ``text``, as input of a convolution: channels-first floats.
+    """Return the expression that converts images ``text`` to channels-first floats for a model.
 
-    For a sequence the mean of its frames, as a starting point for a video model.
+    A sequence is replaced by the mean of its frames, as a starting point for a video model.
     """
     if flow.may_be_picture and flow.axes is None:
         flow = replace(flow, layout="HWC", shape=None)  # for arrays it depends on the data
@@ -121,7 +123,7 @@ def model_input(text: str, flow: TensorType) -> str:
 
 
 def _scaled(text: str, flow: TensorType) -> str:
-    """Channels-first images of a batch, as floats."""
+    """Return the expression of channels-first images as floats."""
     if flow.axes == "HWC":
         text += ".permute(0, 3, 1, 2)"
     elif flow.axes == "HW":

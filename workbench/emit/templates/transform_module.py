@@ -1,4 +1,4 @@
-"""A graph as transforms of another library: the values of a dataset template."""
+"""Convert a graph to transforms of another library: the values of a dataset template."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from workbench.sources import load_source
 from workbench.sources.kinds.folder import LIST_IMAGES
 
 SHARED = "transform"
-"""The variable of the only transform, or of the common part of several views."""
+"""Variable of the only transform, or of the part that several views have in common."""
 _OF_FOLDERS = frozenset({"random_shuffle", "file_root", "initial_fill", "shuffle_after_epoch"})
-"""Reader arguments that a dataset has too, or that control DALI's shuffling."""
+"""Reader arguments that a dataset supports too, or that only control DALI's shuffling."""
 
 
 def render_transforms(template: str, resolved: ResolvedGraph, library: Library) -> Code:
@@ -112,7 +112,7 @@ def render_transforms(template: str, resolved: ResolvedGraph, library: Library) 
 
 
 def transform_notes(resolved: ResolvedGraph, library: Library) -> list[str]:
-    """Differences between the transforms and DALI, for the program's docstring."""
+    """Return the differences between the transforms and DALI, for the program's docstring."""
     views, begin = ChainExtractor(resolved, library.name).views()
     transforms = Transforms(library)
     _definitions(transforms, views, begin)
@@ -131,9 +131,9 @@ def _random_value_notes(transforms: Transforms, views: Sequence[View], reader: N
 def _definitions(
     transforms: Transforms, views: Sequence[View], begin: Chain
 ) -> tuple[dict[str, Transforms], dict[str, str], bool]:
-    """Transforms by name, the transform of each view, and whether all views start with ``SHARED``.
+    """Return the transforms by variable, each view's variable, and if all start with ``SHARED``.
 
-    Identical views share one transform; views without additional steps have none.
+    Identical views share one transform; views without steps of their own have none.
     """
     written = {view.name: transforms.of(view.chain) for view in views}
     alike = all(own.made == written[views[0].name].made for own in written.values())
@@ -155,7 +155,7 @@ def _definitions(
 
 
 def _returned(sample: Sequence[str]) -> str:
-    """The statement, indented by eight, that returns a dataset's sample of one photo."""
+    """Return the statement, indented by eight, that returns a dataset's sample."""
     if len(sample) == 1:
         return f"return ({sample[0]},)"
     inner = ", ".join(sample)
@@ -166,7 +166,7 @@ def _returned(sample: Sequence[str]) -> str:
 
 
 def _composed(name: str, transforms: Transforms) -> Lines:
-    """The definition of a chain, and the lines of each node."""
+    """Return the definition of a chain, and the lines of each node."""
     composed = transforms.library.composed(transforms.made)
     made = Lines(lines_of(composed, f"{name} = "))
     places = [range(len(made.text))] * len(transforms.made)

@@ -1,4 +1,4 @@
-"""The table of Albumentations' transforms: blocks, compositions, tensors and floats.
+"""Registry of Albumentations' transforms: blocks, compositions, tensors and floats.
 
 Arguments are those of Albumentations 1.4 and 2.0, with the defaults of 2.0; each function is named
 after its class. Exports are for version 2, on uint8 arrays (2.0.8).
@@ -48,7 +48,7 @@ def _choice(transforms: Transforms, choice: Choice) -> list[Expression]:
 
 
 def _one_of(options: list[list[Expression]], weights: Sequence[float]) -> Expression:
-    """``OneOf``, which uses each transform's p as its weight and always applies one."""
+    """Return ``OneOf``, which uses each transform's p as its weight and always applies one."""
     return call_of(
         "A.OneOf",
         [_sequential(option, p, sure=True) for option, p in zip(options, weights, strict=True)],
@@ -57,7 +57,7 @@ def _one_of(options: list[list[Expression]], weights: Sequence[float]) -> Expres
 
 
 def _sequential(steps: list[Expression], p: float, *, sure: bool = False) -> Expression:
-    """The steps as one transform with a probability; ``sure`` if that is a weight."""
+    """Combine the steps to one transform with a probability. ``sure``: ``p`` is only a weight."""
     if not steps:
         return call_of("A.NoOp", p=round(p, 6))
     if len(steps) == 1 and (own := with_p(steps[0], 1.0)) is not None:
@@ -147,7 +147,7 @@ ALBUMENTATIONS = Library(
 
 
 def installed_major() -> int | None:
-    """The major version of the installed Albumentations; None if it is not installed."""
+    """Return the major version of the installed Albumentations, or None."""
     try:
         return int(version("albumentations").partition(".")[0])
     except (PackageNotFoundError, ValueError):
@@ -155,22 +155,22 @@ def installed_major() -> int | None:
 
 
 def is_pair(value: Any) -> bool:
-    """Whether it is a list of numbers."""
+    """Return True if a value is a sequence of numbers."""
     return isinstance(value, Sequence) and not isinstance(value, str)
 
 
 def shifted(value: Any, by: float) -> tuple[float, float]:
-    """A shifted range."""
+    """Return a range with both ends shifted by a number."""
     return number(value[0]) + by, number(value[1]) + by
 
 
 def filling(fill: Any, value: Any) -> Any:
-    """The fill value: ``fill`` in version 2, ``value`` in version 1."""
+    """Return the fill value: ``fill`` of version 2 or ``value`` of version 1."""
     return (value if fill is None else fill) or 0
 
 
 def range_of(value: Any) -> tuple[float, float]:
-    """The range of an argument of Affine: a number is constant."""
+    """Return the range of an argument of Affine. A single number is both ends."""
     if is_pair(value):
         return number(value[0]), number(value[1])
     return number(value), number(value)
@@ -248,7 +248,7 @@ def some_of(images: Images, transforms: Any, n: int = 1, replace: bool = False) 
 
 @_imports("NoOp", compare=NOTHING)
 def no_op(images: Images) -> None:
-    """A transform that changes nothing."""
+    """Import a transform that changes nothing."""
 
 
 @_imports("ToTensorV2", compare=NOTHING, transpose_mask=unused(False, "the graph has no masks"))

@@ -50,7 +50,7 @@ _INTERPOLATIONS = {
 
 
 def _sampling(images: Images, interpolation: Any, area_for_downscale: Any) -> dict[str, Any]:
-    """Arguments of a resize as in OpenCV, where only ``INTER_AREA`` antialiases."""
+    """Return DALI's arguments for a resize of OpenCV, where only ``INTER_AREA`` antialiases."""
     if area_for_downscale is not None:
         images.report_difference(APPROXIMATED["area"])
     area = (
@@ -100,13 +100,13 @@ def max_size_(
 
 
 def written_interpolation(step: Step) -> Source | None:
-    """The argument ``interpolation``; None for linear, the default."""
+    """Return the argument ``interpolation``, or None for linear, the default."""
     found = exporters.interpolation(step, _INTERPOLATIONS)
     return None if found == "LINEAR" else Source(f"cv2.INTER_{found}")
 
 
 def _exported_sampling(step: Step) -> dict[str, Source | str | None]:
-    """The interpolation of a resize: DALI antialiases reductions, OpenCV only with INTER_AREA."""
+    """Return the interpolation arguments of a resize. OpenCV antialiases only with INTER_AREA."""
     area = step.fixed("antialias") and step.fixed("interp_type") != "INTERP_NN"
     return {
         "interpolation": written_interpolation(step),
@@ -380,7 +380,7 @@ def coarse_dropout(
 
 @_exports("erase")
 def export_erase(transforms: Transforms, step: Step) -> None:
-    """A window of fixed size at a random position: a hole of CoarseDropout."""
+    """Export a window of fixed size at a random position as a hole of CoarseDropout."""
     (height, width), fill = exporters.erased_window(step), step.items("fill_value")
     transforms.add(
         "CoarseDropout",

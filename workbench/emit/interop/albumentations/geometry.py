@@ -246,7 +246,7 @@ def affine_(
 
 
 def _axes(value: Any, usual: float) -> tuple[tuple[float, float], tuple[float, float]]:
-    """The ranges along x and y; a single range is used for both, sampled separately."""
+    """Return the ranges along x and y. A single range is used for both, sampled separately."""
     if value is None:
         return (usual, usual), (usual, usual)
     if isinstance(value, dict):

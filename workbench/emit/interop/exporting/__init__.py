@@ -1,1 +1,1 @@
-"""Shared by the exporters of all libraries: chains of steps of a graph, written as calls."""
+"""Code that the exporters of all libraries share: chains of a graph's steps, written as calls."""

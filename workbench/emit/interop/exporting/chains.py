@@ -1,7 +1,7 @@
 """Extract chains of steps from a graph: from the decoded image to each output.
 
-A library without DALI samples inside its transforms, so only the range of a random value matters,
-and that no other step uses the same value.
+A library without DALI samples random values inside its transforms. So only the range of a random
+value is extracted, and no other step may use the same value.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ OTHERWISE = "Remove it, or export for pytorch, which runs DALI."
 class RandomRange(NamedTuple):
     """A random number: uniform from ``low`` to ``high``, or one of ``values``.
 
-    For a coin flip these are 0 and 1, with the ``probability`` of a 1. ``numbers`` is how many are
-    sampled at once.
+    For a coin flip these are 0 and 1, with the ``probability`` of a 1. ``numbers`` is the number of
+    values sampled at once.
     """
 
     low: float
@@ -46,38 +46,38 @@ class RandomRange(NamedTuple):
 
     @property
     def shares(self) -> dict[float, float]:
-        """The probability of each of ``values``."""
+        """Probability of each of ``values``."""
         return {each: self.values.count(each) / len(self.values) for each in self.values}
 
 
 @dataclass
 class Step:
-    """One operator of an image chain, and which of its arguments an exporter has read."""
+    """One operator of an image chain. ``read`` contains the arguments that an exporter has used."""
 
     node: Node
     extractor: ChainExtractor
     expression: str = ""
-    """For arithmetic its text, in which ``x`` is the image: ``bitxor(x, 255)``."""
+    """Text of arithmetic, in which ``x`` is the image: ``bitxor(x, 255)``. Empty for operators."""
     read: set[str] = field(default_factory=set)
 
     @property
     def op(self) -> str:
-        """The operator's name; ``expression`` for arithmetic."""
+        """Name of the operator, or ``expression`` for arithmetic."""
         return "expression" if self.expression else self.node.op
 
     @property
     def spec(self) -> OpSpec:
-        """The operator's entry in the catalogue."""
+        """Catalogue entry of the operator."""
         return self.extractor.catalog[self.node.op]
 
     @property
     def given(self) -> set[str]:
-        """The arguments that the graph sets or feeds."""
+        """Names of the arguments that the graph sets or connects."""
         fed = {name for name in self.node.inputs if name in self.spec.args}
         return set() if self.expression else {*self.node.args, *fed}
 
     def value(self, name: str) -> Any:
-        """An argument's number, text or tuple; a ``RandomRange`` if it is random."""
+        """Return an argument's number, text or tuple, or a ``RandomRange`` if it is random."""
         self.read.add(name)
         if name in self.node.inputs:
             return self.extractor.range_of(self.node, name)
@@ -85,25 +85,25 @@ class Step:
         return self.node.args.get(name, default)
 
     def fixed(self, name: str) -> Any:
-        """The value of an argument. Raises GraphExportError if it is random."""
+        """Return the value of an argument. Raises GraphExportError if it is random."""
         found = self.value(name)
         if isinstance(found, RandomRange):
             raise self.refusal(f"does not sample {name}", name)
         return found
 
     def items(self, name: str) -> tuple[Any, ...]:
-        """The elements of a list argument; a single value is one element, None is empty."""
+        """Return the elements of a list argument. A single value is one element; None is empty."""
         found = self.fixed(name)
         return () if found is None else elements(found)
 
     def size(self, name: str = "size") -> tuple[int, int]:
-        """Height and width of an argument, which may be one number for both."""
+        """Return height and width from an argument, which may be one number for both."""
         found = self.fixed(name)
         sides = found if isinstance(found, tuple) else (found, found)
         return int(sides[0]), int(sides[-1])
 
     def span(self, name: str) -> tuple[float, float]:
-        """The smallest and the largest value of an argument that is uniform between them."""
+        """Return the smallest and the largest value of a uniformly sampled argument."""
         found = self.value(name)
         if isinstance(found, RandomRange):
             if found.values or found.probability is not None or found.numbers > 1:
@@ -117,7 +117,7 @@ class Step:
         return float(numbers[0]), float(numbers[0])
 
     def probability_of(self, name: str) -> float:
-        """The probability with which an argument is 1."""
+        """Return the probability with which an argument is 1."""
         found = self.value(name)
         if isinstance(found, RandomRange):
             if found.probability is None:
@@ -128,17 +128,17 @@ class Step:
         return float(bool(found))
 
     def refusal(self, why: str, name: str = "") -> GraphExportError:
-        """The error for a step without an equivalent in the library."""
+        """Return the error for a step without an equivalent in the library."""
         place = f"{self.node.id}.{name}" if name else self.node.id
         return self.extractor.refusal(place, why)
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A block: some of several chains for each image, one after another.
+    """A block: some of several chains run for each image, one after another.
 
-    ``weights`` are the weights if a single one runs; otherwise ``count`` of them run, in random
-    order if ``shuffled``. For a single chain ``times`` is the minimum and maximum number of
+    If a single chain runs, ``weights`` are the weights. Otherwise ``count`` chains run, in random
+    order if ``shuffled``. For a single option ``times`` is the minimum and maximum number of
     repetitions.
     """
 
@@ -155,7 +155,7 @@ Chain = tuple["Step | Choice", ...]
 
 @dataclass(frozen=True)
 class View:
-    """The steps from the decoded image to an output."""
+    """Steps from the decoded image to an output."""
 
     name: str
     chain: Chain
@@ -163,7 +163,7 @@ class View:
 
 
 def steps_in(choice: Choice) -> Iterator[Step | Choice]:
-    """Every step inside a block."""
+    """Yield every step inside a block, including nested blocks."""
     for option in choice.options:
         for step in option:
             yield step
@@ -172,7 +172,7 @@ def steps_in(choice: Choice) -> Iterator[Step | Choice]:
 
 
 _PASSED_ON = ("cast", "math.floor", "math.round")
-"""Operators that keep the range of a random value."""
+"""Operators that do not change the range of a random value."""
 _LINEAR: Mapping[str, Callable[[float, float], float]] = {
     "math.add": lambda a, b: a + b,
     "math.sub": lambda a, b: a - b,
@@ -183,7 +183,7 @@ _EXPRESSION = ("math.", "reductions.")
 
 
 class ChainExtractor:
-    """Extracts chains from a graph for one target. Raises GraphExportError if there is none."""
+    """Extracts chains from a graph for one target. Raises GraphExportError if that fails."""
 
     def __init__(self, resolved: ResolvedGraph, target: str) -> None:
         self.resolved, self.target = resolved, target
@@ -191,11 +191,11 @@ class ChainExtractor:
         self._users: dict[str, str] = {}
 
     def refusal(self, place: str, why: str) -> GraphExportError:
-        """The error for a step without an equivalent in the target, with a fix."""
+        """Return the error for a step without an equivalent in the target, with a fix."""
         return GraphExportError(f"{place}: {self.target} {why}. {OTHERWISE}")
 
     def views(self) -> tuple[list[View], Chain]:
-        """The views of a photo, and their common first steps."""
+        """Return the views of a photo, and their common first steps."""
         flows = self.resolved.outputs
         found: dict[Port, View] = {}
         for name, port in self.graph.outputs.items():
@@ -222,7 +222,7 @@ class ChainExtractor:
         return isinstance(node, Source) and port.output == "labels"
 
     def _require_independent_views(self, views: Sequence[View], common: int) -> None:
-        """Raise GraphExportError for two views that share a random step."""
+        """Raise GraphExportError if two views share a random step."""
         seen: dict[str, str] = {}
         for view in views:
             for step in view.chain[common:]:
@@ -241,9 +241,9 @@ class ChainExtractor:
         )
 
     def chain(self, port: Port, scope: str = "") -> tuple[Chain, Port]:
-        """The steps to a port, and the port at which they start.
+        """Return the steps to a port, and the port at which they start.
 
-        That is an input of a body, or the encoded image of a reader.
+        The start is an input of a body, or the encoded image of a reader.
         """
         made: list[Step | Choice] = []
         while port.node != scope and not isinstance(node := self.graph.node(port.node), Source):
@@ -252,7 +252,7 @@ class ChainExtractor:
         return tuple(reversed(made)), port
 
     def _node(self, port: Port) -> Node | None:
-        """The node of a port; None for an input of a body."""
+        """Return the node of a port, or None for an input of a body."""
         return self.graph.node(port.node) if self.graph.has(port.node) else None
 
     def _step(self, node: Node, port: Port) -> tuple[Step, Port]:
@@ -280,7 +280,7 @@ class ChainExtractor:
         return node.op.startswith(_EXPRESSION)
 
     def _text(self, port: Port, leaves: set[Port], user: str) -> str:
-        """An expression as text, in which ``x`` is the non-arithmetic operand."""
+        """Return an expression as text, in which ``x`` is the operand that is not arithmetic."""
         node = self._node(port)
         if node is not None and is_generator(self.catalog[node.op]):
             drawn = self._of_generator(node)
@@ -357,7 +357,7 @@ class ChainExtractor:
         return max(0, math.floor(drawn.low)), min(most, math.ceil(drawn.high) - 1)
 
     def range_of(self, node: Node, name: str) -> Any:
-        """The range of a random argument, or its value if that is constant."""
+        """Return the range of a random argument, or its value if that is constant."""
         found = self._range_of_port(node.inputs[name], node.id)
         if found is None:
             why = f"samples it from a range, but {node.inputs[name].node} calculates it"
@@ -365,7 +365,7 @@ class ChainExtractor:
         return found if found.low != found.high or found.values else found.low
 
     def _range_of_port(self, port: Port, user: str) -> RandomRange | None:
-        """The range of a port, through arithmetic with constants; None if it has none."""
+        """Return the range of a port, through arithmetic with constants, or None."""
         node = self._node(port)
         if node is None:
             return None
@@ -419,7 +419,7 @@ class ChainExtractor:
         raise self.refusal(node.id, f"samples uniformly or by a probability, and has no {node.op}")
 
     def _claim(self, generator: Node, user: str) -> None:
-        """Raise GraphExportError if another step needs the same random value."""
+        """Raise GraphExportError if another step uses the same random value."""
         first = self._users.setdefault(generator.id, user)
         if first != user:
             raise GraphExportError(
@@ -429,7 +429,7 @@ class ChainExtractor:
 
 
 def _common(chains: Sequence[Chain]) -> int:
-    """The number of common first steps of several chains."""
+    """Return the number of first steps that several chains have in common."""
     count = 0
     for steps in zip(*chains, strict=False):
         if len({step.node.id for step in steps}) > 1:

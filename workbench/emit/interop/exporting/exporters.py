@@ -1,4 +1,4 @@
-"""Common parts of the exporters of several libraries."""
+"""Functions that the exporters of several libraries share."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ UNCHANGED: Range = (1.0, 1.0)
 
 
 def export_flips(transforms: Transforms, step: Step, name: str) -> None:
-    """Write the flips of a step; ``name`` is the class, with the axis as ``{}``."""
+    """Export the flips of a step. ``name`` is the class name, with ``{}`` for the axis."""
     axes = {"horizontal": "Horizontal", "vertical": "Vertical", "mirror": "Horizontal"}
     for argument, axis in axes.items():
         if argument in step.spec.args and (p := step.probability_of(argument)):
@@ -24,7 +24,7 @@ def export_flips(transforms: Transforms, step: Step, name: str) -> None:
 
 
 def add_normalize(transforms: Transforms, mean: tuple[Any, ...], std: tuple[Any, ...]) -> None:
-    """Write ``Normalize``, with the constants for pixels of 0 to 1."""
+    """Export ``Normalize``, with the constants for pixels from 0 to 1."""
     for name, values in (("MEAN", mean), ("STD", std)):
         transforms.constants[name] = str([round(value / 255, 6) for value in values])
     transforms.add("Normalize", Source("MEAN"), Source("STD"))
@@ -34,7 +34,7 @@ def add_normalize(transforms: Transforms, mean: tuple[Any, ...], std: tuple[Any,
 def export_random_resized_crop(
     transforms: Transforms, step: Step, sampling: Callable[[Step], Mapping[str, Any]]
 ) -> None:
-    """Write a random resized crop; ``sampling`` returns the arguments of the interpolation."""
+    """Export a random resized crop. ``sampling`` returns the interpolation arguments."""
     area, ratio = step.items("random_area"), step.items("random_aspect_ratio")
     usual = abs(ratio[0] - 3 / 4) + abs(ratio[1] - 4 / 3) <= 1e-3
     transforms.add(
@@ -48,9 +48,9 @@ def export_random_resized_crop(
 
 
 def jitter(step: Step) -> tuple[dict[str, Range], Range | None]:
-    """Factors of brightness, contrast and saturation, and the hue shift from -0.5 to 0.5.
+    """Return the factor ranges of brightness, contrast and saturation, and the hue range or None.
 
-    Those that change nothing are omitted.
+    Hue shifts are from -0.5 to 0.5. Factors that change nothing are omitted.
     """
     factors = {}
     for name in ("brightness", "contrast", "saturation"):
@@ -62,7 +62,7 @@ def jitter(step: Step) -> tuple[dict[str, Range], Range | None]:
 
 
 def report_jitter(transforms: Transforms, factors: Mapping[str, Range], hue: Range | None) -> None:
-    """Report the differences of a library's ``ColorJitter``."""
+    """Report how a library's ``ColorJitter`` differs from DALI."""
     changed = [*factors, *(["hue"] if hue else [])]
     for name in changed:
         transforms.measured(name)
@@ -78,7 +78,7 @@ MEAN_CONTRAST = "contrast scales around the mean of the image, not around 128"
 
 
 def interpolation(step: Step, names: Mapping[str, str], where: str = "") -> str:
-    """A library's name of the interpolation. Raises GraphExportError if it has none."""
+    """Return a library's name of the interpolation. Raises GraphExportError if it has none."""
     name = str(step.fixed("interp_type"))
     if name not in names:
         raise step.refusal(f"has no {name}{where}", "interp_type")
@@ -86,7 +86,7 @@ def interpolation(step: Step, names: Mapping[str, str], where: str = "") -> str:
 
 
 def square_window(step: Step) -> int:
-    """The side of the window of a blur. Raises GraphExportError if it is not square."""
+    """Return the window side of a blur. Raises GraphExportError if the window is not square."""
     sizes = step.items("window_size")
     if len(set(sizes)) > 1:
         raise step.refusal("blurs in a square window", "window_size")
@@ -100,13 +100,13 @@ def require_grey(step: Step) -> None:
 
 
 def integers_if_whole(ends: tuple[float, float]) -> tuple[float, float]:
-    """The ends of a range, as integers if they are."""
+    """Return the ends of a range, as integers where they are integral."""
     low, high = (int(end) if float(end).is_integer() else end for end in ends)
     return low, high
 
 
 def decoded_with_pillow(step: Step) -> None:
-    """Read the arguments of a decoder that ``decode_with_pillow`` replaces."""
+    """Check the arguments of a decoder that ``decode_with_pillow`` replaces."""
     step.fixed("adjust_orientation")
     kind = step.fixed("output_type")
     if kind not in ("RGB", "GRAY"):
@@ -114,14 +114,14 @@ def decoded_with_pillow(step: Step) -> None:
 
 
 def grey_share(step: Step) -> float:
-    """Probability that the saturation is 0, if it is only 0 or 1; else 0."""
+    """Return the probability of saturation 0, if it is only 0 or 1; else 0."""
     found = step.value("saturation")
     values = found.values if isinstance(found, RandomRange) else (found,)
     return values.count(0) / len(values) if values and {*values} <= {0, 1} else 0.0
 
 
 def blur_window(window: float, low: float, high: float) -> tuple[int, float, float]:
-    """Window and sigma range of a Gaussian blur. DALI derives one from the other."""
+    """Return window and sigma range of a Gaussian blur. A missing one is derived, as in DALI."""
     if not window:
         return 2 * math.ceil(3 * high) + 1, low, high  # that of the largest sigma sigma sigma
     if not high:
@@ -130,7 +130,7 @@ def blur_window(window: float, low: float, high: float) -> tuple[int, float, flo
 
 
 def erased_window(step: Step) -> tuple[float, float]:
-    """Relative height and width of a window erased at a random position."""
+    """Return relative height and width of a window that is erased at a random position."""
     anchor, shape = step.value("anchor"), step.items("shape")
     normal = step.fixed("normalized") or step.fixed("normalized_shape")
     step.read |= {"axis_names", "axes", "normalized_anchor", "normalized"}
@@ -141,7 +141,7 @@ def erased_window(step: Step) -> tuple[float, float]:
 
 
 def crop_place(step: Step) -> tuple[float, float] | None:
-    """Relative position of a crop, x and y from 0 to 1; None if it is random."""
+    """Return the relative position of a crop, x and y from 0 to 1, or None if it is random."""
     if "crop" not in step.given:
         raise step.refusal("crops to a fixed size: set crop", "crop")
     places = step.value("crop_pos_x"), step.value("crop_pos_y")
@@ -155,7 +155,10 @@ def crop_place(step: Step) -> tuple[float, float] | None:
 
 
 def unmasked_bits(step: Step, mask: float) -> int:
-    """Number of highest bits that a mask keeps; raises if it also keeps lower bits."""
+    """Return the number of highest bits that a bit mask preserves.
+
+    Raises GraphExportError if it preserves other bits.
+    """
     bits = int(mask).bit_count()
     if int(mask) != 256 - (1 << (8 - bits)):
         raise step.refusal(f"keeps the highest bits, but the mask is {mask:g}")

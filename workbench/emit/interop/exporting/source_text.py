@@ -1,4 +1,4 @@
-"""Nested calls as Python source, formatted like ruff."""
+"""Format nested calls as Python source, like ruff."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from workbench.emit.core.python import INDENT, LINE, literal
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """``function(arguments)``. An argument is an expression, or a name with one."""
+    """``function(arguments)``. An argument is an expression or a pair of name and expression."""
 
     function: str
     arguments: tuple[Expression | tuple[str, Expression], ...] = ()
@@ -21,23 +21,23 @@ class Call:
 
 
 Expression = str | Call | list[Any]
-"""Source, a call, or a list of expressions."""
+"""A source text, a call, or a list of expressions."""
 
 
 def call_of(function: str, *arguments: Any, **named: Any) -> Call:
-    """A call with values, or source as ``Source``; named arguments that are None are omitted."""
+    """Create a call from values and ``Source`` texts. Omits keyword arguments that are None."""
     given = [(name, source_of(value)) for name, value in named.items() if value is not None]
     return Call(function, (*map(source_of, arguments), *given))
 
 
 class Source(str):
-    """A text that is source already."""
+    """Text that is already Python source."""
 
     __slots__ = ()
 
 
 def source_of(value: Any) -> Expression:
-    """A value as an expression: numbers as people write them."""
+    """Convert a value to an expression. Floats are rounded to six places."""
     match value:
         case Source() | Call() | list():
             return value
@@ -54,7 +54,7 @@ def source_of(value: Any) -> Expression:
 
 
 def flat(expression: Expression) -> str:
-    """The expression on one line."""
+    """Format an expression on one line."""
     opened, parts, closed = _parts(expression)
     return opened + ", ".join(prefix + flat(part) for prefix, part in parts) + closed
 
@@ -62,7 +62,7 @@ def flat(expression: Expression) -> str:
 def lines_of(
     expression: Expression, prefix: str = "", suffix: str = "", indent: str = ""
 ) -> list[str]:
-    """``prefix``, the expression and ``suffix``, on as few lines as possible."""
+    """Format ``prefix``, the expression and ``suffix`` on as few lines as possible."""
     whole = f"{indent}{prefix}{flat(expression)}{suffix}"
     if len(whole) <= LINE or isinstance(expression, str):
         return [whole]
@@ -77,7 +77,7 @@ def lines_of(
 
 
 def _parts(expression: Expression) -> tuple[str, Sequence[tuple[str, Expression]], str]:
-    """The opening bracket, the parts between with their names, and the closing bracket."""
+    """Return the opening bracket, the (prefix, expression) parts, and the closing bracket."""
     match expression:
         case Call(function, arguments):
             named = [

@@ -1,4 +1,4 @@
-"""The transforms of an export while they are written, and notes on them."""
+"""Transforms of an export under construction, with notes on differences."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from workbench.emit.interop.library import Library
 
 @dataclass
 class Transforms:
-    """The transforms of one chain while they are written, and notes on them."""
+    """Transforms of one chain under construction, with notes on differences."""
 
     library: Library
     made: list[Expression] = field(default_factory=list)
     notes: dict[str, None] = field(default_factory=dict)
-    """Differences from DALI."""
+    """Sentences on differences from DALI, as keys."""
     cases: dict[str, None] = field(default_factory=dict)
-    """Measured cases of the operators in it, rows of the table of differences."""
+    """Rows of the table of measured differences that apply, as keys."""
     constants: dict[str, str] = field(default_factory=dict)
     imports: set[str] = field(default_factory=set)
     options: dict[str, list[Expression]] = field(default_factory=dict)
-    """Lists of transforms that are defined above, by name."""
+    """Variable name -> the list of transforms that it is defined as."""
     classes: dict[str, str] = field(default_factory=dict)
-    """Transforms that the library does not have, with their source."""
+    """Name -> source of transform classes that the library does not have."""
     steps: list[tuple[Step | Choice, int]] = field(default_factory=list)
-    """Each step with the index of its item of ``made``."""
+    """Each step with the index of its item in ``made``."""
 
     def add(self, function: str, *arguments: Any, **named: Any) -> None:
         """Append one transform, such as ``add("Resize", (224, 224))``."""
@@ -40,7 +40,7 @@ class Transforms:
     def add_sampled(
         self, step: Step, name: str, make: Callable[[float, float], Expression]
     ) -> None:
-        """Append a transform that samples an argument: from a range, or from a list of values."""
+        """Append a transform that samples an argument from a range or a list of values."""
         found = step.value(name)
         if isinstance(found, RandomRange) and found.values:
             assert self.library.one_of is not None
@@ -50,7 +50,7 @@ class Transforms:
             self.made.append(make(*step.span(name)))
 
     def measured(self, case: str) -> None:
-        """Record the case of the table of differences that applies."""
+        """Record that a row of the table of measured differences applies."""
         self.cases[case] = None
 
     def note(self, text: str) -> None:
@@ -69,14 +69,14 @@ class Transforms:
             self.steps += [(step, at) for at in range(first, len(self.made))]
 
     def of(self, chain: Chain) -> Transforms:
-        """The transforms of another chain, which share notes and definitions."""
+        """Return the transforms of another chain, with shared notes and definitions."""
         own = replace(self, made=[], steps=[])
         own.write(chain)
         return own
 
 
 def with_p(call: Expression, p: float) -> Call | None:
-    """The call with its probability multiplied by another; None if it has none."""
+    """Return a call with its probability multiplied by ``p``, or None if it has no probability."""
     if not isinstance(call, Call):
         return None
     given = [each for each in call.arguments if isinstance(each, tuple) and each[0] == "p"]
@@ -89,14 +89,14 @@ def with_p(call: Expression, p: float) -> Call | None:
 
 @cache
 def differences(library: str) -> dict[str, dict[str, Any]]:
-    """The measured differences of a library, by case (``DIFFERENCES.md``)."""
+    """Return the measured differences of a library, by case (``DIFFERENCES.md``)."""
     text = files(__package__).joinpath("differences.toml").read_text("utf-8")
     found: dict[str, dict[str, Any]] = tomllib.loads(text).get(library, {})
     return found
 
 
 def difference_sentences(library: str, cases: Sequence[str], notes: Sequence[str]) -> list[str]:
-    """Sentences on the differences of the transforms from DALI's operators."""
+    """Return sentences on how the transforms differ from DALI's operators."""
     known = differences(library)
     rows = {case: known[case] for case in cases if case in known}
     far = [

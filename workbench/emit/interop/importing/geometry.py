@@ -1,4 +1,4 @@
-"""Geometric transforms that several libraries have, as DALI's operators."""
+"""Geometric transforms that several libraries have, as DALI operators."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Drawn = DataNode | float
 
 
 def fills(fill: Any) -> tuple[float, ...]:
-    """A value for each channel, or one for all."""
+    """Convert a fill argument to a tuple: one value per channel, or one for all."""
     if isinstance(fill, Sequence):
         return tuple(number(each) for each in fill)
     return (number(fill or 0),)
@@ -39,7 +39,7 @@ def pad_sides(images: Images, sides: tuple[int, int, int, int], fill: Any) -> No
 def crop_at_random(
     images: Images, size: tuple[int, int], sides: tuple[int, int, int, int], fill: Any
 ) -> None:
-    """Crop a window of this size at random from the padded image.
+    """Pad the images, and crop a window of this size at a random position.
 
     A window larger than the image is padded.
     """
@@ -67,7 +67,7 @@ def crop_at_random(
 
 
 def pad_to(images: Images, height: float, width: float, fill: Any, *, corner: bool) -> None:
-    """Pad smaller images to this size, on all sides or at the right and the bottom."""
+    """Pad smaller images to this size: on all sides or, with ``corner``, right and bottom."""
     tall = fn.math.max(images.height, right=int(height), constant_type="INT64")
     wide = fn.math.max(images.width, right=int(width), constant_type="INT64")
     place = 0.0 if corner else 0.5
@@ -105,7 +105,7 @@ def affine(
     sheared_last: bool = False,
     whole_shift: bool = False,
 ) -> None:
-    """Scale, shear, rotate and translate about the centre, keeping the size.
+    """Scale, shear, rotate and translate about the centre. The image size does not change.
 
     ``angle`` and ``shear`` (first along x, then along y) are degrees, as in DALI's ``transforms``;
     ``shift`` has the ranges relative to width and height. ``sheared_last``: both shears at once,
@@ -137,7 +137,7 @@ def affine(
 
 
 def _truncated(value: Any) -> Any:
-    """Truncate to an integer."""
+    """Truncate a value of the graph towards zero."""
     above = fn.math.max(value, right=0.0, constant_type="FLOAT")
     below = fn.math.min(value, right=0.0, constant_type="FLOAT")
     return fn.math.floor(above) + fn.math.ceil(below)
@@ -148,12 +148,12 @@ def _does_something(angle: Drawn) -> bool:
 
 
 def opposite(span: tuple[float, float]) -> tuple[float, float]:
-    """The range with the opposite sign."""
+    """Return the range with the opposite sign."""
     return -span[1], -span[0]
 
 
 def _pair(values: tuple[Drawn, Drawn]) -> Any:
-    """Two numbers as an argument of DALI: a tuple if none is random."""
+    """Return two numbers as a DALI argument: stacked if one is random, else a tuple."""
     return _stacked(values) if any(isinstance(each, DataNode) for each in values) else values
 
 
@@ -162,7 +162,7 @@ def _stacked(values: tuple[Drawn, Drawn]) -> Any:
 
 
 def as_value(drawn: Drawn) -> DataNode:
-    """A number as a value of the graph."""
+    """Convert a number to a constant of the graph. Random values are returned unchanged."""
     if isinstance(drawn, DataNode):
         return drawn
     fixed = fn.constant(fdata=(float(drawn),), shape=())

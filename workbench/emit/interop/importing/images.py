@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 ImageStep = Callable[[], None]
-"""Appends nodes to the images."""
+"""Function that appends nodes to the images of an import."""
 
 _INTERPOLATIONS: Mapping[str, InterpType] = {
     **{"nearest": "INTERP_NN", "bilinear": "INTERP_LINEAR", "bicubic": "INTERP_CUBIC"},
@@ -35,46 +35,47 @@ APPROXIMATED = {
     "cubic": "OpenCV's cubic has the parameter -0.75, DALI's -0.5",
     "lanczos4": "Lanczos with 3 lobes, not 4",
 }
-"""Interpolations that DALI only approximates."""
+"""Interpolation that DALI only approximates -> description of the difference."""
 _OF_PILLOW = ("nearest", "lanczos", "bilinear", "bicubic", "box", "hamming")
 OF_OPENCV = ("nearest", "linear", "cubic", "area", "lanczos4", "linear_exact")
-"""OpenCV's interpolations by number."""
+"""Names of OpenCV's interpolations; the index is OpenCV's number."""
 
 
 class NoMatchError(Exception):
-    """DALI's operators have no equivalent for the arguments of a transform."""
+    """Raised if DALI has no equivalent for the arguments of a transform."""
 
 
 @dataclass
 class Images:
-    """A graph, and what is known of its final pixels.
+    """The graph of an import under construction, and properties of its final pixels.
 
-    They stay uint8 with layout HWC until ``finish``: operations between ``ToTensor`` and
-    ``Normalize`` are equivalent there, and faster.
+    The graph's images stay uint8 with layout HWC until ``finish``: operations between ``ToTensor``
+    and ``Normalize`` are equivalent there, and faster.
     """
 
     graph: Graph
     zero_to_one: bool = False
-    """Whether the library's values are 0 to 1."""
+    """True if the library's pixel values are from 0 to 1."""
     channels_first: bool = False
     mean: Sequence[float] = (0.0,)
     std: Sequence[float] = (1.0,)
-    """On the library's scale, for pixels of 0 to 1."""
+    """Standard deviations for ``Normalize``, in the library's units (pixels from 0 to 1)."""
     normalised: bool = False
     issues: list[ImportIssue] = field(default_factory=list)
     floats: bool = False
-    """Whether the library has floats, in any range."""
+    """True if the library's images are floats, in any range."""
     differing: dict[str, bool] = field(default_factory=dict)
-    """Node -> whether it differs from the library; ``issues`` has the reason."""
+    """Node id -> True if the node differs from the library; ``issues`` has the reason."""
     blocks: dict[str, str] = field(default_factory=dict)
-    """Block -> the transform that it was made for."""
+    """Block id -> name of the transform that it was created for."""
     outcomes: list[str] = field(default_factory=list)
-    """For each transform ``exact``, ``changed`` or ``left out``; of a container of transforms only
-    a difference of its own."""
+    """``exact``, ``changed`` or ``left out`` for each transform. A container of transforms has an
+    entry only if it differs itself.
+    """
     _differs: bool = False
-    """Whether a difference was reported for the current transform."""
+    """True if a difference was reported for the current transform."""
     call: TransformCall = field(default_factory=lambda: TransformCall(""))
-    """The current transform."""
+    """The transform that is being imported."""
 
     @property
     def value(self) -> DataNode:
@@ -85,12 +86,12 @@ class Images:
 
     @property
     def height(self) -> DataNode:
-        """The height of each."""
+        """Height of each image, as a value of the graph."""
         return self.value.shape()[0]
 
     @property
     def width(self) -> DataNode:
-        """The width of each."""
+        """Width of each image, as a value of the graph."""
         return self.value.shape()[1]
 
     def report_difference(self, why: str) -> None:
@@ -99,14 +100,14 @@ class Images:
         self._report("changed", why)
 
     def report_omission(self, why: str) -> None:
-        """Report that something was omitted."""
+        """Report that a part of the composition was omitted."""
         self._report("refused", why)
 
     @contextmanager
     def matching(self, call: TransformCall) -> Iterator[None]:
-        """Match a call: its nodes differ from the library if a difference is reported for it.
+        """Context manager that imports one call and records whether its nodes differ.
 
-        After a NoMatchError the nodes and reports since are removed, and the call is reported.
+        A NoMatchError removes the nodes and reports added since, and is reported as an omission.
         """
         outer, self.call = self.call, call
         outer_differs, self._differs = self._differs, False
@@ -151,7 +152,7 @@ class Images:
             self._block(lambda inner: self.graph.one_of(*inner, weights=weights), steps)
 
     def one_of_values(self, values: Iterable[T], change: Callable[[T], None]) -> None:
-        """Apply a change with one of several values to each sample."""
+        """Apply ``change`` to each sample with one of several values."""
         self.one_of([partial(change, value) for value in values])
 
     def some_of(self, count: int, steps: Sequence[ImageStep], *, shuffled: bool) -> None:
@@ -203,7 +204,7 @@ class Images:
         self.graph = replace(value.graph, outputs={**self.graph.outputs, name: value.port})
 
     def finish(self) -> Graph:
-        """The graph, with the final floats and layout of the library's images."""
+        """Return the graph, converted to the data type and layout of the library's images."""
         if self.normalised or self.zero_to_one or self.floats:
             # A library normalises pixels of 0 to 1, crop_mirror_normalize those of 0 to 255.
             most = 255.0 if self.zero_to_one else 1.0
@@ -219,19 +220,19 @@ class Images:
 
 
 def coin_flip(p: float) -> DataNode | int:
-    """1 with probability ``p`` for each sample, else 0."""
+    """Return a random value that is 1 with probability ``p`` for each sample, else 0."""
     if p >= 1:
         return 1
     return random.coin_flip(probability=p)
 
 
 def uniform(low: float, high: float) -> DataNode | float:
-    """A random number from this range for each sample."""
+    """Return a uniform random number per sample, or the number if both ends are equal."""
     return low if low == high else random.uniform(range=(low, high))
 
 
 def uniform_whole(low: int, high: int) -> DataNode | int:
-    """A random integer from this range, ends included, for each sample."""
+    """Return a uniform random integer per sample. Both ends are included."""
     if low == high:
         return low
     drawn = fn.math.floor(random.uniform(range=(low, high + 1))).cast(dtype="INT32")
@@ -240,7 +241,7 @@ def uniform_whole(low: int, high: int) -> DataNode | int:
 
 
 def range_around(value: Any, centre: float, *, least: float | None = None) -> tuple[float, float]:
-    """The range that a library's argument means: a number is the distance from ``centre``."""
+    """Return the range of a library's argument. A number is the distance from ``centre``."""
     if isinstance(value, Sequence) and not isinstance(value, str):
         if len(value) == 1:
             return range_around(value[0], centre, least=least)
@@ -251,7 +252,7 @@ def range_around(value: Any, centre: float, *, least: float | None = None) -> tu
 
 
 def number(value: Any) -> float:
-    """The number itself. Raises NoMatchError for any other value."""
+    """Return a number unchanged. Raises NoMatchError for any other value."""
     if isinstance(value, NamedValue):
         raise NoMatchError(f"only the name of {value} is known. Pass its value: --arg NAME=VALUE")
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -260,26 +261,26 @@ def number(value: Any) -> float:
 
 
 def random_or_fixed(value: Any) -> DataNode | float:
-    """A number; for a ``RandomValue`` a random number for each sample."""
+    """Return a number or, for a ``RandomValue``, a random number per sample."""
     low, high = value_range(value)
     whole = isinstance(value, RandomValue) and value.whole
     return uniform_whole(int(low), int(high)) if whole else uniform(low, high)
 
 
 def value_range(value: Any) -> tuple[float, float]:
-    """The range of a ``RandomValue``; for a number the number twice."""
+    """Return the range of a ``RandomValue``. For a number both ends are the number."""
     if isinstance(value, RandomValue):
         return round(value.low, 6), round(value.high, 6)  # 0.9 + 0.1 * 1.9 is 0.29000000000000004
     return number(value), number(value)
 
 
 def rounded(values: Any) -> tuple[float, ...]:
-    """Numbers as a person writes them: 4 / 3 has six places."""
+    """Round numbers to six places."""
     return tuple(round(number(each), 6) for each in values)
 
 
 def size_of(value: Any) -> tuple[int, int]:
-    """Height and width; a number is both."""
+    """Return height and width. A single number is used for both."""
     if isinstance(value, Sequence) and not isinstance(value, str):
         sides = [int(number(each)) for each in value]
         return (sides[0], sides[0]) if len(sides) == 1 else (sides[0], sides[1])
@@ -287,7 +288,7 @@ def size_of(value: Any) -> tuple[int, int]:
 
 
 def interp_type(images: Images, value: Any, numbered: Sequence[str] = _OF_PILLOW) -> InterpType:
-    """DALI's name of an interpolation. Raises NoMatchError for one that is not known."""
+    """Return DALI's name of an interpolation. Raises NoMatchError if it is unknown."""
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < len(numbered):
         value = numbered[value]
     name = str(value).rpartition(".")[2].lower().removeprefix("inter_")
@@ -301,7 +302,7 @@ def interp_type(images: Images, value: Any, numbered: Sequence[str] = _OF_PILLOW
 def warp_interp_type(
     images: Images, value: Any, numbered: Sequence[str] = _OF_PILLOW
 ) -> InterpType:
-    """Like ``interp_type``, for DALI's warps, which only support nearest and linear."""
+    """Return DALI's interpolation for warps, which support only nearest and linear."""
     found = interp_type(images, value, numbered)
     if found not in ("INTERP_NN", "INTERP_LINEAR"):
         images.report_difference(

@@ -1,4 +1,4 @@
-"""Changes of colour that several libraries have, as DALI's operators on uint8 pixels."""
+"""Colour transforms that several libraries have, as DALI operators on uint8 pixels."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ def jitter_colour(
     saturation: Range = _UNCHANGED,
     hue: Range = (0.0, 0.0),
 ) -> None:
-    """Apply random factors of brightness, contrast and saturation, and a hue of -0.5 to 0.5."""
+    """Apply random factors of brightness, contrast and saturation, and a hue shift.
+
+    ``hue`` is from -0.5 to 0.5.
+    """
     drawn: dict[str, Any] = {}
     factors = {"brightness": brightness, "contrast": contrast, "saturation": saturation}
     for name, (low, high) in factors.items():
@@ -44,7 +47,7 @@ def jitter_colour(
 def jitter_around(
     images: Images, brightness: Any, contrast: Any, saturation: Any, hue: Any
 ) -> None:
-    """Like ``jitter_colour``; a number ``x`` is the range 1 ± x, for the hue ± x."""
+    """Apply ``jitter_colour``. A number is the distance from 1, for the hue from 0."""
     jitter_colour(
         images,
         brightness=range_around(brightness or 0, 1, least=0),
@@ -55,7 +58,7 @@ def jitter_around(
 
 
 def grey(images: Images, channels: int) -> None:
-    """Grey with ITU-R 601 weights, in one channel or three."""
+    """Convert to grey with ITU-R 601 weights, in one channel or three."""
     if channels == 3:
         images.graph = images.graph.saturation(saturation=0)
     elif channels == 1:
@@ -65,7 +68,7 @@ def grey(images: Images, channels: int) -> None:
 
 
 def normalise(images: Images, mean: Any, std: Any) -> None:
-    """Subtract and divide at the end; operations in between work on unnormalised pixels."""
+    """Set mean and standard deviation of the normalisation, which ``Images.finish`` applies."""
     if images.normalised:
         raise NoMatchError("the images are already normalised")
     images.mean, images.std = fills(mean), fills(std)
@@ -73,7 +76,7 @@ def normalise(images: Images, mean: Any, std: Any) -> None:
 
 
 INVERTED = ("bitxor(x, 255)", "sub(255, x)")
-"""Arithmetic that inverts ``x``."""
+"""Texts of arithmetic that inverts the image ``x``."""
 
 
 def invert(images: Images) -> None:
@@ -82,14 +85,14 @@ def invert(images: Images) -> None:
 
 
 def solarize(images: Images, threshold: float) -> None:
-    """Invert what is at or above a threshold."""
+    """Invert values that are equal to or above a threshold."""
     pixels = images.value
     above = (pixels >= round(threshold)).cast(dtype="INT32")
     images.become(pixels ^ (above * 255).cast(dtype="UINT8"))
 
 
 def posterize(images: Images, bits: int) -> None:
-    """Keep the highest ``bits`` of the 8 bits."""
+    """Set all but the highest ``bits`` of the 8 bits to 0."""
     kept = 256 - (1 << (8 - int(bits)))
     images.become((images.value & kept).cast(dtype="UINT8"))
 
@@ -100,7 +103,7 @@ def equalize(images: Images) -> None:
 
 
 def stretch_contrast(images: Images) -> None:
-    """Stretch each channel to 0 to 255."""
+    """Stretch the values of each channel to the range from 0 to 255."""
     pixels = images.value
     low = fn.reductions.min(pixels, axes=(0, 1), keep_dims=True).cast(dtype="FLOAT")
     high = fn.reductions.max(pixels, axes=(0, 1), keep_dims=True).cast(dtype="FLOAT")
@@ -109,7 +112,7 @@ def stretch_contrast(images: Images) -> None:
 
 
 def sharpen(images: Images, factor: float) -> None:
-    """Extrapolate from the smoothed image: a factor of 0 is smoothed, 1 the image itself."""
+    """Interpolate between the smoothed image (factor 0) and the image (1), or beyond."""
     weights = (1.0, 1.0, 1.0, 1.0, 5.0, 1.0, 1.0, 1.0, 1.0)  # Pillow's SMOOTH
     smooth = filtered(images, tuple(each / 13 for each in weights), 3)
     images.become(as_bytes(images.value * factor + smooth * (1.0 - factor)))
@@ -125,16 +128,16 @@ def sharpen_by_kernel(images: Images, strength: Range, lightness: Range) -> None
 
 
 def blur_box(images: Images, size: int) -> None:
-    """The mean of the square around each pixel."""
+    """Average the square of side ``size`` around each pixel."""
     images.become(as_bytes(filtered(images, (1 / size**2,) * size**2, size)))
 
 
 _ANGLES = 6
-"""Number of angles; one is selected at random."""
+"""Number of angles from which motion blur selects one at random."""
 
 
 def blur_motion(images: Images, size: int, angles: Range) -> None:
-    """The mean along a line of ``size`` pixels at one of several angles.
+    """Average along a line of ``size`` pixels at one of several angles.
 
     Angles are degrees, clockwise from the right, as in Albumentations.
     """
@@ -152,7 +155,7 @@ def blur_motion(images: Images, size: int, angles: Range) -> None:
 
 
 def filtered(images: Images, weights: tuple[float, ...], size: int) -> DataNode:
-    """The images filtered by a square kernel, as floats."""
+    """Return the images filtered by a square kernel, as floats."""
     kernel = fn.constant(fdata=weights, shape=(size, size))
     found = fn.filter(images.value, kernel, dtype="FLOAT")
     assert isinstance(found, DataNode)
@@ -160,7 +163,7 @@ def filtered(images: Images, weights: tuple[float, ...], size: int) -> DataNode:
 
 
 def as_bytes(value: DataNode) -> DataNode:
-    """Values clipped to 0 to 255, and rounded by the cast."""
+    """Clip values to the range from 0 to 255, and round them to uint8."""
     found = fn.math.clamp(value, lo=0.0, hi=255.0, constant_type="FLOAT")
     assert isinstance(found, DataNode)
     made = found.cast(dtype="UINT8")
@@ -169,7 +172,7 @@ def as_bytes(value: DataNode) -> DataNode:
 
 
 def power(images: Images, low: float, high: float) -> None:
-    """Raise values of 0 to 1 to a random power."""
+    """Raise pixel values, scaled to 0 to 1, to a random power."""
     exponent = uniform(low, high)
     scaled = images.value * (1 / 255)
     raised = scaled**exponent
@@ -177,13 +180,13 @@ def power(images: Images, low: float, high: float) -> None:
 
 
 def shift_channels(images: Images, limits: tuple[Range, Range, Range]) -> None:
-    """Add a random number to each channel."""
+    """Add a random number to each channel, from one range per channel."""
     drawn = fn.stack(*(as_value(uniform(low, high)) for low, high in limits))
     images.become(as_bytes(images.value + drawn))
 
 
 def brighten(images: Images, factor: Range, shift: Range) -> None:
-    """Multiply by a random factor and add a random share of 255."""
+    """Multiply by a random factor and add a random fraction of 255."""
     drawn: dict[str, Any] = {}
     if factor != (1.0, 1.0):
         drawn["contrast"] = uniform(*factor)

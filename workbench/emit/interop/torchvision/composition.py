@@ -1,4 +1,4 @@
-"""The table of torchvision's transforms: blocks, compositions, tensors and floats.
+"""Registry of torchvision's transforms: blocks, compositions, tensors and floats.
 
 Arguments and defaults are those of torchvision 0.26 (``torchvision/transforms/transforms.py`` and
 ``torchvision/transforms/v2``); each function is named after its class. Exports are for version 2,
@@ -63,7 +63,7 @@ def _compose(steps: list[Expression]) -> Expression:
 
 
 def _applied(steps: list[Expression], p: float) -> list[Expression]:
-    """The steps with a probability, in the transform itself if it accepts one."""
+    """Apply the steps with a probability, as an argument of the transform if it accepts one."""
     if not steps or p >= 1:
         return steps
     if len(steps) == 1 and (own := with_p(steps[0], p)):
@@ -129,7 +129,7 @@ def sequential(images: Images, *transforms: Any) -> None:
 
 
 _SETTING = unused_keyword(None, "the workbench sets it for the whole pipeline")
-"""Arguments of DALI's own Compose, nvidia.dali.experimental.torchvision."""
+"""Marks arguments of DALI's own Compose, nvidia.dali.experimental.torchvision."""
 
 
 @_imports("Compose", compare=HOLDS, batch_size=_SETTING, num_threads=_SETTING)
@@ -145,7 +145,7 @@ def random_apply(images: Images, transforms: Any, p: float = 0.5) -> None:
 
 @_imports("Lambda")
 def lambda_(images: Images, lambd: Any, *types: Any) -> None:
-    """A function of the script, whose steps were read if possible."""
+    """Import a function of the script. Only recorded steps are supported."""
     if not isinstance(lambd, TransformCall):
         raise NoMatchError("a function of yours: rewrite it with @wb.node")
     TORCHVISION.import_transform(images, lambd)
@@ -167,7 +167,7 @@ def random_order(images: Images, transforms: Any) -> None:
 
 @_imports("Identity", "RGB", "ToPureTensor", compare=NOTHING)
 def no_change(images: Images) -> None:
-    """A transform that changes no pixel of an RGB image."""
+    """Import a transform that changes no pixel of an RGB image."""
 
 
 @_imports(
@@ -213,7 +213,7 @@ def to_dtype(images: Images, dtype: Any = "float32", scale: bool = False) -> Non
 
 
 def _image_dtype(dtype: Any) -> str:
-    """The type for images, such as ``float32``; ``dtype`` may be a dictionary of types."""
+    """Return the type for images, such as ``float32``. ``dtype`` may be a dictionary of types."""
     if isinstance(dtype, dict):
         for name, each in dtype.items():
             if "Image" in str(name) or str(name) == "others":
@@ -224,7 +224,7 @@ def _image_dtype(dtype: Any) -> str:
 
 @_imports("ToImage", "PILToTensor", "ToImageTensor", compare=FORM)
 def to_image(images: Images) -> None:
-    """A tensor of the same numbers; later transforms scale it."""
+    """Convert to a tensor without scaling the values; later transforms scale it."""
     images.channels_first = True
 
 

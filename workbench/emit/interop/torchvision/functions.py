@@ -1,4 +1,4 @@
-"""Functions of ``torchvision.transforms.functional``, as a script's own classes call them.
+"""Importers of ``torchvision.transforms.functional``, as called by a script's own classes.
 
 Each has the name and the arguments of the function after the image; a number may be a
 ``RandomValue`` of the script.
@@ -40,7 +40,7 @@ _SAME = {
     "to_pure_tensor": composition.no_change,
     "to_tensor": composition.to_tensor,
 }
-"""Functions with the arguments of a class, or without arguments."""
+"""Functions that have the same importer as the class of the same purpose."""
 for _name, _function in _SAME.items():
     _imports(_name)(_function)
 

@@ -69,7 +69,7 @@ def _round_longer_side(images: Images) -> None:
 
 
 def _sampling(images: Images, interpolation: Any, antialias: Any) -> dict[str, Any]:
-    """Arguments of DALI's resizes. PIL images are always antialiased, whatever the argument."""
+    """Return DALI's arguments for a resize. PIL images are always antialiased."""
     found: dict[str, Any] = {"interp_type": interp_type(images, interpolation)}
     if found["interp_type"] == "INTERP_NN":
         if images.channels_first and "exact" not in str(interpolation):
@@ -90,7 +90,7 @@ def _sampling(images: Images, interpolation: Any, antialias: Any) -> dict[str, A
 
 
 def _interpolation(step: Step, usual: str) -> Source | None:
-    """The argument ``interpolation``; None if it is the transform's default."""
+    """Return the argument ``interpolation``, or None if it is the transform's default."""
     found = exporters.interpolation(step, _INTERPOLATIONS, " on tensors")
     return None if found == usual else Source(f"v2.InterpolationMode.{found}")
 
@@ -235,7 +235,7 @@ def pad(images: Images, padding: Any, fill: Any = 0, padding_mode: str = "consta
 
 
 def sides(padding: Any) -> tuple[int, int, int, int]:
-    """Left, top, right and bottom, of torchvision's one, two or four numbers."""
+    """Return left, top, right and bottom from torchvision's one, two or four numbers."""
     if not isinstance(padding, Sequence):
         padding = (padding,)
     left, top, *other = [int(number(each)) for each in padding] * (2 if len(padding) == 1 else 1)
@@ -350,7 +350,7 @@ def random_affine(
 
 
 def one_fill(images: Images, fill: Any) -> float:
-    """One value for all channels, as DALI's warps require."""
+    """Return one fill value for all channels, as DALI's warps require."""
     values = erased_value(images, fill)
     if len(set(values)) == 1:
         return values[0]
@@ -374,7 +374,7 @@ def random_erasing(
 
 @_exports("erase")
 def export_erase(transforms: Transforms, step: Step) -> None:
-    """A window of fixed size at a random position: RandomErasing of one area and ratio."""
+    """Export a window of fixed size at a random position as RandomErasing."""
     (height, width), fill = exporters.erased_window(step), step.items("fill_value")
     if not height or not width:
         raise step.refusal("requires a window that is not empty", "shape")

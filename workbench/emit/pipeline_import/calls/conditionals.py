@@ -19,43 +19,44 @@ from workbench.emit.pipeline_import.trace.traced import SourceLocation, TracedIn
 
 SPLIT, MERGE = "_conditional__Split", "_conditional__Merge"
 BODIES = ("then", "else")
-"""Bodies of the parts of a split, in order."""
+"""Names of the bodies for the two parts of a split, in order."""
 _PREDICATE = "predicate"
 _DRAWN = "random__"
 _CONSTANT = "Constant"
 
 Step = tuple[int, int]
-"""A step into a branch: the number of the statement, and 0 or 1 for its body."""
+"""A branch of a statement: the number of the statement, and 0 or 1 for its body."""
 Scope = tuple[Step, ...]
 
 
 @dataclass(frozen=True)
 class ConditionalBlock:
-    """Calls that see one part of the batch, in source order, including nested statements.
+    """Calls that process the same part of the batch, in source order, including nested statements.
 
-    A statement is represented by a call, whose name maps to it in ``statements``.
+    A nested statement is represented by a call; ``statements`` maps the call's name to the
+    statement.
     """
 
     ops: tuple[TracedOp, ...]
     statements: Mapping[str, Statement] = field(default_factory=dict)
     takes: Mapping[str, TracedInput] = field(default_factory=dict)
-    """Input edges of the body from outside, and their origin."""
+    """Input edge of the body -> the outer edge that it comes from."""
     gives: tuple[TracedInput, ...] = ()
-    """Final value of each of the statement's variables in the branch."""
+    """Final value of each variable of the statement in this branch."""
 
 
 @dataclass(frozen=True)
 class Statement:
-    """An ``if``: its condition, its two branches, and its outputs."""
+    """An ``if`` statement: its condition, its two branches, and its outputs."""
 
     condition: TracedInput
     bodies: tuple[ConditionalBlock, ConditionalBlock]
     outputs: tuple[str, ...]
-    """The edges of the merges."""
+    """Edges that the merges produce."""
 
 
 def walk_ops(block: ConditionalBlock) -> Iterator[TracedOp]:
-    """The calls of a block, including statements and nested calls."""
+    """Yield the calls of a block, including statements and the calls in them."""
     for op in block.ops:
         yield op
         if op.name in block.statements:
@@ -64,7 +65,7 @@ def walk_ops(block: ConditionalBlock) -> Iterator[TracedOp]:
 
 
 def producers_by_edge(block: ConditionalBlock) -> dict[str, TracedOp]:
-    """The producer of each edge, also if it is an input of a body."""
+    """Return the call that produces each edge, including the input edges of bodies."""
     makers: dict[str, TracedOp] = {}
 
     def add(block: ConditionalBlock) -> None:
@@ -80,7 +81,7 @@ def producers_by_edge(block: ConditionalBlock) -> dict[str, TracedOp]:
 
 
 class _UnclearError(Exception):
-    """The splits by ``predicate`` do not form a statement."""
+    """Raised if the splits by ``predicate`` do not form a statement."""
 
     def __init__(self, predicate: str) -> None:
         self.predicate = predicate
@@ -89,10 +90,10 @@ class _UnclearError(Exception):
 def find_statements(
     ops: Sequence[TracedOp], outputs: Iterable[TracedInput], lines: Lines
 ) -> tuple[ConditionalBlock, tuple[TracedInput, ...]]:
-    """The calls with each ``if`` as one, and the pipeline's outputs under their new names.
+    """Combine the calls of each ``if`` to one, and return them with the pipeline's outputs.
 
-    ``ops`` are in source order. Splits and merges of DALI's own library, and those that form no
-    statement, remain calls.
+    ``ops`` are in source order. The outputs have their new edge names. Splits and merges of DALI's
+    own library, and those that form no statement, remain calls.
     """
     given = tuple(outputs)
     merges = [op for op in ops if op.schema == MERGE]
@@ -105,12 +106,12 @@ def find_statements(
 
 
 def predicate_of(op: TracedOp) -> str:
-    """The edge by which a call splits or merges; empty for any other."""
+    """Return the predicate edge of a split or merge, or "" for any other call."""
     return next((edge.edge for edge in op.inputs if edge.argument == _PREDICATE), "")
 
 
 class _Finder:
-    """One attempt, for the predicates that are assumed to be those of statements."""
+    """One attempt to find the statements, for predicates that are assumed to be conditions."""
 
     def __init__(
         self,
@@ -134,13 +135,16 @@ class _Finder:
         for op in ops:
             self.home[op.name] = self._scope(op)
         self.parts: dict[str, tuple[Step, TracedInput]] = {}
-        """Input edges of bodies: the body, and the outer edge."""
+        """Input edge of a body -> the body, and the outer edge."""
 
     def _of_statement(self, op: TracedOp) -> bool:
         return op.schema in (SPLIT, MERGE) and predicate_of(op) in self.predicates
 
     def _paths(self) -> dict[str, tuple[tuple[str, int], ...]]:
-        """For each edge the part of the batch: predicates, outer first, each with its branch."""
+        """Return edge -> the predicates and branches that select its part of the batch.
+
+        Outer predicates come first.
+        """
         paths: dict[str, tuple[tuple[str, int], ...]] = {}
         for op in self.ops:
             fed = {paths[edge.edge] for edge in op.inputs}
@@ -163,7 +167,7 @@ class _Finder:
         return paths
 
     def _statements(self) -> dict[tuple[str, str], int]:
-        """Index of the ``if`` statement for each pair of split or merge call and predicate."""
+        """Return (call in a statement, predicate) -> number of the statement."""
         joined = _Joined()
         for op in self.ops:
             own = predicate_of(op) if self._of_statement(op) else None
@@ -183,7 +187,7 @@ class _Finder:
 
         @cache
         def turn(root: tuple[str, str]) -> int:
-            """Number of preceding statements with the same line and predicate, as in a loop."""
+            """Return the number of preceding statements with the same line and predicate."""
             alike = (r for r in before[root] if r != root and place(r) == place(root))
             return 1 + max(map(turn, alike), default=0)
 
@@ -203,7 +207,7 @@ class _Finder:
         return found
 
     def _before(self, joined: _Joined) -> dict[tuple[str, str], set[tuple[str, str]]]:
-        """For each connected group the groups before it."""
+        """Return connected group -> the groups before it."""
         above: dict[str, set[tuple[str, str]]] = {}
         before: dict[tuple[str, str], set[tuple[str, str]]] = {}
         for op in self.ops:
@@ -220,7 +224,7 @@ class _Finder:
         return before
 
     def _scope(self, op: TracedOp) -> Scope:
-        """The scope of a call; for a split or merge, of its statement."""
+        """Return the scope of a call; for a split or merge, the scope of its statement."""
         if not op.inputs:
             return self._innermost(op)
         index = 0
@@ -230,7 +234,10 @@ class _Finder:
         return tuple((self.statement_of[op.name, predicate], side) for predicate, side in path)
 
     def _innermost(self, op: TracedOp) -> Scope:
-        """The innermost scope with all consumers of a generator or constant; else the outermost."""
+        """Return the innermost scope that contains all consumers of a generator or constant.
+
+        Other calls are in the outermost scope.
+        """
         if not op.schema.startswith(_DRAWN) and op.schema != _CONSTANT:
             return ()
         given = {edge.edge for edge in self.outputs}
@@ -252,7 +259,7 @@ class _Finder:
         return _common(uses)
 
     def _lies(self, edge: str) -> Scope:
-        """The scope in which an edge can be read."""
+        """Return the scope in which an edge is available."""
         maker = self.makers[edge]
         scope = self.home[maker.name]
         if maker.schema != SPLIT or not self._of_statement(maker):
@@ -263,7 +270,7 @@ class _Finder:
         return source if source[: len(inside)] == inside else inside
 
     def _resolved(self, read: TracedInput) -> TracedInput:
-        """The edge of a value, as an output of its producer or as an input of the body."""
+        """Rename an edge to its producer's output or to the input of the body."""
         maker = self.makers[read.edge]
         if maker.schema != SPLIT or not self._of_statement(maker):
             return read
@@ -341,7 +348,7 @@ class _Finder:
 
 
 def _common(scopes: Sequence[Scope]) -> Scope:
-    """The longest common prefix."""
+    """Return the longest common prefix of several scopes."""
     if not scopes:
         return ()
     shortest = min(scopes, key=len)

@@ -1,6 +1,6 @@
 """Replace calls inside copied functions of an exported program by the original operators.
 
-Other copied functions, which move annotations, remain separate calls.
+Copied functions that transform annotations remain separate calls.
 """
 
 from __future__ import annotations
@@ -22,22 +22,23 @@ from workbench.sources import SourceKind, load_source, source_kinds
 
 
 def kinds_by_reader() -> dict[str, SourceKind]:
-    """The kinds of sources that programs read with a generated function, by its name."""
+    """Return the source kinds whose programs contain a reading function, by function name."""
     kinds = map(load_source, source_kinds())
     return {kind.reader.__name__: kind for kind in kinds if kind.reader is not None}
 
 
 def kinds_by_finder() -> dict[str, str]:
-    """The names of the kinds of sources, by the function with which programs find the data."""
+    """Return the names of source kinds, by the function with which programs find their files."""
     return {load_source(kind).find.__name__: kind for kind in source_kinds()}
 
 
 def without_reader_calls(pipeline: TracedPipeline) -> TracedPipeline:
-    """The pipeline with one call for each call of a ``SourceKind.reader``.
+    """Replace the calls inside each call of a ``SourceKind.reader`` by one reader call.
 
-    It has two outputs: what is used of it or else the first output of DALI's reader, and the
-    function's last output; with more outputs, the first of DALI's reader and the used casts. Pixels
-    that are read on the GPU were decoded on the device of the setting.
+    The reader call has two outputs: the used output of the function, or else the first output of
+    DALI's reader; and the function's last output. If the function has more outputs, they are the
+    first output of DALI's reader and the used casts. Pixels that are used on the GPU were decoded
+    on the device of the setting.
     """
     readers = kinds_by_reader()
     folded: dict[str, TracedOp] = {}
@@ -84,13 +85,13 @@ def without_reader_calls(pipeline: TracedPipeline) -> TracedPipeline:
 
 
 _READERS = ("readers__", "experimental__readers__", "ExternalSource")
-"""Prefixes of readers in DALI's registry."""
+"""Name prefixes of readers in DALI's registry."""
 
 
 def without_clipping(pipeline: TracedPipeline, sources: Mapping[str, str]) -> TracedPipeline:
-    """The pipeline whose box crops read the boxes before the program clips them.
+    """Connect box crops to the boxes before the program clips them, and remove the clipping.
 
-    Exports clip them with a copied function, and so will the export of the graph.
+    Exports clip boxes with a copied function, which is added again when the graph is exported.
     """
     replaced: dict[str, TracedInput] = {}
     inside: set[str] = set()
@@ -119,7 +120,7 @@ def without_clipping(pipeline: TracedPipeline, sources: Mapping[str, str]) -> Tr
 def _clips_boxes(
     user: TracedOp, function: str, calls: Sequence[TracedOp], made: Collection[str]
 ) -> bool:
-    """Whether an export clips the boxes of this call with this function and number of axes."""
+    """Return True if an export clips the boxes of this call with this function and axes."""
     if user.schema != "RandomBBoxCrop" or user.inputs[0].edge not in made:
         return False
     expected, axes = clip_function(Node("", BOX_CROP, user.args)) or ("", 0)
@@ -130,7 +131,7 @@ def _clips_boxes(
 def _grouped(
     ops: Iterable[TracedOp], functions: Collection[str]
 ) -> Iterator[tuple[int, list[TracedOp]]]:
-    """The calls inside each call of these functions, and the number of outer frames."""
+    """Yield the calls inside each call of these functions, with the number of outer frames."""
     groups: dict[tuple[int, str, tuple[SourceLocation, ...]], list[TracedOp]] = {}
     for op in ops:
         names = [place.function for place in op.places]

@@ -1,4 +1,4 @@
-"""Set devices of nodes and edges as in the pipeline, only where needed."""
+"""Set devices of nodes and edges as in the pipeline, where they differ from the defaults."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def with_devices(
     ids: Mapping[str, str],
     outputs: Sequence[TracedInput],
 ) -> Graph:
-    """The graph with devices of nodes, and with copies where only an edge changes the device."""
+    """Set the devices of nodes, and add copies where only an edge changes the device."""
     devices = {ids[op.name]: op.device for op, call in made if not call.bodies}
     graph = _placed(graph, catalog, devices)
     copies = _Copies(graph)
@@ -60,7 +60,7 @@ def with_devices(
 
 
 def _placed(graph: Graph, catalog: Catalog, devices: Mapping[str, Device]) -> Graph:
-    """The graph with explicit devices for nodes whose default device differs."""
+    """Set the device of each node that would otherwise run on another device."""
     for node in _running(graph.nodes):
         wanted = devices.get(node.id)
         if wanted is not None and infer_devices(graph, catalog)[node.id] != wanted:
@@ -69,7 +69,7 @@ def _placed(graph: Graph, catalog: Catalog, devices: Mapping[str, Device]) -> Gr
 
 
 def _running(nodes: tuple[Node, ...]) -> Iterator[Node]:
-    """The nodes in topological order, each block followed by its nodes."""
+    """Yield the nodes in topological order, each block followed by its nodes."""
     for node in running_order(nodes)[0]:
         yield node
         for body in node.bodies.values():
@@ -77,14 +77,14 @@ def _running(nodes: tuple[Node, ...]) -> Iterator[Node]:
 
 
 class _Copies:
-    """A graph to which copies to another device are added, one per output and device."""
+    """Adds copies to another device to a graph, one per output and device."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self._made: dict[tuple[Port, Device], Port] = {}
 
     def of(self, port: Port, side: Device, scope: str = "", before: str | None = None) -> Port:
-        """The output on that device, through a copy in the scope."""
+        """Return the output of a copy to that device, in this scope."""
         if (port, side) not in self._made:
             word = port.node if self.graph.has(port.node) else port.output
             node = Node(free_id(self.graph, f"{word}_{side}"), "copy", {}, {"data": port}, side)

@@ -1,4 +1,4 @@
-"""Arithmetic and indexing of a traced pipeline as operators of the graph.
+"""Convert arithmetic and indexing of a traced pipeline to operators of the graph.
 
 DALI writes arithmetic as ``mul(&0 $0:float32)``: ``&0`` is the first edge, ``$0`` the first integer
 or float constant, depending on its type.
@@ -19,9 +19,9 @@ from workbench.graph.model.values import index_text
 
 ARITHMETIC = "_ArithmeticGenericOp"
 INDEXING = frozenset({"_TensorSubscript", "_SubscriptDimCheck"})
-"""DALI's hidden operators that ``expression_node`` converts."""
+"""Hidden DALI operators for indexing, which ``expression_node`` converts."""
 SHAPE = "_Shape"
-"""For ``images.shape()``."""
+"""Hidden DALI operator for ``images.shape()``."""
 
 _CALL = re.compile(r"(\w+)\(([^()]*)\)")
 _EDGE = re.compile(r"&(\d+)")
@@ -34,10 +34,10 @@ class Expression:
     """A node without its id: an operator, its fixed values and its inputs."""
 
     op: str
-    """``math.mul``, ``subscript``."""
+    """Name of the operator: ``math.mul``, ``subscript``."""
     args: Mapping[str, Value] = field(default_factory=dict)
     inputs: Mapping[str, str] = field(default_factory=dict)
-    """Port or argument -> name of the edge that feeds it."""
+    """Port or argument -> name of the edge that is connected to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +47,15 @@ class _Constant:
 
 
 _Operand = str | _Constant
-"""The name of an edge, or a constant."""
+"""Operand of an expression: the name of an edge, or a constant."""
 
 
 def expression_node(op: TracedOp, ops_by_edge: Mapping[str, TracedOp]) -> Expression | None:
-    """The node for arithmetic or indexing, or None if the graph cannot represent it.
+    """Return the node for arithmetic or indexing, or None if the graph cannot represent it.
 
-    ``ops_by_edge`` has the producer of each edge: random numbers replace a constant, as when a user
-    makes a constant random. A constant array is an edge from an operator ``constant``.
+    ``ops_by_edge`` has the producer of each edge. Random numbers become the source of an argument,
+    as when a user makes a constant random. A constant array is an edge from an operator
+    ``constant``.
     """
     if op.schema == ARITHMETIC:
         return _arithmetic(op, ops_by_edge)
@@ -128,7 +129,7 @@ def _as_sequence(value: Value | None) -> Sequence[Value]:
 def _operand_ports(
     found: Sequence[_Operand], spec: OpSpec, ops_by_edge: Mapping[str, TracedOp]
 ) -> list[str] | None:
-    """The port or argument for each operand, or None if there is none for it."""
+    """Return the port or argument of each operand, or None if an operand has none."""
 
     def stands_alone(operand: _Operand) -> bool:
         return isinstance(operand, _Constant) or _is_generated(operand, ops_by_edge)
@@ -149,7 +150,7 @@ def _operand_ports(
 
 
 def _is_generated(edge: str, ops_by_edge: Mapping[str, TracedOp]) -> bool:
-    """Whether an edge has numbers of a CPU generator without inputs."""
+    """Return True if an edge is the output of a CPU generator without inputs."""
     maker = ops_by_edge.get(edge)
     return (
         maker is not None
@@ -160,7 +161,7 @@ def _is_generated(edge: str, ops_by_edge: Mapping[str, TracedOp]) -> bool:
 
 
 def _subscript(op: TracedOp) -> Expression | None:
-    """The node for indexing; None if an index or end comes from another node."""
+    """Return the node for indexing, or None if an index comes from another node."""
     fed = [one.edge for one in op.inputs if one.argument is None]
     if len(fed) != 1 or len(fed) != len(op.inputs):
         return None
@@ -176,7 +177,7 @@ def _subscript(op: TracedOp) -> Expression | None:
 
 
 def _shape(op: TracedOp) -> Expression | None:
-    """The node for a shape; None if the numbers have another type, or are on the GPU."""
+    """Return the node for a shape, or None if it is on the GPU or not INT64."""
     if len(op.inputs) != 1 or op.device != "cpu" or op.args.get("dtype") not in (None, "INT64"):
         return None
     return Expression("shape", {}, {"data": op.inputs[0].edge})

@@ -1,7 +1,7 @@
 """Fold a statement that a graph cannot represent into one opaque node.
 
-DALI converts an ``if`` to dozens of calls that split and merge a batch. None of them, nor any
-operator in a branch, which sees only a part of the batch, is meaningful alone.
+DALI converts an ``if`` to dozens of calls that split and merge a batch. Neither these calls nor the
+operators in a branch, which receive only a part of the batch, are meaningful alone.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _CONDITION = "condition"
 
 
 def fold_calls(made: Made, lines: Lines, outputs: Collection[str]) -> Made:
-    """The calls, with inseparable ones merged into one opaque call.
+    """Merge inseparable calls into one opaque call each.
 
     ``made`` has each call after its inputs; ``outputs`` are the output edges of the pipeline.
     Folded ranges of that order do not overlap, and include everything between two folded calls, so
@@ -52,12 +52,12 @@ def fold_calls(made: Made, lines: Lines, outputs: Collection[str]) -> Made:
 
 
 def _reads(op: TracedOp, call: Call, inside: Collection[str]) -> Iterator[TracedInput]:
-    """Edges that a call reads in the graph: a node stores some constants itself."""
+    """Yield the edges that a call uses in the graph. Some constants are stored in the node."""
     yield from op.inputs if op.name in inside else call.inputs.values()
 
 
 def _stretches(ops: Sequence[TracedOp], lines: Lines) -> Iterator[slice]:
-    """Ranges of calls, one per statement; an ``if`` is not split, even without source."""
+    """Yield ranges of calls, one per statement. An ``if`` is one range, even without source."""
     keys = [lines.block(op).key for op in ops]
     cuts = {0, *(i for i in range(1, len(ops)) if keys[i] != keys[i - 1])}
     for first, last in _conditions(ops):
@@ -68,7 +68,7 @@ def _stretches(ops: Sequence[TracedOp], lines: Lines) -> Iterator[slice]:
 
 
 def _conditions(ops: Sequence[TracedOp]) -> Iterator[tuple[int, int]]:
-    """The ranges from the first split by a predicate to the last of the following merges by it."""
+    """Yield the range of each ``if``: from the first split by a predicate to the last merge."""
     open_since: dict[str, int] = {}
     merged: dict[str, tuple[int, int]] = {}
     for index, op in enumerate(ops):
@@ -84,7 +84,7 @@ def _conditions(ops: Sequence[TracedOp]) -> Iterator[tuple[int, int]]:
 
 
 def _folded(calls: Made, lines: Lines) -> list[int]:
-    """Indices of the calls to merge; empty if they can stay separate."""
+    """Return the indices of the calls to merge; empty if they can stay separate."""
     if not any(call.opaque for _, call in calls):
         return []
     core = {
@@ -98,7 +98,7 @@ def _folded(calls: Made, lines: Lines) -> list[int]:
 
 
 def _dependent_calls(ops: Sequence[TracedOp], start: Collection[int]) -> set[int]:
-    """Indices of the calls that depend on ``start``."""
+    """Return the indices of the calls that depend on ``start``."""
     found: set[int] = set()
     edges: set[str] = set()
     for index, op in enumerate(ops):
@@ -110,7 +110,7 @@ def _dependent_calls(ops: Sequence[TracedOp], start: Collection[int]) -> set[int
 
 
 def _needed(ops: Sequence[TracedOp], start: Collection[int]) -> set[int]:
-    """Indices of the calls that ``start`` depends on."""
+    """Return the indices of the calls that ``start`` depends on."""
     found: set[int] = set()
     edges: set[str] = set()
     for index in reversed(range(len(ops))):
@@ -122,7 +122,10 @@ def _needed(ops: Sequence[TracedOp], start: Collection[int]) -> set[int]:
 
 
 def _node(calls: Made, lines: Lines, readers: Counter[str]) -> tuple[TracedOp, Call] | None:
-    """The opaque call for several, or None if there are none or too many inputs or outputs."""
+    """Return the opaque call that replaces several calls.
+
+    None if there are no calls, or too many inputs or outputs.
+    """
     if not calls:
         return None
     own = {edge for op, _ in calls for edge, _ in op.outputs}
@@ -159,7 +162,7 @@ def _node(calls: Made, lines: Lines, readers: Counter[str]) -> tuple[TracedOp, C
 
 
 def _name(calls: Made, last: TracedOp, text: str) -> str:
-    """``if``, the called function of DALI's library, or the last of the calls."""
+    """Return the name of an opaque call: ``if``, a function of DALI's library, or the last call."""
     if last.schema == MERGE and not is_library(last):
         return "if" if text.startswith(("if", "elif")) else _CONDITION  # as in x = a and b
     return next(filter(None, (library_function(op) for op, _ in reversed(calls))), call_name(last))

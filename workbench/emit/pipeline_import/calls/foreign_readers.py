@@ -1,7 +1,7 @@
-"""Convert readers of foreign pipelines to the graph's own sources.
+"""Convert readers of foreign pipelines to sources of the graph.
 
-TFRecord with an image and a label, arrays without labels, videos read by GPU-only operators: the
-data are specified when the graph is run, like a folder of photos.
+Supported are TFRecord with an image and a label, arrays without labels, and videos read by GPU-only
+operators. As with a folder of photos, the data are specified when the graph is run.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ _LONGEST = 100
 
 
 def shortened(value: Value) -> str:
-    """A value as Python source, shortened."""
+    """Return a value as Python source, shortened."""
     text = repr(value)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
 _RECORDS = frozenset({"readers___TFRecord", "readers__TFRecord"})
 _VIDEOS = {"readers__Video": "", "readers__VideoResize": "Resize"}
-"""Readers of video, and the operator for their additional function."""
+"""Video reader -> the operator for what it does in addition to reading."""
 _VIDEO = "experimental__readers__Video"
 _USUAL: Mapping[str, Value] = {
     **{"normalized": False, "image_type": 0, "dtype": 0, "skip_vfr_check": True, "channels": 3},
     **{"additional_decode_surfaces": 2, "initial_fill": 1024, "lazy_init": False},
 }
-"""Options that the other video reader lacks, with its equivalent values."""
+"""Options that the replacement video reader lacks -> the values that it is equivalent to."""
 _EXTRA_OUTPUTS = {"enable_frame_num": "frame numbers", "enable_timestamps": "times"}
-"""Arguments of video readers that add an output, in output order."""
+"""Arguments of video readers that add an output -> its description, in output order."""
 _RESIZING = frozenset(
     {"resize_x", "resize_y", "resize_shorter", "resize_longer", "size", "mode", "max_size"}
     | {"interp_type", "mag_filter", "min_filter", "antialias", "subpixel_scale"}
@@ -53,7 +53,7 @@ _DECODING = ("decoders__Image", "PeekImageShape", "_conditional")
 
 
 def with_known_readers(pipeline: TracedPipeline, lines: Lines) -> TracedPipeline:
-    """The pipeline with such readers converted, if nothing is lost."""
+    """Replace the readers of a pipeline by sources of the graph, where nothing is lost."""
     read = {edge.edge for op in pipeline.ops for edge in op.inputs}
     read |= {edge.edge for edge in pipeline.outputs}
     ops: list[TracedOp] = []
@@ -69,7 +69,7 @@ def with_known_readers(pipeline: TracedPipeline, lines: Lines) -> TracedPipeline
 
 
 def _with_own_parameters(ops: Iterable[TracedOp]) -> Iterator[TracedOp]:
-    """The calls; readers of different data get different parameters of the graph."""
+    """Yield the calls. Readers of different data get different parameters of the graph."""
     parameters: dict[str, str] = {}
     for op in ops:
         if not op.kind:
@@ -82,7 +82,7 @@ def _with_own_parameters(ops: Iterable[TracedOp]) -> Iterator[TracedOp]:
 
 
 def _fed(op: TracedOp, ops: Collection[TracedOp]) -> TracedOp:
-    """An external source, rejected unless its consumers decode images or pass them on."""
+    """Return an external source, rejected unless all its consumers decode images."""
     made = {edge for edge, _ in op.outputs}
     readers = [each for each in ops if made & {edge.edge for edge in each.inputs}]
     if readers and all(each.schema.startswith(_DECODING) for each in readers):
@@ -91,7 +91,7 @@ def _fed(op: TracedOp, ops: Collection[TracedOp]) -> TracedOp:
 
 
 def _generated_reader(op: TracedOp, used: Collection[str]) -> TracedOp:
-    """A reader called by a generated function, with its outputs: no labels for requests."""
+    """Return a reader of a generated function, without unused additional outputs."""
     kind = kinds_by_reader().get(op.display)
     count = len(kind.outputs) if kind else 0
     if count and not any(edge in used for edge, _ in op.outputs[count:]):
@@ -111,7 +111,7 @@ def _known_reader(op: TracedOp, read: Collection[str]) -> list[TracedOp] | None:
 
 
 def _replaced_arguments(op: TracedOp) -> str:
-    """Reader arguments that select files, which the graph's own source replaces."""
+    """Return the message about reader arguments that the graph's source replaces."""
     named = (f"{name}={shortened(op.args[name])}" for name in SELECTING if name in op.args)
     return f"{', '.join(named) or 'its data'} is not imported: pass the data when you run the graph"
 
@@ -148,7 +148,7 @@ def _records(op: TracedOp, read: Collection[str]) -> list[TracedOp] | None:
 def _call_after_reader(
     reader: TracedOp, given: tuple[str, Device], edge: str, schema: str, args: Mapping[str, Value]
 ) -> TracedOp:
-    """An operator that computes an edge from the output of the replacement reader."""
+    """Return an operator that computes an edge from the output of the replacement reader."""
     return replace(
         reader,
         schema=schema,
@@ -212,7 +212,7 @@ def _videos(op: TracedOp, read: Collection[str]) -> list[TracedOp]:
 
 
 def _video_outputs(op: TracedOp) -> list[str]:
-    """Description of each output of a video reader, in DALI's order."""
+    """Return a description of each output of a video reader, in DALI's order."""
     labelled = "labels" in op.args or any(op.args.get(name) for name in ("file_root", "file_list"))
     extra = [
         name

@@ -1,4 +1,4 @@
-"""Convert one call of a traced pipeline to a node without id."""
+"""Convert one call of a traced pipeline to a node without an id."""
 
 from __future__ import annotations
 
@@ -27,32 +27,32 @@ _FOLDER = "file_root"
 _LISTED = ("files", "labels")
 _NAMED = ("files", "file_list")
 _DATA = ("annotations_file", "path", "paths", "files", "filenames", "file_list", _FOLDER)
-"""Arguments that name the data of a reader."""
+"""Reader arguments that locate the data."""
 _SET_BY_READERS = frozenset({("case_sensitive_extensions", False)})
-"""Arguments that generated reading functions pass if a graph does not."""
+"""Argument values that generated reading functions pass by default."""
 _COMPILED = "NumbaFuncImpl"
-"""DALI's registry name of numba functions, behind their plugin."""
+"""Registry name of the DALI operator behind numba functions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A node without id, seed and device."""
+    """A node without its id, seed and device."""
 
     op: str
     args: Mapping[str, Value] = field(default_factory=dict)
     inputs: Mapping[str, TracedInput] = field(default_factory=dict)
     outputs: tuple[str, ...] = ()
-    """The port of each output of the traced call."""
+    """Name of the node's port for each output of the traced call."""
     opaque: str | None = None
-    """Why the graph cannot represent the call, or None if it can."""
+    """Reason why the graph cannot represent the call. None if it can."""
     bodies: Mapping[str, BodyCalls] = field(default_factory=dict)
-    """For blocks."""
+    """For blocks: the contents of each body, by name."""
     folder: str | None = None
-    """The data of a reader, which are specified when the graph is run."""
+    """For a folder reader: the folder in the pipeline, which data passed to the graph replace."""
     source: tuple[str, str] | None = None
-    """For a reader whose data an exported script finds: the kind of source, and the parameter."""
+    """For a reader whose files an exported script finds: the source kind and the parameter."""
     lost: tuple[str, ...] = ()
-    """Arguments that the graph's own source does not have, as Python code."""
+    """Arguments that the graph's source does not support, as Python code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +61,16 @@ class BodyCalls:
 
     made: Sequence[tuple[TracedOp, Call]] = ()
     takes: Mapping[str, str] = field(default_factory=dict)
-    """Inputs by name: the edges to them."""
+    """Input name -> the edge that is connected to it."""
     gives: Mapping[str, TracedInput] = field(default_factory=dict)
 
 
 class _CannotHoldError(Exception):
-    """Part of a call that the graph cannot represent."""
+    """Raised for a part of a call that the graph cannot represent; the message is the reason."""
 
 
 def read_folder(ops: Iterable[TracedOp]) -> Value | None:
-    """The folder of the pipeline's first folder reader, or None."""
+    """Return the folder of the pipeline's first folder reader, or None."""
     return next((op.args[_FOLDER] for op in ops if _reads_folder(op)), None)
 
 
@@ -86,9 +86,9 @@ def make_call(
     makers: Mapping[str, TracedOp],
     folder: Value | None = None,
 ) -> Call:
-    """The node for a call: an opaque one if the graph cannot represent it.
+    """Return the node for a call; an opaque node if the graph cannot represent the call.
 
-    ``makers`` has the producer of each edge. A reader of ``folder`` reads the graph's data.
+    ``makers`` has the producer of each edge. A reader of ``folder`` uses the graph's data.
     """
     try:
         return _expression(op, catalog, makers) or _operator(op, catalog, lines, makers, folder)
@@ -97,7 +97,7 @@ def make_call(
 
 
 def automatic_call(op: TracedOp, call: AutomaticCall) -> Call:
-    """The node for a call of automatic augmentation, with the edges of ``op``."""
+    """Return the node for a call of automatic augmentation, with the edges of ``op``."""
     data = next(edge for edge in op.inputs if edge.argument is None)
     shape = next((edge for edge in op.inputs if edge.argument == "crop_pos_z"), None)
     inputs = {"data": data} if shape is None else {"data": data, "shape": shape}
@@ -105,7 +105,7 @@ def automatic_call(op: TracedOp, call: AutomaticCall) -> Call:
 
 
 def call_name(op: TracedOp) -> str:
-    """The called function, ``fn.decoders.image``, or the expression: ``[...]``."""
+    """Return the name of the called function (``fn.decoders.image``), or ``[...]`` for indexing."""
     if op.schema in INDEXING:
         return "[...]"
     return ".".join(part for part in (op.module.removeprefix("nvidia.dali."), op.display) if part)
@@ -210,14 +210,14 @@ def _own_code(op: TracedOp, lines: Lines) -> Call:
 
 
 def _function_call(name: str, args: Mapping[str, Value], op: TracedOp) -> Call:
-    """The node that calls a user function."""
+    """Return the node that calls a user function."""
     names = tuple(f"output_{index}" for index in range(len(op.outputs)))
     inputs = {f"input_{index}": edge for index, edge in enumerate(op.inputs)}
     return Call(name, args, inputs, names if len(names) > 1 else ("output",))
 
 
 def _written_number(maker: TracedOp | None) -> int | None:
-    """The integer of a constant, if it is a single Python integer."""
+    """Return the integer of a constant, or None if it is not a single Python integer."""
     if maker is None or maker.schema != "Constant" or maker.args.get("shape"):
         return None
     values = maker.args.get("idata")
@@ -228,7 +228,7 @@ def _written_number(maker: TracedOp | None) -> int | None:
 
 
 def _source(op: TracedOp, spec: OpSpec, lines: Lines) -> tuple[str, str] | None:
-    """The kind of source and the parameter of a reader, if an exported script finds its data."""
+    """Return source kind and parameter of a reader if an exported script finds its data."""
     if op.kind:
         return op.kind, parameter_of_constant(op.dataset or PARAMETER)
     function, parameter = lines.data_function(op) or ("", "")
@@ -239,7 +239,7 @@ def _source(op: TracedOp, spec: OpSpec, lines: Lines) -> tuple[str, str] | None:
 
 
 def _without_feeding(given: Mapping[str, Value]) -> dict[str, Value]:
-    """The arguments of an external source without those for feeding encoded images.
+    """Return the arguments of an external source without those for encoded images.
 
     Raises _CannotHoldError for other inputs.
     """
@@ -249,7 +249,10 @@ def _without_feeding(given: Mapping[str, Value]) -> dict[str, Value]:
 
 
 def _missing_operator_reason(op: TracedOp, catalog: Catalog) -> str:
-    """Why there is no operator for a call; DALI registers some under other names than it lists."""
+    """Return why the catalogue has no operator for a call.
+
+    DALI registers some operators under other names than it lists.
+    """
     if op.schema in INDEXING:
         return "a position or range from another node is not supported"
     if op.schema == ARITHMETIC:

@@ -16,25 +16,25 @@ from workbench.emit.pipeline_import.calls.expressions import SHAPE
 from workbench.emit.pipeline_import.trace.traced import TracedInput, TracedOp
 
 _OTHERS = frozenset({"SSDRandomCrop"})
-"""Deprecated operators that differ from the successor that DALI names."""
+"""Deprecated operators that are not equivalent to the successor named by DALI."""
 _DEFAULTS: Mapping[str, Mapping[str, Value]] = {"FastResizeCropMirror": {"antialias": False}}
-"""Defaults of older operators that differ from current ones."""
+"""Deprecated operator -> its defaults that differ from the successor's."""
 _SAVED = "save_attrs"
 _SHAPES = (SHAPE, "Shapes")
 _INT32, _INT64 = 6, 7
-"""DALI's type numbers: ``nvidia.dali.types.DALIDataType``."""
+"""Numbers of these types in ``nvidia.dali.types.DALIDataType``."""
 
 
 @cache
 def current_name(schema: str) -> str:
-    """The current registry name of an operator."""
+    """Return the current registry name of an operator."""
     if schema == "_TFRecordReader":  # from ``ops.TFRecordReader``, which DALI does not list
         return "readers___TFRecord"
     return schema if schema in _OTHERS else successors().get(schema, schema)
 
 
 def older_name_notes(ops: Iterable[TracedOp]) -> tuple[str, ...]:
-    """One note that lists the older operators and their replacements."""
+    """Return one note that lists deprecated operators and their replacements; may be empty."""
     found = {
         op.schema: current_name(op.schema) for op in ops if current_name(op.schema) != op.schema
     }
@@ -43,7 +43,7 @@ def older_name_notes(ops: Iterable[TracedOp]) -> tuple[str, ...]:
 
 
 def with_todays_calls(ops: Iterable[TracedOp]) -> tuple[TracedOp, ...]:
-    """The calls with current names; older forms of sizes become calls of ``shape``.
+    """Replace deprecated operators, and older operators for sizes by calls of ``shape``.
 
     For sequences a saved size is unchanged, because another axis is the height.
     """
@@ -73,7 +73,7 @@ def _as_shapes(op: TracedOp, frames: bool) -> Iterator[TracedOp]:
 def _shape_of(
     op: TracedOp, image: TracedInput, given: str, dtype: Value, sides: int = 0
 ) -> Iterator[TracedOp]:
-    """Calls that compute the shape of an image, or its first sides, as numbers of a type."""
+    """Yield calls that compute the shape of an image, or its first ``sides``, as ``dtype``."""
     steps: list[tuple[str, str, dict[str, Value]]] = [(SHAPE, "shape", {})]
     if sides:
         steps.append(("_TensorSubscript", "subscript", {"hi_0": sides, "num_subscripts": 1}))

@@ -15,10 +15,10 @@ _FILES = "readers__File"
 
 
 def with_folder(pipeline: TracedPipeline) -> TracedPipeline:
-    """The pipeline with its image input replaced by a folder reader.
+    """Replace the image input of a pipeline by a folder reader.
 
-    The replaced source is the one that feeds an image decoder, else the first source, followed by a
-    new decoder. Image and label are replaced; other outputs of the source remain.
+    The replaced source is the one that is connected to an image decoder, else the first source,
+    followed by a new decoder. Image and label are replaced; other outputs of the source remain.
     """
     pipeline = replace(pipeline, ops=tuple(_merged_source_calls(pipeline.ops)))
     decoded = {
@@ -36,7 +36,7 @@ def with_folder(pipeline: TracedPipeline) -> TracedPipeline:
 
 
 def _merged_source_calls(ops: Sequence[TracedOp]) -> Iterator[TracedOp]:
-    """The calls, with DALI's calls for one external source merged."""
+    """Yield the calls, with DALI's calls for one external source merged."""
     groups: dict[object, list[TracedOp]] = {}
     for op in ops:
         external = op.schema == _EXTERNAL and op.refused and op.places

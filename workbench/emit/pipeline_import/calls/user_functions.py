@@ -1,4 +1,4 @@
-"""``fn.python_function(function=f)`` of a user's script: the text of ``f``, if available."""
+"""Import ``fn.python_function(function=f)`` of a user's script, with the source of ``f``."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _HELD = {"function", "num_outputs", "output_layouts", "batch_processing", "devic
 def compiled_arguments(
     op: TracedOp, keywords: Sequence[ast.keyword], source: str
 ) -> dict[str, Value] | str:
-    """The arguments of a node for a call of ``numba_function``, or why there is none.
+    """Return the node's arguments for a call of ``numba_function``, or why it is unsupported.
 
-    Otherwise as ``function_arguments``: if DALI compiled the functions, the call names them.
+    Parameters as in ``function_arguments``. The call must name the functions that DALI compiled.
     """
     if "source" in op.args:
         return dict(op.args)
@@ -41,7 +41,7 @@ def compiled_arguments(
 
 
 def sources_together(*functions: str) -> str:
-    """Functions, with their imports combined above them."""
+    """Join the sources of functions, with their imports combined above them."""
     parts = [text.rpartition("\n\n\n") for text in functions if text]
     imports = dict.fromkeys(line for above, _, _ in parts for line in above.splitlines() if line)
     texts = [text.strip() for _, _, text in parts]
@@ -51,9 +51,9 @@ def sources_together(*functions: str) -> str:
 def function_arguments(
     op: TracedOp, keywords: Sequence[ast.keyword], source: str
 ) -> dict[str, Value] | str:
-    """The arguments of the node for a call, or why there is none.
+    """Return the node's arguments for a call of a user function, or why it is unsupported.
 
-    ``keywords`` are those of the call, ``source`` is the script that contains it.
+    ``keywords`` are the arguments of the call, ``source`` is the script that contains it.
     """
     given = {keyword.arg or "**": keyword.value for keyword in keywords}
     function = given.get("function")

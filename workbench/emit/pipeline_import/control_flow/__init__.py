@@ -1,1 +1,1 @@
-"""Conditionals and loops of a traced pipeline, as nodes with bodies."""
+"""Convert conditionals and loops of a traced pipeline to nodes with bodies."""

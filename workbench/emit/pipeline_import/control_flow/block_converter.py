@@ -1,4 +1,4 @@
-"""Convert ``if`` statements to blocks, still without ids."""
+"""Convert ``if`` statements to blocks without ids."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class BlockConverter:
     Parameters
     ----------
     make:
-        Returns the call for one of the user's operators.
+        Callback that returns the call for one of the user's operators.
     finish:
-        Receives the calls of each block with its output edges.
+        Callback that receives the calls of each block with its output edges.
     """
 
     def __init__(
@@ -37,9 +37,9 @@ class BlockConverter:
         self._make = make
         self._finish = finish
         self._words: dict[str, str] = {}
-        """Variable name of each edge; if unknown, the default name for its kind."""
+        """Edge -> its variable in the source or, if unknown, the usual name for its kind."""
         self._written: set[str] = set()
-        """The edges with a known variable."""
+        """Edges whose variable in the source is known."""
 
     def convert(self, block: ConditionalBlock, gives: Sequence[TracedInput]) -> Made:
         """Convert the operators of a block, in their order, to calls."""
@@ -87,7 +87,7 @@ class BlockConverter:
         return Call("if", {}, inputs, outputs, bodies=bodies)
 
     def _ends(self, op: TracedOp, statement: Statement) -> tuple[str, ...]:
-        """A name for each output: a variable that a body set, else an unchanged one."""
+        """Return a name for each output: a variable that a body set, else an unchanged one."""
         found: list[str | None] = []
         usual: list[str] = []
         for ends in zip(*(block.gives for block in statement.bodies), strict=True):
@@ -103,7 +103,7 @@ class BlockConverter:
 
 
 def walk_calls(made: Made) -> Iterator[tuple[TracedOp, Call]]:
-    """The calls, including nested ones."""
+    """Yield the calls, including nested ones."""
     for op, call in made:
         yield op, call
         for body in call.bodies.values():

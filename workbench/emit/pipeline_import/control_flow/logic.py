@@ -16,19 +16,19 @@ from workbench.emit.pipeline_import.trace.traced import TracedInput, TracedOp
 
 _CHECK, _NOT = "_conditional__ValidateLogical", "_conditional__Not_"
 _SIDES = {"and": (0, "bitand"), "or": (1, "bitor")}
-"""For each word, the part of the batch that evaluates its right operand, and the operator."""
+"""``and``, ``or`` -> the part of the batch that evaluates the right operand, and the operator."""
 
 
 def without_logic(
     ops: Sequence[TracedOp], outputs: Sequence[TracedInput], drawing: Collection[str]
 ) -> tuple[list[TracedOp], tuple[TracedInput, ...]]:
-    """The calls, each after its inputs, with operators in place of the words.
+    """Replace ``and``, ``or`` and ``not`` by operators. Returns the calls and the outputs.
 
-    ``drawing`` are the schemas of random operators.
+    Each call follows its inputs. ``drawing`` are the schemas of random operators.
     """
     makers = {edge: op for op in ops for edge, _ in op.outputs}
     moved: dict[str, str] = {}
-    """Removed edges, and what replaces each."""
+    """Removed edge -> the edge that replaces it."""
     gone: set[str] = set()
     written: dict[str, TracedOp] = {}
     checks = {op.name: op for op in ops if op.schema == _CHECK}
@@ -75,7 +75,10 @@ def _splits(
     drawing: Collection[str],
     moved: Mapping[str, str],
 ) -> list[TracedOp] | None:
-    """Splits by ``predicate`` after an edge; None if not only arithmetic is in between."""
+    """Return the splits by ``predicate`` that an edge is computed from.
+
+    None if other operators than arithmetic are in between.
+    """
     found: dict[str, TracedOp] = {}
     waiting, seen = [edge], set[str]()
     while waiting:

@@ -1,1 +1,1 @@
-"""A pipeline as DALI represents it: calls in order, seeds, serialised pipelines, source lines."""
+"""Pipelines as DALI represents them: calls in order, seeds, serialised files, source lines."""

@@ -1,4 +1,4 @@
-"""Reconstruct the order of calls in the source; DALI lists them by dependency."""
+"""Reconstruct the order of calls in the source, because DALI lists them by dependency."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _NUMBERED = re.compile(r"__.+_(\d+)$")
 
 
 def in_call_order(ops: Sequence[TracedOp], lines: Lines) -> list[TracedOp]:
-    """The calls in source order, each after its inputs; those on a cycle are omitted.
+    """Return the calls in source order, each after its inputs. Calls on a cycle are omitted.
 
-    DALI numbers the calls that it names itself; a call named by the user is placed before the first
-    one on a later line, else before the first one that it feeds.
+    DALI numbers the calls that it names itself. A call named by the user is placed before the first
+    call on a later line, or else before the first call that uses its output.
     """
     numbers = {op.name: float(m[1]) for op in ops if (m := _NUMBERED.match(op.name))}
     keys = {op.name: numbers.get(op.name, _between(op, ops, numbers, lines)) for op in ops}

@@ -1,4 +1,4 @@
-"""Split the seeds of a pipeline into the graph's seed and each node's own, which is added."""
+"""Split the seeds of a pipeline into the graph's seed and an offset for each node."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from workbench.graph.model.bounds import LARGEST_SEED, SETTINGS
 
 @dataclass(frozen=True, slots=True)
 class Seeds:
-    """The graph's seed, and each call's own."""
+    """The graph's seed ``base``, and the seed of each call, which is added to it."""
 
     base: int
     own: Mapping[str, int]
     changed: Mapping[str, str]
-    """Calls whose random values differ from the source -> why."""
+    """Calls whose random values differ from the source -> the reason."""
     unseeded: tuple[str, ...] = ()
     """Calls without a seed in the source, for which DALI chooses one each time."""
 
@@ -27,18 +27,18 @@ class Seeds:
 def assign_seeds(
     seeded: Sequence[TracedOp], ops: Sequence[TracedOp], lines: Lines, pipeline: int | None
 ) -> Seeds:
-    """Seeds for the calls of a graph.
+    """Choose the graph's seed and the seeds of its calls.
 
     The graph's seed is the base that the source uses (``seed=base + 3``), else the pipeline's, else
     the smallest in use: the one that preserves most seeds. Calls without a seed get the one that
-    DALI derives from the pipeline's; without that, any free one.
+    DALI derives from the pipeline's seed; without a pipeline seed, any unused one.
 
     Parameters
     ----------
     seeded:
         All calls with a seed argument, in DALI's registration order.
     ops:
-        Those that a graph can represent, in source order.
+        Calls that a graph can represent, in source order.
     """
     explicit = {op.name: seed for op in seeded if (seed := _explicit_seed(op)) is not None}
     if pipeline is not None:
@@ -77,9 +77,9 @@ def automatic_changes(
     pipeline: int | None,
     base: int,
 ) -> dict[str, str]:
-    """Automatic augmentations whose random values differ in the graph -> why.
+    """Return the automatic augmentations whose random values differ in the graph -> the reason.
 
-    In the graph all other calls have their own seeds, so only these get seeds from DALI.
+    In the graph all other calls have their own seeds, so DALI assigns seeds only to these.
     """
     if pipeline is None:  # it uses the graph's seed, whereas the source has another one each time
         return {}
@@ -102,7 +102,7 @@ def _base_seed(
     pipeline: int | None,
     known: Sequence[int],
 ) -> int:
-    """The base seed: the first candidate that can represent most seeds."""
+    """Return the base seed: the first candidate with which most seeds can be represented."""
     terms = {op.name: lines.seed_term(op) for op in ops if op.name in explicit}
     candidates = [
         *(explicit[name] - term for name, term in terms.items() if term is not None),
@@ -119,13 +119,13 @@ def _base_seed(
 
 
 def _explicit_seed(op: TracedOp) -> int | None:
-    """The seed in the source, including -1, which DALI treats as a seed."""
+    """Return the seed in the source, or None. DALI uses -1 as a seed like any other."""
     seed = op.args.get("seed")
     return seed if isinstance(seed, int) else None
 
 
 def _seed_has_effect(op: TracedOp) -> bool:
-    """Whether the seed has an effect: for a reader, only if it shuffles."""
+    """Return True if the seed has an effect: for a reader, only if it shuffles."""
     reader = op.schema.startswith(("readers__", "experimental__readers__"))
     return not reader or any(
         op.args.get(name) for name in ("random_shuffle", "shuffle_after_epoch")
@@ -133,5 +133,5 @@ def _seed_has_effect(op: TracedOp) -> bool:
 
 
 def _unused_seeds(taken: set[int]) -> Iterator[int]:
-    """Unused seeds, from 0 up."""
+    """Yield unused seeds, from 0 up."""
     return (number for number in range(LARGEST_SEED + 1) if number not in taken)

@@ -1,4 +1,4 @@
-"""Read a serialised pipeline (a ``.dali`` file) as calls. Runs nothing and needs no DALI.
+"""Parse a serialised pipeline (a ``.dali`` file) to calls. Runs nothing and needs no DALI.
 
 The message is DALI's ``PipelineDef``. Its field numbers were determined from files written by DALI
 2.4; unused fields are ignored.
@@ -22,7 +22,7 @@ from workbench.emit.pipeline_import.trace.traced import (
 from workbench.errors import PipelineFormatError
 
 LARGEST = 64 * 2**20
-"""Maximum bytes: a pipeline of a thousand calls has one mebibyte."""
+"""Maximum file size in bytes. A pipeline of a thousand calls has one mebibyte."""
 
 _MESSAGES: Mapping[str, Mapping[str, tuple[int, str]]] = {
     "Argument": {
@@ -58,7 +58,7 @@ _MESSAGES: Mapping[str, Mapping[str, tuple[int, str]]] = {
         "prefetch_queue_depth": (13, "int64"),
     },
 }
-"""Message -> field -> its number and type; a star marks a repeated one."""
+"""Message -> field -> its number and type. A star marks a repeated field."""
 
 _NO_GPU = -99999
 _STACK = "_origin_stack_"
@@ -116,7 +116,7 @@ def _parse(data: bytes) -> Any:
 
 @cache
 def load_message() -> Any:
-    """The class of DALI's ``PipelineDef``, built from the table above."""
+    """Build the protobuf class of DALI's ``PipelineDef`` from ``_MESSAGES``."""
     from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
     kinds: Any = descriptor_pb2.FieldDescriptorProto
@@ -192,7 +192,7 @@ def _value(arg: Any) -> Value:
 
 
 def shortest_float32(value: float) -> float:
-    """The shortest decimal that is the same float32."""
+    """Return the shortest decimal number that is the same in float32."""
     return float(str(np.float32(value)))
 
 
@@ -212,7 +212,7 @@ def _text(data: bytes) -> str:
 
 
 def _require_joined(ops: tuple[TracedOp, ...], outputs: tuple[TracedInput, ...]) -> None:
-    """Raise PipelineFormatError if a call reads an edge that no previous call produces."""
+    """Raise PipelineFormatError if a call uses an edge that no previous call produces."""
     made: set[str] = set()
     for op in ops:
         for edge in op.inputs:

@@ -1,4 +1,4 @@
-"""Analyse the user's source lines of a call: assigned variables, how its seed is written."""
+"""Find a call in the user's source: its line, the assigned variables, the form of its seed."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ _ASSIGNED = re.compile(r"\s*(\w+(?:\s*,\s*\w+)*)\s*=(?!=)")
 _MOVES = ("gpu", "cpu")
 _DALI = ("/nvidia/dali/", "\\nvidia\\dali\\")
 _LIBRARY = "/nvidia/dali/auto_aug/"
-"""DALI's Python library of augmentations: its calls count as one call of the user."""
+"""Path of DALI's augmentation library. Its calls are treated as one call of the user."""
 _MERGE = "_conditional__Merge"
 _PIPELINE_PARAMETERS = ("batch_size", "num_threads", "device_id", "seed", "exec_pipelined")
-"""The first parameters of ``nvidia.dali.Pipeline``."""
+"""Names of the first positional parameters of ``nvidia.dali.Pipeline``."""
 _PIPELINE_MAKERS = frozenset({"pipeline_def", "Pipeline", "__init__"})
 _CELL = re.compile(r"(?P<notebook>.+) cell \d+", re.DOTALL)
-"""The name of a notebook's cell among the sources of a pipeline."""
+"""Matches the file name that a notebook cell has among the sources of a pipeline."""
 _MOST_LINES = 3
-"""Maximum number of lines named for a setting."""
+"""Maximum number of source lines that are listed for a setting."""
 Statement = tuple[str, int]
 """A file and the line at which a statement starts."""
 
 
 class Block(NamedTuple):
-    """The statement that represents a call if the graph cannot."""
+    """The statement that an opaque node represents, if the graph cannot represent a call in it."""
 
     key: Hashable
-    """Equal for all calls of one execution of the statement."""
+    """Key that is equal for all calls of one execution of the statement."""
     text: str
     branch: bool
-    """Whether the call is in a branch, and so sees a part of the batch."""
+    """True if the call is in a branch, so it processes only a part of the batch."""
 
 
 class Lines:
-    """The known sources of a pipeline; otherwise the lines that DALI recorded."""
+    """Source lines of a pipeline's calls. Without a source file, the lines that DALI recorded."""
 
     def __init__(self, sources: Mapping[str, str], ops: Sequence[TracedOp]) -> None:
         self._sources = sources
@@ -57,18 +57,18 @@ class Lines:
             if place is not None:  # a function's statement counts once for each call of it
                 last[_own_places(op)[:-1], self._start(op.name, place)] = op.name
         self._outermost = frozenset(last.values())
-        """The last call made in each statement, whose outputs are assigned."""
+        """Names of the last call in each statement, whose outputs are assigned to variables."""
 
     def place(self, op: TracedOp) -> SourceLocation | None:
-        """The innermost user line of a call."""
+        """Return the innermost user line of a call, or None."""
         return self._places[op.name]
 
     def stack(self, op: TracedOp) -> tuple[SourceLocation, ...]:
-        """The user lines that led to a call, outermost first."""
+        """Return the user's part of a call's stack, outermost line first."""
         return _own_places(op)
 
     def source(self, op: TracedOp) -> str:
-        """The statement of a call, or its line if no more is known."""
+        """Return the text of a call's statement, or only its line if the file is unknown."""
         place, found = self._places[op.name], self._statements[op.name]
         if place is None:
             return ""
@@ -77,7 +77,10 @@ class Lines:
         return whole if whole and simple else place.text
 
     def block(self, op: TracedOp) -> Block:
-        """The outermost ``if`` in which DALI splits the batch; else the call's own statement."""
+        """Return the outermost ``if`` around a call in which DALI splits the batch.
+
+        Without such an ``if``, return the call's own statement.
+        """
         own = _own_places(op)
         for depth, place in enumerate(own):
             for found in self._conditions.get(place.file, ()):
@@ -93,7 +96,7 @@ class Lines:
         return Block((own[:-1], *self._start(op.name, own[-1])), self.source(op), branch=False)
 
     def targets(self, op: TracedOp) -> tuple[str, ...]:
-        """The variables that a call's outputs were assigned to; empty if unknown."""
+        """Return the variables that a call's outputs were assigned to; empty if unknown."""
         place = self._places[op.name]
         if place is None or op.name not in self._outermost:
             return ()
@@ -108,12 +111,12 @@ class Lines:
         return tuple(_names(statement.targets[0]))
 
     def statement(self, op: TracedOp) -> Statement | None:
-        """The start of a call's statement."""
+        """Return the file and first line of a call's statement, or None."""
         place = self._places[op.name]
         return None if place is None else self._start(op.name, place)
 
     def assigned(self, op: TracedOp) -> list[str]:
-        """The variables that are set anywhere in the statement of a call."""
+        """Return the variables that are set anywhere in the statement of a call."""
         found = (
             node.id
             for node in ast.walk(self._statements[op.name] or ast.Pass())
@@ -122,7 +125,7 @@ class Lines:
         return list(dict.fromkeys(found))
 
     def keywords(self, op: TracedOp) -> list[ast.keyword]:
-        """The arguments of a call as written; empty if unknown."""
+        """Return the keyword arguments of a call as syntax trees; empty if unknown."""
         statement = self._statements[op.name]
         if statement is None:
             return []
@@ -134,7 +137,7 @@ class Lines:
         return calls[0].keywords if len(calls) == 1 else []
 
     def literals(self, op: TracedOp) -> dict[str, Value]:
-        """The literal arguments of a call."""
+        """Return the arguments of a call that are literals."""
         found = {}
         for keyword in self.keywords(op):
             if keyword.arg is not None:
@@ -143,12 +146,12 @@ class Lines:
         return found
 
     def script_text(self, op: TracedOp) -> str:
-        """The text of the script or notebook of a call; empty if unknown."""
+        """Return the text of the script or notebook that contains a call, or "" if unknown."""
         place = self._places[op.name]
         return whole_text(place.file, self._sources) if place is not None else ""
 
     def seed_term(self, op: TracedOp) -> int | None:
-        """The number in ``seed=base + 3`` (0 in ``seed=base``), or None for other forms."""
+        """Return the number in ``seed=base + 3`` (0 in ``seed=base``), or None for other forms."""
         for keyword in self.keywords(op):
             match keyword:
                 case ast.keyword(arg="seed", value=ast.Name()):
@@ -161,14 +164,14 @@ class Lines:
         return None
 
     def setting(self, name: str) -> str:
-        """The lines that set a setting of the pipeline; empty if unknown."""
+        """Return the lines that set a pipeline setting, such as ``train.py:3``, or ""."""
         places = [place for stack in self._stacks for place in stack]
         return _setting_lines(name, self._files, places)
 
     def data_function(self, op: TracedOp) -> tuple[str, str] | None:
-        """The function and the parameter in ``**find_files(data)``, as in exported scripts.
+        """Return function and parameter of ``**find_files(data)``, as in exported scripts.
 
-        Or in ``file_root=data``, which is equivalent there.
+        ``file_root=data`` is equivalent there. None if the call has neither.
         """
         ours = "Return the built pipeline" in self.script_text(op)
         for keyword in self.keywords(op):
@@ -183,7 +186,7 @@ class Lines:
         return None
 
     def returned(self, ops: Sequence[TracedOp], count: int) -> tuple[str | None, ...]:
-        """The variables in the ``return`` of the function that contains the calls."""
+        """Return the variables in the ``return`` of the function that contains the calls."""
         for place in (op.places[0] for op in ops if op.places):
             for node in self._files.get(place.file, ()):
                 if (
@@ -208,7 +211,7 @@ class Lines:
         return found
 
     def _find_conditions(self, ops: Sequence[TracedOp]) -> dict[str, list[ast.If]]:
-        """For each file the ``if`` statements at which DALI merges a batch, outer ones first."""
+        """Return file -> the ``if`` statements in which DALI merges a batch, outer ones first."""
         found: dict[str, dict[int, ast.If]] = {}
         for op in ops:
             place, statement = self._places[op.name], self._statements[op.name]
@@ -222,13 +225,13 @@ class Lines:
 
 
 def notebook_of(file: str) -> str:
-    """The notebook of a cell's source; empty for another file."""
+    """Return the notebook that a cell's source belongs to, or "" for another file."""
     found = _CELL.fullmatch(file)
     return found["notebook"] if found else ""
 
 
 def whole_text(file: str, sources: Mapping[str, str]) -> str:
-    """The text of a file, or of all cells of its notebook."""
+    """Return the text of a file; for a notebook cell, the text of all cells."""
     notebook = notebook_of(file)
     if not notebook:
         return sources.get(file, "")
@@ -242,7 +245,7 @@ def _cell_number(file: str) -> int:
 
 @lru_cache(maxsize=16)  # shared by all imports of a pipeline's files
 def _parse(text: str) -> tuple[ast.stmt, ...]:
-    """All statements of a file, outer ones first; empty if it is not Python."""
+    """Return all statements of a file, outer ones first; empty if it is not Python."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -251,12 +254,12 @@ def _parse(text: str) -> tuple[ast.stmt, ...]:
 
 
 def is_library(op: TracedOp) -> bool:
-    """Whether DALI's augmentation library made a call."""
+    """Return True if DALI's augmentation library made a call."""
     return any(_LIBRARY in place.file for place in op.places)
 
 
 def library_function(op: TracedOp) -> str | None:
-    """The function of that library that the user called, with its module."""
+    """Return the function of DALI's augmentation library that the user called, with its module."""
     inside = (place for place in op.places if _LIBRARY in place.file)
     return next((f"{PurePath(place.file).stem}.{place.function}" for place in inside), None)
 
@@ -309,10 +312,10 @@ def _setting_lines(
     statements: Mapping[str, Iterable[ast.stmt]],
     places: Collection[SourceLocation],
 ) -> str:
-    """Where the script sets it, such as ``train.py:3``; empty if unknown.
+    """Return the lines at which the script sets ``name``, such as ``train.py:3``, or "".
 
-    ``statements`` are those of each file, ``places`` the lines of the pipeline's calls. Statements
-    that contain one of these lines have precedence.
+    ``statements`` are the statements of each file, ``places`` the lines of the pipeline's calls.
+    Statements that contain one of these lines have precedence.
     """
     functions = {place.function for place in places} - {"<module>"}
     found: dict[str, bool] = {}

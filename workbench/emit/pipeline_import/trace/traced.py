@@ -1,6 +1,6 @@
 """A pipeline as DALI represents it: operator calls in order, connected by named edges.
 
-The common form of live pipelines and ``.dali`` files before conversion to a graph.
+Live pipelines and ``.dali`` files are converted to this form, and then to a graph.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ class SourceLocation(NamedTuple):
 
     file: str
     line: int
-    """From 1."""
+    """Line number, from 1."""
     function: str
     text: str
-    """The line itself, stripped."""
+    """Text of the line, without surrounding whitespace."""
 
 
 class Loss(NamedTuple):
@@ -29,7 +29,7 @@ class Loss(NamedTuple):
 
     why: str
     place: str = ""
-    """The line of the source, as in messages; empty if unknown."""
+    """Source line as shown in messages, such as ``train.py:12``. Empty if unknown."""
 
 
 class TracedInput(NamedTuple):
@@ -38,9 +38,9 @@ class TracedInput(NamedTuple):
     edge: str
     """Name of the edge, for example ``__Image_1`` or ``reader[0]``."""
     device: Device
-    """The device from which it is read: differs from its producer's after ``.gpu()``."""
+    """Device of the consumer's input. It differs from the producer's device after ``.gpu()``."""
     argument: str | None = None
-    """The named argument that it feeds; None for a positional input."""
+    """Name of the argument that the edge is connected to; None for a positional input."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,28 +52,28 @@ class TracedOp:
     """
 
     schema: str
-    """DALI's registry name: ``Rotate``, ``readers__File``, ``ArithmeticGenericOp``."""
+    """Name in DALI's registry: ``Rotate``, ``readers__File``, ``ArithmeticGenericOp``."""
     name: str
-    """DALI's name of the instance: ``__Rotate_2``, or the user's ``name=``."""
+    """DALI's instance name: ``__Rotate_2``, or the user's ``name=``."""
     device: Device
     inputs: tuple[TracedInput, ...] = ()
     outputs: tuple[tuple[str, Device], ...] = ()
-    """Output edges with their devices."""
+    """Names of the output edges, each with its device."""
     args: Mapping[str, Value] = field(default_factory=dict)
     places: tuple[SourceLocation, ...] = ()
     """The call stack, outermost first; empty if not recorded."""
     module: str = ""
-    """``nvidia.dali.fn``, ``nvidia.dali.math``, ... as the user called it."""
+    """Module of the called function: ``nvidia.dali.fn``, ``nvidia.dali.math``, ..."""
     display: str = ""
-    """The function that the user called: ``rotate``, ``add``."""
+    """Name of the called function: ``rotate``, ``add``."""
     refused: str | None = None
-    """Why DALI could not serialise it (a Python function), or None."""
+    """Reason why DALI could not serialise the call (a Python function), or None."""
     kind: str = ""
-    """For a reader that replaces an unsupported one: its kind of source."""
+    """Source kind of a reader that replaces an unsupported one; empty for other calls."""
     dataset: str = ""
-    """The graph's parameter for its data, if it is not the default."""
+    """Graph parameter for a reader's data. Empty for the default parameter."""
     ports: tuple[str, ...] = ()
-    """The ports of its outputs, if they are not the operator's in order."""
+    """Port names of the outputs. Empty if they are the operator's ports in order."""
     changed: str = ""
     """Differences from the source, as text."""
 
@@ -85,48 +85,49 @@ class AutomaticCall:
     op: str
     args: Mapping[str, Value]
     draws: tuple[str, ...] = ()
-    """The names of the operators that represent its random values."""
+    """Names of the DALI operators that sample its random values."""
     lost: tuple[str, ...] = ()
     """Arguments that a node cannot represent, as text."""
 
 
 @dataclass(frozen=True, slots=True)
 class TracedPipeline:
-    """Calls in source order, and the outputs of the pipeline."""
+    """Calls of a pipeline in source order, its outputs and its settings."""
 
     ops: tuple[TracedOp, ...]
     outputs: tuple[TracedInput, ...]
     batch_size: int
     num_threads: int
     seed: int | None
-    """None if DALI would choose one."""
+    """Seed of the pipeline; None if DALI would choose one."""
     device_id: int | None
-    """None for a pipeline without a GPU."""
+    """GPU of the pipeline; None for a pipeline without a GPU."""
     prefetch_queue_depth: int = 2
     executor: Executor = "dynamic"
     unheld: Mapping[str, str] = field(default_factory=dict)
-    """Settings other than DALI's defaults that a graph cannot represent, as Python code."""
+    """Settings that differ from DALI's defaults and that a graph cannot represent, as Python code.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Traced:
-    """A pipeline and its known origin."""
+    """A pipeline, with information about its source."""
 
     pipeline: TracedPipeline
     name: str = "imported"
     about: str = ""
     sources: Mapping[str, str] = field(default_factory=dict)
-    """File, as in ``SourceLocation``, -> its text, if readable."""
+    """File name as in ``SourceLocation`` -> text of the file, if readable."""
     notes: tuple[str, ...] = ()
     """Notes for the import report."""
     changed: tuple[Loss, ...] = ()
     automatic: Mapping[str, AutomaticCall] = field(default_factory=dict)
-    """By the name of the operator that represents each call of automatic augmentation."""
+    """Name of the operator that represents a call of automatic augmentation -> the call."""
     assumed: Mapping[str, str] = field(default_factory=dict)
-    """Values assumed for missing arguments, as Python code."""
+    """Missing arguments of the pipeline function -> the values assumed for them, as Python code."""
     placeholders: tuple[str, ...] = ()
-    """Folders that replaced missing arguments."""
+    """Folders that were passed for missing arguments."""
     pipelines: int = 1
-    """Number of parallel pipelines; this is the first."""
+    """Number of parallel pipelines in the source. ``pipeline`` is the first one."""
     shard: tuple[str, ...] = ()
-    """Reader arguments with which an exported program reads the only shard."""
+    """Reader arguments for the shard of an exported program, if it has only one shard."""
