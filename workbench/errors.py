@@ -1,6 +1,7 @@
 """Every error that the workbench raises deliberately, and the mistake that raises it.
 
-A mistake in a call raises ``ArgumentError``, which is a ValueError. Its kind decides the class:
+A mistake in a call raises ``ArgumentError``, which is a ValueError. The class depends on the
+mistake:
 
 ===============================================  ===================  ==========================
 mistake or event                                 class                also a
@@ -305,7 +306,7 @@ class CancelledError(EngineError):
 
 
 class EngineClosedError(CancelledError):
-    """The engine was closed before or during the call."""
+    """Raised if the engine was closed before or during the call."""
 
 
 class RecordFormatError(WorkbenchError):

@@ -1,6 +1,6 @@
-"""The curated overlay: what DALI's schemas do not say, read from the TOML files in ``overlay/``.
+"""The curated overlay: facts that DALI's schemas lack, from the TOML files in ``overlay/``.
 
-A file holds one table per operator, named as in ``nvidia.dali.fn``::
+A file contains one table per operator, named as in ``nvidia.dali.fn``::
 
     [rotate]
     category = "geometry"       # any of CATEGORIES, or of ``shared.categories``

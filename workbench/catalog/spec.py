@@ -62,7 +62,7 @@ FITTING: Mapping[PortKind, frozenset[PortKind]] = {
 
 
 def kind_fits(want: PortKind, got: PortKind) -> bool:
-    """Return True if data of kind ``got`` may be connected to a port of kind ``want``."""
+    """Return True if data of kind ``got`` can be connected to a port of kind ``want``."""
     return "any" in (want, got) or want == got or got in FITTING.get(want, frozenset())
 
 

@@ -43,7 +43,7 @@ _FORMATS = {
 class FolderFacts:
     """Contents of a folder.
 
-    ``formats`` counts files by suffix; if files hold many samples, it counts the headers of
+    ``formats`` counts files by suffix; if files contain many samples, it counts the headers of
     ``SAMPLE`` samples.
     """
 

@@ -99,7 +99,7 @@ class Scene:
 
     @property
     def size(self) -> tuple[int, int]:
-        """Width and height."""
+        """Width and height of the picture in pixels."""
         return self.pixels.shape[1], self.pixels.shape[0]
 
     @property

@@ -1,7 +1,7 @@
-"""Create a library's transforms from recorded calls, and apply them to a picture.
+"""Create a library's transforms from recorded calls, and apply them to an image.
 
 Runs in the worker process. No code of the script runs here: known classes are called with the
-values that were read from the script.
+values that were recorded from the script.
 """
 
 from __future__ import annotations

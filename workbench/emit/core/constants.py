@@ -16,7 +16,10 @@ _SIDES, _SIZES = ("shape", "size", "crop"), ("CROP", "SIZE")
 
 
 class Constants:
-    """Constants of a program. ``sources`` maps names to source, including ``known`` ones."""
+    """Constants of a program: ``sources`` maps their names to source text.
+
+    ``known`` are constants that the program defines already.
+    """
 
     def __init__(self, known: Mapping[str, str]) -> None:
         self.sources: dict[str, str] = dict(known)

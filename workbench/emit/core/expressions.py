@@ -33,12 +33,13 @@ def written_in_place(
     devices: Mapping[str, Device],
     named: Collection[Port] = (),
 ) -> Mapping[str, str]:
-    """Return id of a node that is written inside another node's expression -> id of the other.
+    """Return node id -> id of the node whose expression contains the first node.
 
-    The other node is an ``if`` with the node as its condition; or, for nodes with default ids,
-    other arithmetic or a call with the node as an argument. The node has no other consumers and is
-    on the CPU. Nodes at any depth of blocks are included. ``devices`` are the devices for mixed
-    decoding, with which every script must run. ``named`` are ports that need a variable.
+    The containing node is an ``if`` with the first node as its condition; or, for nodes with
+    default ids, other arithmetic or a call with the first node as an argument. The first node has
+    no other consumers and is on the CPU. Nodes at any depth of blocks are included. ``devices`` are
+    the devices for mixed decoding, with which every script must run. ``named`` are ports that need
+    a variable.
     """
     readers = Counter([*body.outputs.values(), *(edge.source for edge in edges_of(body.nodes))])
     ordered, _ = running_order(body.nodes)

@@ -72,11 +72,12 @@ def name_outputs(
     in_place: Mapping[str, str] | None = None,
     reads: Mapping[str, Collection[Port]] | None = None,
 ) -> dict[Port, str]:
-    """Return a variable for every output of the nodes, in topological order, including nested ones.
+    """Return a variable for every output of the nodes, including nested ones.
 
-    Inputs of a body keep their outer names. ``taken`` are additional reserved names. Nodes that are
-    written ``in_place`` of another's expression get no variable, and their inputs are needed until
-    there. ``reads`` are the ports whose variables a node uses, if they are fewer than its inputs.
+    ``ordered`` are the nodes in topological order. Inputs of a body keep their outer names.
+    ``taken`` are additional reserved names. Nodes that are written ``in_place`` inside another
+    expression get no variable, and their inputs are needed until that expression. ``reads`` maps
+    nodes to the ports whose variables they use, if they depend on more.
     """
     namer = _Namer(catalog, RESERVED.union(taken), in_place or {}, reads or {})
     namer.name_body(ordered, graph.outputs, {name: name for name in graph.outputs}, {}, frozenset())

@@ -163,7 +163,7 @@ def require_signed(graph: Graph, outputs: Outputs, target: str) -> None:
 
 
 def first_reader(nodes: Sequence[Node]) -> Node:
-    """Return the reader that determines the epoch length. Raises GraphExportError without one."""
+    """Return the reader that determines the epoch length. Raises GraphExportError if none does."""
     for node in nodes:
         if isinstance(node, Source):
             return node

@@ -59,11 +59,11 @@ _MOST = 500
 def pipeline_seed_is_enough(graph: Graph, catalog: Catalog, nodes: Sequence[Node]) -> bool:
     """Return True if DALI would assign the nodes, in topological order, the seeds that they have.
 
-    DALI assigns seeds to operators without one, depth first from the outputs. So the result can be
-    True for an imported graph with only a pipeline seed, and is False for one built here, whose
-    operators get permanent seeds when added: with DALI's seeds, adding, muting or reconnecting an
-    operator would change the random values of all later operators, in the preview and in every
-    exported program.
+    DALI assigns seeds to operators without a seed, depth first from the outputs. So the result can
+    be True for an imported graph with only a pipeline seed. It is False for a graph built here,
+    whose operators get permanent seeds when added: with DALI's seeds, adding, muting or
+    reconnecting an operator would change the random values of all later operators, in the preview
+    and in every exported program.
 
     With blocks, automatic augmentation and followers the pipeline has further operators, and with
     several pipelines their seeds would differ from the preview's.

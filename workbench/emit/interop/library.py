@@ -43,7 +43,7 @@ class Unused:
     keyword_only: bool = False
 
     def changes_result(self, value: Any) -> bool:
-        """Return True if a value is none of those that change nothing."""
+        """Return True if a value differs from those that change nothing."""
         return not any(_equal(value, each) for each in self.usual)
 
     def loss(self, name: str, value: Any) -> str:

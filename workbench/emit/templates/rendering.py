@@ -1,4 +1,4 @@
-"""Render the Jinja2 templates ``*.py.j2`` of this folder. Shared ones are named ``_*.py.j2``.
+"""Render the Jinja2 templates ``*.py.j2`` of this folder. Shared templates are ``_*.py.j2``.
 
 A template is the exported program with ``{{ values }}`` and ``{% if ... %}``. Its imports are
 inside ``{% filter imports(...) %}``, which sorts them like ruff, so their order does not matter.

@@ -57,7 +57,10 @@ def _one_of(options: list[list[Expression]], weights: Sequence[float]) -> Expres
 
 
 def _sequential(steps: list[Expression], p: float, *, sure: bool = False) -> Expression:
-    """Combine the steps to one transform with a probability. ``sure``: ``p`` is only a weight."""
+    """Combine the steps to one transform with the probability ``p``.
+
+    If ``sure``, ``p`` is a weight of ``OneOf``, and the transform always runs when selected.
+    """
     if not steps:
         return call_of("A.NoOp", p=round(p, 6))
     if len(steps) == 1 and (own := with_p(steps[0], 1.0)) is not None:

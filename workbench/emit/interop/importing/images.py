@@ -1,4 +1,4 @@
-"""The images of a graph while transforms are appended to them one after another."""
+"""State of an import: the graph's images, to which transforms are appended."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class Images:
 
     @contextmanager
     def matching(self, call: TransformCall) -> Iterator[None]:
-        """Context manager that imports one call and records whether its nodes differ.
+        """Context manager that imports one call, and records if its nodes differ from the library.
 
         A NoMatchError removes the nodes and reports added since, and is reported as an omission.
         """

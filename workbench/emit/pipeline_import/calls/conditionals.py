@@ -187,7 +187,7 @@ class _Finder:
 
         @cache
         def turn(root: tuple[str, str]) -> int:
-            """Return the number of preceding statements with the same line and predicate."""
+            """Return a statement's number, from 1, among those with the same line and predicate."""
             alike = (r for r in before[root] if r != root and place(r) == place(root))
             return 1 + max(map(turn, alike), default=0)
 

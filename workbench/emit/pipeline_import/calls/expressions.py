@@ -177,7 +177,7 @@ def _subscript(op: TracedOp) -> Expression | None:
 
 
 def _shape(op: TracedOp) -> Expression | None:
-    """Return the node for a shape, or None if it is on the GPU or not INT64."""
+    """Return the node for a shape, or None if the shape is on the GPU or not INT64."""
     if len(op.inputs) != 1 or op.device != "cpu" or op.args.get("dtype") not in (None, "INT64"):
         return None
     return Expression("shape", {}, {"data": op.inputs[0].edge})

@@ -21,7 +21,7 @@ class Seeds:
     changed: Mapping[str, str]
     """Calls whose random values differ from the source -> the reason."""
     unseeded: tuple[str, ...] = ()
-    """Calls without a seed in the source, for which DALI chooses one each time."""
+    """Calls without a seed in the source, for which DALI chooses a new seed in each run."""
 
 
 def assign_seeds(
@@ -29,9 +29,9 @@ def assign_seeds(
 ) -> Seeds:
     """Choose the graph's seed and the seeds of its calls.
 
-    The graph's seed is the base that the source uses (``seed=base + 3``), else the pipeline's, else
-    the smallest in use: the one that preserves most seeds. Calls without a seed get the one that
-    DALI derives from the pipeline's seed; without a pipeline seed, any unused one.
+    The graph's seed is the base that the source uses (``seed=base + 3``), else the pipeline's seed,
+    else the smallest seed in use: the candidate that preserves most seeds. Calls without a seed get
+    the seed that DALI derives from the pipeline's seed; without a pipeline seed, any unused seed.
 
     Parameters
     ----------

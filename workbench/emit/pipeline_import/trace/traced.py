@@ -130,4 +130,4 @@ class Traced:
     pipelines: int = 1
     """Number of parallel pipelines in the source. ``pipeline`` is the first one."""
     shard: tuple[str, ...] = ()
-    """Reader arguments for the shard of an exported program, if it has only one shard."""
+    """Reader arguments that an exported program sets for its only shard. The graph omits them."""
