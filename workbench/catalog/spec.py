@@ -206,7 +206,7 @@ class PortSpec:
 
 @dataclass(frozen=True, slots=True)
 class OpSpec:
-    """One operator of the installed DALI."""
+    """Specification of one operator of the catalogue."""
 
     name: str
     """Name as in ``nvidia.dali.fn``: ``rotate``, ``readers.file``, ``random.uniform``."""
@@ -234,7 +234,7 @@ class OpSpec:
     category: str = "other"
     label: str = ""
     synonyms: tuple[str, ...] = ()
-    """Common names in other libraries."""
+    """Names of the operator in other libraries."""
     image: bool = False
     """True if the operator has one image input and one image output, so it can be part of a chain.
     """

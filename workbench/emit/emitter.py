@@ -196,7 +196,7 @@ class Emitter:
 
     @property
     def devices(self) -> Mapping[str, Device]:
-        """Node id -> device."""
+        """Device of each node, by node id."""
         return self._devices
 
     def transfers_of(self, node_id: str) -> Mapping[str, Literal["cpu", "gpu"]]:

@@ -223,7 +223,7 @@ class _Namer:
         return name if used else f"_{name}"  # as linters expect for unused unpacked values
 
     def _is_named(self, node: Node, ends: Collection[str]) -> bool:
-        """Return True if a node's id has a word beyond its operator and the outputs.
+        """Return True if a node's id has a word that is not in its operator or the output names.
 
         False for blocks, whose id is a title, and if the name is already used.
         """

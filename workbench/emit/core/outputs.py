@@ -174,7 +174,7 @@ def first_reader(nodes: Sequence[Node]) -> Node:
 
 
 def require_no_blocks(nodes: Sequence[Node], target: str) -> None:
-    """Raise GraphExportError for a target without per-sample control flow."""
+    """Raise GraphExportError for blocks, if a target has no per-sample control flow."""
     for node in nodes:
         if node.bodies or node.op in AUTO_AUGMENT:
             raise GraphExportError(

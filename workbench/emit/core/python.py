@@ -68,7 +68,7 @@ def fraction(value: float) -> str:
 
 
 def _of_bytes(value: Value) -> str:
-    """Return a value as ``share * 255`` if that is shorter, else ""."""
+    """Return a value as ``fraction * 255`` if that is shorter, else ""."""
     if not isinstance(value, float) or not 1 < value < 255:
         return ""
     share = round(value / 255, 4)

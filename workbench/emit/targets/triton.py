@@ -1,7 +1,7 @@
 """Target triton: a model repository for Triton's DALI backend, and a client.
 
-The backend runs ``1/model.dali`` if it exists and otherwise serialises ``1/dali.py``. It defines
-these names (``src/dali_model.h`` of triton-inference-server/dali_backend).
+The backend runs ``1/model.dali`` if it exists and otherwise serialises ``1/dali.py``. These file
+names are fixed (``src/dali_model.h`` of triton-inference-server/dali_backend).
 """
 
 from __future__ import annotations

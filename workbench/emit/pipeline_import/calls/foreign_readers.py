@@ -39,7 +39,8 @@ _USUAL: Mapping[str, Value] = {
     **{"normalized": False, "image_type": 0, "dtype": 0, "skip_vfr_check": True, "channels": 3},
     **{"additional_decode_surfaces": 2, "initial_fill": 1024, "lazy_init": False},
 }
-"""Options that the replacement video reader lacks -> the values that it is equivalent to."""
+"""Options that the replacement video reader lacks -> the values that correspond to its behaviour.
+"""
 _EXTRA_OUTPUTS = {"enable_frame_num": "frame numbers", "enable_timestamps": "times"}
 """Arguments of video readers that add an output -> its description, in output order."""
 _RESIZING = frozenset(

@@ -240,9 +240,9 @@ def _source(op: TracedOp, spec: OpSpec, lines: Lines) -> tuple[str, str] | None:
 
 
 def _without_feeding(given: Mapping[str, Value]) -> dict[str, Value]:
-    """Return the arguments of an external source without those for encoded images.
+    """Return no arguments for an external source that receives encoded images.
 
-    Raises _CannotHoldError for other inputs.
+    Raises _CannotHoldError if the external source receives other arrays.
     """
     if given.get("ndim", 1) not in (1, (1,)) or given.get("layout") not in (None, "", ("",)):
         raise _CannotHoldError("its input is arrays, but a request has encoded images")
