@@ -120,7 +120,7 @@ function Preview({ link, root }: PanelProps<"preview">) {
         originals={originals}
         manyPhotos={() => link.set("repeat", -1)}
       >
-        <Verification link={link} /> {/* grows to its left: the others stay */}
+        {header && <Verification link={link} />} {/* grows to its left: the others stay */}
         <ClassFilter {...{ link, header }} tiles={ofThese} />
         <BranchFilter {...{ link, header, tiles }} />
         <AugmentationFilter {...{ link, header, tiles }} />
@@ -134,7 +134,7 @@ function Preview({ link, root }: PanelProps<"preview">) {
             onClick={() => link.set("show_targets", !marked)}
           />
         )}
-        <DisplayOptions {...{ link, header, tiles }} filtered={filtered} />
+        {header && <DisplayOptions {...{ link, header, tiles }} filtered={filtered} />}
       </SheetRemarks>
       <Tiles
         {...{ sheet, tiles, other, split, distances, mode, showingOriginal, sized, marked, acts, list }}
@@ -163,7 +163,7 @@ function Preview({ link, root }: PanelProps<"preview">) {
       <p class="wb-rendering" role="status" hidden={!rendering}>
         rendering
       </p>
-      <StatusLine link={link} header={header} />
+      {header && <StatusLine link={link} header={header} />}
       <Statistics link={link} />
       <Notices>
         <Notice
