@@ -271,10 +271,10 @@ if not TYPE_CHECKING:  # otherwise mypy would accept every name
     def __getattr__(name: str) -> Any:
         if name not in _HOME_OF:
             hint = "" if name.startswith("_") else did_you_mean(name, __all__)
-            said = f"workbench has no attribute {name!r}."
+            message = f"workbench has no attribute {name!r}."
             from workbench.errors import UnknownNameError
 
-            raise UnknownNameError(f"{said} {hint}".rstrip())
+            raise UnknownNameError(f"{message} {hint}".rstrip())
         value = getattr(import_module(f"workbench.{_HOME_OF[name]}"), name)
         globals()[name] = value
         return value

@@ -232,8 +232,8 @@ def preview(
             click.echo(f"warning: {tile.sample.file}: {tile.sample.warning}", err=True)
     if all(tile.sample.error for tile in shown.tiles):
         raise WorkbenchError(f"No file of batch {batch} can be shown, so {output} was not written.")
-    drawn = annotations and any(any(tile.marks) for tile in shown.tiles)
-    image = encode(np.asarray(shown.annotated()), mime) if drawn else shown.image
+    has_marks = annotations and any(any(tile.marks) for tile in shown.tiles)
+    image = encode(np.asarray(shown.annotated()), mime) if has_marks else shown.image
     write_bytes(output, image)
     note = f", {shown.note}" if shown.note else ""
     click.echo(f"{output}: {len(shown.tiles)} samples of batch {batch}{note}")
@@ -435,8 +435,8 @@ def _export_good(
     catalog = load_catalog()
     require_sound(graph, catalog)
     _require_name(without_check(graph, target, catalog, with_, data), output)
-    good, said = without_bad(data, check_with_bar)
-    click.echo(printable(said), err=True)
+    good, report = without_bad(data, check_with_bar)
+    click.echo(printable(report), err=True)
     made = export_graph(graph, target, with_=with_, plain=plain, good=good)
     return made, good.datasets
 

@@ -287,13 +287,13 @@ class Emitter:
     def drawn_each(self, block: Node, variable: str) -> Iterator[None]:
         """Context manager in which generators of a block are variables indexed by ``variable``."""
         outside = dict(self.names)
-        drawn = {
+        random_values = {
             Port(generator.id, output.name)
             for generator in hoisted_generators(block, self.catalog)
             for output in outputs_of(generator, self.catalog[generator.op])
         }
-        self._add_taken_in(block, drawn)
-        for port in drawn:
+        self._add_taken_in(block, random_values)
+        for port in random_values:
             self.names[port] += f"[{variable}]"
         yield
         self.names = outside
@@ -478,13 +478,13 @@ class Emitter:
         if spec.stays:
             return ['device="gpu"'] if node.device == "gpu" else []
         fed = [name for name in node.inputs if name not in spec.args]
-        asked = [name for name in fed if port_device(spec, name) == "any"]
-        if len(asked) == len(fed):
+        either = [name for name in fed if port_device(spec, name) == "any"]
+        if len(either) == len(fed):
             follows = not fed and node.device is None
             return [] if follows else [f'device="{self._devices[node.id]}"']
         # DALI moves an operator to the GPU for any GPU input, even if it reads only the shape
         # or type.
-        led = any(device_of(self._mixed, node.inputs[name]) != "cpu" for name in asked)
+        led = any(device_of(self._mixed, node.inputs[name]) != "cpu" for name in either)
         return ['device="cpu"'] if led and self._mixed[node.id] == "cpu" else []
 
     def randomness(self, node: Node) -> list[str]:

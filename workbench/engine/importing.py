@@ -301,9 +301,9 @@ def _called(
     except WorkerLostError as error:
         why, _, words = str(error).partition("\nIts last output:\n")
         ending = why.partition(". ")[0].removeprefix("The worker ")
-        said = f"\nIt printed last:\n{words}" if words else ""
+        printed = f"\nIt printed last:\n{words}" if words else ""
         raise ImportFailedError(
-            f"{path}: the script's process {ending} before it was read.{said}"
+            f"{path}: the script's process {ending} before it was read.{printed}"
         ) from None
 
 

@@ -107,8 +107,8 @@ def compare_outputs(
                     return Difference(other=f"{name}: {a.dtype} {a.shape} and {b.dtype} {b.shape}")
                 if name in sums:
                     file = runs[0].samples[index].file
-                    told = WorstSample(batch, index, file, name, math.inf)
-                    _add(sums[name], a, b, before.layout, scaling, told)
+                    worst = WorstSample(batch, index, file, name, math.inf)
+                    _add(sums[name], a, b, before.layout, scaling, worst)
                 elif a.tobytes() == b.tobytes():
                     continue
                 elif _in_last_bits(a, b):
@@ -136,7 +136,7 @@ def _add(
     b: NDArray[Any],
     layout: str,
     scaling: Scaling | None,
-    told: WorstSample,
+    worst: WorstSample,
 ) -> None:
     low, high = (float(a.min()), float(a.max())) if a.size else (0.0, 0.0)
     sums.ends = min(sums.ends[0], low), max(sums.ends[1], high)
@@ -145,7 +145,7 @@ def _add(
         return
     if len(sums.worst) < WORST or error > sums.worst[-1].psnr:  # the error, until the peak is known
         pictures = [_picture(each, layout, scaling) for each in (a, b)]
-        sums.worst.append(replace(told, psnr=error, before=pictures[0], after=pictures[1]))
+        sums.worst.append(replace(worst, psnr=error, before=pictures[0], after=pictures[1]))
         sums.worst = sorted(sums.worst, key=lambda one: -one.psnr)[:WORST]
 
 

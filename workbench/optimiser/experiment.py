@@ -221,8 +221,8 @@ class OptimisationExperiment(SpeedExperiment):
         if all(row.rounds for row in rows[:2]):  # without the baseline there are no speed-ups
             self._known = rows, self._steps
             if len(rows) > 1:
-                told = self._to_record(self._proposals(rows, self._steps), rows)
-                self.publish_rows(rows, optimise=told)
+                extra = self._to_record(self._proposals(rows, self._steps), rows)
+                self.publish_rows(rows, optimise=extra)
                 return
         self._publish_compared(self._steps, rows)
 
@@ -366,18 +366,18 @@ class OptimisationExperiment(SpeedExperiment):
 
     def _with_prerequisites(self, found: Sequence[Proposal], noise: float) -> tuple[Proposal, ...]:
         """Accept rejected steps that are required by an accepted one."""
-        kept, names = list(found), [one.name for one in found]
+        selected, names = list(found), [one.name for one in found]
         for place, one in reversed(list(enumerate(found))):
             if not one.rejected or one.gain is None or one.gain.median < 1 - noise:
                 continue
             worth = one.gain.median
-            for later, other in enumerate(kept[place + 1 :], place + 1):
+            for later, other in enumerate(selected[place + 1 :], place + 1):
                 if other.gain is not None and not other.rejected:
                     relied = self._required_rewrites(tuple(names[: later + 1]))
                     worth *= other.gain.median if one.name in relied else 1.0
             if worth > 1 + noise:
-                kept[place] = replace(one, rejected="")
-        return tuple(kept)
+                selected[place] = replace(one, rejected="")
+        return tuple(selected)
 
     def _proposal(self, steps: Sequence[CandidateRewrite], place: int) -> Proposal:
         step, rewrite = steps[place], find_rewrite(steps[place].name)
@@ -404,7 +404,7 @@ class OptimisationExperiment(SpeedExperiment):
 
     def _to_record(self, judged: Sequence[Proposal], rows: Sequence[Measurement]) -> dict[str, Any]:
         """Return the rewrites as JSON values for a record."""
-        kept = {one.name: one for one in judged if not one.rejected}
+        accepted = {one.name: one for one in judged if not one.rejected}
         rejected = self._rejected | {one.name: one for one in judged if one.rejected}
         # An interrupted run may contain rejected steps: then the rest was not measured together.
         last = [] if any(one.rejected for one in judged) else [r for r in rows[2:] if r.rounds]
@@ -413,8 +413,8 @@ class OptimisationExperiment(SpeedExperiment):
         return {
             "control": _json(control),
             "total": _json(total),
-            "proposals": [one.to_json() for one in kept.values()],
-            "rejected": [one.to_json() for name, one in rejected.items() if name not in kept],
+            "proposals": [one.to_json() for one in accepted.values()],
+            "rejected": [one.to_json() for name, one in rejected.items() if name not in accepted],
         }
 
 

@@ -60,7 +60,7 @@ class Proposal:
 
 def proposal_from_json(found: Mapping[str, Any]) -> Proposal:
     """Load a proposal from a record. Raises KeyError, TypeError or ValueError if it is invalid."""
-    gain, told = found["gain"], dict(found["difference"])
+    gain, difference = found["gain"], dict(found["difference"])
     worst = tuple(
         WorstSample(
             **{
@@ -69,7 +69,7 @@ def proposal_from_json(found: Mapping[str, Any]) -> Proposal:
                 **{key: base64.b64decode(each[key]) for key in ("before", "after")},
             }
         )
-        for each in told.pop("worst")
+        for each in difference.pop("worst")
     )
     made = Proposal(**{**found, "difference": Difference(), "gain": None})
     return replace(
@@ -79,9 +79,9 @@ def proposal_from_json(found: Mapping[str, Any]) -> Proposal:
         gain=Interval(**gain) if gain else None,
         difference=Difference(
             **{
-                **told,
-                "psnr": _number(told["psnr"]),
-                "rounded": tuple(told.get("rounded", ())),  # missing in older records
+                **difference,
+                "psnr": _number(difference["psnr"]),
+                "rounded": tuple(difference.get("rounded", ())),  # missing in older records
                 "worst": worst,
             }
         ),

@@ -181,8 +181,8 @@ class Optimisation:
             f"<li><code>{escape(one.name)}</code>: {escape(one.rejected[:300])}</li>"
             for one in self.rejected
         )
-        told = self.lines()
-        summary = "<br>".join(escape(line.strip()) for line in [told[0], *told[1:][-2:]])
+        lines = self.lines()
+        summary = "<br>".join(escape(line.strip()) for line in [lines[0], *lines[1:][-2:]])
         not_proposed = f"<details><summary>Not proposed</summary><ul>{rest}</ul></details>"
         return (
             f"<p>{summary}</p><table>{head}{rows}</table>{pictures}{not_proposed if rest else ''}"
@@ -191,14 +191,14 @@ class Optimisation:
 
 def optimisation_of(graph: Graph, report: Report) -> Optimisation:
     """Load the result from a record of kind ``optimise``. Raises RecordFormatError."""
-    told = report.extra.get("optimise")
+    record = report.extra.get("optimise")
     try:
-        assert told is not None
+        assert record is not None
         proposals, rejected = (
-            tuple(map(proposal_from_json, told[key])) for key in ("proposals", "rejected")
+            tuple(map(proposal_from_json, record[key])) for key in ("proposals", "rejected")
         )
         control, total = (
-            Interval(*told[key]) if told[key] else None for key in ("control", "total")
+            Interval(*record[key]) if record[key] else None for key in ("control", "total")
         )
     except (AssertionError, KeyError, TypeError, ValueError):
         raise RecordFormatError("The record contains no proposals of the optimiser.") from None
@@ -209,17 +209,17 @@ def optimisation_of(graph: Graph, report: Report) -> Optimisation:
 
 
 def _row(one: Proposal) -> dict[str, Any]:
-    gain, told = one.gain, one.difference
+    gain, difference = one.gain, one.difference
     return {
         "rewrite": one.name,
         "class": one.kind,
         "gain": gain.median if gain else None,
         "low": gain.low if gain else None,
         "high": gain.high if gain else None,
-        "psnr": told.psnr,
-        "equal": told.equal,
-        "mean": told.mean,
-        "largest": told.largest,
+        "psnr": difference.psnr,
+        "equal": difference.equal,
+        "mean": difference.mean,
+        "largest": difference.largest,
         "needs": ", ".join(one.needs),
         "nodes": ", ".join(one.nodes),
         "rejected": one.rejected,

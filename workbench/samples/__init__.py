@@ -175,8 +175,8 @@ def _present(folder: Path, ours: dict[str, dict[str, Save]]) -> set[str]:
             raise DataError(f"{folder} is a file. Name a folder for the sample photos.")
         entries = sorted(path for path in folder.iterdir() if not path.name.startswith(UNFINISHED))
         for entry in entries:
-            held = {str(path.relative_to(entry)) for path in entry.rglob("*") if path.is_file()}
-            if held != set(ours.get(entry.name, ())) or not held:
+            files = {str(path.relative_to(entry)) for path in entry.rglob("*") if path.is_file()}
+            if files != set(ours.get(entry.name, ())) or not files:
                 raise DataError(
                     f"{folder} contains files other than the sample photos: {entry.name}. "
                     "Use a new or empty folder."

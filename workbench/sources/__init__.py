@@ -152,11 +152,11 @@ def no_files_reason(dataset: Dataset) -> str:
     return load_source(dataset.kind).nothing_found(dataset)
 
 
-def failure_reason(dataset: Dataset, said: str) -> str:
+def failure_reason(dataset: Dataset, message: str) -> str:
     """Explain a reader failure from DALI's message, with a fix; empty if the cause is unknown."""
-    if any(words in said for words in _NO_FILES):
+    if any(words in message for words in _NO_FILES):
         return no_files_reason(dataset)
-    return load_source(dataset.kind).explain(dataset, said)
+    return load_source(dataset.kind).explain(dataset, message)
 
 
 def name_with_ending(path: str) -> str:

@@ -249,8 +249,8 @@ def open_dataset(data: Location) -> Dataset:
     if isinstance(data, list | tuple) and not data:
         raise DataError("The list is empty. Add at least one path or image.")
     if not isinstance(data, list | tuple) or not names_files(data):
-        kept: Dataset = import_module("workbench.sources.kinds.memory").memory_dataset(data)
-        return kept
+        dataset: Dataset = import_module("workbench.sources.kinds.memory").memory_dataset(data)
+        return dataset
     items = tuple(map(_item, data))
     labelled = [not isinstance(each, str | Path) for each in data]
     unlabelled = not any(labelled)

@@ -346,7 +346,7 @@ class SourceKind:
         """
         return None
 
-    def explain(self, dataset: Dataset, said: str) -> str:
+    def explain(self, dataset: Dataset, message: str) -> str:
         """Explain a reader failure from DALI's message, with a fix; empty if unknown."""
         return ""
 

@@ -172,8 +172,8 @@ def require_memory(path: str) -> None:
     """Raise DataError if a Parquet file, which is loaded completely, exceeds free memory."""
     from pyarrow import parquet
 
-    said = parquet.read_metadata(path)
-    needed = sum(said.row_group(group).total_byte_size for group in range(said.num_row_groups))
+    meta = parquet.read_metadata(path)
+    needed = sum(meta.row_group(group).total_byte_size for group in range(meta.num_row_groups))
     free = psutil.virtual_memory().available
     if needed > free:
         raise DataError(

@@ -42,9 +42,9 @@ def library_fault(library: str) -> str:
     try:
         import_module(LIBRARIES[library].modules[0])
     except Exception as error:
-        said = one_printable_line(f"{type(error).__name__}: {error}")
+        message = one_printable_line(f"{type(error).__name__}: {error}")
         return (
-            f"{library} cannot be imported ({said}): install a compatible build; python -c "
+            f"{library} cannot be imported ({message}): install a compatible build; python -c "
             f"'import {library}' shows the error"
         )
     return ""

@@ -102,8 +102,8 @@ def measure_transform(
         except CannotCallError as error:
             return MeasuredTransform(why=str(error))
         except Exception as error:  # whatever a library raises
-            said = one_printable_line(f"{type(error).__name__}: {error}")
-            return MeasuredTransform(why=f"{within} raised {said}")
+            message = one_printable_line(f"{type(error).__name__}: {error}")
+            return MeasuredTransform(why=f"{within} raised {message}")
     left_out = tuple(dict.fromkeys(sample.file for sample in run.samples if sample.error))
     return replace(pairs.measured(len(usable)), left_out=left_out)
 

@@ -109,13 +109,13 @@ def _pinned_parts(
 
 def _inside(call: TransformCall) -> list[Any]:
     """Return the transforms in the arguments of a composition, also those in lists."""
-    held: list[Any] = []
+    inner: list[Any] = []
     for value in (*call.args, *call.kwargs.values()):
         if isinstance(value, list | tuple) or _is_list(value):
-            held += transforms_of(value)
+            inner += transforms_of(value)
         elif isinstance(value, TransformCall | NamedValue):
-            held.append(value)
-    return [each for each in held if isinstance(each, TransformCall | NamedValue)]
+            inner.append(value)
+    return [each for each in inner if isinstance(each, TransformCall | NamedValue)]
 
 
 def _is_list(value: Any) -> bool:
@@ -170,8 +170,8 @@ def _one_at_a_time(given: _Given) -> Iterator[PinnedTransform]:
             given.call.library != "albumentations"
         ):  # in other libraries, a missing argument has no effect
             others = {}
-        kept = {k: v for k, v in given.call.kwargs.items() if k not in _COLOURS}
-        kwargs = {**kept, **others, name: value}
+        rest = {k: v for k, v in given.call.kwargs.items() if k not in _COLOURS}
+        kwargs = {**rest, **others, name: value}
         yield PinnedTransform(replace(given.call, args=(), kwargs=kwargs))
 
 

@@ -96,8 +96,8 @@ class ComparedProgram:
             return None
         entry = self.jobs(self.best.threads if self.best else self.config.threads)
         if self.tried:
-            told = ", ".join(f"{count}: {rate or 0:,.0f}" for count, rate in self.rates.items())
-            entry = replace(entry, notes=(*entry.notes, f"workers tried, imgs/s: {told}"))
+            rates = ", ".join(f"{count}: {rate or 0:,.0f}" for count, rate in self.rates.items())
+            entry = replace(entry, notes=(*entry.notes, f"workers tried, imgs/s: {rates}"))
         notes = (*entry.notes, *self.notes)
         return replace(entry, notes=notes, seconds=self.seconds_left, label=self.label)
 
@@ -193,7 +193,7 @@ def search_workers(
     deadline = Deadline(compared.seconds if bounded else None)
     most = _SEARCH * compared.seconds
     how = replace(PROBE_CONFIG, limit=most / _PROBES_WITHIN) if bounded else PROBE_CONFIG
-    kept, last, tried = ReusableWorker(), 0.0, compared.tried
+    reusable, last, tried = ReusableWorker(), 0.0, compared.tried
     assert compared.jobs is not None
     jobs = compared.jobs
     config = compared.config
@@ -211,7 +211,7 @@ def search_workers(
             left = deadline.seconds_left(_SEARCH) if tried else deadline.seconds_left()
             entry = replace(jobs(workers), seconds=left)
             best = (compared.best.median if compared.best else None) or 0.0
-            row = experiment.measure([entry], part, how, best, kept)[0]
+            row = experiment.measure([entry], part, how, best, reusable)[0]
             last = time.monotonic() - began
             compared.start = compared.start or start_seconds(row, last)
             tried[workers] = row
@@ -224,7 +224,7 @@ def search_workers(
             compared.reason = _shortened(first)
             return
         if compared.check is not None:
-            compared.notes = compared.check(partial(kept.call, deadline.seconds_left()))
+            compared.notes = compared.check(partial(reusable.call, deadline.seconds_left()))
         best = cores
         for factor in (2.0, 0.5):
             while 1 <= (there := int(best * factor)) <= _CROWDED * cores:
@@ -238,7 +238,7 @@ def search_workers(
     except EngineError as error:
         compared.reason = refusal(error)
     finally:
-        kept.close()
+        reusable.close()
         compared.spent = deadline.elapsed
 
 

@@ -112,12 +112,12 @@ class GridExperiment(SpeedExperiment):
         measurement_config: MeasurementConfig | None = None,
         on_progress: Progress = lambda share, text: None,
         best: float = 0.0,
-        kept: ReusableWorker | None = None,
+        reusable: ReusableWorker | None = None,
         label: str = "",
     ) -> Measurement:
-        """Measure one setting; ``best`` and ``kept`` are as for ``measure``."""
+        """Measure one setting; ``best`` and ``reusable`` are as for ``measure``."""
         entry = self.limited_entry(config, label)
-        return self.measure([entry], on_progress, measurement_config, best, kept)[0]
+        return self.measure([entry], on_progress, measurement_config, best, reusable)[0]
 
     def limited_entry(self, config: Config, label: str) -> ConfigJobs:
         """Return the entry of a setting with the memory limits."""

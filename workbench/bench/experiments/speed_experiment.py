@@ -259,12 +259,12 @@ class SpeedExperiment(ABC):
         on_progress: Progress,
         measurement_config: MeasurementConfig | None = None,
         best: float = 0.0,
-        kept: ReusableWorker | None = None,
+        reusable: ReusableWorker | None = None,
     ) -> tuple[Measurement, ...]:
         """Measure entries interleaved; the measurement config defaults to this experiment's.
 
-        ``best`` and ``kept`` are as for ``measure``. If a file crashes DALI's decoder, all files
-        are decoded once to find it, and the entries are measured again without it.
+        ``best`` and ``reusable`` are as for ``measure``. If a file crashes DALI's decoder, all
+        files are decoded once to find it, and the entries are measured again without it.
         """
 
         def once() -> tuple[Measurement, ...]:
@@ -276,7 +276,7 @@ class SpeedExperiment(ABC):
                 self._before_round(),
                 self.on_rows,
                 best,
-                kept,
+                reusable,
             )
 
         rows = once()

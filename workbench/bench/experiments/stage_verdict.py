@@ -134,9 +134,9 @@ def dominates(worst: StageCost, costs: Sequence[StageCost]) -> bool:
     low = worst.adds if worst.low is None else worst.low
     if low is not None and low - noise > highest + noise:
         return True
-    taken = sum(cost.exclusive or 0.0 for cost in costs)
+    spent = sum(cost.exclusive or 0.0 for cost in costs)
     worked = sum(cost.alone or 0.0 for cost in costs)
-    half = (worst.exclusive or 0.0) > taken / 2 and (worst.alone or 0.0) > worked / 2
+    half = (worst.exclusive or 0.0) > spent / 2 and (worst.alone or 0.0) > worked / 2
     return half and worked > 0
 
 
@@ -235,13 +235,13 @@ def _critical(costs: Sequence[StageCost]) -> CriticalPath | None:
     """Return the critical path from the stages' times alone; reading has its added time."""
     busy = []
     for cost in costs:
-        taken = cost.exclusive if cost.kind == READ else cost.alone
-        if taken is None:
+        cost_ms = cost.exclusive if cost.kind == READ else cost.alone
+        if cost_ms is None:
             return None
         lane = {READ: "reading", DECODE: f"decoding on {cost.device}"}.get(cost.kind, cost.device)
         if cost.device == "cpu" and cost.kind != READ:
             lane = "the CPU's operators"
-        busy.append((cost.stage, lane, taken))
+        busy.append((cost.stage, lane, cost_ms))
     return critical_path(busy)
 
 

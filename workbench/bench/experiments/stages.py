@@ -100,11 +100,11 @@ def stage_prefixes(resolved: ResolvedGraph) -> list[tuple[Node, Graph]]:
     cut = []
     for count, step in enumerate(steps, 1):
         inside = steps[:count]
-        taken = {port.node for node in inside for port in node.inputs.values()}
+        consumed = {port.node for node in inside for port in node.inputs.values()}
         outputs = {
             node.id: output_ports(node, resolved.spec(node))[0]
             for node in inside
-            if node.id not in taken
+            if node.id not in consumed
         }
         cut.append((step, replace(graph, outputs=outputs)))
     return cut
@@ -329,10 +329,10 @@ class _CachedWorkload:
             for port in used_inputs(node, catalog)
             if port.node not in nodes
         )
-        kept = Runner(catalog).run(graph, job.data, 0, settings.batch_size, list(feeds)).batches
-        made = emit_stage(resolved, nodes, taps, {p: kept[p].device for p in feeds})
+        batches = Runner(catalog).run(graph, job.data, 0, settings.batch_size, list(feeds)).batches
+        made = emit_stage(resolved, nodes, taps, {p: batches[p].device for p in feeds})
         self._compiled = CompiledSource(made.code)
-        self._fed = {str(port): kept[port].data for port in made.feeds}
+        self._fed = {str(port): batches[port].data for port in made.feeds}
         if has_blocks([graph.node(node) for node in nodes]):
             self._fed[str(SAMPLE)] = np.arange(settings.batch_size, dtype=np.int32)
         self._size = settings.batch_size

@@ -233,18 +233,18 @@ def _resident_pages(path: str) -> tuple[int, int] | None:
     except (OSError, ValueError):
         return 0, 0  # a missing or unreadable file: the reader reports it
     pages = -(-length // mmap.PAGESIZE)
-    told = (ctypes.c_ubyte * pages)()
+    resident = (ctypes.c_ubyte * pages)()
     start = ctypes.c_char.from_buffer(mapped)
     try:
         mincore = ctypes.CDLL(None, use_errno=True).mincore
-        if mincore(ctypes.c_void_p(ctypes.addressof(start)), ctypes.c_size_t(length), told):
+        if mincore(ctypes.c_void_p(ctypes.addressof(start)), ctypes.c_size_t(length), resident):
             return None
     except (OSError, AttributeError):
         return None
     finally:
         del start
         mapped.close()
-    return sum(page & 1 for page in told), pages
+    return sum(page & 1 for page in resident), pages
 
 
 def _read(path: str) -> int:

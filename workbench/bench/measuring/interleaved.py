@@ -107,11 +107,11 @@ class InterleavedRun:
         before_round: Callable[[], None] | None = None,
         on_rows: OnRows = lambda rows: None,
         best: float = 0.0,
-        kept: ReusableWorker | None = None,
+        reusable: ReusableWorker | None = None,
     ) -> None:
         self.measurement_config = measurement_config
         self._best = best
-        self._kept = kept
+        self._kept = reusable
         self._pauses = len(entries) > 1 or before_round is not None
         """True if other candidates, or untimed work, run between the rounds of a candidate."""
         self._candidates = [ConfigMeasurement(entry) for entry in entries]
@@ -160,11 +160,11 @@ class InterleavedRun:
         """Start a new worker, run its first batch and its warm-up; other candidates pause."""
         entry, config = candidate.entry, self.measurement_config
         self._report(f"{entry.name}: building")
-        told = self._progress.on_silence, self._progress.on_wait
+        callbacks = self._progress.on_silence, self._progress.on_wait
         began = time.monotonic()
-        group = self._kept.reuse(entry.jobs, *told) if self._kept else None
+        group = self._kept.reuse(entry.jobs, *callbacks) if self._kept else None
         group = candidate.group = group or WorkerGroup(
-            entry.jobs, self._stop, entry.environments, entry.cores, *told
+            entry.jobs, self._stop, entry.environments, entry.cores, *callbacks
         )
         candidate.spent = 0.0
         group.allow(entry.seconds)
@@ -331,14 +331,14 @@ def measure(
     before_round: Callable[[], None] | None = None,
     on_rows: OnRows = lambda rows: None,
     best: float = 0.0,
-    kept: ReusableWorker | None = None,
+    reusable: ReusableWorker | None = None,
 ) -> tuple[Measurement, ...]:
     """Measure configurations interleaved; return one Measurement each, in the given order.
 
     All are built and warm before the first is timed. A configuration that fails gets the reason.
     ``before_round`` runs untimed before each round; ``on_rows`` is called after each timed round
     with all results so far. ``best`` is the rate below which the measurement config may give up
-    early. ``kept`` holds the worker of the previous measurement, if any, and receives this one's;
+    early. ``reusable`` holds the previous measurement's worker, if any, and receives this one's;
     without it every configuration has a new worker. A single configuration runs without pauses
     between rounds. Once ``stop`` is set, CancelledError is raised within 0.1 s and all processes
     have ended.
@@ -346,15 +346,15 @@ def measure(
     if not entries:
         return ()
     return InterleavedRun(
-        entries, measurement_config, stop, on_progress, before_round, on_rows, best, kept
+        entries, measurement_config, stop, on_progress, before_round, on_rows, best, reusable
     ).run()
 
 
 def _require_room(entry: ConfigJobs, host: int, gpu: int | None) -> None:
-    for what, taken, most in zip(("host", "GPU"), (host, gpu), entry.limit, strict=True):
-        if most is not None and taken is not None and taken > most:
+    for what, used, most in zip(("host", "GPU"), (host, gpu), entry.limit, strict=True):
+        if most is not None and used is not None and used > most:
             raise EngineError(
-                f"it uses {taken / 2**30:.2f} GiB of {what} memory, over the limit of "
+                f"it uses {used / 2**30:.2f} GiB of {what} memory, over the limit of "
                 f"{most / 2**30:.2f} GiB"
             )
 

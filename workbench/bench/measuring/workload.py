@@ -235,10 +235,10 @@ def start_workload(worker: Worker, job: Job, cores: tuple[int, ...] = ()) -> Sta
     worker.kept[_KEY] = workload
     after = gpu.memory_used()
     # Some containers hide the process's share: then use the whole GPU's memory before and after.
-    taken = gpu.memory_of(os.getpid())
-    if taken is None and before is not None and after is not None:
-        taken = max(0, after - before)
-    return StartupStats(spent, peak_host_bytes(descendants(os.getpid())), taken)
+    used = gpu.memory_of(os.getpid())
+    if used is None and before is not None and after is not None:
+        used = max(0, after - before)
+    return StartupStats(spent, peak_host_bytes(descendants(os.getpid())), used)
 
 
 def _drop_the_last(worker: Worker) -> None:

@@ -404,9 +404,9 @@ def graph_hash(graph: Graph) -> str:
         entry.pop("kind", None)
         args = entry.get("args", {})
         if {LOAD, UNMAPPED} & {*args}:
-            kept = {name: value for name, value in args.items() if name not in (LOAD, UNMAPPED)}
-            if kept:
-                entry["args"] = kept
+            hashed = {name: value for name, value in args.items() if name not in (LOAD, UNMAPPED)}
+            if hashed:
+                entry["args"] = hashed
             else:
                 del entry["args"]
     outputs = bare.pop("outputs")

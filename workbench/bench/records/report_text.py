@@ -130,11 +130,11 @@ def _verdict_lines(report: Report) -> list[str]:
     lines = []
     for stage in found.stages:
         alone = "" if stage.alone is None else f"alone {stage.alone:.1f} ms"
-        taken = ""
+        cost = ""
         if stage.exclusive is not None:
             share = stage.exclusive / found.total
-            taken = f"{stage.exclusive:.1f} ms of a batch, {share:.0%}"
-        if words := "; ".join(filter(None, (taken, alone))):
+            cost = f"{stage.exclusive:.1f} ms of a batch, {share:.0%}"
+        if words := "; ".join(filter(None, (cost, alone))):
             lines.append(f"{stage.title}: {words}")
     return [*([found.advice] if found.advice else []), *lines]
 

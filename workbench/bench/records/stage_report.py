@@ -97,16 +97,16 @@ def file_times(names: Sequence[str], times: Sequence[float], batch: int, threads
     median = statistics.median(times)
     limit = SLOW * median
     usual = [min(each, median) if each >= limit else each for each in times]
-    drawn = [chance.choices(range(len(times)), k=batch) for _ in range(_DRAWS)]
-    spent = [batch_time([times[i] for i in each], threads) for each in drawn]
-    capped = [batch_time([usual[i] for i in each], threads) for each in drawn]
-    worked = sum(times[i] for each in drawn for i in each)
+    sampled = [chance.choices(range(len(times)), k=batch) for _ in range(_DRAWS)]
+    spent = [batch_time([times[i] for i in each], threads) for each in sampled]
+    capped = [batch_time([usual[i] for i in each], threads) for each in sampled]
+    worked = sum(times[i] for each in sampled for i in each)
     order = sorted(range(len(times)), key=lambda index: -times[index])[:NAMED]
     named = []
     for index in (index for index in order if times[index] >= limit):
         added = statistics.fmean(
             batch_time([times[index], *(usual[i] for i in each[1:])], threads) - without
-            for each, without in zip(drawn, capped, strict=True)
+            for each, without in zip(sampled, capped, strict=True)
         )
         named.append(SlowFile(names[index], times[index], max(0.0, added)))
     return FileTimes(

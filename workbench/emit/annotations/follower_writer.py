@@ -240,8 +240,8 @@ class FollowerWriter:
         ]
         shape = f"fn.peek_image_shape({image})" if step.decodes else f"{image}.shape()"
         window = self.name(f"{node.id}_window")
-        drawn = self.emitter.randomness(node)
-        self.call(window, "fn.random_crop_generator", shape, *limits, *drawn)
+        random = self.emitter.randomness(node)
+        self.call(window, "fn.random_crop_generator", shape, *limits, *random)
         return window
 
     def _given_matrix(self, node: Node, name: str, rule: GeometryRule) -> str:

@@ -38,8 +38,8 @@ def follower_lines(emitter: Emitter, node: Node) -> Lines:
 def _comment(writer: FollowerWriter, kind: str) -> list[str]:
     """Return the comment above a follower: ``# Boxes follow the image through rotate and crop``."""
     indent = f"{writer.emitter.indent}# "
-    told = writer.told or f"{kind.capitalize()} follow the image{writer.moving_operators_text}"
-    return wrap(told, LINE, initial_indent=indent, subsequent_indent=indent)
+    text = writer.told or f"{kind.capitalize()} follow the image{writer.moving_operators_text}"
+    return wrap(text, LINE, initial_indent=indent, subsequent_indent=indent)
 
 
 def ports_read(emitter: Emitter) -> dict[str, list[Port]]:

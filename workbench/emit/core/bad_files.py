@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from nvidia.dali import fn, pipeline_def  # the exported program has them
 
 
-def bad_file(listed: str, said: str) -> str:
+def bad_file(listed: str, message: str) -> str:
     """Return the file of a list at which DALI stopped; empty if it was not a file.
 
     DALI names some files in its message. It cannot read the header of the others.
     """
     with open(listed, encoding="utf-8", errors="surrogateescape") as lines:
         files = [line.rpartition(" ")[0] for line in lines]
-    named = [file for file in files if file in said]
-    if named or "nvImageCodec" not in said:
+    named = [file for file in files if file in message]
+    if named or "nvImageCodec" not in message:
         return max(named, key=len, default="")
 
     def headers() -> Any:

@@ -69,12 +69,12 @@ def output_sentences(resolved: ResolvedGraph) -> str:
             unit, order = form.split()
             text += f": {_FORMATS[order]}, {_FORMATS[unit]}"
         described.setdefault(text, []).append(name)
-    told = [f"{join_words(names)} ({text})" for text, names in described.items()]
+    parts = [f"{join_words(names)} ({text})" for text, names in described.items()]
     devices = resolved.mixed_devices
     on_cpu = [name for name, port in graph.outputs.items() if device_of(devices, port) == "cpu"]
     if not 0 < len(on_cpu) < len(graph.outputs):
-        return f"Yields {join_words(told)}."
-    return f"Yields {join_words(told)}. With device='mixed' {join_words(on_cpu)} stay on the CPU."
+        return f"Yields {join_words(parts)}."
+    return f"Yields {join_words(parts)}. With device='mixed' {join_words(on_cpu)} stay on the CPU."
 
 
 def require_images(graph: Graph, outputs: Outputs, target: str) -> list[str]:

@@ -73,9 +73,9 @@ def pipeline_seed_is_enough(graph: Graph, catalog: Catalog, nodes: Sequence[Node
     called = any(node.op in CALLING for node in nodes)
     if further or called or graph.settings.pipelines > 1 or len(nodes) > _MOST:
         return False
-    held = [node for node in _registration_order(graph, catalog) if catalog[node.op].seeded]
-    own = tuple(graph.settings.seed + (node.seed or 0) for node in held)
-    return bool(held) and own == assigned_seeds(graph.settings.seed)[: len(own)]
+    seeded = [node for node in _registration_order(graph, catalog) if catalog[node.op].seeded]
+    own = tuple(graph.settings.seed + (node.seed or 0) for node in seeded)
+    return bool(seeded) and own == assigned_seeds(graph.settings.seed)[: len(own)]
 
 
 def _registration_order(graph: Graph, catalog: Catalog) -> Iterable[Node]:

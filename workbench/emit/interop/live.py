@@ -80,9 +80,9 @@ def _is_torch(value: Any, class_name: str) -> bool:
 
 def _runs_other_code(value: Any) -> bool:
     """Return True if an object has hooks, or overrides methods of its class."""
-    held = getattr(value, "__dict__", {})
-    return any(held.get(hooks) for hooks in ("_forward_hooks", "_forward_pre_hooks")) or any(
-        callable(each) and callable(getattr(type(value), name, None)) for name, each in held.items()
+    own = getattr(value, "__dict__", {})
+    return any(own.get(hooks) for hooks in ("_forward_hooks", "_forward_pre_hooks")) or any(
+        callable(each) and callable(getattr(type(value), name, None)) for name, each in own.items()
     )
 
 

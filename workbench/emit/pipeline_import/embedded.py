@@ -69,13 +69,13 @@ def import_embedded(program: str, path: str, catalog: Catalog) -> ImportedGraph 
         if same_text and lines and document.graph.has(node)
     }
     document = Document(document.graph, document.layout, origins=origins)
-    said = f"the graph is the one at the end of {file}, which matches this code: nothing was run"
+    note = f"the graph is the one at the end of {file}, which matches this code: nothing was run"
     if not found.fits:
-        said += ". Only comments and formatting were changed since the export"
+        note += ". Only comments and formatting were changed since the export"
     report = ImportReport(
         tuple(node.id for node in document.graph.walk()),
         faults=tuple(graph_faults(document.graph, catalog, origins)),
-        notes=(said,),
+        notes=(note,),
     )
     return ImportedGraph(replace(document, report=report))
 
@@ -104,16 +104,16 @@ def _exported_again(content: Mapping[str, Any], graph: Graph, catalog: Catalog) 
         return export_resolved(resolved, target, {}, with_, reads, beside, file)
 
 
-def _is_same_code(found: EmbeddedGraph, written: str) -> bool:
+def _is_same_code(found: EmbeddedGraph, program: str) -> bool:
     """Return True if the program differs from the export only in comments and formatting.
 
     The docstring of a program also contains warnings about the data, which are unknown here. It is
     ignored if the hash matches.
     """
-    if len(found.code) > _MOST_LONGER * len(written):
+    if len(found.code) > _MOST_LONGER * len(program):
         return False
     try:
-        one, other = ast.parse(found.code), ast.parse(written)
+        one, other = ast.parse(found.code), ast.parse(program)
         for tree in (one, other) if found.fits else ():
             if ast.get_docstring(tree) is not None:
                 del tree.body[0]

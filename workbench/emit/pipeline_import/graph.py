@@ -132,7 +132,7 @@ def _imported(traced: Traced, catalog: Catalog) -> ImportedGraph:
     block, given = find_statements(plain, given, lines)
     lines = Lines(traced.sources, list(walk_ops(block)))
     makers = producers_by_edge(block)
-    drawn = {name for call in traced.automatic.values() for name in call.draws}
+    random_ops = {name for call in traced.automatic.values() for name in call.draws}
     converter = BlockConverter(
         catalog,
         lines,
@@ -141,7 +141,7 @@ def _imported(traced: Traced, catalog: Catalog) -> ImportedGraph:
             if op.name in traced.automatic
             else make_call(op, catalog, lines, makers, folder)
         ),
-        finish=lambda made, gives: _without_idle(fold_calls(made, lines, gives), gives, drawn),
+        finish=lambda made, gives: _without_idle(fold_calls(made, lines, gives), gives, random_ops),
     )
     made = converter.convert(block, given)
     every = list(walk_calls(made))
@@ -218,14 +218,14 @@ def _nodes(
     return tuple(nodes)
 
 
-def _without_idle(made: Made, gives: Sequence[str], drawn: Collection[str]) -> Made:
+def _without_idle(made: Made, gives: Sequence[str], random_ops: Collection[str]) -> Made:
     """Remove unused constants, which nodes store themselves, and unused generators."""
     used = set(gives)
     used |= {edge.edge for _, call in made for edge in call.inputs.values()}
     return [
         (op, call)
         for op, call in made
-        if not (op.schema == "Constant" or op.name in drawn)
+        if not (op.schema == "Constant" or op.name in random_ops)
         or any(edge in used for edge, _ in op.outputs)
     ]
 
@@ -250,16 +250,16 @@ def _settings(
         elif value < 1:
             unsaid.append(f"{name}: not set in the source; it is {usual} here")
         else:
-            said = f"{name}: {value} is out of range; it is {usual} here"
-            refused.append(ImportIssue("refused", "", lines.setting(name), said))
+            note = f"{name}: {value} is out of range; it is {usual} here"
+            refused.append(ImportIssue("refused", "", lines.setting(name), note))
     unheld = dict(pipeline.unheld)
     if pipeline.device_id:  # scripts of a graph use the first GPU
         unheld["device_id"] = str(pipeline.device_id)
     shuffling = next((op for op in pipeline.ops if op.args.get(SHUFFLE)), None)
     if shuffling is not None and unheld.pop("enable_checkpointing", "False") != "True":
-        said = f"{SHUFFLE}: programs of the workbench enable checkpointing, with which DALI's"
-        said += " order differs after the first epoch"
-        refused.append(ImportIssue("refused", "", _place(lines.place(shuffling)), said))
+        note = f"{SHUFFLE}: programs of the workbench enable checkpointing, with which DALI's"
+        note += " order differs after the first epoch"
+        refused.append(ImportIssue("refused", "", _place(lines.place(shuffling)), note))
     for name, text in unheld.items():
         if name in of_sources:
             continue
@@ -267,8 +267,8 @@ def _settings(
             unsaid.append(f"{name}={text} only checks the outputs, and is omitted")
             continue
         here = f"it is {getattr(settings, name)} here" if name in SETTINGS else "it is omitted"
-        said = f"{name}={text}: not supported by a graph; {here}"
-        refused.append(ImportIssue("refused", "", lines.setting(name), said))
+        note = f"{name}={text}: not supported by a graph; {here}"
+        refused.append(ImportIssue("refused", "", lines.setting(name), note))
     return settings, refused, unsaid
 
 
@@ -338,11 +338,11 @@ def _report(
         ):
             notes.append(f"{node} sets its own files: it reads no data folder")
     if unfolded := _unfolded(made, traced):
-        kept = any(embedded_graph(text) for text in traced.sources.values())
-        more = "; the graph before the change is still at the end of the program" if kept else ""
+        embeds = any(embedded_graph(text) for text in traced.sources.values())
+        more = "; the graph before the change is still at the end of the program" if embeds else ""
         notes.append(f"functions expanded into nodes: {', '.join(unfolded)}{more}")
-    told = {entry.node for entry in entries}
-    exact = tuple(node.id for node in graph.walk() if node.id not in told)
+    reported = {entry.node for entry in entries}
+    exact = tuple(node.id for node in graph.walk() if node.id not in reported)
     return ImportReport(
         exact, tuple(entries), tuple(faults), tuple(notes), FrozenDict(traced.assumed)
     )

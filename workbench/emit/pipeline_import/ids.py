@@ -36,9 +36,9 @@ def output_names(made: Made, edges: Sequence[str], catalog: Catalog, lines: Line
             ends |= zip((edge for edge, _ in op.outputs), call.outputs, strict=True)
     taken: set[str] = set()
     names = []
-    for edge, said in zip(edges, lines.returned(ops, len(edges)), strict=True):
+    for edge, name in zip(edges, lines.returned(ops, len(edges)), strict=True):
         kind = "values" if kinds[edge] == "any" else _PLURAL.get(kinds[edge], kinds[edge])
-        wanted = said or targets.get(edge) or ends.get(edge) or kind
+        wanted = name or targets.get(edge) or ends.get(edge) or kind
         names.append(claim_name(wanted, taken))
     return names
 

@@ -188,8 +188,8 @@ class _StageEmitter(Emitter):
         """
         made = [f"{self.indent}{_random_values_name(node)} = ["]
         for called in self._draws[node.id]:
-            drawn = (uniform_call_text(each, self.positioned) for each in called)
-            made.append(f"{self.indent * 2}[{', '.join(drawn)}],")
+            samples = (uniform_call_text(each, self.positioned) for each in called)
+            made.append(f"{self.indent * 2}[{', '.join(samples)}],")
         return Lines([*made, f"{self.indent}]"])
 
     def node_lines(self, node: Node) -> Lines:

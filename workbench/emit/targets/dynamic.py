@@ -112,13 +112,13 @@ class _Emitter(Emitter):
     def randomness(self, node: Node) -> list[str]:
         """Return the random state, and the batch size for operators without inputs."""
         spec = self.catalog[node.op]
-        drawn = [
+        arguments = [
             f"rng={self.draws.format(text.removeprefix('seed='), literal(node.id))}"
             for text in super().randomness(node)
         ]
         if all(name in spec.args for name in node.inputs):
-            return [f"batch_size={self.batch}", *drawn]
-        return drawn
+            return [f"batch_size={self.batch}", *arguments]
+        return arguments
 
     def reader_lines(self, node: Node) -> list[str]:
         """Return the line that creates the reader, which is an object in dynamic mode."""

@@ -78,7 +78,7 @@ def emit_training(resolved: ResolvedGraph) -> Mapping[str, Code]:
     return _emit(resolved, "")
 
 
-def _emit(resolved: ResolvedGraph, told: str) -> Mapping[str, Code]:
+def _emit(resolved: ResolvedGraph, note: str) -> Mapping[str, Code]:
     graph, catalog = resolved.graph, resolved.catalog
     pipelines = graph.settings.pipelines  # for a server these are instances that share requests
     alone = replace(graph, settings=replace(graph.settings, pipelines=1))
@@ -106,7 +106,7 @@ def _emit(resolved: ResolvedGraph, told: str) -> Mapping[str, Code]:
         "triton_model.py.j2",
         parts,
         conditionals=needs_conditionals(nodes),
-        told="\n".join(wrap(told or _augmentation_notes(emitter, catalog), LINE)),
+        told="\n".join(wrap(note or _augmentation_notes(emitter, catalog), LINE)),
         input=input_of_model,
     )
     return {

@@ -122,10 +122,10 @@ def transform_notes(resolved: ResolvedGraph, library: Library) -> list[str]:
 def _random_value_notes(transforms: Transforms, views: Sequence[View], reader: Node) -> list[str]:
     library = transforms.library
     shuffled = "The order of photos and random" if reader.args.get("random_shuffle") else "Random"
-    told = [f"{shuffled} values are not DALI's; the values come from the same ranges."]
+    notes = [f"{shuffled} values are not DALI's; the values come from the same ranges."]
     if library.channels_first and any(view.flow.layout != "CHW" for view in views):
-        told.append("Images are (C, H, W); the pipeline's are (H, W, C).")
-    return told + difference_sentences(library.name, [*transforms.cases], [*transforms.notes])
+        notes.append("Images are (C, H, W); the pipeline's are (H, W, C).")
+    return notes + difference_sentences(library.name, [*transforms.cases], [*transforms.notes])
 
 
 def _definitions(

@@ -127,8 +127,8 @@ class Augmenter:
     def _describe(
         self, node: Node, draws: Sequence[UniformCall], position: int, count: int
     ) -> tuple[tuple[Augmented, ...], ...]:
-        drawn = self.drawn(draws, position, count) if draws else []
-        steps = applied_steps(node, drawn)
+        values = self.drawn(draws, position, count) if draws else []
+        steps = applied_steps(node, values)
         bins = bins_of(node)
         return tuple(
             tuple(applied_text(step[index], bins) for step in steps if step[index].augmentation)
@@ -162,8 +162,8 @@ class Augmenter:
     ) -> None:
         """Run all steps on the samples at these batch indices, in place."""
         try:
-            drawn = self.drawn(call.draws, call.position, call.count) if call.draws else []
-            for step in applied_steps(call.node, drawn):
+            sampled = self.drawn(call.draws, call.position, call.count) if call.draws else []
+            for step in applied_steps(call.node, sampled):
                 with self._running:
                     self._apply(call, [step[place] for place in places], samples, shapes)
         except BaseException as error:

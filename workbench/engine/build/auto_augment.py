@@ -61,18 +61,18 @@ def auto_augment_random_values(resolved: ResolvedGraph) -> Mapping[str, UniformC
     seeds: Mapping[str, list[Mapping[int, int]]] = {}
     called = any(catalog[node.op].module for node in active.walk())
     if called and not stopping_faults(graph, catalog):
-        held = tuple((node, registration_order(drawn)) for node, drawn in uniforms.items())
+        orders = tuple((node, registration_order(values)) for node, values in uniforms.items())
         source = emit_seed_order(resolved.for_graph(active))
-        seeds = _seeds(source, graph.settings.seed, held, catalog.seeded_schemas)
+        seeds = _seeds(source, graph.settings.seed, orders, catalog.seeded_schemas)
     spare = dict(enumerate(assigned_seeds(graph.settings.seed)))
     return {
         node: tuple(
             tuple(
-                UniformCall(each.arguments, call.get(place, 0)) for place, each in enumerate(drawn)
+                UniformCall(each.arguments, call.get(place, 0)) for place, each in enumerate(values)
             )
             for call in seeds.get(node, [spare])
         )
-        for node, drawn in uniforms.items()
+        for node, values in uniforms.items()
     }
 
 
@@ -123,10 +123,10 @@ def uniforms_of(node: Node) -> list[Uniform]:
     ]
 
 
-def registration_order(drawn: Sequence[Uniform]) -> tuple[int, ...]:
+def registration_order(uniforms: Sequence[Uniform]) -> tuple[int, ...]:
     """Return the indices of the calls in the order in which DALI registers them."""
-    held = {each.held: place for place, each in enumerate(drawn) if each.held is not None}
-    return tuple(held[place] for place in sorted(held))
+    position_of = {each.held: place for place, each in enumerate(uniforms) if each.held is not None}
+    return tuple(position_of[place] for place in sorted(position_of))
 
 
 def argument_of(node: Node, name: str) -> Any:
@@ -179,7 +179,7 @@ def _translation(node: Node) -> dict[str, Any]:
 
 @lru_cache(_KEPT)
 def _seeds(
-    source: str, seed: int, held: tuple[tuple[str, tuple[int, ...]], ...], seeded: frozenset[str]
+    source: str, seed: int, orders: tuple[tuple[str, tuple[int, ...]], ...], seeded: frozenset[str]
 ) -> Mapping[str, list[Mapping[int, int]]]:
     """Return the seeds of each node's random values: by index, one mapping per call.
 
@@ -188,7 +188,7 @@ def _seeds(
     from nvidia.dali import fn, types
 
     calls = Counter[str]()
-    wanted = dict(held)
+    wanted = dict(orders)
 
     def draw(node: str, data: Any) -> Any:
         call = calls[node]
@@ -204,19 +204,19 @@ def _seeds(
         "cpu", seed, run_as_it_is(draw), batch_size=1, num_threads=1, device_id=None, seed=seed
     )
     made._build_graph()
-    asking = [
+    unseeded = [
         op.name
         for op in made._ops
         if op._op.schema.Name() in seeded and "seed:" not in repr(op.spec)
     ]
     handed = assigned_seeds(seed)
-    given = {name: handed[place % len(handed)] for place, name in enumerate(asking)}
+    given = {name: handed[place % len(handed)] for place, name in enumerate(unseeded)}
     return {
         node: [
             {place: given.get(f"{node}.{call}.{place}", 0) for place in places}
             for call in range(calls[node])
         ]
-        for node, places in held
+        for node, places in orders
         if node in calls
     }
 
@@ -332,18 +332,18 @@ class Augmented(NamedTuple):
     """Name and magnitude, if it has one: ``rotate -27``."""
 
 
-def applied_steps(node: Node, drawn: Sequence[Any]) -> list[list[Applied]]:
+def applied_steps(node: Node, values: Sequence[Any]) -> list[list[Applied]]:
     """Return the effect of each step of a call on each sample of a batch.
 
-    ``drawn`` has the arrays of ``uniforms_of``, each of shape [samples, ...].
+    ``values`` has the arrays of ``uniforms_of``, each of shape [samples, ...].
     """
     if node.op in POLICY_OPS:
-        return _policy_steps(node, drawn)
+        return _policy_steps(node, values)
     suite = suite_of(node)
     signed = any(each.randomly_negate for each in suite)
     if node.op == "trivial_augment_wide":
-        operations, magnitudes = drawn[-1], drawn[0]
-        signs = drawn[1] if signed else np.zeros_like(magnitudes)
+        operations, magnitudes = values[-1], values[0]
+        signs = values[1] if signed else np.zeros_like(magnitudes)
         return [
             [
                 Applied(suite[operation], int(magnitude), int(sign))
@@ -353,8 +353,8 @@ def applied_steps(node: Node, drawn: Sequence[Any]) -> list[list[Applied]]:
     count = int(argument_of(node, "n"))
     if count == 0:
         return []
-    operations = drawn[0].reshape(-1, count)
-    signs = drawn[1].reshape(-1, count) if signed else np.zeros_like(operations)
+    operations = values[0].reshape(-1, count)
+    signs = values[1].reshape(-1, count) if signed else np.zeros_like(operations)
     magnitude = int(argument_of(node, "m"))
     return [
         [
@@ -365,10 +365,10 @@ def applied_steps(node: Node, drawn: Sequence[Any]) -> list[list[Applied]]:
     ]
 
 
-def _policy_steps(node: Node, drawn: Sequence[Any]) -> list[list[Applied]]:
+def _policy_steps(node: Node, values: Sequence[Any]) -> list[list[Applied]]:
     policy = policy_of(node)
-    chances, chosen = drawn[0], drawn[1]
-    signs = drawn[2] if len(drawn) > 2 else np.zeros_like(chances, dtype=np.int32)
+    chances, chosen = values[0], values[1]
+    signs = values[2] if len(values) > 2 else np.zeros_like(chances, dtype=np.int32)
     steps: list[list[Applied]] = []
     for step in range(chances.shape[1]):
         applied = []

@@ -308,11 +308,11 @@ def _built(
     require_names(build_pipeline.__name__, options, signature(build))
     settings = {f.name: options[f.name] for f in fields(graph.settings) if f.name in options}
     _require_shard(options)
-    asked = set_setting(graph, **settings)
-    faults = [f for f in check_graph(asked) if f.code == "setting"]
+    updated = set_setting(graph, **settings)
+    faults = [f for f in check_graph(updated) if f.code == "setting"]
     if faults:
         raise GraphFaultsError(faults)
-    require_gpu_where_asked(asked)
+    require_gpu_where_asked(updated)
     return build(**_checked_data(graph, data), **options)
 
 

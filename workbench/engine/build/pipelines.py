@@ -92,8 +92,8 @@ class CompiledSource:
         """
         several = self.namespace.get("build_pipelines")
         builder = several or self["build_pipeline"]
-        taken = inspect.signature(builder).parameters
-        given = {name: dataset.argument for name, dataset in data.items() if name in taken}
+        parameters = inspect.signature(builder).parameters
+        given = {name: dataset.argument for name, dataset in data.items() if name in parameters}
         built = builder(**given, device=device)
         return built if several else [built]
 

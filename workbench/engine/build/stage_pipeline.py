@@ -83,8 +83,8 @@ class Stage:
             if apply
         }
         settings = plan.graph.settings
-        drawn = any(uses_random_numbers(node, catalog) for node in nodes)
-        start = f"{settings.seed}\n{plan.position}\n{self._positions}" if drawn else ""
+        random = any(uses_random_numbers(node, catalog) for node in nodes)
+        start = f"{settings.seed}\n{plan.position}\n{self._positions}" if random else ""
         self.key = f"{settings.device}\n{self.threads}\n{start}\n{plan.count}\n{self._code.text}"
         self._nodes = tuple(nodes)
         self._compiled: CompiledSource | None = None

@@ -176,9 +176,9 @@ def _decode(file: Sample, decoder: _Decoder, printed: int) -> CheckedFile:
     warnings = _warnings(printed)
     more: list[Finding] = []
     if refusal and found.level != "bad":
-        said = corruption_reason(content) or "; ".join(warnings) or refusal
-        kind = "cut short" if said.startswith("ends early") else "undecodable"
-        more.append(Finding(kind, f"DALI does not decode it: {said}"))
+        reason = corruption_reason(content) or "; ".join(warnings) or refusal
+        kind = "cut short" if reason.startswith("ends early") else "undecodable"
+        more.append(Finding(kind, f"DALI does not decode it: {reason}"))
     elif not refusal:
         if warnings and all(map(_FALLBACK.search, warnings)) and _is_right(image, content):
             warnings = []
@@ -250,13 +250,13 @@ class _Decoder:
 @contextmanager
 def _captured_stderr() -> Iterator[int]:
     """Redirect standard error to a memory file, and yield its descriptor."""
-    kept, printed = os.dup(2), os.memfd_create("stderr")
+    stderr, printed = os.dup(2), os.memfd_create("stderr")
     os.dup2(printed, 2)
     try:
         yield printed
     finally:
-        os.dup2(kept, 2)
-        os.close(kept)
+        os.dup2(stderr, 2)
+        os.close(stderr)
         os.close(printed)
 
 

@@ -254,14 +254,14 @@ class ReaderCursor:
         if not lacking:
             return False
         name, fault = next(iter(lacking.items()))
-        said = f"{len(lacking):,} of its samples cannot be read; the first, {name}: {fault}"
+        message = f"{len(lacking):,} of its samples cannot be read; the first, {name}: {fault}"
         if len(lacking) == len(samples):
-            raise DataError(f"{data}: {said}.")
+            raise DataError(f"{data}: {message}.")
         self._rest = tempfile.TemporaryDirectory(prefix="workbench-rest-")
         rest = write_remaining(data, lacking, Path(self._rest.name, "rest"))
         self._data = replace(data, location=os.fspath(rest), items=(), title=str(data))
         self._left_out = (
-            f"{said}. They are excluded: `workbench check {data.text or data}` names all"
+            f"{message}. They are excluded: `workbench check {data.text or data}` names all"
         )
         if kind.lists_files:  # the remaining list has full paths
             self._prefix = os.path.join(data.root, "")
@@ -317,7 +317,7 @@ class ReaderCursor:
         try:
             if at is None:
                 at = self._position = self._begin()
-            asked, index = index, index % at.repeats if at.repeats else index
+            requested, index = index, index % at.repeats if at.repeats else index
             if index in at.recent:
                 return at.recent[index]
             if index < at.next_batch:
@@ -326,7 +326,7 @@ class ReaderCursor:
             while at.next_batch <= index:
                 seconds = time.monotonic() - began
                 way = "the reader must read all batches before it"
-                require_near(asked, index, at.next_batch, first, seconds, way)
+                require_near(requested, index, at.next_batch, first, seconds, way)
                 outputs = at.pipeline.run()
                 if at.next_batch > index - _KEPT_BATCHES:
                     at.recent[at.next_batch] = self._copy(outputs, at)
@@ -402,17 +402,17 @@ class ReaderCursor:
     @property
     def skipped_text(self) -> str:
         """Description of skipped or silently misread samples; empty if there are none."""
-        told = [self._left_out, self._remark]
+        texts = [self._left_out, self._remark]
         for misfits, fault in (
             (self._other_size, "differ in size from their annotations"),
             (self._odd_boxes, "have a box beyond the edge or without area"),
         ):
             for name, words in islice(misfits.items(), 1):
-                told.append(
+                texts.append(
                     f"{len(misfits):,} of {self._compared:,} images read {fault}; the "
                     f"first, {name}: {words}"
                 )
-        return "; ".join(filter(None, told))
+        return "; ".join(filter(None, texts))
 
     def _name(self, path: str) -> str:
         """Convert the path that a reader reports for a sample to its name in the given data."""
@@ -467,8 +467,8 @@ _LONGEST = 40.0
 """Maximum seconds for reaching a batch; the worker must answer within a minute."""
 
 
-def require_near(asked: int, last: int, at: int, first: int, seconds: float, way: str) -> None:
-    """Raise DataError if batch ``last``, needed for batch ``asked``, is too far away.
+def require_near(requested: int, last: int, at: int, first: int, seconds: float, way: str) -> None:
+    """Raise DataError if batch ``last``, needed for batch ``requested``, is too far away.
 
     ``seconds`` is the time taken from batch ``first`` to ``at``. ``way`` is the reason why no batch
     can be skipped.
@@ -480,7 +480,7 @@ def require_near(asked: int, last: int, at: int, first: int, seconds: float, way
     if left > _LONGEST:
         reach = first + int(rate * _LONGEST)
         raise DataError(
-            f"Batch {asked:,} is about {_duration(left)} away: {way}. Use one up to about "
+            f"Batch {requested:,} is about {_duration(left)} away: {way}. Use one up to about "
             f"{reach:,}."
         )
 

@@ -171,7 +171,7 @@ class MemoryBudget:
         waiting, then with an empty text. Measurements start before previews.
         """
         ticket = _Ticket(member.measures)
-        told = ""
+        reported = ""
         with self._lock:
             self._waiting.append(ticket)
             self._waiting.sort(key=lambda each: not each.measures)
@@ -180,14 +180,14 @@ class MemoryBudget:
             while not self._admit(ticket, member):
                 require_wanted()
                 reason = self._reason(member)
-                if reason != told:
-                    told = reason
-                    on_wait(told)
+                if reason != reported:
+                    reported = reason
+                    on_wait(reported)
                 pause.wait(_TICK)
         finally:
             with self._lock:
                 self._waiting.remove(ticket)
-            if told:
+            if reported:
                 on_wait("")
         try:
             yield
@@ -250,21 +250,21 @@ class MemoryBudget:
             for member in self._alive():
                 measure = self._measured_bytes if member.measures else self._host_bytes
                 try:
-                    taken = measure(member.pid or 0)
+                    bytes_used = measure(member.pid or 0)
                 except (psutil.Error, ValueError):  # it has just ended
-                    taken = 0
-                self._taken[member] = taken
-                host += max(taken, FRESH_HOST) if member in self._starting else taken
+                    bytes_used = 0
+                self._taken[member] = bytes_used
+                host += max(bytes_used, FRESH_HOST) if member in self._starting else bytes_used
             alive = self._alive()
             host += FRESH_HOST * sum(member not in alive for member in self._starting)
             if not self.gpu:
                 return host, 0
             pids = [member.pid for member in alive if member.pid is not None]
-            taken = self._gpu_bytes(pids)
+            bytes_used = self._gpu_bytes(pids)
             known = len(pids) - sum(member in alive for member in self._starting)
             if known > 0 and not any(member.measures for member in alive):
-                self._gpu_each = taken // known
-            return host, taken + self._estimated_gpu_bytes() * len(self._starting)
+                self._gpu_each = bytes_used // known
+            return host, bytes_used + self._estimated_gpu_bytes() * len(self._starting)
 
     def _estimated_gpu_bytes(self) -> int:
         """Return the estimated GPU bytes of a new worker: at least the average of the others."""
@@ -353,9 +353,9 @@ class GpuMeter:
         if not pids:
             self._before = self._gpu.memory_used()
             return 0
-        told = [self._gpu.memory_of(pid) for pid in pids]
-        known = [bytes_ for bytes_ in told if bytes_ is not None]
-        if len(known) == len(told):
+        measured = [self._gpu.memory_of(pid) for pid in pids]
+        known = [bytes_ for bytes_ in measured if bytes_ is not None]
+        if len(known) == len(measured):
             return sum(known)
         now = self._gpu.memory_used()
         if now is None:

@@ -61,11 +61,11 @@ def private_bytes(pid: int | None = None) -> int:
 
 def tree_bytes(pid: int) -> int:
     """Return ``private_bytes`` of a process and its descendants, such as a DataLoader's workers."""
-    taken = private_bytes(pid)
+    total = private_bytes(pid)
     for child in psutil.Process(pid).children(recursive=True):
         with suppress(psutil.Error):  # it has just ended
-            taken += private_bytes(child.pid)
-    return taken
+            total += private_bytes(child.pid)
+    return total
 
 
 def thread_count(pid: int | None = None) -> int:

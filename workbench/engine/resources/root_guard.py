@@ -110,10 +110,10 @@ def _refusal(roots: Roots, path: str, read: NDArray[Any] | None) -> str:
         return reason
     try:
         with roots.open(path) as file:
-            held = np.frombuffer(file.read(read.nbytes + 1), np.uint8)
+            current = np.frombuffer(file.read(read.nbytes + 1), np.uint8)
     except (OSError, DataError):
         return CHANGED
-    return "" if np.array_equal(held, read) else CHANGED
+    return "" if np.array_equal(current, read) else CHANGED
 
 
 def _texts(value: Any) -> list[str]:

@@ -113,9 +113,9 @@ def _conditions_only(block: Node) -> Node:
     bodies = {name: _deciding_body(body) for name, body in block.bodies.items()}
     if block.op in _CONSECUTIVE and any(body.inputs for body in bodies.values()):
         return block  # later conditions depend on earlier results
-    taken = {name for body in bodies.values() for name in body.inputs}
+    passed = {name for body in bodies.values() for name in body.inputs}
     controls = set(block.inputs) - {n for body in block.bodies.values() for n in body.inputs}
-    inputs = {name: port for name, port in block.inputs.items() if name in taken | controls}
+    inputs = {name: port for name, port in block.inputs.items() if name in passed | controls}
     return replace(block, inputs=inputs, bodies=bodies)
 
 
@@ -126,12 +126,12 @@ def _deciding_body(body: Body) -> Body:
     needed = ancestors(inner, ports) | set(blocks)
     nodes = tuple(node for node in inner.nodes if node.id in needed)
     used = {port for node in nodes for port in node.inputs.values()}
-    taken = tuple(
+    chosen = tuple(
         name
         for name in body.inputs
         if any(port.output == name and not inner.has(port.node) for port in used)
     )
-    return Body(nodes, {}, taken)
+    return Body(nodes, {}, chosen)
 
 
 # Number of samples per body in earlier batches, for operators that sample there.

@@ -218,13 +218,13 @@ class Runner:
 
     def _augmented(self, plan: Plan, node: str, came: Mapping[str, Sequence[int]]) -> Turns:
         draws, scope = plan.draws[node], plan.graph.scope_of(node)
-        told = self._augmenter.describe(plan.graph.node(node), draws, plan.position, plan.count)
+        turns = self._augmenter.describe(plan.graph.node(node), draws, plan.position, plan.count)
         there = (
             [came[turn] for turn in taps_of_scope(scope, came)] if scope else [range(plan.wanted)]
         )
         return tuple(
             tuple(each if at in places else () for at, each in enumerate(call[: plan.wanted]))
-            for call, places in zip(told, there, strict=False)
+            for call, places in zip(turns, there, strict=False)
         )
 
     def _wanted(self, job: _Job, port: Port, places: Mapping[str, Sequence[int]]) -> Batch:
@@ -292,12 +292,12 @@ class Runner:
         for node in reversed(job.plan.nodes):
             if node.id not in needed:
                 continue
-            kept = self.store.get(keys[node.id])
-            if kept is None or (isinstance(node, Source) and node.id not in job.samples):
+            cached = self.store.get(keys[node.id])
+            if cached is None or (isinstance(node, Source) and node.id not in job.samples):
                 missing.add(node.id)
                 needed |= {port.node for port in node.inputs.values()}
             else:
-                job.batches.update({each.port_of(node.id): each.batch for each in kept})
+                job.batches.update({each.port_of(node.id): each.batch for each in cached})
         return missing
 
     def _read(self, job: _Job, node: Source) -> None:
@@ -431,8 +431,8 @@ class Runner:
             self._built.popitem(last=False)
 
     def _keep(self, job: _Job, node: Node, batches: Mapping[Port, Batch]) -> None:
-        kept = [CachedOutput(node.id, port, batch) for port, batch in batches.items()]
-        self.store.put(job.plan.keys[node.id], kept)
+        cached = [CachedOutput(node.id, port, batch) for port, batch in batches.items()]
+        self.store.put(job.plan.keys[node.id], cached)
         job.batches.update(batches)
 
     def _ports(self, node: Node) -> list[Port]:
@@ -466,8 +466,8 @@ def require_fitting(plan: Plan, nodes: Sequence[Node], known: Mapping[Port, Batc
     within = [each for each in nodes_within(nodes) if decoded or each.op == NORMALIZES]
     if not within:
         return
-    told, catalog = plan.resolved.types, plan.resolved.catalog
-    found = {port: _type_of(batch, told[port]) for port, batch in known.items() if port in told}
+    types, catalog = plan.resolved.types, plan.resolved.catalog
+    found = {port: _type_of(batch, types[port]) for port, batch in known.items() if port in types}
     flows = infer_types_from(plan.graph, catalog, found)
     for node in within:
         spec = catalog[node.op]
@@ -488,12 +488,12 @@ def _decodes_before(plan: Plan, node: Node) -> bool:
     return any(plan.resolved.spec(each).category == "decode" for each in nodes)
 
 
-def _type_of(batch: Batch, told: TensorType) -> TensorType:
+def _type_of(batch: Batch, expected: TensorType) -> TensorType:
     """Return the type of a batch's samples; dimensions that differ between samples are None."""
     shapes = batch.shapes
     if len({len(shape) for shape in shapes}) != 1:
-        return told
+        return expected
     extents = (set(each) for each in zip(*shapes, strict=True))
     shape = tuple(each.pop() if len(each) == 1 else None for each in extents)
     dtype = "FLOAT" if batch.dtype == "float32" else batch.dtype.upper()
-    return replace(told, dtype=dtype, layout=batch.layout, shape=shape)
+    return replace(expected, dtype=dtype, layout=batch.layout, shape=shape)

@@ -237,14 +237,14 @@ class BoundedOutput:
 
     def write(self, text: str) -> int:
         """Write the text, or the end of a text that is too long."""
-        kept = text[-self._limit :]
-        self._written += len(kept)
+        tail = text[-self._limit :]
+        self._written += len(tail)
         full = self._written > self._limit
         if full:
             self._stream.flush()
             os.ftruncate(self._stream.fileno(), 0)
-            self._written = len(kept)
-        self._stream.write(kept)
+            self._written = len(tail)
+        self._stream.write(tail)
         if full:
             self._stream.flush()  # the log is never empty for long
         return len(text)

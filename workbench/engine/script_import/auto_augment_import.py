@@ -76,26 +76,26 @@ def _recording_calls(
 ) -> Callable[..., Any]:
     signature = inspect.signature(function)
 
-    def note(*given: Any, **named: Any) -> Any:
+    def note(*arguments: Any, **named: Any) -> Any:
         from nvidia.dali import fn, types
         from nvidia.dali.data_node import DataNode
 
-        bound = signature.bind(*given, **named).arguments
+        bound = signature.bind(*arguments, **named).arguments
         bound |= bound.pop("kwargs", {})
         data = bound.pop("data")
         linked = {name: value for name, value in bound.items() if isinstance(value, DataNode)}
         fixed = {name: value for name, value in bound.items() if name not in linked}
         if not isinstance(data, DataNode) or linked.keys() - {"shape"}:
-            return function(*given, **named)  # its own message explains the error
+            return function(*arguments, **named)  # its own message explains the error
         own: dict[str, Value] = {}
-        told: list[str] = []
+        notes: list[str] = []
         if spec.name == OWN_POLICY:
-            own, told = _policy_arguments(fixed.pop("policy"), "shape" in bound)
+            own, notes = _policy_arguments(fixed.pop("policy"), "shape" in bound)
         args, lost = _supported_arguments(spec, fixed)
-        args, lost = {**own, **args}, [*told, *lost]
+        args, lost = {**own, **args}, [*notes, *lost]
         feeds = {_SHAPE_INTO: linked["shape"]} if linked else {}
-        drawn = uniforms_of(Node("", spec.name, args))
-        for into in _DRAWN_INTO[: len(registration_order(drawn))]:
+        uniforms = uniforms_of(Node("", spec.name, args))
+        for into in _DRAWN_INTO[: len(registration_order(uniforms))]:
             feeds[into] = fn.random.uniform(range=[0, 1], dtype=types.FLOAT)
         draws = tuple(feeds[into].source.name for into in _DRAWN_INTO if into in feeds)
         made = fn.crop(data, **feeds)
@@ -105,11 +105,11 @@ def _recording_calls(
     return run_as_it_is(note)
 
 
-def _supported_arguments(spec: OpSpec, given: dict[str, Any]) -> tuple[dict[str, Value], list[str]]:
+def _supported_arguments(spec: OpSpec, fixed: dict[str, Any]) -> tuple[dict[str, Value], list[str]]:
     """Return the arguments that a node supports, and notes about the remaining ones."""
     args: dict[str, Value] = {}
     lost = []
-    for name, value in given.items():
+    for name, value in fixed.items():
         if name == "seed":
             if value is not None:
                 lost.append(
@@ -118,9 +118,9 @@ def _supported_arguments(spec: OpSpec, given: dict[str, Any]) -> tuple[dict[str,
                 )
             continue
         arg = spec.args.get(name)
-        held = None if arg is None else _value(value, len(arg.parts))
-        if held is not None:
-            args[name] = held
+        stored = None if arg is None else _value(value, len(arg.parts))
+        if stored is not None:
+            args[name] = stored
         elif value is not None:
             lost.append(f"a graph does not support its {name}={value!r}, which is omitted")
         elif name == "fill_value":
@@ -151,8 +151,8 @@ def _policy_arguments(policy: Any, shaped: bool) -> tuple[dict[str, Value], list
     """
     bins = policy.num_magnitude_bins
     written = tuple(tuple(_operation(*each) for each in sub) for sub in policy.sub_policies)
-    held = repaired_policy(written, bins)
-    args: dict[str, Value] = {"policy": held}
+    repaired = repaired_policy(written, bins)
+    args: dict[str, Value] = {"policy": repaired}
     if bins != POLICY_BINS:
         args["num_magnitude_bins"] = bins
     limits = _limits(policy)

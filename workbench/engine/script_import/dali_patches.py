@@ -75,17 +75,17 @@ def recording_pipelines(made: list[Any], stand_ins: StandIns) -> Iterator[Blocke
     """Record pipelines in ``made`` instead of building them; running one stops the script."""
     from nvidia.dali.pipeline import Pipeline, pipeline_def
 
-    held = BlockedCall(made, stand_ins)
+    blocked = BlockedCall(made, stand_ins)
     experimental: Any = import_module("nvidia.dali.pipeline.experimental")
 
     def without_debug_mode(*function: Any, debug: bool = False, **settings: Any) -> Any:
         return pipeline_def(*function, **settings)  # debug mode has no graph
 
     def build(pipe: Any, *_: Any, **__: Any) -> None:
-        held.note(pipe)
+        blocked.note(pipe)
 
     def running(name: str) -> Any:
-        return lambda pipe, *_, **__: held.run(pipe, name)
+        return lambda pipe, *_, **__: blocked.run(pipe, name)
 
     built = dict.fromkeys(("build", "start_py_workers"), build)
     patched = built | {name: running(name) for name in _RUNS}
@@ -93,7 +93,7 @@ def recording_pipelines(made: list[Any], stand_ins: StandIns) -> Iterator[Blocke
     patched["__bool__"] = lambda pipe: True
     places = [(Pipeline, name, function) for name, function in patched.items()]
     with replaced([*places, (experimental, "pipeline_def", without_debug_mode)]):
-        yield held
+        yield blocked
 
 
 @contextmanager
@@ -106,17 +106,17 @@ def older_names_in_dali() -> Iterator[None]:
     ops: Any = import_module("nvidia.dali.ops")
 
     def decoder(kind: str, device: str) -> Callable[..., Any]:
-        def make(**given: Any) -> Any:
-            kept = {name: value for name, value in given.items() if name not in _LOST}
-            return getattr(ops.decoders, kind)(**{"device": device, **kept})
+        def make(**arguments: Any) -> Any:
+            supported = {name: value for name, value in arguments.items() if name not in _LOST}
+            return getattr(ops.decoders, kind)(**{"device": device, **supported})
 
         return make
 
-    def normalise(**given: Any) -> Any:
-        size = {name: given.pop(name) for name in ("height", "width") if name in given}
+    def normalise(**arguments: Any) -> Any:
+        size = {name: arguments.pop(name) for name in ("height", "width") if name in arguments}
         if size:
-            given["crop"] = (size.get("height", 0), size.get("width", 0))
-        return ops.CropMirrorNormalize(output_layout="CHW", **given)
+            arguments["crop"] = (size.get("height", 0), size.get("width", 0))
+        return ops.CropMirrorNormalize(output_layout="CHW", **arguments)
 
     older = dict.fromkeys(("NormalPermute", "CropCastPermute"), normalise)
     for suffix, kind in _DECODERS.items():

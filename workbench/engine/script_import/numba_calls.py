@@ -92,11 +92,11 @@ def _modules() -> dict[str, ModuleType]:
 
     def start(op: Any, run_fn: Callable[..., Any], *arguments: Any, **named: Any) -> None:
         names = ("out_types", "in_types", "outs_ndim", "ins_ndim", "setup_fn", "device")
-        kept = {"run_fn": run_fn, **dict(zip(names, arguments, strict=False)), **named}
-        rest = {name: value for name, value in kept.items() if name not in _KEPT}
+        stored = {"run_fn": run_fn, **dict(zip(names, arguments, strict=False)), **named}
+        rest = {name: value for name, value in stored.items() if name not in _KEPT}
         base.__init__(op, **rest)
-        op.workbench_given = kept
-        op.num_outputs = len(_as_list(kept["out_types"]))
+        op.workbench_given = stored
+        op.num_outputs = len(_as_list(stored["out_types"]))
         op._preserve = True
 
     def call(op: Any, *inputs: Any, **named: Any) -> Any:
@@ -120,8 +120,8 @@ def _modules() -> dict[str, ModuleType]:
 
     modules = {f"{_PLUGIN}{part}": ModuleType(f"{_PLUGIN}{part}") for part in _PARTS}
     for name, module in modules.items():
-        held = numba_function if ".fn" in name else operator
-        setattr(module, held.__name__, held)
+        wrapped = numba_function if ".fn" in name else operator
+        setattr(module, wrapped.__name__, wrapped)
     plugin = modules[_PLUGIN]
     plugin.__path__ = []
     plugin.fn = modules[f"{_PLUGIN}.fn"]  # type: ignore[attr-defined]

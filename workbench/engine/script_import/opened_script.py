@@ -137,9 +137,9 @@ class OpenedScript:
             return f": memory is exhausted. {memory_remedy()}"
         if self.stopped and isinstance(error, NameError):
             return f".{self.unread_part_note()}"
-        said = ", ".join(f"{name}={python_source(value)}" for name, value in self.assumed.items())
+        text = ", ".join(f"{name}={python_source(value)}" for name, value in self.assumed.items())
         give = " ".join(f"--arg {name}=..." for name in self.assumed)
-        return f". Assumed values: {said}. To change them: {give}" if said else ""
+        return f". Assumed values: {text}. To change them: {give}" if text else ""
 
 
 @contextmanager
@@ -189,8 +189,8 @@ def read_source_cells(path: str) -> list[SourceCell]:
     except OSError as error:
         raise ImportFailedError(f"{path} cannot be read: {error.strerror}.") from None
     except (UnicodeDecodeError, SyntaxError, LookupError) as error:
-        told = re.search("missing encoding declaration|^'utf-8' codec can't", str(error))
-        words = _NO_TEXT if told else error
+        undeclared = re.search("missing encoding declaration|^'utf-8' codec can't", str(error))
+        words = _NO_TEXT if undeclared else error
         raise ImportFailedError(
             f"{path} cannot be read: {words}. Save it as UTF-8, or name a script's encoding in its "
             "first line: # -*- coding: latin-1 -*-"

@@ -200,8 +200,8 @@ def _lines_of(pipe: Any) -> set[str]:
     while waiting:
         op = waiting.pop()
         if id(op) not in found and hasattr(op, "spec"):
-            said = str(op.spec)
-            found[id(op)] = said[said.find("_origin_stack_filename") :]
+            text = str(op.spec)
+            found[id(op)] = text[text.find("_origin_stack_filename") :]
             waiting += [node.source for node in op.inputs]
     return set(found.values())
 
@@ -335,13 +335,13 @@ def _complete_configurations(script: OpenedScript, setting: Callable[[str], Any]
     for name in CONFIGURATIONS:
         there = names.get(name)
         if isinstance(there, Namespace):
-            asked = {
+            required = {
                 node.attr
                 for tree in script.trees.values()
                 for node in ast.walk(tree)
                 if isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == name
             }
-            if asked - vars(there).keys():
+            if required - vars(there).keys():
                 names[name] = Settings(vars(there), setting, name)
         elif name not in names and _is_global(name, script):
             names[name] = Settings({}, setting, name)

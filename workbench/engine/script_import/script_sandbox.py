@@ -75,8 +75,8 @@ class ScriptSandbox:
         self._main = threading.main_thread().ident
         self._over = threading.Event()
         self._log = Path(os.environ.get("TMPDIR", "/tmp"), "log")
-        kept = (os.environ[name] for name in _KEEPING if os.environ.get(name))
-        allowed = ("/dev", "/proc", str(Path.home() / ".cache"), *kept)
+        paths = (os.environ[name] for name in _KEEPING if os.environ.get(name))
+        allowed = ("/dev", "/proc", str(Path.home() / ".cache"), *paths)
         self._folders = [os.path.realpath(folder) for folder in allowed]
         self._written = tuple(f"{folder}/" for folder in self._folders)
         self._memory = min(MEMORY, usable_memory() // 2)

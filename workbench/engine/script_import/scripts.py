@@ -55,7 +55,7 @@ def trace_source(
     preload_imports()
     with (
         opened_script(worker, path, arguments, seconds) as script,
-        recording_pipelines(script.made, script.lines.stand_ins) as held,
+        recording_pipelines(script.made, script.lines.stand_ins) as blocked,
         noted_calls() as noted,
         noted_numba_functions(),
         older_names_in_dali(),
@@ -66,13 +66,13 @@ def trace_source(
         ran = list(script.made)
         chosen = _requested_pipeline(script, pipeline, arguments)
         script.assumed = chosen.assumed
-        with one_process() as asked:
-            pipe, traced = _traced(chosen, held)
+        with one_process() as variables:
+            pipe, traced = _traced(chosen, blocked)
         traced = with_noted(traced, noted)
     name, about = name_of(traced, script.module.__doc__, Path(path).stem, type(pipe))
     notes = [note_of_data(made_up.values())] if made_up else []
-    if asked := [*asked, *script.launcher_variables()]:
-        notes.append(f"read as one process with one GPU: the script uses {', '.join(asked)}")
+    if variables := [*variables, *script.launcher_variables()]:
+        notes.append(f"read as one process with one GPU: the script uses {', '.join(variables)}")
     others: tuple[str, ...] = ()
     if script.stopped:
         notes.append(f"the script was stopped at {script.stopped}, where it runs a pipeline")
@@ -123,10 +123,10 @@ def _note_pipelines(values: Any, made: list[Any]) -> None:
             made.append(value)
 
 
-def _traced(chosen: FoundPipeline, held: BlockedCall) -> tuple[Any, Traced]:
+def _traced(chosen: FoundPipeline, blocked: BlockedCall) -> tuple[Any, Traced]:
     """Create the pipeline, and return it with its calls."""
     try:
-        with held.stand_in_for_results():
+        with blocked.stand_in_for_results():
             pipe = chosen.make()
     except StopScriptError as enough:
         pipe = enough.pipeline

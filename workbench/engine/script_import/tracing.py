@@ -143,11 +143,11 @@ def _unsupported_settings(pipe: Any) -> dict[str, str]:
     executor, depth = _executor(pipe)
     usual = {name: each.default for name, each in signature(Pipeline.__init__).parameters.items()}
     usual["exec_dynamic"] = True  # for None
-    held = _HELD | _DERIVED | ({"exec_dynamic"} if executor != "dynamic" else set())
+    supported = _HELD | _DERIVED | ({"exec_dynamic"} if executor != "dynamic" else set())
     unheld = {
         name: _short_text(value)
         for name in usual
-        if name not in held
+        if name not in supported
         and (value := getattr(pipe, f"_{name}", None)) not in (None, usual[name])
     }
     if isinstance(pipe._prefetch_queue_depth, dict) and not depth:  # one for each device
@@ -210,7 +210,7 @@ def _without_stand_ins(
             found = by_name[op.name]
             yield replace(found, args={**found.args, **_reader_options(op)})
             continue
-        said = _argument_texts(op.spec)
+        texts = _argument_texts(op.spec)
         numba = numba_arguments(op._op)
         regular = op.spec.NumRegularInput()
         yield TracedOp(
@@ -222,9 +222,9 @@ def _without_stand_ins(
                 for index, edge in enumerate(op.inputs)
             ),
             outputs=tuple((edge.name, edge.device) for edge in op.outputs),
-            places=_source_locations(said),
-            module=said.get("_module", ""),
-            display=said.get("_display_name", ""),
+            places=_source_locations(texts),
+            module=texts.get("_module", ""),
+            display=texts.get("_display_name", ""),
             args={**_reader_options(op), **(numba if isinstance(numba, dict) else {})},
             refused=numba if isinstance(numba, str) else refused[op.name],
         )
@@ -242,10 +242,10 @@ def _argument_texts(spec: Any) -> dict[str, str]:
     return {name: text for name, colon, text in lines if colon}
 
 
-def _source_locations(said: Mapping[str, str]) -> tuple[SourceLocation, ...]:
-    numbers = [int(text) for text in _NUMBERS.findall(said.get("_origin_stack_lineno", ""))]
+def _source_locations(texts: Mapping[str, str]) -> tuple[SourceLocation, ...]:
+    numbers = [int(text) for text in _NUMBERS.findall(texts.get("_origin_stack_lineno", ""))]
     files, functions = (
-        said.get(f"_origin_stack_{part}", "").strip("[]").split(", ")
+        texts.get(f"_origin_stack_{part}", "").strip("[]").split(", ")
         for part in ("filename", "name")
     )
     return tuple(

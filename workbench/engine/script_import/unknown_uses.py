@@ -275,12 +275,12 @@ def _texts(value: object) -> Iterator[str]:
 def _with_unknown_text(op: TracedOp, names: Sequence[str]) -> TracedOp:
     if not names:
         return op
-    said = " and ".join(
+    text = " and ".join(
         f"{name}={value!r}"
         for name, value in op.args.items()
         if _contains_placeholder(value, names)
     )
-    why = f"{said} is computed from {', '.join(names)}, which is unknown"
+    why = f"{text} is computed from {', '.join(names)}, which is unknown"
     if "readers__" in op.schema:
         why += ": pass the data when you run the graph"
     return replace(op, changed="; ".join(filter(None, (op.changed, why))))

@@ -183,15 +183,15 @@ class _Reader:
     owner: StandIns
     plain: Plain
 
-    def steps(self, taken: tuple[bool, ...]) -> list[TransformCall]:
+    def steps(self, decisions: tuple[bool, ...]) -> list[TransformCall]:
         """Return the steps after these decisions, with both branches of later decisions."""
         try:
-            return self._called(_Path(taken))
+            return self._called(_Path(decisions))
         except _ForkError as fork:
-            if len(taken) >= _MOST_CHOICES:
+            if len(decisions) >= _MOST_CHOICES:
                 raise UnreadableError("too many branches depend on random values") from None
             p = fork.p
-        yes, no = (self.steps((*taken, way)) for way in (True, False))
+        yes, no = (self.steps((*decisions, way)) for way in (True, False))
         same = 0
         while same < min(len(yes), len(no)) and yes[same] == no[same]:
             same += 1

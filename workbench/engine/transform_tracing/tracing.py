@@ -120,8 +120,8 @@ def _losses(
     for call in calls:
         for place, what in call._changes if call._place in places else ():
             yield place, f"{what} changes {call} after its call: this is ignored"
-    if asked := ", ".join(name for name in lines.stand_ins.answered if name not in uses.names()):
-        yield "", f"unknown, treated as false or empty: {asked}. Pass values with --arg NAME=VALUE"
+    if names := ", ".join(name for name in lines.stand_ins.answered if name not in uses.names()):
+        yield "", f"unknown, treated as false or empty: {names}. Pass values with --arg NAME=VALUE"
 
 
 def _calls_outside(trees: Mapping[str, ast.Module], traced: Any) -> Iterator[tuple[str, str]]:
@@ -216,21 +216,21 @@ class _Search:
     assumed: dict[str, Any] = field(default_factory=dict)
 
     def find(self, wanted: str | None) -> tuple[str, RecordedCall]:
-        held = dict(_compositions_in(vars(self.script.module)))
-        asked = dict(self.script.lines.stand_ins.answered)
+        compositions = dict(_compositions_in(vars(self.script.module)))
+        answered = dict(self.script.lines.stand_ins.answered)
         if wanted is None:
-            if len(held) == 1:
-                return next(iter(held.items()))
-            makers = [*held, *self._makers()]
-            if held or len(makers) != 1:
+            if len(compositions) == 1:
+                return next(iter(compositions.items()))
+            makers = [*compositions, *self._makers()]
+            if compositions or len(makers) != 1:
                 raise self._which(makers)
             wanted = makers[0]
         wanted, _, line = wanted.partition(":")
-        if wanted in held:
-            return wanted, held[wanted]
-        maker, inner = self._named(wanted, [*held, *self._makers()])
+        if wanted in compositions:
+            return wanted, compositions[wanted]
+        maker, inner = self._named(wanted, [*compositions, *self._makers()])
         made = self._made_by(maker)
-        self.script.lines.stand_ins.answered.update(asked)
+        self.script.lines.stand_ins.answered.update(answered)
         if inner and inner not in made:
             outer = wanted.removesuffix(f".{inner}")
             raise self._which([f"{outer}.{name}" for name in made])
@@ -284,8 +284,8 @@ class _Search:
         except Exception as error:
             failure = error
         self.assumed.update(called.assumed)
-        kept = given if isinstance(given, RecordedCall | Mapping | list | tuple) else None
-        found = dict(_compositions_in({"": given} if kept is not None else _attributes(given)))
+        recorded = given if isinstance(given, RecordedCall | Mapping | list | tuple) else None
+        found = dict(_compositions_in({"": given} if recorded is not None else _attributes(given)))
         if found:
             return {name: call for name, call in found.items() if _is_first(name, call, found)}
         made = [call for call in self.calls[before:] if _composes(call)]

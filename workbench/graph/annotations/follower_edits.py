@@ -59,11 +59,13 @@ def with_masks(graph: Graph, catalog: Catalog) -> Graph:
         masks = next((port for port in spec.outputs if port.kind == "mask"), None)
         if masks is None:
             continue
-        taken = [each for each in spec.conflicts_with(masks.needs) if source.args.get(each) is True]
-        if masks.needs and taken:
+        clashes = [
+            each for each in spec.conflicts_with(masks.needs) if source.args.get(each) is True
+        ]
+        if masks.needs and clashes:
             raise GraphEditError(
-                f"DALI outputs no masks if {source.id} has {' and '.join(taken)} set. "
-                f"Reset {' and '.join(taken)}."
+                f"DALI outputs no masks if {source.id} has {' and '.join(clashes)} set. "
+                f"Reset {' and '.join(clashes)}."
             )
         if any(port_kind(graph, catalog, port) == "mask" for port in graph.outputs.values()):
             raise GraphEditError("The masks are already an output.")

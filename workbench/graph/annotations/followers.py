@@ -89,8 +89,8 @@ def polygons_as_read(graph: Graph, node: Node) -> Port | None:
         return None
     rows, given = Port(boxes.node, "polygons"), {*graph.outputs.values()}
     dropped = given & {Port(node.id, "boxes"), Port(node.id, "labels")}
-    told = boxes in given or Port(node.id, "places") in given
-    return rows if rows in given and dropped and not told else None
+    is_output = boxes in given or Port(node.id, "places") in given
+    return rows if rows in given and dropped and not is_output else None
 
 
 def unmoved_targets(typed: TypedGraph) -> dict[str, str]:

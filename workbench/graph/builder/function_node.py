@@ -145,18 +145,18 @@ class FunctionNode:
         scope = graph.scope_of(node_id)
         body = graph.at_scope(scope)
         inputs = {"input_0": (source := Port(node_id, output))}
-        drawn: list[Node] = []
+        generators: list[Node] = []
         for name, (low, high) in draws.items():
-            seed, taken = free_seed(body) + len(drawn), [each.id for each in drawn]
+            seed, taken = free_seed(body) + len(generators), [each.id for each in generators]
             values = {"range": (low, high)}
             made = Node(free_id(body, name, taken), "random.uniform", values, seed=seed)
-            drawn.append(made)
+            generators.append(made)
             inputs[f"input_{len(inputs)}"] = Port(made.id, "output")
-        taken = [each.id for each in drawn]
+        taken = [each.id for each in generators]
         added = self._node(free_id(body, self.function.__name__, taken), inputs)
         result = self._result(added)
         fed = body.rewire({source: result})
-        return fed.put(node_id, fed.node(node_id), *drawn, added).whole
+        return fed.put(node_id, fed.node(node_id), *generators, added).whole
 
 
 @overload

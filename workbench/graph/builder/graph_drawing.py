@@ -281,7 +281,7 @@ def _rects_by_id(boxes: Sequence[_Box], dx: float, dy: float) -> dict[str, tuple
 
 def _edges(nodes: Sequence[Node], places: Mapping[str, tuple[float, ...]]) -> tuple[list[str], int]:
     """The edges between nodes of one body, and the number of lanes on its left."""
-    drawn: list[str] = []
+    lines: list[str] = []
     lanes: dict[str, int] = {}
     pairs = [(port.node, node.id) for node in nodes for port in node.inputs.values()]
     for source, target in dict.fromkeys(pairs):
@@ -299,11 +299,11 @@ def _edges(nodes: Sequence[Node], places: Mapping[str, tuple[float, ...]]) -> tu
         else:
             bend = max(10.0, (y1 - y0) / 2)
             path = f"C{x0:g} {y0 + bend:g} {x1:g} {y1 - bend:g} {x1:g} {y1:g}"
-        drawn.append(
+        lines.append(
             f'<path d="M{x0:g} {y0:g} {path}" fill="none" stroke="{_GREY}" '
             'stroke-linejoin="round"/>'
         )
-    return drawn, max(lanes.values(), default=0)
+    return lines, max(lanes.values(), default=0)
 
 
 def _edge_crosses(box: tuple[float, ...], x0: float, y0: float, x1: float, y1: float) -> bool:

@@ -172,9 +172,9 @@ class NodeHandle:
         if name in node.args:
             return node.args[name]
         if name in node.inputs:
-            drawn = generator_of(self._graph, catalog, self._id, name)
+            fed_by = generator_of(self._graph, catalog, self._id, name)
             port = node.inputs[name]
-            return NodeHandle(self._graph, drawn.id) if drawn else DataNode(self._graph, port)
+            return NodeHandle(self._graph, fed_by.id) if fed_by else DataNode(self._graph, port)
         spec = catalog.find(node.op)
         if spec is not None and name in spec.args:
             return spec.args[name].default

@@ -272,14 +272,14 @@ def set_condition(
             chance = {"probability": condition.probability}
             return body.replace_node(coin.with_args(chance)).whole
     old = condition_nodes(TypedGraph(body, catalog), node)
-    kept = replace(body, nodes=tuple(each for each in body.nodes if each.id not in old))
+    edited = replace(body, nodes=tuple(each for each in body.nodes if each.id not in old))
     # ids of removed nodes are free again, so that a changed value renames nothing
-    made = _condition_nodes(kept, catalog, condition, source)
+    made = _condition_nodes(edited, catalog, condition, source)
     fed = node.fed({CONDITION: Port(made[-1].id, "output")})
-    kept = kept.put(block, *made, fed)
+    edited = edited.put(block, *made, fed)
     for gone in old:
-        kept = without_idle_generators(kept, catalog, body.node(gone))
-    return _without_unread_inputs(kept.whole, catalog, scope)
+        edited = without_idle_generators(edited, catalog, body.node(gone))
+    return _without_unread_inputs(edited.whole, catalog, scope)
 
 
 def _source_for(
@@ -363,12 +363,12 @@ def _without_unread_inputs(graph: Graph, catalog: Catalog, scope: str) -> Graph:
     while scope:
         body, block = graph.body_at(scope), graph.node(block_of(scope))
         name = scope.rpartition(".")[2]
-        kept = tuple(each for each in body.inputs if Port(scope, each) in body.used_ports)
+        used = tuple(each for each in body.inputs if Port(scope, each) in body.used_ports)
         spec = catalog[block.op]
         if spec.consecutive:
-            kept = tuple(each for each in body.inputs if each in kept or each in body.outputs)
-        bodies = {**block.bodies, name: replace(body, inputs=kept)}
-        dropped = set(body.inputs) - set(kept)
+            used = tuple(each for each in body.inputs if each in used or each in body.outputs)
+        bodies = {**block.bodies, name: replace(body, inputs=used)}
+        dropped = set(body.inputs) - set(used)
         still = {each for inner in bodies.values() for each in inner.inputs}
         inputs = {n: p for n, p in block.inputs.items() if n not in dropped or n in still}
         graph = graph.replace_node(replace(block, bodies=bodies, inputs=inputs))

@@ -117,12 +117,12 @@ def remove_option(graph: Graph, catalog: Catalog, block: str, body: str) -> Grap
         )
     left = [name for name in names if name != body]
     before = kind_of(node).weights(graph, node) or equal_probabilities(len(names))
-    kept = [before[names.index(name)] for name in left]
+    rest = [before[names.index(name)] for name in left]
     new = dict(zip(left, names, strict=False))
     bodies = {new[name]: _moved(node, name, new[name]) for name in left}
     made = replace(node, bodies=bodies)
     made = replace(made, args=kind_of(made).fitting_args(made))
-    draw = _fitted(made, draw, weight_args(kept if sum(kept) else equal_probabilities(len(left))))
+    draw = _fitted(made, draw, weight_args(rest if sum(rest) else equal_probabilities(len(left))))
     return graph.replace_node(made).replace_node(draw)
 
 

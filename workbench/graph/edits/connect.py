@@ -76,8 +76,8 @@ def port_taken_reason(graph: Graph, target: str, into: str, source: Port) -> str
         return None
     if fed == source:
         return f"{source} feeds it already"
-    drawn = graph.has(fed.node) and graph.node(fed.node).op.startswith("random.")
-    if drawn and len(graph.consumers(fed.node)) == 1:
+    is_random = graph.has(fed.node) and graph.node(fed.node).op.startswith("random.")
+    if is_random and len(graph.consumers(fed.node)) == 1:
         return None
     return f"{into} is connected to {fed}: remove that edge first, or drag its end away"
 

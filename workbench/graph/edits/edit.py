@@ -272,8 +272,8 @@ def set_arg(graph: Graph, catalog: Catalog, node_id: str, arg: str, value: Value
         raise UnknownNameError(f"{node_id} ({node.op}) has no argument {arg!r}.{hint}")
     cleared = _without(node, catalog, arg)
     # an existing value keeps its position, so that code and inspector stay stable
-    kept = {name: v for name, v in node.args.items() if name in cleared.args or name == arg}
-    changed = replace(cleared, args={**kept, arg: value})
+    valid = {name: v for name, v in node.args.items() if name in cleared.args or name == arg}
+    changed = replace(cleared, args={**valid, arg: value})
     return without_idle_generators(graph.replace_node(changed), catalog, node)
 
 
@@ -322,8 +322,8 @@ def randomise_arg(
         raise GraphEditError(f"{node_id}.{arg} cannot come from {op}. It accepts {allowed}.")
     old = generator_of(graph, catalog, node_id, arg)
     fresh = new_node(graph, catalog, op, arg)
-    drawn = generator_args(op, spec, node.args.get(arg, spec.start), old.args if old else {})
-    generator = replace(old or fresh, op=op, args={**fresh.args, **drawn})
+    arguments = generator_args(op, spec, node.args.get(arg, spec.start), old.args if old else {})
+    generator = replace(old or fresh, op=op, args={**fresh.args, **arguments})
     for key, value in (args or {}).items():
         generator = _given(generator, catalog, key, value)
     if old is not None:
@@ -350,8 +350,8 @@ def editable_policy(graph: Graph, node_id: str, name: str = "") -> Graph:
     known = learnt_policies()
     if name not in known:
         raise GraphEditError(f"{name[:40]!r} is not a policy. Use one of {', '.join(known)}.")
-    kept = {key: value for key, value in node.args.items() if key not in _OF_A_POLICY}
-    args: dict[str, Value] = {"policy": known[name], "magnitudes": "learnt", **kept}
+    rest = {key: value for key, value in node.args.items() if key not in _OF_A_POLICY}
+    args: dict[str, Value] = {"policy": known[name], "magnitudes": "learnt", **rest}
     return graph.replace_node(replace(node, op=OWN_POLICY, args=args))
 
 

@@ -39,8 +39,8 @@ def with_generators(graph: Graph, nodes: Collection[str]) -> set[str]:
     fed: dict[str, set[str]] = {}
     for edge in graph.edges:
         fed.setdefault(edge.source.node, set()).add(edge.target)
-    drawn = {node.id for node in graph.nodes if node.op.startswith("random.")}
-    return wanted | {node for node, targets in fed.items() if node in drawn and targets <= wanted}
+    random = {node.id for node in graph.nodes if node.op.startswith("random.")}
+    return wanted | {node for node, targets in fed.items() if node in random and targets <= wanted}
 
 
 def with_own_generators(graph: Graph, nodes: Collection[str]) -> set[str]:

@@ -236,8 +236,8 @@ def _read_as(graph: Graph, name: str, data: Dataset) -> Dataset:
         data = replace(data, kind=kind)
     if not sources or not (demanding := load_source(data.kind).demanding):
         return data
-    asked = {option for source in sources for option in demanding if source.args.get(option)}
-    return replace(data, options=tuple(sorted(asked)))
+    required = {option for source in sources for option in demanding if source.args.get(option)}
+    return replace(data, options=tuple(sorted(required)))
 
 
 def _with_decoders(graph: Graph) -> Graph:

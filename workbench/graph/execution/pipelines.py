@@ -55,16 +55,16 @@ def several_pipelines(first: Graph, count: int) -> Graph:
     return replace(first, nodes=tuple(nodes), settings=replace(first.settings, pipelines=count))
 
 
-def without_shard(graph: Graph, told: Collection[str]) -> Graph:
+def without_shard(graph: Graph, arguments: Collection[str]) -> Graph:
     """The graph without arguments of a reader of the only shard.
 
-    ``told`` are the reader arguments set by the original program, not by the graph.
+    ``arguments`` are the reader arguments set by the original program, not by the graph.
     """
     only: Mapping[str, Value] = {**_WHOLE, "pad_last_batch": True}
     nodes = []
     for node in graph.nodes:
         if isinstance(node, Source):
-            args = {n: v for n, v in node.args.items() if n not in told or v != only[n]}
+            args = {n: v for n, v in node.args.items() if n not in arguments or v != only[n]}
             node = replace(node, args=args)
         nodes.append(node)
     return replace(graph, nodes=tuple(nodes))

@@ -126,11 +126,11 @@ def fix_arg_dtype(case: Case) -> Iterator[FixCandidate]:
     """Random values of the right type, or a cast."""
     node, wanted = case.node, case.about
     port = node.inputs[case.arg]
-    drawn = case.graph.node(port.node)
-    spec = case.catalog[drawn.op]
+    random = case.graph.node(port.node)
+    spec = case.catalog[random.op]
     arg = spec.args.get("dtype")
     if is_generator(spec) and arg is not None and value_fault(arg, wanted) is None:
-        yield f"Set {drawn.id} to sample {wanted}", case.edit(set_arg, drawn.id, "dtype", wanted)
+        yield f"Set {random.id} to sample {wanted}", case.edit(set_arg, random.id, "dtype", wanted)
     yield from _cast(case)
     yield "Disconnect it", case.reset()
 

@@ -208,10 +208,10 @@ def _edge_back(graph: Graph) -> Edge | None:
     waiting = {node.id: node for node in topological(graph)[1]}
     while True:  # drop what is only behind a cycle
         feeding = {port.node for node in waiting.values() for port in node.inputs.values()}
-        kept = {node_id: node for node_id, node in waiting.items() if node_id in feeding}
-        if len(kept) == len(waiting):
+        remaining = {node_id: node for node_id, node in waiting.items() if node_id in feeding}
+        if len(remaining) == len(waiting):
             break
-        waiting = kept
+        waiting = remaining
     order = {node.id: index for index, node in enumerate(graph.nodes)}
     edges = [
         Edge(port, node.id, name)

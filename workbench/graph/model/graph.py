@@ -187,8 +187,8 @@ class Body:
     @property
     def used_ports(self) -> KeysView[Port]:
         """The ports that its nodes and outputs use, each once."""
-        taken = (port for node in self.nodes for port in node.inputs.values())
-        return dict.fromkeys((*taken, *self.outputs.values())).keys()
+        inputs = (port for node in self.nodes for port in node.inputs.values())
+        return dict.fromkeys((*inputs, *self.outputs.values())).keys()
 
     def rewire(self, ports: Mapping[Port, Port]) -> Body:
         """Replace ports in the body's nodes and outputs: each key becomes its value."""
@@ -552,8 +552,8 @@ class Graph(GraphMethods):
             return self
         outer, scope = self.enclosing
         body = replace(outer.body_at(scope), nodes=self.nodes, outputs=self.outputs)
-        kept = replace(outer, settings=self.settings, origins=self.origins)
-        return kept.replace_body(scope, body).whole
+        outermost = replace(outer, settings=self.settings, origins=self.origins)
+        return outermost.replace_body(scope, body).whole
 
 
 _CREATE = 'wb.read("photos") and wb.outputs(images=...) create graphs.'

@@ -50,8 +50,8 @@ def _operation(value: Value) -> Operation:
     assert isinstance(value, tuple)
     name, probability, *magnitude = value
     assert isinstance(probability, int | float)
-    held = next(iter(magnitude), None)
-    return Operation(str(name), float(probability), held if isinstance(held, int) else None)
+    level = next(iter(magnitude), None)
+    return Operation(str(name), float(probability), level if isinstance(level, int) else None)
 
 
 def policy_fault(policy: Value, bins: int = 0) -> tuple[str, str] | None:

@@ -91,10 +91,10 @@ def is_value(typed: TypedGraph, node: Node, name: str, *allowed: Value) -> bool:
 
 def with_given(node: Node, more: Mapping[str, Value | Port], *without: str) -> Node:
     """The node with other arguments, values or links, and without some."""
-    kept = node.without({*more, *without})
+    cleared = node.without({*more, *without})
     links = {name: value for name, value in more.items() if isinstance(value, Port)}
     values = {name: value for name, value in more.items() if not isinstance(value, Port)}
-    return kept.with_args(values).fed(links)
+    return cleared.with_args(values).fed(links)
 
 
 def output_of(typed: TypedGraph, node: Node) -> Port:

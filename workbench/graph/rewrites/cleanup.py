@@ -91,8 +91,8 @@ def _is_function(typed: TypedGraph, node: Node) -> bool:
     spec = typed.catalog.find(node.op)
     if spec is None or spec.unusable or node.bodies or node.muted or isinstance(node, Source):
         return False
-    drawn = spec.seeded and node.seed is None
-    return not (spec.reads or spec.module or spec.category == "general" or drawn)
+    unseeded = spec.seeded and node.seed is None
+    return not (spec.reads or spec.module or spec.category == "general" or unseeded)
 
 
 @rewrite("Constants folded", exact_on=EVERYWHERE)

@@ -50,10 +50,10 @@ def axes_into_normalize(typed: TypedGraph) -> Iterator[Graph]:
         perm = turn.args.get("perm")
         before = normalize.args.get("output_layout", "CHW")
         layout = next((to for (of, by), to in _TURNED.items() if (of, by) == (before, perm)), None)
-        told = is_value(typed, turn, "transpose_layout", True)
+        relabels = is_value(typed, turn, "transpose_layout", True)
         own = turn.args.get("output_layout", layout)
         image = input_type(typed, normalize).layout == "HWC"
-        if layout is not None and image and told and own == layout:
+        if layout is not None and image and relabels and own == layout:
             made = with_given(normalize, {"output_layout": layout})
             yield merge_nodes(typed, normalize, turn, made)
 
@@ -77,8 +77,8 @@ def cast_into_normalize(typed: TypedGraph) -> Iterator[Graph]:
         cast = fed_through_flips(typed, normalize)
         if normalize.op != _NORMALIZE or cast is None or cast.op != "cast":
             continue
-        held = input_type(typed, cast).dtype in _HELD_BY_FLOAT
-        if held and is_value(typed, cast, "dtype", "FLOAT"):
+        exact = input_type(typed, cast).dtype in _HELD_BY_FLOAT
+        if exact and is_value(typed, cast, "dtype", "FLOAT"):
             yield bypass(typed, cast)
     for normalize, cast in pairs(typed, {_NORMALIZE}, {"cast"}):
         dtype = cast.args.get("dtype")

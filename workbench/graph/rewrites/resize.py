@@ -88,8 +88,8 @@ def join_resizes(typed: TypedGraph) -> Iterator[Graph]:
     for first, second in pairs(typed, {"resize"}, _RESIZES):
         if is_given(first, "dtype", "roi_start", "roi_end"):
             continue
-        kept = _same_side(first, second) and _is_cut(typed, second)
-        if kept or _sets_size(typed, second):
+        same_side = _same_side(first, second) and _is_cut(typed, second)
+        if same_side or _sets_size(typed, second):
             yield merge_nodes(typed, first, second, second)
 
 
@@ -217,8 +217,8 @@ def resize_before_rotate(typed: TypedGraph) -> Iterator[Graph]:
     which would shear shapes.
     """
     for rotate, resize in pairs(typed, {"rotate"}, {"resize"}):
-        kept = is_value(typed, rotate, "keep_size", True) and not is_given(rotate, "size")
-        if kept and _keeps_proportions(typed, resize):
+        keeps_size = is_value(typed, rotate, "keep_size", True) and not is_given(rotate, "size")
+        if keeps_size and _keeps_proportions(typed, resize):
             yield swap_nodes(typed, rotate, resize)
 
 

@@ -194,12 +194,12 @@ class ImportReport:
             alike.setdefault(replace(entry, node="", made=""), []).append(entry.node)
         for entry, nodes in alike.items():
             yield _line(entry, nodes)
-        said = [f"{name}={value}" for name, value in self.assumed.items()]
-        for first in range(0, len(said), _ASSUMED):
-            yield f"assumed  {', '.join(said[first : first + _ASSUMED])}"
-        if said:
+        assumed = [f"{name}={value}" for name, value in self.assumed.items()]
+        for first in range(0, len(assumed), _ASSUMED):
+            yield f"assumed  {', '.join(assumed[first : first + _ASSUMED])}"
+        if assumed:
             names = " ".join(f"--arg {name}=..." for name in list(self.assumed)[:_NAMED])
-            yield f"         set others by {names}{' and so on' if len(said) > _NAMED else ''}"
+            yield f"         set others by {names}{' and so on' if len(assumed) > _NAMED else ''}"
         for note in self.notes:
             yield f"note     {note}"
 

@@ -160,9 +160,9 @@ class Layout:
     def with_positions(self, graph: Graph, positions: Mapping[str, Position]) -> Layout:
         """Set positions in one body or in the graph: the inverse of ``positions_in_body``."""
         whole, scope = graph.whole, graph.scope
-        kept = {key: at for key, at in self.positions.items() if _scope_of(key, whole) != scope}
+        others = {key: at for key, at in self.positions.items() if _scope_of(key, whole) != scope}
         given = {f"{scope}{key}" if ":" in key else key: at for key, at in positions.items()}
-        return replace(self, positions={**kept, **given})
+        return replace(self, positions={**others, **given})
 
 
 def _scopes_inside(graph: Graph) -> set[str]:

@@ -52,11 +52,11 @@ def _reduce(call: TypedCall, flow: TensorType) -> TensorType:
 def _without(flow: TensorType, axes: tuple[int, ...]) -> TensorType:
     if flow.shape is None:
         return flow.unknown()
-    kept = [i for i in range(len(flow.shape)) if i not in axes]
+    left = [i for i in range(len(flow.shape)) if i not in axes]
     layout = flow.layout
     if layout:
-        layout = "".join(layout[i] for i in kept) if len(layout) == len(flow.shape) else None
-    return flow.reshaped(tuple(flow.shape[i] for i in kept), layout)
+        layout = "".join(layout[i] for i in left) if len(layout) == len(flow.shape) else None
+    return flow.reshaped(tuple(flow.shape[i] for i in left), layout)
 
 
 def _shape(call: TypedCall, flow: TensorType) -> TensorType:

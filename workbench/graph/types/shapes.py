@@ -126,9 +126,9 @@ def _shaped(call: TypedCall, rule: OutputRule, flow: TensorType) -> TensorType:
 
 def _dtype(call: TypedCall, rule: OutputRule) -> str | None:
     older = "output_dtype"  # DALI's deprecated name for it, which has its own default
-    asked = call.text(older if older in call.node.args else "dtype")
-    if asked is not None or "dtype" in call.node.inputs:
-        return asked
+    requested = call.text(older if older in call.node.args else "dtype")
+    if requested is not None or "dtype" in call.node.inputs:
+        return requested
     if rule.dtype is None or rule.dtype.isupper():
         return rule.dtype
     if rule.dtype in ("promoted", "floating"):

@@ -473,12 +473,12 @@ def _mutated_defaults(tree: ast.Module) -> Iterator[tuple[int, str]]:
         plain = [*args.posonlyargs, *args.args]
         pairs = [*zip(reversed(plain), reversed(args.defaults), strict=False)]
         pairs += [(a, d) for a, d in zip(args.kwonlyargs, args.kw_defaults, strict=True) if d]
-        kept = {a.arg for a, d in pairs if isinstance(d, ast.List | ast.Dict | ast.Set | ast.Call)}
+        names = {a.arg for a, d in pairs if isinstance(d, ast.List | ast.Dict | ast.Set | ast.Call)}
         for node in ast.walk(function):
             match node:
-                case ast.Subscript(value=ast.Name(id=name), ctx=ast.Store()) if name in kept:
+                case ast.Subscript(value=ast.Name(id=name), ctx=ast.Store()) if name in names:
                     yield node.lineno, f"its default {name}, which it changes"
                 case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=attr)) if (
-                    name in kept and attr not in _READING
+                    name in names and attr not in _READING
                 ):
                     yield node.lineno, f"its default {name}, which it changes"

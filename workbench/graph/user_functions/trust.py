@@ -148,8 +148,8 @@ def source_problem(node: Node) -> tuple[str, str] | None:
         body = [each for each in body if not isinstance(each, ast.Import | ast.ImportFrom)]
         names += [str(node.args["setup_fn"])] if "setup_fn" in node.args else []
     if len(body) != len(names) or [each.name for each in functions] != names:
-        said = " and ".join(names)
-        return f"its source contains something other than the function {said}", remedy
+        text = " and ".join(names)
+        return f"its source contains something other than the function {text}", remedy
     for name, function in zip(names, functions, strict=True):
         if name in _TAKEN:
             return f"{name} is reserved by the script", "Rename the function."

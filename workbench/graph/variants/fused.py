@@ -65,10 +65,10 @@ def fuse(graph: Graph, catalog: Catalog, block: str) -> tuple[Graph, str]:
         value = args.get(name, spec.args[name].default)
         if port is None and (value == neutral or value is None):
             continue
-        drawn = next((node for node in parts.generators if port and node.id == port.node), None)
+        generator = next((node for node in parts.generators if port and node.id == port.node), None)
         given = port if port is not None else value
         assert given is not None
-        inputs[name] = maker.blended(given, neutral, drawn is not None)
+        inputs[name] = maker.blended(given, neutral, generator is not None)
         args.pop(name, None)
     node = replace(parts.node, args=args, inputs=inputs)
     coin_args = {name: value for name, value in parts.coin.args.items() if name != "dtype"}
@@ -98,8 +98,8 @@ def _parts(body: Graph, catalog: Catalog, block: Node) -> _Parts:
         raise refused(f"{coin.id} feeds other nodes too")
     then, otherwise = block.bodies["then"], block.bodies["else"]
     known = [node for node in then.nodes if node.op in catalog]
-    drawn = [node for node in known if is_generator(catalog[node.op]) and not node.inputs]
-    others = [node for node in then.nodes if node not in drawn]
+    generators = [node for node in known if is_generator(catalog[node.op]) and not node.inputs]
+    others = [node for node in then.nodes if node not in generators]
     if len(others) != 1 or otherwise.nodes:
         raise refused(f"it contains {len(others) + len(otherwise.nodes)} operators")
     node = others[0]
@@ -122,7 +122,7 @@ def _parts(body: Graph, catalog: Catalog, block: Node) -> _Parts:
     if not same or node.muted:
         raise refused(f"the value passed otherwise is not the input of {node.id}")
     fed = {Port(block.scope("then"), taken): block.inputs[taken] for taken in then.inputs}
-    return _Parts(coin, node, data, name, fed, tuple(drawn))
+    return _Parts(coin, node, data, name, fed, tuple(generators))
 
 
 def _require_exact(body: Graph, catalog: Catalog, parts: _Parts, form: FusedForm) -> None:
@@ -152,9 +152,9 @@ class _Blend(NewNodes):
         super().__init__(body, catalog)
         self.coin = coin
 
-    def blended(self, value: Value | Port, neutral: float, drawn: bool) -> Port:
+    def blended(self, value: Value | Port, neutral: float, random: bool) -> Port:
         """``coin * value``, and ``+ (1 - coin)`` if 1 is neutral."""
-        chosen = self._chosen(value, drawn)
+        chosen = self._chosen(value, random)
         if neutral == 0 and chosen is not None:
             return chosen
         passed = self.add("math.sub", {"left": 1, "constant_type": "INT32"}, {"data": self.coin})
@@ -162,10 +162,10 @@ class _Blend(NewNodes):
             return passed
         return self.add("math.add", {}, {"data": chosen, "other": passed})
 
-    def _chosen(self, value: Value | Port, drawn: bool) -> Port | None:
+    def _chosen(self, value: Value | Port, random: bool) -> Port | None:
         """The value if the coin flip is true, else 0; None if it is always 0."""
         if isinstance(value, Port):
-            into = "right" if drawn else "other"
+            into = "right" if random else "other"
             return self.add("math.mul", {}, {"data": self.coin, into: value})
         if not isinstance(value, int | float) or value == 0:
             return None

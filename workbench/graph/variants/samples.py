@@ -55,11 +55,11 @@ def with_samples(typed: TypedGraph) -> Graph:
         _fed(typed, Node(found, "get_property", {"key": _INFO}), Port(reader.id, first)),
         _fed(typed, Node(padded, "pad"), Port(found, "output")),
     )
-    drawn = {each.id: Port(each.id, "output") for each in _generators(typed)}
-    for each, port in drawn.items():
+    generators = {each.id: Port(each.id, "output") for each in _generators(typed)}
+    for each, port in generators.items():
         if graph.outputs.get(each, port) != port:
             raise GraphExportError(f"{each}: an output has the name of this node. Rename it.")
-    outputs = {**graph.outputs, name: Port(name, "output"), **drawn}
+    outputs = {**graph.outputs, name: Port(name, "output"), **generators}
     return replace(graph, nodes=(*graph.nodes, *made), outputs=outputs)
 
 
@@ -95,10 +95,10 @@ def file_names(graph: Graph) -> list[str]:
 
 def without_random_outputs(typed: TypedGraph) -> Graph:
     """The graph without outputs that are random values, for graphs without randomness."""
-    drawn = {node.id for node in _generators(typed)}
+    generators = {node.id for node in _generators(typed)}
     graph = typed.graph
-    kept = {name: port for name, port in graph.outputs.items() if port.node not in drawn}
-    return replace(graph, outputs=kept) if kept else graph
+    outputs = {name: port for name, port in graph.outputs.items() if port.node not in generators}
+    return replace(graph, outputs=outputs) if outputs else graph
 
 
 def with_values(typed: TypedGraph, values: Mapping[str, Value]) -> Graph:

@@ -94,7 +94,7 @@ def _used(graph: Graph, port: Port) -> bool:
     return any(port in node.inputs.values() for node in graph.nodes)
 
 
-def _without_targets(graph: Graph, source: str, kept: tuple[str, ...], catalog: Catalog) -> Graph:
+def _without_targets(graph: Graph, source: str, rest: tuple[str, ...], catalog: Catalog) -> Graph:
     """Remove followers and outputs of annotations that the source no longer has."""
     node = graph.node(source)
     assert isinstance(node, Source)
@@ -102,7 +102,7 @@ def _without_targets(graph: Graph, source: str, kept: tuple[str, ...], catalog: 
     gone = {
         Port(source, output.name)
         for output in (outputs_of(node, spec) if spec is not None else ())
-        if output.name not in kept and output.kind not in ("encoded", "image")
+        if output.name not in rest and output.kind not in ("encoded", "image")
     }
     for follower in graph.nodes:
         if follows(follower) and gone & {*follower.inputs.values()}:

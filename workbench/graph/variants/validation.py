@@ -66,8 +66,8 @@ def _without_randomness(graph: Graph, catalog: Catalog, node: Node) -> Graph | N
     deciding = [node.inputs[port.name] for port in spec.inputs if port.name in node.inputs]
     if node.bodies and (inside or _depends_on_seed(graph, deciding)):
         return remove_nodes(graph, catalog, [node.id])
-    drawn = _depends_on_seed(graph, list(node.inputs.values()))
-    if spec.module or node.op.startswith("noise.") or (drawn and node.op in _HARMING):
+    random = _depends_on_seed(graph, list(node.inputs.values()))
+    if spec.module or node.op.startswith("noise.") or (random and node.op in _HARMING):
         return remove_nodes(graph, catalog, [node.id])
     if node.op == "random_resized_crop":
         return _centred(graph, node)
@@ -89,10 +89,10 @@ def _centred(graph: Graph, crop: Node) -> Graph | None:
     if len(sides) != 2 or len(given) != 2:
         return None
     shorter = round(min(sides) / _SHARE)
-    kept = {n: v for n, v in crop.args.items() if n in ("interp_type", "antialias")}
+    copied = {n: v for n, v in crop.args.items() if n in ("interp_type", "antialias")}
     name = free_id(graph, "resize")
     resize = replace(
-        crop, id=name, op="resize", args={"resize_shorter": shorter, **kept}, seed=None
+        crop, id=name, op="resize", args={"resize_shorter": shorter, **copied}, seed=None
     )
     centre = replace(
         crop, op="crop", args={"crop": sides}, inputs={"data": Port(name, "output")}, seed=None
@@ -165,7 +165,7 @@ def inference_graph(typed: TypedGraph) -> tuple[Graph, Mapping[str, str], Sequen
         spec = typed.spec(node)
         if isinstance(node, Source) or is_generator(spec):
             continue
-        drawn = _random_inputs(typed.for_graph(graph), node)
+        random = _random_inputs(typed.for_graph(graph), node)
         own = spec.seeded or bool(spec.module)
         if node.op == "random_resized_crop":
             args = {name: value for name, value in node.args.items() if name in _OF_A_RESIZE}
@@ -174,11 +174,11 @@ def inference_graph(typed: TypedGraph) -> tuple[Graph, Mapping[str, str], Sequen
                 f"{node.id} resizes the whole image instead of a random crop, so the aspect ratio "
                 "may change."
             )
-        elif drawn and node.op in _TO_ONE_SIZE and not drawn - _CENTRED:
-            inputs = {name: port for name, port in node.inputs.items() if name not in drawn}
+        elif random and node.op in _TO_ONE_SIZE and not random - _CENTRED:
+            inputs = {name: port for name, port in node.inputs.items() if name not in random}
             graph = graph.replace_node(replace(node, inputs=inputs))
-            changed[node.id] = f"{node.id} uses the default of {', '.join(sorted(drawn))}."
-        elif own or drawn:
+            changed[node.id] = f"{node.id} uses the default of {', '.join(sorted(random))}."
+        elif own or random:
             muted.append(node.id)
     if not changed and not muted:
         return graph, {}, ()

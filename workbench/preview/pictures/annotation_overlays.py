@@ -247,8 +247,8 @@ def _marks(
         if np.isfinite([left, top, right, bottom]).all():
             gone = seen is not None and at < len(seen) and not seen[at]
             places = (left, top, right, bottom)
-            kept = tuple(min(max(each, 0.0), 1.0) for each in places) if gone else places
-            made.append(AnnotationOverlay(kept, text, number, left=gone))
+            clipped = tuple(min(max(each, 0.0), 1.0) for each in places) if gone else places
+            made.append(AnnotationOverlay(clipped, text, number, left=gone))
     return made
 
 
@@ -395,8 +395,8 @@ def fitting_mask(
         return (
             depth_overlay(mask) if is_depth or mask.dtype.kind == "f" else mask_overlay(mask, names)
         )
-    said = f"mask {width}×{height} on {sides[0]}×{sides[1]}"
-    return (AnnotationOverlay(_WHOLE, said, 0),)
+    sizes = f"mask {width}×{height} on {sides[0]}×{sides[1]}"
+    return (AnnotationOverlay(_WHOLE, sizes, 0),)
 
 
 def mask_overlay(mask: NDArray[np.generic], names: Sequence[str]) -> Overlays:
@@ -412,13 +412,13 @@ def mask_overlay(mask: NDArray[np.generic], names: Sequence[str]) -> Overlays:
     hues = (hues - 1) % HUES + 1
     places = np.zeros(numbers.shape, np.uint8)
     places[numbers > 0] = hues[np.searchsorted(classes, numbers[numbers > 0])]
-    said = [names[each - 1] if each <= len(names) else str(each) for each in classes.tolist()]
+    labels = [names[each - 1] if each <= len(names) else str(each) for each in classes.tolist()]
     largest = np.sort(np.argsort(-counts, kind="stable")[:_MOST_NAMES])
     placed = tuple(
-        PlacedName(said[at], int(hues[at]), *_middle(numbers == classes[at])) for at in largest
+        PlacedName(labels[at], int(hues[at]), *_middle(numbers == classes[at])) for at in largest
     )
-    more = [f"{len(said) - _MOST_NAMES} more"] if len(said) > _MOST_NAMES else []
-    text = ", ".join([*(said[at] for at in largest), *more])
+    more = [f"{len(labels) - _MOST_NAMES} more"] if len(labels) > _MOST_NAMES else []
+    text = ", ".join([*(labels[at] for at in largest), *more])
     return (
         AnnotationOverlay(_WHOLE, text, int(hues[0]), _png(places, _CLASS_COLOURS), names=placed),
     )
@@ -450,8 +450,8 @@ def _subsampled_mask(mask: NDArray[np.generic]) -> NDArray[np.generic]:
 
 def _kept_indices(side: int, longest: int) -> NDArray[np.int64]:
     """Return the indices of the rows or columns to keep: the middle of each group."""
-    kept = max(1, round(side * min(1.0, _MASK_SIDE / longest)))
-    return ((np.arange(kept) + 0.5) * side / kept).astype(np.int64)
+    count = max(1, round(side * min(1.0, _MASK_SIDE / longest)))
+    return ((np.arange(count) + 0.5) * side / count).astype(np.int64)
 
 
 def _middle(there: NDArray[np.bool_]) -> tuple[float, float]:

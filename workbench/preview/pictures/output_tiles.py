@@ -44,9 +44,9 @@ def tiles_of(worker: Worker, run: GraphRun, port: Port, size: int) -> Tiles:
     """Return the tiles of an output for the whole batch. Raises GraphError if not images."""
     batch = run.result.batches[port]
     key = f"tiles {len(batch)} {size} {port.output} {run.result.keys[port.node]}"
-    kept = worker.runner.store.get(key)
-    if kept is not None:
-        tiles: Tiles = kept[0]
+    cached = worker.runner.store.get(key)
+    if cached is not None:
+        tiles: Tiles = cached[0]
         return tiles
     batch = pictures_of(run, port, batch)
     picture_layout(batch)

@@ -83,15 +83,15 @@ def make_tiles(worker: Worker, batch: Batch, size: int, scaling: Scaling | None)
         dtype=batch.dtype,
         scaled=scaling is not None,
     )
-    kept: OrderedDict[_DisplayPipelineKey, Any] = worker.kept.setdefault(
+    pipelines: OrderedDict[_DisplayPipelineKey, Any] = worker.kept.setdefault(
         ("display",), OrderedDict()
     )
-    if look not in kept:
-        kept[look] = _build(look)
-        while len(kept) > _KEPT_PIPELINES:
-            kept.popitem(last=False)
-    kept.move_to_end(look)
-    pipe = kept[look]
+    if look not in pipelines:
+        pipelines[look] = _build(look)
+        while len(pipelines) > _KEPT_PIPELINES:
+            pipelines.popitem(last=False)
+    pipelines.move_to_end(look)
+    pipe = pipelines[look]
     pipe.feed_input("batch", batch.data, None if batch.layout else layout)  # the same each time
     if scaling is not None:
         gain, offset = (np.asarray(v, np.float32) for v in (scaling.gain, scaling.offset))

@@ -54,12 +54,12 @@ def scaling_of(resolved: ResolvedGraph, port: Port, batch: Batch) -> Scaling | N
             return Scaling(gain, offset, "shown de-normalised")
     low, high, missing = _extent(batch.arrays())
     share = f"{missing:.1%}" if missing >= 0.001 else "less than 0.1%"
-    told = f"{share} of the values are not finite, " if missing else ""
+    note = f"{share} of the values are not finite, " if missing else ""
     white = _white(batch.dtype, low, high)
     if white:
         cut = "" if low >= 0 and high <= white else f"values {low:.3g} … {high:.3g}: "
-        return Scaling((255 / white,), (0.0,), f"{told}{cut}0 … {white} shown as black … white")
-    return _stretched(low, high, told)
+        return Scaling((255 / white,), (0.0,), f"{note}{cut}0 … {white} shown as black … white")
+    return _stretched(low, high, note)
 
 
 def min_max_scaling(arrays: Sequence[NDArray[Any]]) -> Scaling:
@@ -68,9 +68,9 @@ def min_max_scaling(arrays: Sequence[NDArray[Any]]) -> Scaling:
     return _stretched(low, high)
 
 
-def _stretched(low: float, high: float, told: str = "") -> Scaling:
+def _stretched(low: float, high: float, reason: str = "") -> Scaling:
     gain = 255.0 / (high - low) if high > low else 1.0
-    note = f"{told}values {low:.3g} … {high:.3g} shown as black … white"
+    note = f"{reason}values {low:.3g} … {high:.3g} shown as black … white"
     return Scaling((gain,), (-low * gain,), note, stretched=True)
 
 

@@ -204,10 +204,10 @@ def count_branches(worker: Worker, request: PreviewRequest, batches: int) -> Bra
     found = []
     for block in _with_nested(blocks):
         names = list(block.bodies)
-        asked = kind_of(block).shares(graph, block) or (None,) * len(names)
+        expected = kind_of(block).shares(graph, block) or (None,) * len(names)
         bodies = tuple(
             BodyShare(name, texts[block.scope(name)], _samples_of(counts, block, name), share)
-            for name, share in zip(names, asked, strict=True)
+            for name, share in zip(names, expected, strict=True)
         )
         scope = graph.scope_of(block.id)
         came = sum(_counts_in_scope(counts, scope).values())

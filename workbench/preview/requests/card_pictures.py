@@ -173,8 +173,8 @@ def _picture(
     """Return an image as RGB (h, w, 3), cached while the output is unchanged; None if no image."""
     side = run.request.tile_size
     key = f"card {index} {side} {port.output} {run.key(port)}"
-    kept = worker.runner.store.get(key)
-    if kept is None:
+    cached = worker.runner.store.get(key)
+    if cached is None:
         one = pictures_of(run, port, batch.sample(index))
         try:
             layout = picture_layout(one)
@@ -182,9 +182,9 @@ def _picture(
             small = None
         else:
             small = _thumbnail(one.arrays()[0], layout, scaling_for(worker, run, port), side)
-        kept = (_Kept(small),)
-        worker.runner.store.put(key, kept)
-    picture: NDArray[np.uint8] | None = kept[0].pixels
+        cached = (_Kept(small),)
+        worker.runner.store.put(key, cached)
+    picture: NDArray[np.uint8] | None = cached[0].pixels
     return picture if picture is None else with_overlays(worker, run, port, index, picture)
 
 

@@ -109,8 +109,8 @@ def render_effect(
         pictures = [on_host(made) for made in tiles]
         together = Tiles(np.concatenate(pictures), [], "")
         seen: dict[bytes, int] = {}
-        drawn = [at for at, reason in enumerate(errors) if not reason]
-        for at, output in zip(drawn, outputs, strict=True):
+        rendered = [at for at, reason in enumerate(errors) if not reason]
+        for at, output in zip(rendered, outputs, strict=True):
             alike[at] = seen.setdefault(output, at)
         grid = grid_of([together])
         image, size = encode(compose([together]).pixels, mime), grid.extent

@@ -376,8 +376,8 @@ def _picture(value: Any, layout: str) -> NDArray[Any]:
     """Convert an image of any layout for ``imshow``: HWC with three channels, or HW."""
     array = np.asarray(value.get() if hasattr(value, "get") else value)  # cupy arrays: on GPU
     first = tuple(slice(None) if axis in "HWC" else 0 for axis in layout)
-    kept = [axis for axis in layout if axis in "HWC"]
-    array = array[first].transpose([kept.index(axis) for axis in "HWC" if axis in kept])
+    axes = [axis for axis in layout if axis in "HWC"]
+    array = array[first].transpose([axes.index(axis) for axis in "HWC" if axis in axes])
     if array.ndim == 3:
         array = array[..., :3] if array.shape[2] > 2 else array[..., 0]
     if array.dtype == np.uint8:

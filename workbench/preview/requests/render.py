@@ -284,8 +284,8 @@ def _tiles(
     differences: list[DifferenceTiles],
 ) -> tuple[Tile, ...]:
     batches = run.result.batches
-    drawn, automatic = random_values(run, ("cpu",)), augmentations_of(run)
-    draws = random_value_texts(run, drawn) | automatic
+    sampled, automatic = random_values(run, ("cpu",)), augmentations_of(run)
+    draws = random_value_texts(run, sampled) | automatic
     port = label_port(run.resolved)
     labels = labels_of(port, batches)
     names = names_of_labels(worker, run, port, labels)
@@ -311,7 +311,7 @@ def _tiles(
             augmented[index],
             applied[index],
             tuple(group[index] for group in marks),
-            {name: plain_random_value(values[index]) for name, values in drawn.items()}
+            {name: plain_random_value(values[index]) for name, values in sampled.items()}
             | {name: texts[index] for name, texts in automatic.items()},
             targets[index],
         )
@@ -335,12 +335,12 @@ def _sentences(warnings: Sequence[Fault]) -> list[str]:
 def _note(groups: list[Tiles]) -> str:
     """Join the notes of the groups without duplicates, augmented images first."""
     notes: list[str] = []
-    said: set[str] = set()
+    reported: set[str] = set()
     for group in reversed(groups):
         parts = group.note.split(", ")
-        if group.note and not said.issuperset(parts):
+        if group.note and not reported.issuperset(parts):
             notes.append(group.note)
-        said.update(parts)
+        reported.update(parts)
     return "; ".join(notes)
 
 

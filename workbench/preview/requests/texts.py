@@ -55,14 +55,14 @@ Drawn = Mapping[str, Sequence[NDArray[Any] | None]]
 """Random values by the generator's id, one per sample; None for samples that do not reach it."""
 
 
-def random_value_texts(run: GraphRun, drawn: Drawn) -> dict[str, list[str]]:
+def random_value_texts(run: GraphRun, sampled: Drawn) -> dict[str, list[str]]:
     """Convert random values to texts; empty for None."""
     return {
         name: [
             "" if value is None else short_values(value, is_truth(run.graph.node(name)))
             for value in values
         ]
-        for name, values in drawn.items()
+        for name, values in sampled.items()
     }
 
 
@@ -265,12 +265,12 @@ def class_names_of(worker: Worker, run: GraphRun, port: Port | None) -> list[str
     if dataset is None:
         return []
     key = dataset, plan.version
-    kept = worker.kept.get(("class names",))
-    if kept is None or kept[0] != key:
+    cached = worker.kept.get(("class names",))
+    if cached is None or cached[0] != key:
         try:
-            kept = key, class_names(dataset)
+            cached = key, class_names(dataset)
         except (DataError, OSError):  # the data were removed meanwhile: the next preview reports it
             return []
-        worker.kept[("class names",)] = kept
-    names: list[str] = kept[1]
+        worker.kept[("class names",)] = cached
+    names: list[str] = cached[1]
     return names

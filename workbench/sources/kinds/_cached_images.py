@@ -56,15 +56,15 @@ class CachedImages:
         if not len(absent):
             return
         try:
-            with socket.socket(socket.AF_UNIX) as asked:
-                asked.connect(os.path.join(self.folder, SOCKET))
-                asked.sendall(len(absent).to_bytes(8, "little") + absent.astype("<i8").tobytes())
-                asked.shutdown(socket.SHUT_WR)
-                said = b"".join(iter(lambda: asked.recv(4096), b""))
+            with socket.socket(socket.AF_UNIX) as link:
+                link.connect(os.path.join(self.folder, SOCKET))
+                link.sendall(len(absent).to_bytes(8, "little") + absent.astype("<i8").tobytes())
+                link.shutdown(socket.SHUT_WR)
+                reply = b"".join(iter(lambda: link.recv(4096), b""))
         except OSError:
             raise OSError("the process that holds the images has ended. Run it again") from None
-        if said:
-            raise OSError(said.decode())
+        if reply:
+            raise OSError(reply.decode())
 
     def fault(self, row: int) -> str:
         """Why there is no image; empty if there is one."""

@@ -162,22 +162,22 @@ def _drop(listener: socket.socket, samples: BinaryIO, folder: str, process: int)
 def _listen(listener: socket.socket, store: weakref.ref[ImageStore]) -> None:
     while True:
         try:
-            asked, _ = listener.accept()
+            connection, _ = listener.accept()
         except OSError:
             return
-        threading.Thread(target=_send_reply, args=(asked, store), daemon=True).start()
+        threading.Thread(target=_send_reply, args=(connection, store), daemon=True).start()
 
 
-def _send_reply(asked: socket.socket, store: weakref.ref[ImageStore]) -> None:
+def _send_reply(connection: socket.socket, store: weakref.ref[ImageStore]) -> None:
     """Reply with nothing if all requested images are stored, else with the reason."""
-    with asked:
+    with connection:
         try:
-            whole = b"".join(iter(lambda: asked.recv(65536), b""))
+            whole = b"".join(iter(lambda: connection.recv(65536), b""))
             holder = store()
             if holder is not None:
                 holder.have(np.frombuffer(whole[8:], "<i8"))  # type: ignore[arg-type]
         except Exception as error:
-            asked.sendall((str(error) or type(error).__name__).encode())
+            connection.sendall((str(error) or type(error).__name__).encode())
 
 
 def store_folder(store: ImageStore) -> StorePlace:

@@ -76,8 +76,8 @@ def _stamp(dataset: Dataset) -> int:
 
 def faults_of(dataset: Dataset) -> Mapping[Any, str]:
     """Reasons, by image id, why an image or one of its annotations cannot be read as intended."""
-    asked = OUTLINES if dataset.options is None else OUTLINES.intersection(dataset.options)
-    return _faults(dataset.location, _stamp(dataset), asked)
+    requested = OUTLINES if dataset.options is None else OUTLINES.intersection(dataset.options)
+    return _faults(dataset.location, _stamp(dataset), requested)
 
 
 @lru_cache(maxsize=4)
@@ -228,22 +228,22 @@ def without_image(found: dict[str, Any]) -> Sample | None:
 
 def require_sizes(dataset: Dataset, found: dict[str, Any]) -> None:
     """Raise DataError if the reader's options need image sizes that the file lacks."""
-    asking = [option for option in _BY_SIZE if option in (dataset.options or ())]
+    options = [option for option in _BY_SIZE if option in (dataset.options or ())]
     lacking = [
         (number, side)
         for number, image in enumerate(found["images"])
         for side in ("width", "height")
         if image.get(side, 0) < 1
     ]
-    if asking and lacking:
+    if options and lacking:
         number, side = lacking[0]
         image = found["images"][number]
-        said = f"is {image[side]}" if side in image else "is missing"
+        fault = f"is {image[side]}" if side in image else "is missing"
         count = len({number for number, _ in lacking})
         raise DataError(
-            f"{dataset}: {side} of images[{number}] ({image.get('file_name')}) {said} ({count:,} "
-            f"of {len(found['images']):,} images), but {asking[0]} of the reader requires it. Add "
-            f"width and height in pixels, or unset {asking[0]}."
+            f"{dataset}: {side} of images[{number}] ({image.get('file_name')}) {fault} ({count:,} "
+            f"of {len(found['images']):,} images), but {options[0]} of the reader requires it. Add "
+            f"width and height in pixels, or unset {options[0]}."
         )
 
 
@@ -492,8 +492,8 @@ class CocoKeypoints(Coco):
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
         """Samples as in COCO, ignoring faults of the file's outlines, which are not read."""
-        asked = tuple(option for option in dataset.options or () if option not in OUTLINES)
-        return super().list_samples(replace(dataset, options=asked))
+        requested = tuple(option for option in dataset.options or () if option not in OUTLINES)
+        return super().list_samples(replace(dataset, options=requested))
 
     def has_unread_masks(self, dataset: Dataset) -> bool:
         return False  # its polygons are key points

@@ -393,8 +393,8 @@ class Memory(SourceKind):
                 found = os.stat(place)
             except OSError as error:
                 raise DataError(f"{place} cannot be read: {error.strerror}.") from None
-            kept = _parquet_store(os.path.abspath(place), found.st_mtime_ns, found.st_size)
-            return str(kept.items[0][0])
+            cached = _parquet_store(os.path.abspath(place), found.st_mtime_ns, found.st_size)
+            return str(cached.items[0][0])
         if not os.path.isdir(place):
             raise DataError(
                 f"{dataset}: the process that held these images has ended. Load them again."

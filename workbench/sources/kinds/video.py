@@ -172,9 +172,9 @@ def _missing_bytes(path: str) -> int:
     """
     with open(path, "rb") as file:
         head = file.read(12)
-    if head[:4] != b"RIFF" or (told := int.from_bytes(head[4:8], "little")) == _UNKNOWN:
+    if head[:4] != b"RIFF" or (size := int.from_bytes(head[4:8], "little")) == _UNKNOWN:
         return 0
-    return max(0, 8 + told - os.path.getsize(path))
+    return max(0, 8 + size - os.path.getsize(path))
 
 
 @lru_cache(maxsize=4096)

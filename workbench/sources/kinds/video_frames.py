@@ -177,20 +177,20 @@ class VideoFrames(SourceKind):
 
     def nothing_found(self, dataset: Dataset) -> str:
         longest = max((len(frames) for frames, _ in self._videos(dataset)), default=0)
-        held = (
+        found = (
             f": its longest video has {longest} frames, fewer than a sequence needs"
             if longest
             else ""
         )
         return (
-            f"There is no sequence in {dataset}{held}. Use class folders with one folder "
+            f"There is no sequence in {dataset}{found}. Use class folders with one folder "
             "of frames per video, class/video/0001.jpg, or reduce sequence_length or "
             "stride."
         )
 
-    def explain(self, dataset: Dataset, said: str) -> str:
+    def explain(self, dataset: Dataset, message: str) -> str:
         """Frames whose size differs from the first of their video, which DALI cannot stack."""
-        if _STACKING not in said:
+        if _STACKING not in message:
             return ""
         for frames, _ in self._videos(dataset):
             sizes = {path: size for path in frames for size in _sizes([path])}

@@ -49,7 +49,7 @@ def _secret(folder: Path) -> bytes:
                 file.write(made)
         with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
             status = os.fstat(file.fileno())
-            kept = file.read()
-        if len(kept) == _SIZE and status.st_uid == os.geteuid() and not status.st_mode & 0o077:
-            return kept
+            stored = file.read()
+        if len(stored) == _SIZE and status.st_uid == os.geteuid() and not status.st_mode & 0o077:
+            return stored
     return made

@@ -132,9 +132,9 @@ class AccessPolicy:
         found += [each.decode("utf-8", "replace") for each in in_address]
         return any(map(self.is_token, found))
 
-    def is_token(self, given: str) -> bool:
+    def is_token(self, token: str) -> bool:
         """Compare in constant time."""
-        return bool(self.token) and hmac.compare_digest(given.encode(), self.token.encode())
+        return bool(self.token) and hmac.compare_digest(token.encode(), self.token.encode())
 
 
 def is_loopback(host: str) -> bool:

@@ -32,8 +32,8 @@ class OneLine(logging.Filter):
             return True
         if refused and (error is None or not _passed(error, _WEBSOCKET)):
             return True
-        said = f"ERROR:{record.name}:{error!r}" if refused else record.getMessage()
-        text = " ".join(said.split())
+        message = f"ERROR:{record.name}:{error!r}" if refused else record.getMessage()
+        text = " ".join(message.split())
         text = text if len(text) <= MOST else f"{text[: MOST - 1]}…"
         record.msg, record.args, record.exc_info, record.exc_text = text, (), None, None
         return True

@@ -29,11 +29,11 @@ class HistoryAction(Action, frozen=True):
 
     def apply(self, model: ViewModel) -> str:
         before, opened = model.history.document, model.history.graph_number
-        said = self.move(model)
+        note = self.move(model)
         if model.history.graph_number != opened:  # the message was about the other graph
             model.verification.forget()
         follow_step(model.state, before, model.history.document, model.catalog)
-        return said
+        return note
 
 
 class Undo(HistoryAction, tag="undo", frozen=True):
@@ -76,8 +76,8 @@ def _step(model: ViewModel, *, back: bool) -> str:
     if target is None:
         return f"There is nothing to {word}."
     document, view = target
-    held = history.now.settings.seed, state.batch
-    if state.pinned and held != (document.graph.settings.seed, view[0] if view else held[1]):
+    before = history.now.settings.seed, state.batch
+    if state.pinned and before != (document.graph.settings.seed, view[0] if view else before[1]):
         raise GraphEditError(
             f"Seed and batch are pinned. Unpin them to {word} the change of seed or batch."
         )

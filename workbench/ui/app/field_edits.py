@@ -156,21 +156,21 @@ _KEPT = {
 
 def view_settings(state: ViewState) -> dict[str, Any]:
     """View settings to store, by field."""
-    kept = {field: getattr(state, field) for field in _KEPT}
+    settings = {field: getattr(state, field) for field in _KEPT}
     part = {"speed_part": state.speed_part}
-    return {"tab": state.tab, "repeat": state.repeat, **part, **kept}
+    return {"tab": state.tab, "repeat": state.repeat, **part, **settings}
 
 
-def restore_view(state: ViewState, kept: Mapping[str, Any]) -> None:
+def restore_view(state: ViewState, settings: Mapping[str, Any]) -> None:
     """Apply stored view settings; invalid ones are ignored."""
-    tab, repeat = kept.get("tab"), kept.get("repeat")
+    tab, repeat = settings.get("tab"), settings.get("repeat")
     if tab in TABS:
         state.tab = tab
-    if (part := kept.get("speed_part")) in PARTS:
+    if (part := settings.get("speed_part")) in PARTS:
         state.speed_part = str(part)
     if isinstance(repeat, int) and not isinstance(repeat, bool):
         state.repeat = max(-1, repeat)  # a smaller batch may lack it: ``ViewState.repeated``
     for field, component in _KEPT.items():
-        if field in kept:
+        if field in settings:
             with suppress(WorkbenchError):
-                set_view(state, component, field, kept[field])
+                set_view(state, component, field, settings[field])

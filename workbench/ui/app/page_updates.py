@@ -47,12 +47,12 @@ def in_one_message(document: Document | None) -> Iterator[None]:
     try:
         yield
     finally:
-        held = document.callbacks._held_events
-        fields = [event for event in held if isinstance(event, ModelChangedEvent)]
+        queued = document.callbacks._held_events
+        fields = [event for event in queued if isinstance(event, ModelChangedEvent)]
         context: Any = document.session_context
         session = context.session if context is not None else None
         if fields and session is not None and session._pending_writes is not None:
-            document.callbacks._held_events = [each for each in held if each not in fields]
+            document.callbacks._held_events = [each for each in queued if each not in fields]
             for connection in session._subscribed_connections:
                 message = connection.protocol.create("PATCH-DOC", fields)
                 session._pending_writes.append(connection._socket.send_message(message))

@@ -110,12 +110,12 @@ class ModelSession:
 
         Without ``apply`` the session's edits are offered, and the graph is not changed.
         """
-        model, said = self._model, self._model.state.message
+        model, note = self._model, self._model.state.message
         if self._autosave is not None:
             found = self._find_own(self._autosave, tab)
             model.speed.adopt_session(self.owner)
             if found is not None and apply:
-                said = self._restore(found) or said
+                note = self._restore(found) or note
             elif found is not None:
                 self._offer(found)
             model.verification.attach(self.owner)
@@ -125,7 +125,7 @@ class ModelSession:
                 model.receive(component, field, entry.get("value"))
             else:
                 model.act(component, entry)
-        return said
+        return note
 
     def _find_own(self, autosave: Autosave, tab: str) -> Restored | None:
         """Attach to the session of a tab or notebook. Return a stored session to restore."""
@@ -140,7 +140,7 @@ class ModelSession:
     def _restore(self, found: Restored) -> str:
         model, session = self._model, found.session
         before = model.data_panel.datasets
-        said = self._resume(session)
+        note = self._resume(session)
         restore_view(model.state, session.view)
         if model.speed.run is None:  # a running measurement has opened its own part
             model.speed.set("part", model.state.speed_part)
@@ -149,7 +149,7 @@ class ModelSession:
             self._report = {"text": str(found)}
         if self._copied and self._autosave is not None:
             self._autosave.changed(self._kept)
-        return said
+        return note
 
     def _resume(self, session: Session) -> str:
         model = self._model
@@ -277,21 +277,21 @@ class ModelSession:
         return self._open(found.session)
 
     def _open(self, session: Session) -> str:
-        said = self._model.replace(session.document)
+        note = self._model.replace(session.document)
         data = session.data
-        return (self._model.open_data(data) if data and all(data.values()) else "") or said
+        return (self._model.open_data(data) if data and all(data.values()) else "") or note
 
     def open_shared(self, document: Document, text: str) -> str:
         """Open the graph of a text with the data that this names, or report why not with them."""
-        said, places = self._model.replace(document), data_of(text)
+        note, places = self._model.replace(document), data_of(text)
         if not places or not all(places.values()):
-            return said
+            return note
         try:
             self._shared = open_datasets(places)
         except DataError as error:
-            return f"{said} Its data were not opened. {error}"
+            return f"{note} Its data were not opened. {error}"
         if self._model.data_panel.reads(self._shared):
-            return said
+            return note
         outside = [data.place for data in self._shared.values() if REMOTE.match(data.location)]
         if outside:
             refused = f"{outside[0]} is on another machine."
@@ -301,7 +301,7 @@ class ModelSession:
         if refused:
             text = f"The data of this graph were not opened. {refused}"
             self._report = {"text": text, "choose": True, "outside": outside[0]}
-        return said
+        return note
 
     def open_shared_data(self) -> str:
         """Open the data of the shared graph, wherever they are. Raises DataError."""
@@ -317,16 +317,16 @@ class ModelSession:
         """Show the initial graph; undo returns to the restored one."""
         model = self._model
         self.withdraw_offer()
-        said = model.replace(self._given, "start over")
+        note = model.replace(self._given, "start over")
         if model.data_panel.datasets != self._given_data:
-            return model.open_data(self._given_data) or said
-        return said
+            return model.open_data(self._given_data) or note
+        return note
 
     def describe_cell(self) -> None:
         """Write the current graph as code of a notebook cell."""
         source = cell_source(self._model.data_panel.datasets, self._model.history.document)
-        asked = self._cell.get("asked", 0) + 1
-        self._cell = {**self._cell, "source": source, "asked": asked}
+        number = self._cell.get("asked", 0) + 1
+        self._cell = {**self._cell, "source": source, "asked": number}
 
 
 # Actions of the bar. They do not clear messages about other things.

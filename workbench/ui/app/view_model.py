@@ -360,12 +360,12 @@ class ViewModel:
     def _dispatch(self, component: str, message: Mapping[str, Any]) -> None:
         try:
             known = ACTIONS.get(component, ())
-            said = parse_action(component, known, message).apply(self) or ""
+            note = parse_action(component, known, message).apply(self) or ""
         except WorkbenchError as error:
-            said = str(error)
+            note = str(error)
         except Exception as error:
-            said = self._report("The action failed", error)
-        self.state.notify(component, said)
+            note = self._report("The action failed", error)
+        self.state.notify(component, note)
 
     def replace(self, document: Document, label: str = "") -> str:
         """Show another document, undone by ``label`` or its name; return a message."""
@@ -380,10 +380,10 @@ class ViewModel:
         return f"Opened {name if len(name) <= 60 else name[:57] + '...'}."
 
     def _set(self, component: str, field: str, value: Any) -> None:
-        taken = set_view(self.state, component, field, value) or (
+        changed = set_view(self.state, component, field, value) or (
             component == "speed" and self.speed.set(field, value)
         )
-        if not taken:
+        if not changed:
             set_graph_field(self.state, self.history, self.machine, component, field, value)
 
     def changed(self, *, picture_first: bool = False) -> None:
@@ -399,14 +399,14 @@ class ViewModel:
             try:
                 waits = publish()
             except Exception as error:
-                said = self._report("This graph cannot be shown", error)
+                note = self._report("This graph cannot be shown", error)
                 if self.history.document is self._shown_document:
-                    self._publisher.show("bar", "message", said)
+                    self._publisher.show("bar", "message", note)
                     return
                 self.sessions.set_aside(self.history.document)
                 self.history.return_to(self._shown_document)
                 self.state.scope, self.state.selected = "", []
-                self.state.message = f"{said} The previous graph is shown again."
+                self.state.message = f"{note} The previous graph is shown again."
                 waits = self._follow_change()
             if not waits:
                 self._shown_document = self.history.document

@@ -227,9 +227,9 @@ class Paste(CanvasEdit, tag="paste", frozen=True):
         scope = document.graph.scope
         graph, added = paste_fragment(document.graph.whole, self.text, scope)
         graph = graph.at_scope(scope)
-        pasted, drawn = within_limit(document, graph), _drawn(graph, catalog, added)
+        pasted, shown = within_limit(document, graph), _drawn(graph, catalog, added)
         pasted = with_pasted_remarks(pasted, self.text, added)
-        return with_free_nodes(pasted, drawn, self.x, self.y), drawn
+        return with_free_nodes(pasted, shown, self.x, self.y), shown
 
 
 class Rename(CanvasEdit, tag="rename", frozen=True):

@@ -165,7 +165,7 @@ def placed(document: Document, given: dict[str, list[float]]) -> Document:
     return replace(document, layout=layout.without_missing(graph))
 
 
-def with_free_nodes(document: Document, drawn: list[str], x: float, y: float) -> Document:
+def with_free_nodes(document: Document, cards: list[str], x: float, y: float) -> Document:
     """Place nodes without inputs below each other, starting at x, y.
 
     Not with automatic layout, which places them itself.
@@ -173,8 +173,8 @@ def with_free_nodes(document: Document, drawn: list[str], x: float, y: float) ->
     shown = document.layout.positions_in_body(document.graph)
     if not shown:
         return document
-    fed = {edge.target for edge in document.graph.edges if edge.source.node in drawn}
-    free = [node for node in drawn if node not in fed]
+    fed = {edge.target for edge in document.graph.edges if edge.source.node in cards}
+    free = [node for node in cards if node not in fed]
     first = positions_from_json({node: [x, y] for node in free})
     spread = {node: (at[0], at[1] + row * _APART) for row, (node, at) in enumerate(first.items())}
     layout = document.layout.with_positions(document.graph, {**shown, **spread})

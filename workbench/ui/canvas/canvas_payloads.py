@@ -144,7 +144,7 @@ def node_entries(
     """
     graph = typed.graph
     folded = folded_generators_in_scope(graph, typed.catalog, layout)
-    drawn = [node for node in _all_sorted(graph) if node.id not in folded]
+    cards = [node for node in _all_sorted(graph) if node.id not in folded]
     feeding = graph.body.used_ports
     first: dict[str, Fault] = {}
     for fault in faults:
@@ -152,10 +152,10 @@ def node_entries(
             fault = replace(fault, message=f"{fault.node}: {fault.message}")
         first.setdefault(shown, fault)
     faulty = faulty_scopes(graph, [fault for fault in faults if fault.code not in WARNINGS])
-    count = Counter(node.op for node in drawn)
+    count = Counter(node.op for node in cards)
     loose = unused_nodes(graph.whole)
     entries = [_taken_in(typed, devices, flows, feeding)] if graph.scope else []
-    for node in drawn:
+    for node in cards:
         spec = typed.catalog.find(node.op)
         outputs = _outputs(typed, node, flows, feeding)
         entries.append(
@@ -358,9 +358,9 @@ def _edge(
 def _draws(typed: TypedGraph, node: Node, folded: Mapping[str, tuple[str, str]]) -> list[DrawEntry]:
     found: list[DrawEntry] = []
     for name, port in node.inputs.items():
-        drawn = random_view(typed, port) if port.node in folded else None
-        if drawn is not None:
-            text = f"{name} ~ {distribution(drawn['op'], drawn['args'])}"
+        view = random_view(typed, port) if port.node in folded else None
+        if view is not None:
+            text = f"{name} ~ {distribution(view['op'], view['args'])}"
             found.append({"arg": name, "text": text})
     return found
 
@@ -407,12 +407,12 @@ def changed_values(node: Node, spec: OpSpec | None) -> str:
     """
     if spec is None or is_generator(spec):
         return ""
-    told = [
+    changes = [
         policy_text(value) if arg.kind == "policy" else f"{name} {_short(value)}"
         for name, value in node.args.items()
         if (arg := spec.args.get(name)) is not None and _is_changed(arg, value)
     ]
-    return ", ".join(told)
+    return ", ".join(changes)
 
 
 def _is_changed(arg: ArgSpec, value: Any) -> bool:

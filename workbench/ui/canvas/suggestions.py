@@ -80,14 +80,14 @@ class FindCompatibleOps(Action, tag="compatible_ops", frozen=True):
         found = action.find(graph, model.catalog)
         found["place"] = self.edge or found["place"]
         before = state.compatible_ops
-        asked = graph.whole, graph.scope, self.how, found["place"]
-        if state.compatible_ops_of == asked:  # results for this position are already known
+        request = graph.whole, graph.scope, self.how, found["place"]
+        if state.compatible_ops_of == request:  # results for this position are already known
             tried = {name: before["reasons"].get(name, "") for name in before["tried"]}
             fitting = {n: why for n, why in tried.items() if n not in found["tried"] and why}
             found["reasons"] = {**found["reasons"], **fitting}
             found["fixes"] = {**before["fixes"], **found["fixes"]}
             found["tried"] = [*dict.fromkeys((*tried, *found["tried"]))]
-        state.compatible_ops, state.compatible_ops_of = found, asked
+        state.compatible_ops, state.compatible_ops_of = found, request
 
     def find(self, graph: Graph, catalog: Catalog) -> CompatibleOps:
         """Operators and templates that can be added on an edge or after an output."""
@@ -139,9 +139,9 @@ class ApplyFix(DocumentEdit, tag="fix", frozen=True):
         found = [*faults_of(state), *checked.loose_faults, *warnings]
         shown = on_drawn_nodes(checked.whole, document.layout, found)
         known = known_fixes(checked, state.unread, state.unread_fixes, state.failure, warnings)
-        for fault, drawn in zip(found, shown, strict=True):
+        for fault, entry in zip(found, shown, strict=True):
             for remedy in known.get(fault, ()):
-                if (drawn.node, drawn.arg, remedy.label) == (self.node, self.arg, self.fix):
+                if (entry.node, entry.arg, remedy.label) == (self.node, self.arg, self.fix):
                     return document.with_graph(remedy.graph), None
         raise GraphEditError(f"{self.fix[:80]!r} is no longer available: the graph has changed.")
 

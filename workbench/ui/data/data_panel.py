@@ -391,17 +391,17 @@ class DataPanel:
         if not bad:
             return ""
         files = "file of the data is" if bad == 1 else "files of the data are"
-        told = f"{at_least}{bad:,} {files} bad, and this program stops at the first."
+        note = f"{at_least}{bad:,} {files} bad, and this program stops at the first."
         place = self.data if self._read == self.dataset else self._read.text
         command = f"workbench check {shlex.quote(place)} --full --good "
         if not load_source(self.dataset.kind).lists_files:
             return (
-                f"{told} Export with `workbench export --skip-bad`, or run `{command}good` to "
+                f"{note} Export with `workbench export --skip-bad`, or run `{command}good` to "
                 "write a "
                 "folder of the good files."
             )
         return (
-            f"{told} Export with 'Skip bad files', or run `{command}good.txt` to list the good "
+            f"{note} Export with 'Skip bad files', or run `{command}good.txt` to list the good "
             "files, and open good.txt."
         )
 
@@ -439,12 +439,12 @@ class DataPanel:
 
     def _check_files(self, unwanted: threading.Event, note: OnProgress) -> FolderCheck:
         """Decode every file, in the task's thread."""
-        told = 0.0
+        updated = 0.0
 
         def progress(done: int, total: int) -> None:
-            nonlocal told
-            if time.monotonic() - told > _TOLD_EVERY:
-                told = time.monotonic()
+            nonlocal updated
+            if time.monotonic() - updated > _TOLD_EVERY:
+                updated = time.monotonic()
                 note(done / max(1, total), f"Checked {done:,} of {total:,} files.")
 
         def on_silence(silent: bool) -> None:

@@ -44,12 +44,12 @@ class SaveAction(Action, frozen=True):
         raise NotImplementedError
 
     def apply(self, model: ViewModel) -> str:
-        asked, model.state.overwrite = model.state.overwrite, {}
+        pending, model.state.overwrite = model.state.overwrite, {}
         try:
             return self.write(model)
         except OverwriteError as error:
             question = OverwriteQuestion(
-                number=max((each["number"] for each in asked.values()), default=0) + 1,
+                number=max((each["number"] for each in pending.values()), default=0) + 1,
                 do=tag_of(type(self)),
                 path=self.path,
                 message=f"{error.path} already exists.",

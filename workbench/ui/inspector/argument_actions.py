@@ -91,10 +91,10 @@ class RandomiseArgument(InspectorEdit, tag="randomise", frozen=True):
 def _choices(graph: Graph, catalog: Catalog, node: str, arg: str) -> Value:
     """Ends and middle of the range to sample from."""
     spec = catalog[graph.node(node).op].args[arg]
-    drawn = edit.generator_of(
+    generator = edit.generator_of(
         edit.randomise_arg(graph, catalog, node, arg, "random.uniform"), catalog, node, arg
     )
-    match drawn.args.get("range") if drawn else None:
+    match generator.args.get("range") if generator else None:
         case (int() | float() as low, int() | float() as high):
             ends: tuple[float, ...] = (low, float(f"{(low + high) / 2:.6g}"), high)
             if spec.kind.startswith("int"):

@@ -143,8 +143,8 @@ def _row(
     usual = arg.default if arg.start is None else arg.start
     value = node.args.get(arg.name, arg.default)
     off = _off(node, spec, arg)
-    drawn = random_view(typed, link, f"{node.id}.{arg.name}") if link else None
-    share = _is_share(typed.graph, node, arg, drawn)
+    view = random_view(typed, link, f"{node.id}.{arg.name}") if link else None
+    share = _is_share(typed.graph, node, arg, view)
     limits = (0, 1) if share else limits_of_fed(typed, node, arg)
     row: ArgRow = {
         "name": arg.name,
@@ -154,9 +154,9 @@ def _row(
         "kind": arg.kind,
         "editor": editor_of(arg),
         "parts": list(_parts(node, spec, arg)),
-        "mode": "random" if drawn else "linked" if link else "fixed",
+        "mode": "random" if view else "linked" if link else "fixed",
         "value": json_value(value),
-        "links": [str(port) for port in ports if drawn is None or port.node != drawn["node"]],
+        "links": [str(port) for port in ports if view is None or port.node != view["node"]],
         "low": limits[0],
         "high": limits[1],
         "step": arg.step,
@@ -173,23 +173,23 @@ def _row(
         "required": arg.required,
         "advanced": arg.advanced,
         "deprecated": arg.deprecated or "",
-        "error": _error(node.id, arg.name, drawn, faults),
+        "error": _error(node.id, arg.name, view, faults),
     }
-    if drawn is not None:
-        row["random"] = drawn
-        row["low"], row["high"] = limits if share else draw_limits(arg, drawn)
+    if view is not None:
+        row["random"] = view
+        row["low"], row["high"] = limits if share else draw_limits(arg, view)
     elif link is not None:
         row["link"] = str(link)
     return row
 
 
-def _is_share(graph: Graph, node: Node, arg: ArgSpec, drawn: RandomView | None) -> bool:
+def _is_share(graph: Graph, node: Node, arg: ArgSpec, view: RandomView | None) -> bool:
     """True for the share of the second image in ``first + (second - first) * share``."""
     difference = node.inputs.get("data")
     if (node.op, arg.name) != ("math.mul", "right") or difference is None:
         return False
     fed = graph.node(difference.node) if graph.has(difference.node) else None
-    values = drawn["args"].get("range") if drawn else [node.args.get("right", 0)]
+    values = view["args"].get("range") if view else [node.args.get("right", 0)]
     within = isinstance(values, list) and all(
         isinstance(value, int | float) and 0 <= value <= 1 for value in values
     )
@@ -250,12 +250,12 @@ def _off(node: Node, spec: OpSpec, arg: ArgSpec) -> str:
     return f"Off: {min(conflicting)} is set instead." if conflicting else ""
 
 
-def _error(node_id: str, arg: str, drawn: RandomView | None, faults: Sequence[Fault]) -> str:
+def _error(node_id: str, arg: str, view: RandomView | None, faults: Sequence[Fault]) -> str:
     """First fault of an argument, or of its generator if that has no node of its own."""
     for fault in faults:
         if (fault.node, fault.arg) == (node_id, arg):
             return fault.text
-        if drawn is not None and fault.node == drawn["node"]:
+        if view is not None and fault.node == view["node"]:
             return f"{fault.arg}: {fault.text}".removeprefix(": ")
     return ""
 

@@ -61,8 +61,8 @@ def port_labels(typed: TypedGraph, ports: Iterable[str]) -> dict[str, str]:
     words: dict[str, str] = {}
     for port in ports:
         node, _, output = port.rpartition(".")
-        drawn = node in fed and random_view(typed, Port(node, output))
-        words[port] = f"the random value of {fed[node]}" if drawn else port
+        view = node in fed and random_view(typed, Port(node, output))
+        words[port] = f"the random value of {fed[node]}" if view else port
     return words
 
 
@@ -73,19 +73,19 @@ def distributions_for(arg: ArgSpec) -> list[str]:
     """
     if arg.kind.endswith("_list") and not arg.parts and not isinstance(arg.start, tuple):
         return []
-    drawn = list(generators_for(arg))
+    generators = list(generators_for(arg))
     if arg.step == 2:  # odd window sizes: a range would include even ones
-        return [CHOICE] if "random.uniform" in drawn else []
-    if "random.uniform" in drawn:
-        drawn.append(CHOICE)
+        return [CHOICE] if "random.uniform" in generators else []
+    if "random.uniform" in generators:
+        generators.append(CHOICE)
     if (arg.low, arg.high) != (0, 1):
-        drawn.sort(key=lambda op: op == "random.coin_flip")
-    return drawn
+        generators.sort(key=lambda op: op == "random.coin_flip")
+    return generators
 
 
-def draw_limits(arg: ArgSpec, drawn: RandomView) -> tuple[float | None, float | None]:
+def draw_limits(arg: ArgSpec, view: RandomView) -> tuple[float | None, float | None]:
     """Four times the usual range, so that both thumbs are visible; otherwise the full range."""
-    wanted = drawn["args"].get("range")
+    wanted = view["args"].get("range")
     if arg.draw is None or arg.low is None or arg.high is None or not isinstance(wanted, list):
         return arg.low, arg.high
     margin = 1.5 * (arg.draw[1] - arg.draw[0])
@@ -101,8 +101,8 @@ def limits_of_fed(typed: TypedGraph, node: Node, arg: ArgSpec) -> tuple[float | 
             spec = typed.catalog.find(typed.graph.node(edge.target).op)
             fed = spec.args.get(edge.input) if spec else None
             if fed is not None and fed.low is not None and fed.high is not None:
-                drawn = random_view(typed, edge.source)
-                return draw_limits(fed, drawn) if drawn else (fed.low, fed.high)
+                view = random_view(typed, edge.source)
+                return draw_limits(fed, view) if view else (fed.low, fed.high)
     return arg.low, arg.high
 
 

@@ -48,19 +48,19 @@ class MeasurementQueue:
     def _wait(
         self, ticket: object, on_wait: Callable[[str], None], is_cancelled: Callable[[], bool]
     ) -> None:
-        told = 0
+        reported = 0
         while True:
             with self._condition:
                 before = self._tickets.index(ticket)
-                if before and before == told:
+                if before and before == reported:
                     self._condition.wait(_TICK)
                     before = self._tickets.index(ticket)
             if is_cancelled():
                 raise CancelledError("Cancelled.")
             if not before:
                 return
-            if before != told:
-                told = before
+            if before != reported:
+                reported = before
                 on_wait(describe_wait(before))
 
 

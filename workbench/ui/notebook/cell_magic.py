@@ -140,8 +140,8 @@ def skip_if_missing(lines: list[str]) -> list[str]:
     if not missing:
         return lines[1:]
     names = " ".join(missing)
-    said = f"Skipped: this cell needs {names}. Install with: pip install {names}"
-    return [f"print({said!r})\n"]
+    message = f"Skipped: this cell needs {names}. Install with: pip install {names}"
+    return [f"print({message!r})\n"]
 
 
 def _is_installed(name: str) -> bool:

@@ -143,7 +143,7 @@ def _places(datasets: Datasets) -> dict[str, tuple[str, str]]:
     return {name: (dataset.kind, dataset.identity) for name, dataset in datasets.items()}
 
 
-def require_same_data(written: str, one: Datasets, other: Datasets, fix: str) -> None:
+def require_same_data(call: str, one: Datasets, other: Datasets, fix: str) -> None:
     """Raise ArgumentError if ``other`` names different data than ``one``.
 
     Data in memory is copied each time it is read, so it is compared by name.
@@ -153,7 +153,7 @@ def require_same_data(written: str, one: Datasets, other: Datasets, fix: str) ->
         if known.get(name) != _known_as(dataset):
             named = ", ".join(map(str, one.values()))
             raise ArgumentError(
-                f"{written}: one graph reads {named}, the other {dataset}. Both must read the "
+                f"{call}: one graph reads {named}, the other {dataset}. Both must read the "
                 f"same data: {fix}."
             )
 

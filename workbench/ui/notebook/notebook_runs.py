@@ -37,9 +37,9 @@ def _made(name: str, make: Callable[..., E], options: Mapping[str, Any], *given:
 
 def _require_options(name: str, function: Callable[..., Any], options: Mapping[str, Any]) -> None:
     """Raise ArgumentError for an unknown option; graph and data are those of the workbench."""
-    taken = signature(function)
-    own = [each for each in taken.parameters.values() if each.name not in _GIVEN]
-    require_names(name, options, taken.replace(parameters=own))
+    parameters = signature(function)
+    own = [each for each in parameters.parameters.values() if each.name not in _GIVEN]
+    require_names(name, options, parameters.replace(parameters=own))
 
 
 def run_with_bar(experiment: SpeedExperiment) -> Report:

@@ -214,8 +214,8 @@ class BackgroundPreviews:
     @property
     def _counted(self) -> bool:
         """Whether the values are those that were last requested."""
-        asked = self._background.requested_key("statistics")
-        return asked is not None and self._measured_of == asked
+        requested = self._background.requested_key("statistics")
+        return requested is not None and self._measured_of == requested
 
     def _clear_statistics(self, reason: str = "") -> None:
         self._statistics, self._measured_of, self._unmeasured = [], None, reason
@@ -360,8 +360,8 @@ def unchanged_nodes(before: Graph, graph: Graph) -> list[str]:
         if (one := waiting.pop()) not in changed:
             changed.add(one)
             waiting += feeds.get(one, ())
-    kept = [node for node in graph.nodes if node.id not in changed]
-    return [node.id for node in replace(graph, nodes=tuple(kept), outputs={}).walk()]
+    unchanged = [node for node in graph.nodes if node.id not in changed]
+    return [node.id for node in replace(graph, nodes=tuple(unchanged), outputs={}).walk()]
 
 
 # One sample at all nodes: payloads for the cards of the canvas and the detail view.

@@ -88,5 +88,5 @@ def _runs_alike(state: ViewState, request: PreviewRequest, wanted: SampleFilter)
     """Whether the request's graph, data and batch are still current."""
     then, now = request.graph, state.checked.active
     alike = then.sources == now.sources and then.settings == now.settings
-    drawn = wanted.branches or wanted.augmentations
-    return alike and state.batch == request.batch and (then == now or not drawn)
+    random = wanted.branches or wanted.augmentations
+    return alike and state.batch == request.batch and (then == now or not random)

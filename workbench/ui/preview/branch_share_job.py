@@ -85,10 +85,10 @@ class BranchShareJob:
         """Whether the requested number of batches was counted."""
         if self._of is None or self._of != self._wanted:
             return False
-        shares, asked = self._shares, state.branch_batches
-        if self._error or not shares.blocks or (shares.reads and asked is None):
+        shares, requested = self._shares, state.branch_batches
+        if self._error or not shares.blocks or (shares.reads and requested is None):
             return True
-        return shares.batches >= (asked or USUAL_BATCHES)
+        return shares.batches >= (requested or USUAL_BATCHES)
 
     def _entry(self, state: ViewState, counting: bool) -> BranchSharesEntry:
         shares = self._shares

@@ -108,19 +108,19 @@ def effect_remark(
             "A block only determines which samples its nodes run for. Select one of these nodes to "
             "see the effect of an argument."
         )
-    said = []
+    notes = []
     without = list(idle)
     without = [name for name in without if name.rpartition(".")[0] not in without]
     if without:
-        said.append(f"No effect on this image: {_listed(without)}.")
+        notes.append(f"No effect on this image: {_listed(without)}.")
     offered = {name.partition(".")[0] for name in (*names, *without)}
     rest = [arg.name for arg in _effective(spec, node) if arg.name not in offered]
     rest = [name for name in rest if not spec.args[name].advanced or name in node.args]
     if rest:
-        said.append(f"Cannot be varied (no range or choices): {_listed(rest)}.")
-    if not said and not offered:
-        said.append("This node has no argument to vary.")
-    return " ".join(said)
+        notes.append(f"Cannot be varied (no range or choices): {_listed(rest)}.")
+    if not notes and not offered:
+        notes.append("This node has no argument to vary.")
+    return " ".join(notes)
 
 
 def _effective(spec: OpSpec, node: Node) -> Iterator[ArgSpec]:
@@ -168,15 +168,15 @@ def _items(arg: ArgSpec, node: Node) -> tuple[float, ...]:
     return (middle,) * max(1, len(arg.parts))
 
 
-def _narrowed(arg: ArgSpec, present: Value | None, drawn: tuple[float, float] | None) -> ArgSpec:
+def _narrowed(arg: ArgSpec, present: Value | None, sampled: tuple[float, float] | None) -> ArgSpec:
     """Argument with a narrower range: the sampled range, or four times the usual range.
 
     The full range shows less: both ends of -180 to 180 degrees are the same picture.
     """
     if arg.low is None or arg.high is None:
         return arg
-    if drawn is not None:
-        return replace(arg, low=drawn[0], high=drawn[1])
+    if sampled is not None:
+        return replace(arg, low=sampled[0], high=sampled[1])
     if arg.draw is None or arg.draw == (arg.low, arg.high):
         return arg
     low, high = arg.draw
@@ -193,10 +193,10 @@ def _element_kind(arg: ArgSpec) -> ArgKind:
 
 def _rounded(arg: ArgSpec, value: float) -> float:
     low = value if arg.minimum is None else max(value, arg.minimum)
-    kept = low if arg.maximum is None else min(low, arg.maximum)
+    number = low if arg.maximum is None else min(low, arg.maximum)
     if arg.kind != "int_list":
-        return float(f"{kept:.4g}")
-    return round(kept) | 1 if arg.step == 2 else round(kept)
+        return float(f"{number:.4g}")
+    return round(number) | 1 if arg.step == 2 else round(number)
 
 
 def _with_present(

@@ -109,8 +109,8 @@ def policy_bytes(node: str, sub_policies: tuple[Value, ...], outcome: Effect | E
     for sub_policy, box, error in zip(
         sub_policies, found.boxes if found else (), found.errors if found else (), strict=False
     ):
-        held: Any = json_value(sub_policy)
-        pictures.append({"sub_policy": held, "box": list(box or ()), "error": error})
+        value: Any = json_value(sub_policy)
+        pictures.append({"sub_policy": value, "box": list(box or ()), "error": error})
     header: PolicyHeader = {
         "mime": found.mime if found else "image/jpeg",
         "sheet": list(found.size) if found else [0, 0],

@@ -49,7 +49,7 @@ def _view(
     found = best.interval if best else None
     failed = list(dict.fromkeys(row.reason for row in report.measurements if row.reason))
     idle = report.extra.get("sweep", {}).get("no_effect", ())
-    told = report.extra.get("tune", {})
+    record = report.extra.get("tune", {})
     return {
         "on": [on],
         "panels": panels,
@@ -64,7 +64,7 @@ def _view(
         "gain": _gain(report, best),
         "tried": _tried(report, grid, best),
         "notes": [
-            *(words for words in (told.get("headroom"), told.get("stopped")) if words),
+            *(words for words in (record.get("headroom"), record.get("stopped")) if words),
             *map(describe_ineffective, idle),
             *failed[:5],
             *([f"and {len(failed) - 5} more reasons, in the record"] if len(failed) > 5 else []),
@@ -127,8 +127,8 @@ def _gain(report: Report, best: Measurement | None) -> str:
 def _tried(report: Report, grid: Grid, best: Measurement | None) -> str:
     if report.extra.get("interrupted"):
         return f"interrupted: {len(report.measurements)} of {len(grid)} settings tried"
-    if told := report.extra.get("tune"):
-        tried = f"{told['probes']} of {told['grid']} settings tried in {told['seconds']:.0f} s"
+    if tune := report.extra.get("tune"):
+        tried = f"{tune['probes']} of {tune['grid']} settings tried in {tune['seconds']:.0f} s"
         long = long_run_text(best) if best else ""
         return f"{tried}; the best{long}" if long else tried
     seconds = report.extra.get("sweep", {}).get("seconds")

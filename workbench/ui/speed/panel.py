@@ -95,9 +95,9 @@ class SpeedPanel:
         """Apply an action of the panel: ``act`` returns a message, or None."""
         self._version = object()
         try:
-            said = act()
-            if said is not None:
-                self.show_message(said)
+            note = act()
+            if note is not None:
+                self.show_message(note)
         except WorkbenchError as error:
             self.show_message(str(error), failed=True)
 
@@ -252,7 +252,7 @@ class SpeedPanel:
         choice = Choice(self.part, self._shown, self._opened, self.overlay, self.selected_records)
         if self._said_of is None:
             self._said_of = self._said_part or self.part, graph, data
-        said = self._said if self._said_of == (self.part, graph, data) else ""
+        note = self._said if self._said_of == (self.part, graph, data) else ""
         figures = self._figures.of(self._version, choice, graph, data)
         if run is not None and run.experiment.partial_report is not None:
             so_far, now = run.experiment.partial_report, run.experiment.current_config
@@ -262,8 +262,8 @@ class SpeedPanel:
             "running": run is not None,
             "what": run.part if run else self._what,
             "progress": run.share if run else 0.0,
-            "message": run.text + self._unkept if run else said,
-            "failed": False if run or not said else self._failed,
+            "message": run.text + self._unkept if run else note,
+            "failed": False if run or not note else self._failed,
             "part": self.part,
             "effort": self.effort,
             "overlay": self.overlay,

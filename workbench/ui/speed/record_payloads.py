@@ -219,9 +219,9 @@ def comparison_view(first: MeasuredOn, second: MeasuredOn, found: Comparison) ->
 
 def _only(names: Sequence[str], on: MeasuredOn) -> list[str]:
     """Rows that only one record has; for a sweep these may be dozens of settings."""
-    told = [f"{name}: only in {on['name']}" for name in names[:_NAMED]]
+    lines = [f"{name}: only in {on['name']}" for name in names[:_NAMED]]
     more = len(names) - _NAMED
-    return [*told, f"and {more} more: only in {on['name']}"] if more > 0 else told
+    return [*lines, f"and {more} more: only in {on['name']}"] if more > 0 else lines
 
 
 def record_entry(key: str, report: Report, here: str) -> RecordEntry:

@@ -175,8 +175,8 @@ class GraphFromRecord(Action, frozen=True):
         raise NotImplementedError
 
     def apply(self, model: ViewModel) -> None:
-        graph, said = self.edited(model.speed, model.graph)
-        model.speed.show_message(said)
+        graph, note = self.edited(model.speed, model.graph)
+        model.speed.show_message(note)
         model.history.push(graph)
 
 
@@ -187,12 +187,12 @@ class Adopt(GraphFromRecord, tag="adopt", frozen=True):
 
     def edited(self, panel: SpeedPanel, graph: Graph) -> tuple[Graph, str]:
         config = best_measurement(panel.store.require(self.record)).config
-        kept = ""
+        reason = ""
         if config.device == "mixed" and panel.machine.no_gpu:
-            kept = f" Images are still decoded on the CPU: {panel.machine.no_gpu}."
+            reason = f" Images are still decoded on the CPU: {panel.machine.no_gpu}."
             config = replace(config, device=graph.settings.device)
-        said = f"The graph now has {config.settings}; undo restores the previous settings.{kept}"
-        return adopt_config(graph, config), said
+        note = f"The graph now has {config.settings}; undo restores the previous settings.{reason}"
+        return adopt_config(graph, config), note
 
 
 class TakeRewrites(GraphFromRecord, tag="take_rewrites", frozen=True):

@@ -77,8 +77,8 @@ def to_document(source: GraphLike) -> Document:
     if isinstance(source, Mapping) and source.keys() & BESIDE:
         beside = {key: source[key] for key in source if key != "graph"}
         whole = {**graph_to_json(graph), **beside} if "graph" in source else beside
-        kept = load_document(dump_json(whole))
-        return replace(kept, graph=graph)
+        document = load_document(dump_json(whole))
+        return replace(document, graph=graph)
     blocks = [node.id for node in graph.walk() if node.bodies]
     many = sum(1 for _ in graph.walk()) > _MOST_EXPANDED
     return Document(graph, Layout(collapsed=frozenset(blocks if many else ())))

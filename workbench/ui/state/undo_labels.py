@@ -52,8 +52,8 @@ def _changes(before: Document, after: Document) -> Iterator[str]:
     if before.layout != after.layout:
         yield from _layout_changes(before, after)
     if before.draws != after.draws:
-        kept = len(after.draws) > len(before.draws)
-        yield "save a sample" if kept else "change of the saved samples"
+        saved = len(after.draws) > len(before.draws)
+        yield "save a sample" if saved else "change of the saved samples"
 
 
 def _graph_changes(old: Graph, new: Graph) -> Iterator[str]:
@@ -104,14 +104,14 @@ def _values(
     for name in dict.fromkeys((*other.args, *one.args)):
         if one.args.get(name) == other.args.get(name):
             continue
-        drawn = other.inputs.get(name)
+        generator = other.inputs.get(name)
         if other.op == one.op == OWN_POLICY and name == "policy" and {name} <= other.args.keys():
             words = policy_change(one.args.get(name, ()), other.args[name])
             yield f"{words}: {other.id}"
         elif name in other.args:
             yield f"{name} of {other.id} to {_short(other.args[name])}"
-        elif drawn is not None:
-            yield _fed(name, other, drawn, nodes)
+        elif generator is not None:
+            yield _fed(name, other, generator, nodes)
         else:
             yield f"reset {name} of {other.id}"
     fresh = {node.id for node in added}

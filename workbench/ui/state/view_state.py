@@ -250,12 +250,12 @@ class ViewState:
             self.shown_classes or self.present_shown_branches or self.present_shown_augmentations
         )
 
-    def notify(self, component: str, said: str) -> None:
+    def notify(self, component: str, text: str) -> None:
         """Show the result of a component's action to the user."""
         if component == "code":
-            self.code_message = said
+            self.code_message = text
         else:
-            self.message = said
+            self.message = text
 
     def follow_savable(self, *present: object) -> None:
         """Clear messages and questions about a file that refer to another graph or target."""
@@ -457,10 +457,10 @@ def root_faults(graph: Graph, roots: Roots) -> Iterator[Fault]:
                 "Open the graph in JupyterLab, in Python or from a shell.",
             )
     for source in graph.sources:
-        told: set[str] = set()
+        reported: set[str] = set()
         for arg, text, path in located_paths(source):
-            if arg not in told and (reason := roots.refusal(path)):
-                told.add(arg)
+            if arg not in reported and (reason := roots.refusal(path)):
+                reported.add(arg)
                 yield Fault(
                     source.id,
                     arg,

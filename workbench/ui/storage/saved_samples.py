@@ -16,7 +16,7 @@ from workbench.ui.state.view_state import MOST_BATCH, ViewState
 def save_sample(document: Document, state: ViewState, sample: int | None) -> Document:
     """Save the current batch, or one sample of it."""
     draw = _shown(document, state, sample)
-    if any(replace(kept, note="") == draw for kept in document.draws):
+    if any(replace(saved, note="") == draw for saved in document.draws):
         raise GraphEditError("This sample is already saved.")
     if len(document.draws) >= MOST_SAVED:
         raise GraphEditError(f"{MOST_SAVED} samples are saved. Remove one first.")
@@ -45,8 +45,8 @@ def replay_sample(document: Document, state: ViewState, number: int) -> Document
             "it, "
             "or correct batch in the file."
         )
-    held = document.graph.settings.seed, state.batch
-    if state.pinned and held != (draw.seed, draw.batch):
+    before = document.graph.settings.seed, state.batch
+    if state.pinned and before != (draw.seed, draw.batch):
         raise GraphEditError("Seed and batch are pinned. Unpin them to show the saved sample.")
     state.batch = draw.batch
     state.repeat = -1 if draw.repeat is None else draw.repeat

@@ -282,9 +282,9 @@ def gaussian_blur(images: Images, blur_limit: Any = 0, sigma_limit: Any = None) 
 
     def blur_by(size: int) -> None:
         spread = 0.3 * ((size - 1) * 0.5 - 1) + 0.8  # OpenCV's getGaussianKernel
-        drawn = uniform(low, high) if high > 0 else spread
+        sigma = uniform(low, high) if high > 0 else spread
         window: dict[str, Any] = {"window_size": size} if size else {}
-        images.graph = images.graph.gaussian_blur(sigma=drawn, **window)
+        images.graph = images.graph.gaussian_blur(sigma=sigma, **window)
 
     images.one_of_values([0] if free else _odd_sizes(blur_limit, 3), blur_by)
 

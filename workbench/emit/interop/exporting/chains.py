@@ -283,9 +283,9 @@ class ChainExtractor:
         """Return an expression as text, in which ``x`` is the operand that is not arithmetic."""
         node = self._node(port)
         if node is not None and is_generator(self.catalog[node.op]):
-            drawn = self._of_generator(node)
+            random = self._of_generator(node)
             self._claim(node, user)
-            return f"[{drawn.low:g}, {drawn.high:g}]"
+            return f"[{random.low:g}, {random.high:g}]"
         if node is None or not (node.op == "cast" or node.op.startswith(_EXPRESSION)):
             leaves.add(port)
             return "x"
@@ -315,11 +315,11 @@ class ChainExtractor:
             return Choice(node, chains, times=self._times(node)), source
         if node.op not in (ONE_OF.op, SOME_OF.op):
             raise self.refusal(node.id, f"has no {node.op}")
-        drawn = self._deciding(node, CHOICE)
+        random = self._deciding(node, CHOICE)
         if node.op == SOME_OF.op:
             count, shuffled = SOME_OF.count(node), SOME_OF.is_shuffled(node)
             return Choice(node, chains, count=count, shuffled=shuffled), source
-        weights = elements(drawn.args.get("p", 1 / len(chains)))
+        weights = elements(random.args.get("p", 1 / len(chains)))
         if len(weights) == 1:  # for all, as DALI repeats it
             weights *= len(chains)
         return Choice(node, chains, tuple(float(str(each)) for each in weights)), source
@@ -338,11 +338,11 @@ class ChainExtractor:
             self._claim(node, block.id)
             return float(str(node.args.get("probability", 0.5)))
         below = node.op in ("math.lt", "math.le") and "right" in node.args
-        if below and (drawn := self._range_of_port(node.inputs["data"], block.id)) is not None:
+        if below and (limits := self._range_of_port(node.inputs["data"], block.id)) is not None:
             limit = float(str(node.args["right"]))
-            if drawn.low == drawn.high:
-                return float(drawn.low < limit or (node.op == "math.le" and drawn.low == limit))
-            return min(max((limit - drawn.low) / (drawn.high - drawn.low), 0.0), 1.0)
+            if limits.low == limits.high:
+                return float(limits.low < limit or (node.op == "math.le" and limits.low == limit))
+            return min(max((limit - limits.low) / (limits.high - limits.low), 0.0), 1.0)
         why = f"decides by a probability, but {node.id} ({node.op}) decides here"
         raise self.refusal(f"{block.id}.{name}", why)
 
@@ -350,11 +350,11 @@ class ChainExtractor:
         most = REPEAT.repetitions(block)
         if TIMES not in block.inputs:
             return most, most
-        drawn = self.range_of(block, TIMES)
-        if not isinstance(drawn, RandomRange):
-            fixed = min(max(0, math.floor(drawn)), most)
+        limits = self.range_of(block, TIMES)
+        if not isinstance(limits, RandomRange):
+            fixed = min(max(0, math.floor(limits)), most)
             return fixed, fixed
-        return max(0, math.floor(drawn.low)), min(most, math.ceil(drawn.high) - 1)
+        return max(0, math.floor(limits.low)), min(most, math.ceil(limits.high) - 1)
 
     def range_of(self, node: Node, name: str) -> Any:
         """Return the range of a random argument, or its value if that is constant."""

@@ -105,11 +105,11 @@ def difference_sentences(library: str, cases: Sequence[str], notes: Sequence[str
         if row["largest"] >= 1
     ]
     equal = ", ".join(case for case, row in rows.items() if row["largest"] < 1)
-    told = []
+    sentences = []
     if rows:
         head = (
             "Mean and largest difference from DALI's pixels (0 to 255), with all random values "
             "fixed"
         )
-        told.append(f"{head}: {'; '.join([*far, *([f'none of {equal}'] if equal else [])])}.")
-    return told + ([f"Other differences from DALI: {'; '.join(notes)}."] if notes else [])
+        sentences.append(f"{head}: {'; '.join([*far, *([f'none of {equal}'] if equal else [])])}.")
+    return sentences + ([f"Other differences from DALI: {'; '.join(notes)}."] if notes else [])

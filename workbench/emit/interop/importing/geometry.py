@@ -127,8 +127,8 @@ def affine(
         matrix = fn.transforms.shear(matrix, angles=_pair(each))
     moved = middle
     if any(low != 0 or high != 0 for low, high in shift):
-        drawn = _stacked((uniform(*shift[0]), uniform(*shift[1])))
-        pixels = middle * 2.0 * drawn
+        shifts = _stacked((uniform(*shift[0]), uniform(*shift[1])))
+        pixels = middle * 2.0 * shifts
         moved = middle + (_truncated(pixels) if whole_shift else pixels)
     matrix = fn.transforms.translation(matrix, offset=moved)
     images.graph = images.graph.warp_affine(
@@ -161,11 +161,11 @@ def _stacked(values: tuple[Drawn, Drawn]) -> Any:
     return fn.stack(*map(as_value, values))
 
 
-def as_value(drawn: Drawn) -> DataNode:
+def as_value(sampled: Drawn) -> DataNode:
     """Convert a number to a constant of the graph. Random values are returned unchanged."""
-    if isinstance(drawn, DataNode):
-        return drawn
-    fixed = fn.constant(fdata=(float(drawn),), shape=())
+    if isinstance(sampled, DataNode):
+        return sampled
+    fixed = fn.constant(fdata=(float(sampled),), shape=())
     assert isinstance(fixed, DataNode)
     return fixed
 

@@ -235,9 +235,9 @@ def uniform_whole(low: int, high: int) -> DataNode | int:
     """Return a uniform random integer per sample. Both ends are included."""
     if low == high:
         return low
-    drawn = fn.math.floor(random.uniform(range=(low, high + 1))).cast(dtype="INT32")
-    assert isinstance(drawn, DataNode)
-    return drawn
+    whole = fn.math.floor(random.uniform(range=(low, high + 1))).cast(dtype="INT32")
+    assert isinstance(whole, DataNode)
+    return whole
 
 
 def range_around(value: Any, centre: float, *, least: float | None = None) -> tuple[float, float]:

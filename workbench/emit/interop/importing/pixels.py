@@ -27,20 +27,20 @@ def jitter_colour(
 
     ``hue`` is from -0.5 to 0.5.
     """
-    drawn: dict[str, Any] = {}
+    sampled: dict[str, Any] = {}
     factors = {"brightness": brightness, "contrast": contrast, "saturation": saturation}
     for name, (low, high) in factors.items():
         if (low, high) != _UNCHANGED:
-            drawn[name] = uniform(low, high)
+            sampled[name] = uniform(low, high)
     if hue != (0.0, 0.0):
-        drawn["hue"] = uniform(360 * hue[0], 360 * hue[1])
-    if drawn:
-        images.graph = images.graph.color_twist(**drawn)
-    if len(drawn) > 1:
+        sampled["hue"] = uniform(360 * hue[0], 360 * hue[1])
+    if sampled:
+        images.graph = images.graph.color_twist(**sampled)
+    if len(sampled) > 1:
         images.report_difference("in a fixed order, not in random order")
-    if "contrast" in drawn:
+    if "contrast" in sampled:
         images.report_difference("contrast scales around 128, not around the mean of the image")
-    if "hue" in drawn:
+    if "hue" in sampled:
         images.report_difference("the hue is rotated in YIQ, not in HSV: saturated colours differ")
 
 
@@ -93,8 +93,8 @@ def solarize(images: Images, threshold: float) -> None:
 
 def posterize(images: Images, bits: int) -> None:
     """Set all but the highest ``bits`` of the 8 bits to 0."""
-    kept = 256 - (1 << (8 - int(bits)))
-    images.become((images.value & kept).cast(dtype="UINT8"))
+    levels = 256 - (1 << (8 - int(bits)))
+    images.become((images.value & levels).cast(dtype="UINT8"))
 
 
 def equalize(images: Images) -> None:
@@ -181,17 +181,17 @@ def power(images: Images, low: float, high: float) -> None:
 
 def shift_channels(images: Images, limits: tuple[Range, Range, Range]) -> None:
     """Add a random number to each channel, from one range per channel."""
-    drawn = fn.stack(*(as_value(uniform(low, high)) for low, high in limits))
-    images.become(as_bytes(images.value + drawn))
+    shifts = fn.stack(*(as_value(uniform(low, high)) for low, high in limits))
+    images.become(as_bytes(images.value + shifts))
 
 
 def brighten(images: Images, factor: Range, shift: Range) -> None:
     """Multiply by a random factor and add a random fraction of 255."""
-    drawn: dict[str, Any] = {}
+    factors: dict[str, Any] = {}
     if factor != (1.0, 1.0):
-        drawn["contrast"] = uniform(*factor)
-        drawn["contrast_center"] = 0.0
+        factors["contrast"] = uniform(*factor)
+        factors["contrast_center"] = 0.0
     if shift != (0.0, 0.0):
-        drawn["brightness_shift"] = uniform(*shift)
-    if drawn:
-        images.graph = images.graph.brightness_contrast(**drawn)
+        factors["brightness_shift"] = uniform(*shift)
+    if factors:
+        images.graph = images.graph.brightness_contrast(**factors)

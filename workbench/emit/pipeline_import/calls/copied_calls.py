@@ -79,8 +79,8 @@ def without_reader_calls(pipeline: TracedPipeline) -> TracedPipeline:
             places=reader.places[:depth],
             display=reader.places[depth].function,
         )
-    kept = (folded.get(op.name, op) for op in pipeline.ops)
-    ops = tuple(op for op in kept if op.name in folded or op.name not in inside)
+    rest = (folded.get(op.name, op) for op in pipeline.ops)
+    ops = tuple(op for op in rest if op.name in folded or op.name not in inside)
     return replace(pipeline, ops=ops) if folded else pipeline
 
 

@@ -121,12 +121,12 @@ def _records(op: TracedOp, read: Collection[str]) -> list[TracedOp] | None:
     names = op.args.get("feature_names")
     if not isinstance(names, tuple) or len(names) != len(op.outputs):
         return None
-    kept = [(str(n), edge) for n, edge in zip(names, op.outputs, strict=True) if edge[0] in read]
-    ports = [_feature_port(name) for name, _ in kept]
+    used = [(str(n), edge) for n, edge in zip(names, op.outputs, strict=True) if edge[0] in read]
+    ports = [_feature_port(name) for name, _ in used]
     if len(set(ports)) != len(ports) or "jpegs" not in ports:
         return None
-    said = " and ".join(repr(name) for name, _ in kept)
-    outputs = [edge for _, edge in kept]
+    text = " and ".join(repr(name) for name, _ in used)
+    outputs = [edge for _, edge in used]
     made: list[TracedOp] = []
     if "labels" in ports:  # a graph's reader outputs INT32, a record contains INT64
         at = ports.index("labels")
@@ -140,7 +140,7 @@ def _records(op: TracedOp, read: Collection[str]) -> list[TracedOp] | None:
         outputs=tuple(outputs),
         kind="tfrecord",
         ports=tuple(ports),
-        changed=f"it reads the features {said} by name; a graph finds the image and the label of "
+        changed=f"it reads the features {text} by name; a graph finds the image and the label of "
         f"a record itself, and may find others. {_replaced_arguments(op)}",
     )
     return [reader, *made]
@@ -193,7 +193,7 @@ def _videos(op: TracedOp, read: Collection[str]) -> list[TracedOp]:
     resizing = {name: value for name, value in op.args.items() if name in _RESIZING}
     own = {name: value for name, value in op.args.items() if name not in _RESIZING}
     lost = {name: value for name, value in own.items() if _USUAL.get(name, value) != value}
-    said = f", without {', '.join(f'{n}={v}' for n, v in lost.items())}" if lost else ""
+    note = f", without {', '.join(f'{n}={v}' for n, v in lost.items())}" if lost else ""
     outputs = list(op.outputs)
     made: list[TracedOp] = []
     if _VIDEOS[op.schema]:
@@ -207,7 +207,7 @@ def _videos(op: TracedOp, read: Collection[str]) -> list[TracedOp]:
         outputs=tuple(outputs),
         kind="video",
         ports=ports,
-        changed=f"experimental.readers.video reads it, also on the CPU{said}",
+        changed=f"experimental.readers.video reads it, also on the CPU{note}",
     )
     return [reader, *made]
 

@@ -38,8 +38,8 @@ def older_name_notes(ops: Iterable[TracedOp]) -> tuple[str, ...]:
     found = {
         op.schema: current_name(op.schema) for op in ops if current_name(op.schema) != op.schema
     }
-    said = ", ".join(f"{old} as {new.replace('__', '.')}" for old, new in sorted(found.items()))
-    return (f"deprecated names, opened as current ones: {said}",) if said else ()
+    text = ", ".join(f"{old} as {new.replace('__', '.')}" for old, new in sorted(found.items()))
+    return (f"deprecated names, opened as current ones: {text}",) if text else ()
 
 
 def with_todays_calls(ops: Iterable[TracedOp]) -> tuple[TracedOp, ...]:

@@ -61,9 +61,9 @@ def without_logic(
             name = moved[name]
         return edge._replace(edge=name)
 
-    kept = (written.get(op.name, op) for op in ops if op.name not in gone | checks.keys())
+    rest = (written.get(op.name, op) for op in ops if op.name not in gone | checks.keys())
     return (
-        [replace(op, inputs=tuple(map(read, op.inputs))) for op in kept],
+        [replace(op, inputs=tuple(map(read, op.inputs))) for op in rest],
         tuple(map(read, outputs)),
     )
 

@@ -86,13 +86,13 @@ def automatic_changes(
     if base != pipeline:
         why = f"the graph's seed is {base}, the pipeline's {pipeline}: its random values differ"
         return dict.fromkeys(automatic, why)
-    drawn = {name: made for made, call in automatic.items() for name in call.draws}
+    caller = {name: made for made, call in automatic.items() for name in call.draws}
     without = [op.name for op in seeded if _explicit_seed(op) is None]
-    alone = [name for name in without if name in drawn]
-    moved = {drawn[name] for name, here in zip(alone, without, strict=False) if name != here}
-    later = alone[next((i for i, n in enumerate(alone) if drawn[n] in moved), len(alone)) :]
+    alone = [name for name in without if name in caller]
+    moved = {caller[name] for name, here in zip(alone, without, strict=False) if name != here}
+    later = alone[next((i for i, n in enumerate(alone) if caller[n] in moved), len(alone)) :]
     why = "earlier calls without a seed have their own seeds here: its random values differ"
-    return dict.fromkeys((drawn[name] for name in later), why)
+    return dict.fromkeys((caller[name] for name in later), why)
 
 
 def _base_seed(

@@ -146,8 +146,8 @@ class IndexedFiles(SourceKind):
     find_files: Callable[[Any], list[str]]
     """Static method that lists the files of an exported program's data argument."""
 
-    def scan(self, path: str, told: Callable[[Iterable[Any]], Iterator[Any]]) -> Iterator[Any]:
-        """Yield the two numbers of each index line, for samples passed through ``told``."""
+    def scan(self, path: str, progress: Callable[[Iterable[Any]], Iterator[Any]]) -> Iterator[Any]:
+        """Yield the two numbers of each index line, for samples passed through ``progress``."""
         raise NotImplementedError
 
     def files(self, dataset: Dataset) -> list[str]:

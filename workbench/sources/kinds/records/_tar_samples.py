@@ -299,7 +299,7 @@ def _check_index(path: str, index: str, *stamps: int) -> None:
         place, size = next(iter(next(lines).items()))
         count = 1 + sum(1 for _ in lines)
         with open(index, encoding="utf-8", errors="surrogateescape") as opened:
-            told = int(opened.readline().split()[1])
+            stated = int(opened.readline().split()[1])
         with open(path, "rb") as file:
             file.seek(place - tarfile.BLOCKSIZE)
             head = tarfile.TarInfo.frombuf(
@@ -309,8 +309,8 @@ def _check_index(path: str, index: str, *stamps: int) -> None:
         head = None
     except (OSError, ValueError, OverflowError, LookupError, StopIteration):
         raise DataError(f"{index} is not a WebDataset index. {remedy}") from None
-    if told != count:
-        raise DataError(f"{index} declares {told:,} samples but has {count:,}. {remedy}")
+    if stated != count:
+        raise DataError(f"{index} declares {stated:,} samples but has {count:,}. {remedy}")
     if head is None or head.size != size:
         raise DataError(f"{index} is the index of another archive, not of {path}. {remedy}")
 

@@ -67,13 +67,13 @@ class Bucket(SourceKind):
     def require_credentials(self, place: str) -> None:
         """Raise DataError if DALI would wait for credentials."""
 
-    def explain(self, dataset: Dataset, said: str) -> str:
+    def explain(self, dataset: Dataset, message: str) -> str:
         remedy = next(
-            (r for words, r in self.remedies.items() if any(w in said for w in words)), ""
+            (r for words, r in self.remedies.items() if any(w in message for w in words)), ""
         )
         if not remedy:
             return ""
-        place, first = dataset.location, said.strip().splitlines()[0]
+        place, first = dataset.location, message.strip().splitlines()[0]
         words = first.partition(": ")[2].strip(" :.") or first  # text after the node
         copying = f"or copy it here: `{self.copy.format(place)}`"
         return f"{place} cannot be read: {words}. {remedy}; {copying}."
@@ -275,8 +275,8 @@ class RemoteWebDataset(Bucket):
             )
         self._cloud(dataset).require_reachable(place)
 
-    def explain(self, dataset: Dataset, said: str) -> str:
-        if ".idx" in said and ("not found" in said or "NoSuchKey" in said):
+    def explain(self, dataset: Dataset, message: str) -> str:
+        if ".idx" in message and ("not found" in message or "NoSuchKey" in message):
             archive = list_remote_shards(dataset.location)[0]
             index = f"{archive.removesuffix('.tar')}.idx"
             return (
@@ -284,12 +284,12 @@ class RemoteWebDataset(Bucket):
                 "for a local copy (`wds2idx a.tar a.idx`), and copy it next to the "
                 f"archive, as {index}."
             )
-        if "component" in said:
+        if "component" in message:
             return (
                 f"{dataset.location} cannot be read: a sample has no image or no label. Each needs "
                 "an image (0.jpg) and digits as its label (0.cls)."
             )
-        return self._cloud(dataset).explain(dataset, said)
+        return self._cloud(dataset).explain(dataset, message)
 
     def nothing_found(self, dataset: Dataset) -> str:
         return WEBDATASET.nothing_found(dataset)

@@ -54,9 +54,9 @@ def _list_values(folder: str) -> Iterator[_Value | int]:
         try:
             head, found = process.stdout.read(_lmdb_values.COUNT.size), 0
             if not head:
-                said = process.stderr.read().decode(errors="replace").strip()
+                message = process.stderr.read().decode(errors="replace").strip()
                 raise DataError(
-                    f"{path} cannot be read: {said or 'it is damaged or truncated'}. "
+                    f"{path} cannot be read: {message or 'it is damaged or truncated'}. "
                     "Create it again."
                 )
             (count,) = _lmdb_values.COUNT.unpack(head)

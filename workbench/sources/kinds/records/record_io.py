@@ -172,9 +172,9 @@ class RecordIO(SourceKind):
         if os.path.isdir(path):
             names = _names(path)
             if len(names) != 1:
-                held = ", ".join(names[:3]) or "none"
+                present = ", ".join(names[:3]) or "none"
                 raise DataError(
-                    f"{path} has {len(names)} RecordIO files ({held}), but DALI reads "
+                    f"{path} has {len(names)} RecordIO files ({present}), but DALI reads "
                     "one. Use the path of one file."
                 )
             path = os.path.join(path, names[0])

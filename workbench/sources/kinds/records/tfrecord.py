@@ -343,8 +343,8 @@ class TFRecord(IndexedFiles):
     with_targets: tuple[str, ...] = ("tfrecord_boxes",)
     ends_process = _NO_BYTES
 
-    def scan(self, path: str, told: Callable[[Iterable[Any]], Iterator[Any]]) -> Iterator[Any]:
-        return told(scan_records(path))
+    def scan(self, path: str, progress: Callable[[Iterable[Any]], Iterator[Any]]) -> Iterator[Any]:
+        return progress(scan_records(path))
 
     def require(self, dataset: Dataset) -> None:
         paths = self.files(dataset)

@@ -113,7 +113,7 @@ def _check_first_samples(stamps: tuple[tuple[str, int], ...]) -> None:
 
 
 def _samples(
-    path: str, holder: str, labelled: bool, kept: NamedFiles | None = None
+    path: str, holder: str, labelled: bool, indexed: NamedFiles | None = None
 ) -> Iterator[Sample]:
     """Samples of an archive that an index names, or all without an index.
 
@@ -121,7 +121,7 @@ def _samples(
     """
     with open(path, "rb") as opened:
         groups = groups_in(path)
-        if kept is None and (hidden := hidden_first_file(path)) is not None:
+        if indexed is None and (hidden := hidden_first_file(path)) is not None:
             name = f"{holder}:{hidden.offset_data}:{hidden.name}"
             fault = "it is hidden and first, and DALI reads it as a sample without an image"
             yield Sample(
@@ -137,18 +137,18 @@ def _samples(
             try:
                 group = next(groups, None)
             except DataError as error:  # none at all, although others have one
-                if kept is None:
+                if indexed is None:
                     yield Sample(path, f"{holder}:0:damaged", 0, 0, 0, str(error))
                 return
             if group is None:
                 return
             if isinstance(group, TarDamage):
-                if kept is None:
+                if indexed is None:
                     name = f"{holder}:{group.at}:damaged"
                     yield Sample(path, name, 0, group.at, 0, group.fault)
                 continue
             parts = first_parts(group)
-            if kept is not None and not kept.take_any([file for _, file in group[1]]):
+            if indexed is not None and not indexed.take_any([file for _, file in group[1]]):
                 continue
             image = next((parts[each] for each in parts if f".{each}" in IMAGES), None)
             fault, label = "", 0
@@ -167,7 +167,7 @@ def _samples(
             name = f"{holder}:{shown.offset_data}:{shown.name}"
             yield Sample(path, name, label, shown.offset_data, shown.size, fault)
             for component, other in group[1]:
-                if kept is None and f".{component}" in IMAGES and other is not image:
+                if indexed is None and f".{component}" in IMAGES and other is not image:
                     name = f"{holder}:{other.offset_data}:{other.name}"
                     fault = f"another image of the sample {group[0]}; DALI reads only the first"
                     at, size = other.offset_data, other.size
@@ -210,9 +210,9 @@ class WebDataset(IndexedFiles):
         are_indexed = all(map(os.path.isfile, indices))
         for path, index in zip(paths, indices, strict=True):
             holder = os.path.relpath(path, root)
-            kept = NamedFiles(index) if are_indexed else None
-            yield from _samples(path, holder, labelled, kept)
-            for at in kept.unqueried_offsets() if kept else ():
+            indexed = NamedFiles(index) if are_indexed else None
+            yield from _samples(path, holder, labelled, indexed)
+            for at in indexed.unqueried_offsets() if indexed else ():
                 fault = (
                     f"its index has a file at byte {at:,}, but no file of this size starts there"
                 )
@@ -234,9 +234,9 @@ class WebDataset(IndexedFiles):
             write_index((place / name).with_suffix(".idx"), lines)
         return place
 
-    def scan(self, path: str, told: Callable[[Iterable[Any]], Iterator[Any]]) -> Iterator[Any]:
+    def scan(self, path: str, progress: Callable[[Iterable[Any]], Iterator[Any]]) -> Iterator[Any]:
         lines = []
-        for line, begins in told(index_lines(path)):
+        for line, begins in progress(index_lines(path)):
             if len(line.split()) != 4 * len(begins):
                 raise DataError(
                     f"{path}: names contain spaces, which an index cannot store. Rename them."
