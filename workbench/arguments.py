@@ -89,7 +89,7 @@ def checked(**kinds: Kind) -> Callable[[Callable[P, T]], Callable[P, T]]:
                 raise ArgumentError(
                     f"{where}: {error}. It accepts {_signature_text(signature)}."
                 ) from None
-            for name, value in _given_parameters(signature, given):
+            for name, value in _bound_parameters(signature, given):
                 if name in kinds:
                     require_kind(f"{where}: {name}", value, kinds[name])
             try:
@@ -147,7 +147,7 @@ def _signature_text(signature: inspect.Signature) -> str:
     return str(inspect.Signature(bare))
 
 
-def _given_parameters(
+def _bound_parameters(
     signature: inspect.Signature, given: Mapping[str, Any]
 ) -> Iterator[tuple[str, Any]]:
     """Yield name and value of each parameter. Skips None if it is the parameter's default."""

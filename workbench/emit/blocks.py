@@ -142,7 +142,7 @@ def _iteration_lines(emitter: Emitter, node: Node, turn: str) -> Lines:
         made.text.append(f"{outside}if {emitter.control_text(node, TIMES)} > {turn}:")
     else:
         emitter.indent = outside.removesuffix(INDENT)  # the body needs the loop variable
-    with emitter.drawn_each(node, turn):
+    with emitter.random_values_listed(node, turn):
         made.add(_body_or_pass(emitter, node, "body"))
     emitter.indent = outside
     return made

@@ -238,10 +238,10 @@ class Emitter:
         made = Lines()
         if not self.scope:
             for generator, counts in hoisted_with_repetitions(block, self.catalog):
-                made.add(Lines.of(generator.id, self._drawn_lines(generator, counts)))
+                made.add(Lines.of(generator.id, self._generator_lines(generator, counts)))
         return made
 
-    def _drawn_lines(self, generator: Node, counts: Sequence[int]) -> list[str]:
+    def _generator_lines(self, generator: Node, counts: Sequence[int]) -> list[str]:
         """Return the call of a generator; in loops, a list with one call per iteration."""
         if not counts:
             return self.call_lines(generator)
@@ -284,7 +284,7 @@ class Emitter:
         return made
 
     @contextmanager
-    def drawn_each(self, block: Node, variable: str) -> Iterator[None]:
+    def random_values_listed(self, block: Node, variable: str) -> Iterator[None]:
         """Context manager in which generators of a block are variables indexed by ``variable``."""
         outside = dict(self.names)
         random_values = {
@@ -292,18 +292,18 @@ class Emitter:
             for generator in hoisted_generators(block, self.catalog)
             for output in outputs_of(generator, self.catalog[generator.op])
         }
-        self._add_taken_in(block, random_values)
+        self._add_body_inputs(block, random_values)
         for port in random_values:
             self.names[port] += f"[{variable}]"
         yield
         self.names = outside
 
-    def _add_taken_in(self, block: Node, ports: set[Port]) -> None:
+    def _add_body_inputs(self, block: Node, ports: set[Port]) -> None:
         """Add the input ports of nested bodies that are connected to these ports."""
         for node in [node for body in block.bodies.values() for node in body.nodes]:
             read = variables_read(node, self.catalog[node.op])
             ports.update(inner for inner, outer in read if outer in ports)
-            self._add_taken_in(node, ports)
+            self._add_body_inputs(node, ports)
 
     def body_lines(self, block: Node, name: str) -> Lines:
         """Return the lines of one body, ending with assignments to the block's variables."""

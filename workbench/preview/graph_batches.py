@@ -14,7 +14,7 @@ from workbench.catalog import load_catalog
 from workbench.engine.protocol.progress import one_line_interrupt
 from workbench.engine.protocol.shared_engine import shared_engine
 from workbench.engine.resources.machine import describe_machine
-from workbench.engine.resources.missing_gpu import require_gpu_where_asked
+from workbench.engine.resources.missing_gpu import require_gpu_if_used
 from workbench.errors import ArgumentError, DataError, GraphEditError, GraphError
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.resolved import resolve
@@ -133,7 +133,7 @@ def run_batch(
     size = graph.settings.batch_size
     if samples is not None and not 1 <= samples <= size:
         raise GraphEditError(f"samples is {samples}. Use 1 to {size}, the batch size.")
-    require_gpu_where_asked(graph, describe_machine())
+    require_gpu_if_used(graph, describe_machine())
     request = PreviewRequest(graph.whole, data, number, samples or size, SMALLEST_TILE)
     return preview_outputs(engine or shared_engine(), request)
 

@@ -33,7 +33,7 @@ from workbench.ui.access import (
 )
 from workbench.ui.access.session_limit import MAX_SESSIONS, SessionLimit
 from workbench.ui.access.websocket_log import log_malformed_messages_in_one_line
-from workbench.ui.app.page_updates import in_one_message, scheduler, take_at_once
+from workbench.ui.app.page_updates import apply_at_once, in_one_message, scheduler
 from workbench.ui.app.view_model import ViewModel
 from workbench.ui.contract.components import (
     COMPONENTS,
@@ -121,7 +121,7 @@ def _part_class(component: Component) -> type[AnyWidgetComponent]:
             # The browser loads a file as it is. Text would be sent over the socket and compiled by
             # Panel in the page, which takes seconds and breaks some minified code.
             "_bundle": bundle_path(component),
-            "_server_change": take_at_once,
+            "_server_change": apply_at_once,
             "_busy__ignore": list(params),
             **params,
         },

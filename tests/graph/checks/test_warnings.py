@@ -181,8 +181,8 @@ def test_values_without_a_meaning_are_a_fault(op: str, args: dict[str, Value]) -
 @pytest.mark.parametrize(
     ("box", "words"),
     [
-        ((60, 10, 20.3, 20), "reaches 0.3 over the edge"),
-        ((10, -0.0001, 20, 20), "reaches 0.0001 over the edge"),
+        ((60, 10, 20.3, 20), "reaches 0.3 beyond the edge"),
+        ((10, -0.0001, 20, 20), "reaches 0.0001 beyond the edge"),
         ((10, 10, 0, 5), "has no width"),
         ((10, 10, 5, 0), "has no height"),
         ((10, 10, 5, 5), ""),
@@ -194,7 +194,7 @@ def test_boxes_that_are_unusual_are_named(box: tuple[float, ...], words: str) ->
 
 # Warnings about boxes: over the edge, without an area, in another layout or unit.
 
-FACTS = {"data": DataFacts(outside=2, first_outside="3.jpg: the box reaches 0.3 over the edge")}
+FACTS = {"data": DataFacts(outside=2, first_outside="3.jpg: the box reaches 0.3 beyond the edge")}
 
 
 def test_clipped_boxes_are_counted_and_named_also_behind_other_operators() -> None:

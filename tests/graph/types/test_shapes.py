@@ -101,7 +101,7 @@ def test_every_node_of_a_recipe_gives_what_was_told(
 ) -> None:
     graph = replace(graph, settings=replace(graph.settings, batch_size=4, num_threads=2))
     flows = infer_types(graph, CATALOG)
-    outside = [port for port in flows if graph.gives(port)]
+    outside = [port for port in flows if graph.owns(port)]
     tapped = [
         port
         for port in outside

@@ -36,7 +36,7 @@ from workbench.ui.canvas.canvas_edit import CanvasEdit
 from workbench.ui.canvas.canvas_payloads import (
     edge_entries,
     node_entries,
-    on_drawn_nodes,
+    on_visible_nodes,
     operator_entries,
 )
 from workbench.ui.canvas.insertions import AddTemplate
@@ -117,10 +117,10 @@ def test_the_step_to_the_gpu_is_marked() -> None:
 
 def test_a_fault_of_a_folded_generator_stands_at_the_argument() -> None:
     graph = JITTER.replace_node(replace(JITTER.node("angle"), seed=None))
-    (fault,) = on_drawn_nodes(TypedGraph(graph, CATALOG), Layout(), check_graph(graph, CATALOG))
+    (fault,) = on_visible_nodes(TypedGraph(graph, CATALOG), Layout(), check_graph(graph, CATALOG))
     assert (fault.node, fault.arg) == ("rotate", "angle")
     unfolded = Layout(unfolded=frozenset({"angle"}))
-    (fault,) = on_drawn_nodes(TypedGraph(graph, CATALOG), unfolded, check_graph(graph, CATALOG))
+    (fault,) = on_visible_nodes(TypedGraph(graph, CATALOG), unfolded, check_graph(graph, CATALOG))
     assert (fault.node, fault.arg) == ("angle", "seed")
 
 

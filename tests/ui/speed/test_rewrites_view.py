@@ -13,7 +13,7 @@ from tests.optimiser.made_up import NAMES, make_up, slow_graph
 from tests.ui.speed.conftest import NO_GPU, Bed
 from workbench.errors import GraphEditError
 from workbench.graph import load_recipe
-from workbench.ui.speed.speed_actions import TakeRewrites
+from workbench.ui.speed.speed_actions import ApplyRewrites
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def entries(bed: Bed) -> dict[str, Any]:
 
 
 def take(bed: Bed, *names: str) -> None:
-    action = TakeRewrites(bed["rewrites"]["on"][0]["id"], list(names))
+    action = ApplyRewrites(bed["rewrites"]["on"][0]["id"], list(names))
     bed.graph = bed.edited(action)
 
 
@@ -113,6 +113,6 @@ def test_the_exact_ones_are_taken_by_their_class(found: Bed) -> None:
 def test_a_record_of_another_kind_proposes_nothing(found: Bed, tmp_path: Path) -> None:
     found.run(what="compare")
     found.speed.set("part", "compare")
-    action = TakeRewrites(found["compare"]["on"][0]["id"], [])
+    action = ApplyRewrites(found["compare"]["on"][0]["id"], [])
     with pytest.raises(GraphEditError, match="no proposals"):
         found.edited(action)

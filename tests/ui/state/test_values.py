@@ -151,7 +151,7 @@ def test_each_function_has_a_value_of_its_own() -> None:
 # What is computed for which change.
 
 COSTLY = (
-    "dump_document", "_devices", "on_drawn_nodes", "node_entries", "edge_entries",
+    "dump_document", "_devices", "on_visible_nodes", "node_entries", "edge_entries",
     "copied_text", "inspector_view", "saved_sample_entries",
     "scope_entries", "data_parameters", "shuffles_files",
 )  # fmt: skip

@@ -103,7 +103,7 @@ def with_config(resolved: ResolvedGraph, config: Config) -> ResolvedGraph:
         load = {LOAD: config.hw_decoder_load}
         nodes = tuple(
             replace(node, args={**node.args, **load})
-            if takes_hw_decoder_load(resolved, node)
+            if has_hw_decoder_load(resolved, node)
             else node
             for node in nodes
         )
@@ -119,18 +119,18 @@ def adopt_config(graph: Graph, config: Config) -> Graph:
     return with_config(resolved, replace(config, regime="pipeline")).graph
 
 
-def takes_hw_decoder_load(resolved: ResolvedGraph, node: Node) -> bool:
+def has_hw_decoder_load(resolved: ResolvedGraph, node: Node) -> bool:
     """Return whether a node is a decoder that can use JPEG engines."""
     return node.op in resolved.catalog and LOAD in resolved.spec(node).args
 
 
-def takes_dont_use_mmap(resolved: ResolvedGraph, node: Node) -> bool:
+def has_dont_use_mmap(resolved: ResolvedGraph, node: Node) -> bool:
     """Return whether a node is a reader for which memory-mapping is optional."""
     return node.op in resolved.catalog and UNMAPPED in resolved.spec(node).args
 
 
 def _mapping(resolved: ResolvedGraph, node: Node, mapped: bool) -> Node:
-    if not takes_dont_use_mmap(resolved, node):
+    if not has_dont_use_mmap(resolved, node):
         return node
     args = {name: value for name, value in node.args.items() if name != UNMAPPED}
     return replace(node, args=args if mapped else {**args, UNMAPPED: True})

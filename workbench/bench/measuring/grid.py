@@ -9,7 +9,7 @@ from itertools import product
 from typing import Any, get_args
 
 from workbench.arguments import Kind
-from workbench.bench.measuring.config import Config, config_of, takes_dont_use_mmap
+from workbench.bench.measuring.config import Config, config_of, has_dont_use_mmap
 from workbench.engine.resources.machine import Machine
 from workbench.errors import ArgumentError
 from workbench.graph.execution.pipelines import executor_faults, pipeline_faults
@@ -102,7 +102,7 @@ def grid_for(resolved: ResolvedGraph, machine: Machine, device: DecodeDevice) ->
     graph = resolved.graph
     grid = default_grid(machine, device)
     unmapped = config_of(graph).dont_use_mmap
-    if unmapped or not any(takes_dont_use_mmap(resolved, node) for node in graph.nodes):
+    if unmapped or not any(has_dont_use_mmap(resolved, node) for node in graph.nodes):
         grid = replace(grid, dont_use_mmap=(unmapped,))
     wanted = replace(graph.settings, device=device, pipelines=2, executor="static")
     other = resolved.for_graph(replace(graph, settings=wanted))
@@ -119,7 +119,7 @@ def mapping_values(resolved: ResolvedGraph, files: Collection[str]) -> tuple[boo
     The default of a graph is mapped. Raises ArgumentError for ``read`` if no reader supports it.
     """
     if "read" in files and not any(
-        takes_dont_use_mmap(resolved, node) for node in resolved.graph.nodes
+        has_dont_use_mmap(resolved, node) for node in resolved.graph.nodes
     ):
         names = ", ".join(source.op for source in resolved.graph.sources) or "none"
         raise ArgumentError(

@@ -209,7 +209,7 @@ class FollowerWriter:
         """Return the function and arguments that compute the matrix of a step, or its variable."""
         node, rule = step.node, step.rule
         if rule.map in rule.linked:
-            return self._given_matrix(node, rule.map, rule), []
+            return self._matrix_argument(node, rule.map, rule), []
         arguments = []
         for name, parameter in parameters_of(self.helper(rule.map)).items():
             argument = (rule.flips or {}).get(name, name)
@@ -220,7 +220,7 @@ class FollowerWriter:
             elif name == "window":
                 text = self._window(step)
             elif argument in rule.linked:
-                text = self._given_matrix(node, argument, rule)
+                text = self._matrix_argument(node, argument, rule)
             else:
                 text = self.argument_text(argument, node)
             if parameter.default is Parameter.empty:
@@ -244,7 +244,7 @@ class FollowerWriter:
         self.call(window, "fn.random_crop_generator", shape, *limits, *random)
         return window
 
-    def _given_matrix(self, node: Node, name: str, rule: GeometryRule) -> str:
+    def _matrix_argument(self, node: Node, name: str, rule: GeometryRule) -> str:
         linked = node.inputs.get(rule.linked[name])
         if linked is not None:
             return self.emitter.names[linked]

@@ -181,7 +181,7 @@ class _StageEmitter(Emitter):
             handed += [literal(node.id), str(longest(node))]
         return [f"{self.indent}with replacing_random_values({', '.join(handed)}):", *inside]
 
-    def drawn_before(self, node: Node) -> Lines:
+    def random_value_lines(self, node: Node) -> Lines:
         """Return lines that sample the random values of an automatic augmentation.
 
         They are outside every block and sample values for the whole batch.
@@ -198,7 +198,7 @@ class _StageEmitter(Emitter):
         made = Lines()
         for inner in nodes_within([node]):
             if inner.id in self._draws and inner.id not in self.automatic:
-                made.add(self.drawn_before(inner))
+                made.add(self.random_value_lines(inner))
         made.add(self._node_lines(node))
         return made
 

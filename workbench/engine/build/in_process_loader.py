@@ -36,7 +36,7 @@ from workbench.emit.targets import export
 from workbench.engine.build.pipelines import plain_reason
 from workbench.engine.protocol.exit_status import is_file_fault
 from workbench.engine.protocol.progress import one_line_interrupt
-from workbench.engine.resources.missing_gpu import require_gpu_where_asked
+from workbench.engine.resources.missing_gpu import require_gpu_if_used
 from workbench.errors import (
     ArgumentError,
     DataError,
@@ -312,7 +312,7 @@ def _built(
     faults = [f for f in check_graph(updated) if f.code == "setting"]
     if faults:
         raise GraphFaultsError(faults)
-    require_gpu_where_asked(updated)
+    require_gpu_if_used(updated)
     return build(**_checked_data(graph, data), **options)
 
 

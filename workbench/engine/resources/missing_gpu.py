@@ -14,7 +14,7 @@ from workbench.graph.model import Graph
 from workbench.graph.resolved import ResolvedGraph
 
 
-def require_gpu_where_asked(graph: Graph, machine: Machine | None = None) -> None:
+def require_gpu_if_used(graph: Graph, machine: Machine | None = None) -> None:
     """Raise GraphFaultsError if a node uses the GPU and this machine has none."""
     machine, catalog = machine or describe_machine(), load_catalog()
     running = ResolvedGraph(active_graph(graph, catalog), catalog)

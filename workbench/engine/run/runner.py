@@ -244,7 +244,7 @@ class Runner:
         elif kind == "decoder":
             self._decode(job, nodes)
         else:
-            self._stage(job, nodes, keep_built=kind == "block")
+            self._stage(job, nodes, cache_built=kind == "block")
 
     def _plan(
         self, graph: Graph, data: Datasets, batch: int, count: int, taps: Sequence[Port],
@@ -303,11 +303,11 @@ class Runner:
     def _read(self, job: _Job, node: Source) -> None:
         self._report_running([node.id])
         read = self.readers.read(job.plan, node, job.pipelines)
-        self._keep_samples(job, node, read.samples)
+        self._cache_samples(job, node, read.samples)
         batches = [Batch(each, memory_of(each)) for each in map(tensor_list, read.outputs)]
         self._keep(job, node, dict(zip(self._ports(node), batches, strict=True)))
 
-    def _keep_samples(self, job: _Job, node: Source, samples: tuple[Sample, ...]) -> None:
+    def _cache_samples(self, job: _Job, node: Source, samples: tuple[Sample, ...]) -> None:
         job.samples[node.id] = samples
         self._samples[job.plan.keys[node.id]] = samples
         self._samples.move_to_end(job.plan.keys[node.id])
@@ -320,12 +320,12 @@ class Runner:
         samples = (sample for reader in readers for sample in job.samples[reader.id])
         files = tuple(sample.file for sample in samples if not sample.error)
         try:
-            self._stage(job, nodes, keep_built=True, files=files)
+            self._stage(job, nodes, cache_built=True, files=files)
         except PipelineError:
             found = [self._leave_out_bad(job, reader) for reader in readers]  # all of them
             if not any(found):
                 raise
-            self._stage(job, nodes, keep_built=True, files=files)
+            self._stage(job, nodes, cache_built=True, files=files)
 
     def _leave_out_bad(self, job: _Job, reader: Source) -> bool:
         """Replace files that DALI cannot decode with any decoder arguments.
@@ -344,14 +344,14 @@ class Runner:
         )
         tensors = [batches[at].data[i] for i in range(len(samples))]
         batches[at] = Batch(tensor_list(replace_samples(tensors, samples, decoder)))
-        self._keep_samples(job, reader, samples)
+        self._cache_samples(job, reader, samples)
         self._keep(job, reader, dict(zip(self._ports(reader), batches, strict=True)))
         return samples != known
 
     def _augment(self, job: _Job, node: Node) -> None:
         data = job.batches[node.inputs["data"]]
         if data.device != job.plan.devices[node.id] or isinstance(data.data, list):
-            self._stage(job, [node], keep_built=True)  # as in the script, with its copies
+            self._stage(job, [node], cache_built=True)  # as in the script, with its copies
             return
         self._report_running([node.id])
         shape = job.batches[node.inputs["shape"]] if "shape" in node.inputs else None
@@ -360,7 +360,7 @@ class Runner:
         self._keep(job, node, {Port(node.id, "output"): batch})
 
     def _stage(
-        self, job: _Job, nodes: list[Node], keep_built: bool, files: Sequence[str] = ()
+        self, job: _Job, nodes: list[Node], cache_built: bool, files: Sequence[str] = ()
     ) -> None:
         self._report_running([node.id for node in nodes], files)
         stage = self.stage(job.plan, nodes, job.batches, apply=self._augmenter.function)
@@ -371,8 +371,8 @@ class Runner:
             self._report_making(f"running {', '.join(calling)}")  # for an unknown time
         stage.feed(job.batches)
         given = stage.run()
-        if keep_built:
-            self.keep_built(stage)
+        if cache_built:
+            self.cache_built(stage)
         for node in nodes:
             own = [port for port in given if _is_port_of(job.plan.graph, port, node)]
             self._keep(job, node, {port: given[port] for port in own})
@@ -424,7 +424,7 @@ class Runner:
             for node in nodes
         }
 
-    def keep_built(self, stage: Stage) -> None:
+    def cache_built(self, stage: Stage) -> None:
         """Cache a pipeline that is expensive to build."""
         self._built[stage.key] = stage
         while len(self._built) > _KEPT_BUILT:

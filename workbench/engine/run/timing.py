@@ -51,7 +51,7 @@ def time_node(runner: Runner, result: Result, node: Node, threads: int | None = 
     except PipelineError as error:
         return NodeTime(None, str(error))
     if "mixed" in runner.catalog[node.op].devices:
-        runner.keep_built(stage)
+        runner.cache_built(stage)
     return NodeTime(spent)
 
 

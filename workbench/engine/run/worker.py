@@ -79,7 +79,7 @@ class Worker:
         self.number = 0
         """Number of the current call."""
 
-    def keep_at_most(self, host: int, gpu: int) -> None:
+    def limit_caches(self, host: int, gpu: int) -> None:
         """Limit the caches between calls, in bytes."""
         if (self.runner.store.budget["cpu"], self.runner.store.budget["gpu"]) != (host, gpu):
             self.runner.store.set_budget({"cpu": host, "gpu": gpu})
@@ -131,7 +131,7 @@ def serve(channel: Channel, budget: int | None = None) -> None:
             continue
         heartbeat.resume()
         if message.keep is not None:
-            worker.keep_at_most(*message.keep)
+            worker.limit_caches(*message.keep)
         worker.number, worker.running = message.number, ()
         untidy += 1
         exhausted = False

@@ -287,7 +287,7 @@ def note_of_data(kinds: Iterable[str]) -> str:
     return f"name the {' and the '.join(dict.fromkeys(kinds))} when you run the graph"
 
 
-def with_made_up_data(trees: Mapping[str, ast.Module], folder: Path) -> dict[str, str]:
+def with_placeholder_data(trees: Mapping[str, ast.Module], folder: Path) -> dict[str, str]:
     """Create placeholder data for missing files that exported cells name in top-level assignments.
 
     The functions that find data read the placeholders. Returns the folder and description of each.

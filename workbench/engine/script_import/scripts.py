@@ -30,7 +30,7 @@ from workbench.engine.script_import.pipeline_discovery import (
     name_of,
     note_of_data,
     other_pipeline_notes,
-    with_made_up_data,
+    with_placeholder_data,
 )
 from workbench.engine.script_import.pipeline_factories import is_pipeline
 from workbench.engine.script_import.placeholders import StandIn, StandInError
@@ -61,7 +61,7 @@ def trace_source(
         older_names_in_dali(),
     ):
         script.lines.stand_ins.note_pipelines = lambda values: _note_pipelines(values, script.made)
-        made_up = with_made_up_data(script.cells, Path(script.module.__file__ or "").parent)
+        made_up = with_placeholder_data(script.cells, Path(script.module.__file__ or "").parent)
         script.run()
         ran = list(script.made)
         chosen = _requested_pipeline(script, pipeline, arguments)

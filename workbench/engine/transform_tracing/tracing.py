@@ -79,7 +79,7 @@ def trace_transform(
         lines, cells = script.lines, script.cells
         with (
             recorded_libraries(tuple(LIBRARIES), lines.stand_ins) as calls,
-            _dali_kept_from_running(cells, lines.stand_ins),
+            _dali_pipelines_blocked(cells, lines.stand_ins),
             recorded_sequences(lines.stand_ins)
             if _uses_name(cells, "Sequential")
             else nullcontext(),
@@ -192,7 +192,7 @@ def _uses_name(trees: Mapping[str, ast.Module], name: str) -> bool:
     )
 
 
-def _dali_kept_from_running(
+def _dali_pipelines_blocked(
     trees: Mapping[str, ast.Module], stand_ins: StandIns
 ) -> AbstractContextManager[object]:
     """Prevent DALI pipelines next to a composition from running; loads DALI only if used."""
@@ -229,7 +229,7 @@ class _Search:
         if wanted in compositions:
             return wanted, compositions[wanted]
         maker, inner = self._named(wanted, [*compositions, *self._makers()])
-        made = self._made_by(maker)
+        made = self._compositions_made_by(maker)
         self.script.lines.stand_ins.answered.update(answered)
         if inner and inner not in made:
             outer = wanted.removesuffix(f".{inner}")
@@ -261,7 +261,7 @@ class _Search:
                 raise ImportFailedError(f"{self.script.file} has no {wanted}. {hint}")
         return value, ""
 
-    def _made_by(self, maker: Any) -> dict[str, RecordedCall]:
+    def _compositions_made_by(self, maker: Any) -> dict[str, RecordedCall]:
         """Return the compositions that a function or class returns or stores, else all calls.
 
         It may fail afterwards, because it runs with stand-ins.

@@ -147,7 +147,7 @@ def _moved_to_new_outputs(before: Graph, after: Graph, catalog: Catalog) -> Grap
         if had.kind(old) != "image" or old.node not in ancestors(after, [new]):
             continue
         frame = frame_of(had, old)
-        if frame in _given_frames(has):
+        if frame in _output_frames(has):
             continue  # an output image still has these annotations
         for node in after.nodes:
             image = node.inputs.get("image") if follows(node) else None
@@ -173,7 +173,7 @@ def _moved_to_image(graph: Graph, catalog: Catalog, node: Node, image: Port) -> 
     return replace(graph, nodes=(*graph.nodes, further), outputs=outputs)
 
 
-def _given_frames(typed: TypedGraph) -> set[Port]:
+def _output_frames(typed: TypedGraph) -> set[Port]:
     """Frames of the output images."""
     ports = typed.graph.outputs.values()
     return {frame_of(typed, port) for port in ports if typed.kind(port) == "image"}

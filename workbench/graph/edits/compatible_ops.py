@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from workbench.catalog.spec import Device, OpSpec, PortKind, kind_fits
 from workbench.catalog.templates import Template
 from workbench.graph.edits.compose import find_edge
-from workbench.graph.edits.connect import narrowed_kind, require_given
+from workbench.graph.edits.connect import narrowed_kind, require_port
 from workbench.graph.model import Port
 from workbench.graph.model.ports import positional_ports
 from workbench.graph.types.devices import device_of
@@ -88,7 +88,7 @@ def _edge_facts(typed: TypedGraph, place: Place) -> _Facts:
     into = ""
     if isinstance(place, Port):
         source = place
-        require_given(graph, source)
+        require_port(graph, source)
     else:
         source, target, name = find_edge(graph, place)
         into = f"{target}.{name}" if target else "the output"

@@ -296,7 +296,7 @@ def _feeding(graph: Graph, catalog: Catalog, node: Node) -> dict[str, Port]:
     spec = catalog.find(node.op)
     others = {*spec.args, *(port.name for port in spec.inputs if node.bodies)} if spec else set()
     return {
-        name: port for name, port in node.inputs.items() if name not in others and graph.gives(port)
+        name: port for name, port in node.inputs.items() if name not in others and graph.owns(port)
     }
 
 

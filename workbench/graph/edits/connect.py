@@ -37,7 +37,7 @@ class _Source:
 
 def _source(typed: TypedGraph, port: Port) -> _Source:
     graph = typed.graph
-    require_given(graph, port)
+    require_port(graph, port)
     node = graph.node(port.node) if graph.has(port.node) else None
     spec = typed.catalog.find(node.op) if node else None
     flow = typed.types.get(port, TensorType())
@@ -199,9 +199,9 @@ def disconnect(graph: Graph, target: str, into: str) -> Graph:
     return graph.replace_node(replace(node, inputs=inputs))
 
 
-def require_given(graph: Graph, port: Port) -> None:
+def require_port(graph: Graph, port: Port) -> None:
     """Raise GraphEditError unless a port belongs to a node or input of this body."""
-    if graph.gives(port):
+    if graph.owns(port):
         return
     graph.whole.node(port.node)
     raise GraphEditError(f"{port} is inside another body. Route it through the block's inputs.")
@@ -213,7 +213,7 @@ def set_output(graph: Graph, name: str, port: Port | None) -> Graph:
     if port is not None:
         if not is_name(name):
             raise GraphEditError(f"{name!r} is not a Python name. Use letters, digits and '_'.")
-        require_given(graph, port)
+        require_port(graph, port)
         outputs = {**graph.outputs, name: port}
     return replace(graph, outputs=outputs)
 

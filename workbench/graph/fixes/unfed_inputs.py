@@ -83,7 +83,7 @@ def fitting_ports(
     if graph.scope:
         near += ports_at(graph, catalog, graph.scope)
     for port in dict.fromkeys(near):
-        fits = kind_fits(want, port_kind(graph, catalog, port)) and graph.gives(port)
+        fits = kind_fits(want, port_kind(graph, catalog, port)) and graph.owns(port)
         if (
             fits
             and _sensible(want, graph, catalog, port)

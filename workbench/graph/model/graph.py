@@ -459,7 +459,7 @@ class Graph(GraphMethods):
         """
         return node_id in self._places
 
-    def gives(self, port: Port) -> bool:
+    def owns(self, port: Port) -> bool:
         """Whether a port belongs to a node of this body, or is an input of it."""
         if self.enclosing is not None:
             outer, scope = self.enclosing

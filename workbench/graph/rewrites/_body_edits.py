@@ -73,7 +73,7 @@ def input_type(typed: TypedGraph, node: Node) -> TensorType:
     return typed.types.get(port, TensorType()) if port else TensorType()
 
 
-def is_given(node: Node, *names: str) -> bool:
+def has_args(node: Node, *names: str) -> bool:
     """Whether one of these arguments has a value or a link."""
     return any(name in node.args or name in node.inputs for name in names)
 
@@ -89,7 +89,7 @@ def is_value(typed: TypedGraph, node: Node, name: str, *allowed: Value) -> bool:
     return value_of(node, typed.spec(node), name) in allowed
 
 
-def with_given(node: Node, more: Mapping[str, Value | Port], *without: str) -> Node:
+def with_args(node: Node, more: Mapping[str, Value | Port], *without: str) -> Node:
     """The node with other arguments, values or links, and without some."""
     cleared = node.without({*more, *without})
     links = {name: value for name, value in more.items() if isinstance(value, Port)}
@@ -217,7 +217,7 @@ def _numbers(normalize: Node) -> bool:
 
 def chooses_pixels(typed: TypedGraph, node: Node) -> bool:
     """Whether a node outputs unchanged pixels of its input: crops, slices, flips."""
-    if node.muted or is_given(node, "dtype", "output_dtype"):
+    if node.muted or has_args(node, "dtype", "output_dtype"):
         return False
     if node.bodies:
         return bodies_pass_through(typed, node, _is_flip)

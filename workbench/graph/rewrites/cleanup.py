@@ -16,13 +16,13 @@ from workbench.graph.model.ports import output_ports
 from workbench.graph.rewrites import EVERYWHERE, rewrite
 from workbench.graph.rewrites._body_edits import (
     bypass,
+    has_args,
     input_type,
-    is_given,
     is_value,
     merge_nodes,
     output_of,
     pairs,
-    with_given,
+    with_args,
 )
 from workbench.graph.types.typed_graph import TypedGraph
 
@@ -112,13 +112,13 @@ def fold_constants(typed: TypedGraph) -> Iterator[Graph]:
             if arg is not None and port.node in constants:
                 value = _as_kind(arg, constants[port.node])
                 if value is not None:
-                    folded = typed.graph.replace_node(with_given(node, {name: value}))
+                    folded = typed.graph.replace_node(with_args(node, {name: value}))
                     yield without_idle_generators(folded, typed.catalog, node)
 
 
 def _constant(node: Node) -> float | None:
     """The value of a node, if it is the same number for every sample."""
-    if node.muted or is_given(node, "shape", "dtype") or node.inputs:
+    if node.muted or has_args(node, "shape", "dtype") or node.inputs:
         return None
     if node.op == "random.coin_flip":
         probability = node.args.get("probability", 0.5)
@@ -204,7 +204,7 @@ def is_neutral(typed: TypedGraph, node: Node) -> bool:
         same = not isinstance(right, bool) and right == _ARITHMETIC[node.op]
         return same and len(node.inputs) == 1 and flow.dtype is not None and given == flow.dtype
     form = FUSED_FORMS.get(node.op)
-    if form is None or is_given(node, "dtype", "output_dtype"):
+    if form is None or has_args(node, "dtype", "output_dtype"):
         return False
     names = [name for name in form.neutral if name in typed.spec(node).args]
     return (

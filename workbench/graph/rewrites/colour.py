@@ -14,8 +14,8 @@ from workbench.graph.rewrites._body_edits import (
     bodies_pass_through,
     chooses_pixels,
     fed_by,
+    has_args,
     input_type,
-    is_given,
     is_pixelwise,
     merge_nodes,
     next_node,
@@ -23,7 +23,7 @@ from workbench.graph.rewrites._body_edits import (
     precedes_crop,
     set_arguments,
     swap_nodes,
-    with_given,
+    with_args,
 )
 from workbench.graph.types.typed_graph import TypedGraph
 
@@ -61,7 +61,7 @@ def colour_after_resize(typed: TypedGraph) -> Iterator[Graph]:
     Blocks that contain nothing else (an ``if`` around colour) move as a whole.
     """
     for resize in typed.graph.nodes:
-        if resize.op not in _RESIZES or is_given(resize, "dtype", "roi_start", "roi_end", "mirror"):
+        if resize.op not in _RESIZES or has_args(resize, "dtype", "roi_start", "roi_end", "mirror"):
             continue
         node = fed_by(typed, resize)
         # only a resize uses the whole image, and so a flipped image is equivalent
@@ -105,12 +105,12 @@ def colour_into_twist(typed: TypedGraph) -> Iterator[Graph]:
     for first, second in pairs(typed, _TWIST_NAMES, _TWIST_NAMES):
         one, other = (_twist_args(node) for node in (first, second))
         bytes_flow = input_type(typed, first).dtype == "UINT8"
-        plain = not any(is_given(node, *_OTHERWISE, "dtype") for node in (first, second))
+        plain = not any(has_args(node, *_OTHERWISE, "dtype") for node in (first, second))
         apart = one.keys().isdisjoint(other) and not ("brightness" in one and "contrast" in other)
         if bytes_flow and plain and apart and not first.bodies:
             names = {name for node in (first, second) for name in _TWIST_NAMES[node.op]}
-            bare = with_given(replace(second, op=_TWIST), {}, *names)
-            yield merge_nodes(typed, first, second, with_given(bare, {**one, **other}))
+            bare = with_args(replace(second, op=_TWIST), {}, *names)
+            yield merge_nodes(typed, first, second, with_args(bare, {**one, **other}))
 
 
 def _twist_args(node: Node) -> dict[str, Value | Port]:

@@ -10,14 +10,14 @@ from workbench.graph.model import Graph, Node, Port
 from workbench.graph.rewrites import EVERYWHERE, rewrite
 from workbench.graph.rewrites._body_edits import (
     chooses_pixels,
-    is_given,
+    has_args,
     is_value,
     merge_nodes,
     pairs,
     precedes_crop,
     set_arguments,
     swap_nodes,
-    with_given,
+    with_args,
 )
 from workbench.graph.types.typed_graph import TypedGraph
 
@@ -101,7 +101,7 @@ def _one_crop(typed: TypedGraph, first: Node, second: Node) -> Node | None:
 def _size(crop: Node) -> tuple[int, int] | None:
     """Rows and columns of a crop's output, if both are fixed."""
     size: Value = crop.args.get("crop", ())
-    if is_given(crop, "crop_d"):
+    if has_args(crop, "crop_d"):
         return None
     if "crop" not in crop.args and "crop" not in crop.inputs:
         size = (crop.args.get("crop_h", 0), crop.args.get("crop_w", 0))
@@ -125,7 +125,7 @@ def _one_slice(typed: TypedGraph, first: Node, second: Node) -> Node | None:
     if not same or not ints or len({len(each) for each in numbers}) != 1 or not numbers[0]:
         return None
     begin = tuple(int(a) + int(b) for a, b in zip(numbers[0], numbers[1], strict=True))  # type: ignore[arg-type]
-    return with_given(second, {"start": begin})
+    return with_args(second, {"start": begin})
 
 
 _RANDOM_WINDOW = ("random_area", "random_aspect_ratio", "num_attempts")
@@ -141,10 +141,8 @@ def random_crop_in_decoder(typed: TypedGraph) -> Iterator[Graph]:
     """
     for decoder, crop in pairs(typed, {"decoders.image"}, {"random_resized_crop"}):
         window = set_arguments(crop, *_RANDOM_WINDOW)
-        resize = with_given(replace(crop, op="resize", seed=None), {}, *_RANDOM_WINDOW)
-        fused = with_given(
-            replace(decoder, op="decoders.image_random_crop", seed=crop.seed), window
-        )
+        resize = with_args(replace(crop, op="resize", seed=None), {}, *_RANDOM_WINDOW)
+        fused = with_args(replace(decoder, op="decoders.image_random_crop", seed=crop.seed), window)
         known = typed.catalog["resize"].args.keys() | {"data"}
         decoding = typed.spec(fused).args.keys()
         if not {*resize.args, *resize.inputs} <= known or not fused.args.keys() <= decoding:

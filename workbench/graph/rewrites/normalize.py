@@ -20,8 +20,8 @@ from workbench.graph.rewrites._body_edits import (
     data_name,
     fed_by,
     fed_through_flips,
+    has_args,
     input_type,
-    is_given,
     is_pixelwise,
     is_value,
     merge_nodes,
@@ -31,7 +31,7 @@ from workbench.graph.rewrites._body_edits import (
     replace_node,
     set_arguments,
     swap_nodes,
-    with_given,
+    with_args,
 )
 from workbench.graph.types.typed_graph import TypedGraph
 
@@ -54,7 +54,7 @@ def axes_into_normalize(typed: TypedGraph) -> Iterator[Graph]:
         own = turn.args.get("output_layout", layout)
         image = input_type(typed, normalize).layout == "HWC"
         if layout is not None and image and relabels and own == layout:
-            made = with_given(normalize, {"output_layout": layout})
+            made = with_args(normalize, {"output_layout": layout})
             yield merge_nodes(typed, normalize, turn, made)
 
 
@@ -83,8 +83,8 @@ def cast_into_normalize(typed: TypedGraph) -> Iterator[Graph]:
     for normalize, cast in pairs(typed, {_NORMALIZE}, {"cast"}):
         dtype = cast.args.get("dtype")
         floats = is_value(typed, normalize, "dtype", "FLOAT")
-        if floats and dtype in _GIVEN_TYPES and not is_given(normalize, "output_dtype"):
-            made = with_given(normalize, {"dtype": str(dtype)})
+        if floats and dtype in _GIVEN_TYPES and not has_args(normalize, "output_dtype"):
+            made = with_args(normalize, {"dtype": str(dtype)})
             yield merge_nodes(typed, normalize, cast, made)
 
 
@@ -96,8 +96,8 @@ def crop_into_normalize(typed: TypedGraph) -> Iterator[Graph]:
     uses the same window, and mirrors and normalises the rest. Not if it crops already.
     """
     for crop, normalize in pairs(typed, {"crop"}, {"crop_mirror_normalize"}):
-        if not is_given(normalize, *CROP_WINDOW) and chooses_pixels(typed, crop):
-            made = with_given(normalize, set_arguments(crop, *CROP_WINDOW))
+        if not has_args(normalize, *CROP_WINDOW) and chooses_pixels(typed, crop):
+            made = with_args(normalize, set_arguments(crop, *CROP_WINDOW))
             yield merge_nodes(typed, crop, normalize, made)
 
 
@@ -110,16 +110,16 @@ def crop_out_of_normalize(typed: TypedGraph) -> Iterator[Graph]:
     by the laws of ``colour-after-crop`` and of the inverse of ``crop-into-normalize``.
     """
     for normalize in typed.graph.nodes:
-        if normalize.op != "crop_mirror_normalize" or not is_given(normalize, *CROP_WINDOW[:3]):
+        if normalize.op != "crop_mirror_normalize" or not has_args(normalize, *CROP_WINDOW[:3]):
             continue
         colour = fed_by(typed, normalize)
         if colour is None or not is_pixelwise(typed, colour):
             continue
-        crop = with_given(
+        crop = with_args(
             Node(free_id(typed.graph, "crop"), "crop"), set_arguments(normalize, *CROP_WINDOW)
         )
         crop = crop.fed({"data": normalize.inputs["data"]})
-        fed = with_given(normalize, {"data": Port(crop.id, "output")}, *CROP_WINDOW)
+        fed = with_args(normalize, {"data": Port(crop.id, "output")}, *CROP_WINDOW)
         split = typed.graph.put(normalize.id, crop, fed)
         if chooses_pixels(typed.for_graph(split), crop):
             yield swap_nodes(typed.for_graph(split), colour, crop)
@@ -135,9 +135,9 @@ def flip_into_normalize(typed: TypedGraph) -> Iterator[Graph]:
     """
     for flip, normalize in pairs(typed, {"flip"}, {"crop_mirror_normalize"}):
         sideways = all(is_value(typed, flip, axis, 0) for axis in ("vertical", "depthwise"))
-        if sideways and not is_given(normalize, *CROP_WINDOW) and _unmirrored(typed, normalize):
+        if sideways and not has_args(normalize, *CROP_WINDOW) and _unmirrored(typed, normalize):
             mirror = set_arguments(flip, "horizontal").get("horizontal", 1)
-            made = with_given(normalize, {"mirror": mirror})
+            made = with_args(normalize, {"mirror": mirror})
             yield merge_nodes(typed, flip, normalize, made)
 
 
@@ -169,9 +169,9 @@ def scale_into_normalize(typed: TypedGraph) -> Iterator[Graph]:
         )
         linked = {"mean", "std"} & normalize.inputs.keys()
         image = input_type(typed, scale).layout == "HWC"
-        filled = is_given(normalize, "fill_values")
+        filled = has_args(normalize, "fill_values")
         if mean is not None and std is not None and not linked and image and not filled:
-            made = with_given(normalize, {"mean": mean, "std": std})
+            made = with_args(normalize, {"mean": mean, "std": std})
             yield bypass(typed.for_graph(typed.graph.replace_node(made)), scale)
 
 
@@ -247,7 +247,7 @@ def _affine(typed: TypedGraph, node: Node) -> Affine | None:
         cast = is_value(typed, node, "dtype", "FLOAT")
         return (np.array([1.0]), np.array([0.0])) if cast else None
     if node.op == "normalize":
-        return _given_statistics(typed.graph, node)
+        return _fixed_statistics(typed.graph, node)
     if typed.spec(node).category != "arithmetic":
         return None
     floats = typed.types[output_of(typed, node)].dtype == "FLOAT"
@@ -275,7 +275,7 @@ def _operand(graph: Graph, node: Node) -> Affine | None:
     return None
 
 
-def _given_statistics(graph: Graph, node: Node) -> Affine | None:
+def _fixed_statistics(graph: Graph, node: Node) -> Affine | None:
     """For ``normalize`` with given mean and deviation."""
     if not {*node.args, *node.inputs} <= _FIXED:
         return None

@@ -14,14 +14,14 @@ from workbench.graph.rewrites import rewrite
 from workbench.graph.rewrites._body_edits import (
     CROP_WINDOW,
     chooses_pixels,
-    is_given,
+    has_args,
     is_value,
     merge_nodes,
     next_node,
     pairs,
     set_arguments,
     swap_nodes,
-    with_given,
+    with_args,
 )
 from workbench.graph.types.typed_graph import TypedGraph
 
@@ -42,18 +42,18 @@ def crop_into_resize(typed: TypedGraph) -> Iterator[Graph]:
     for resize, cut in pairs(typed, resizes, {"crop", "flip"}):
         if not chooses_pixels(typed, cut):
             continue
-        if cut.op == "crop" and not is_given(resize, *_WINDOW, "mirror"):
+        if cut.op == "crop" and not has_args(resize, *_WINDOW, "mirror"):
             yield from _into_resize(typed, resize, cut, set_arguments(cut, *_WINDOW))
         sideways = all(is_value(typed, cut, axis, 0) for axis in ("vertical", "depthwise"))
-        if cut.op == "flip" and sideways and not is_given(resize, "mirror"):
+        if cut.op == "flip" and sideways and not has_args(resize, "mirror"):
             horizontal = set_arguments(cut, "horizontal").get("horizontal", 1)
             yield from _into_resize(typed, resize, cut, {"mirror": horizontal})
     for resize, normalize in pairs(typed, {"resize", _CROPPING_RESIZE}, {"crop_mirror_normalize"}):
         inside = is_value(typed, normalize, "out_of_bounds_policy", "error")
-        cuts = is_given(normalize, "crop", "crop_h", "crop_w") and inside
+        cuts = has_args(normalize, "crop", "crop_h", "crop_w") and inside
         made = _cropping(typed, resize, set_arguments(normalize, *_WINDOW))
-        if cuts and made is not None and not is_given(resize, *_WINDOW, "mirror"):
-            left = with_given(normalize, {}, *CROP_WINDOW)
+        if cuts and made is not None and not has_args(resize, *_WINDOW, "mirror"):
+            left = with_args(normalize, {}, *CROP_WINDOW)
             yield typed.graph.replace_node(made).replace_node(left)
 
 
@@ -66,7 +66,7 @@ def _into_resize(
 
 
 def _cropping(typed: TypedGraph, resize: Node, more: Mapping[str, Value | Port]) -> Node | None:
-    made = with_given(replace(resize, op=_CROPPING_RESIZE), more)
+    made = with_args(replace(resize, op=_CROPPING_RESIZE), more)
     known = {*made.args, *made.inputs} <= typed.catalog[_CROPPING_RESIZE].args.keys() | {"data"}
     return made if known else None
 
@@ -86,7 +86,7 @@ def join_resizes(typed: TypedGraph) -> Iterator[Graph]:
     filters are not exactly equal to one.
     """
     for first, second in pairs(typed, {"resize"}, _RESIZES):
-        if is_given(first, "dtype", "roi_start", "roi_end"):
+        if has_args(first, "dtype", "roi_start", "roi_end"):
             continue
         same_side = _same_side(first, second) and _is_cut(typed, second)
         if same_side or _sets_size(typed, second):
@@ -95,7 +95,7 @@ def join_resizes(typed: TypedGraph) -> Iterator[Graph]:
 
 def _sets_size(typed: TypedGraph, node: Node) -> bool:
     """Whether its output size does not depend on its input size."""
-    if is_given(node, "roi_start", "roi_end", "max_size", "resize_shorter", "resize_longer"):
+    if has_args(node, "roi_start", "roi_end", "max_size", "resize_shorter", "resize_longer"):
         return False
     if not is_value(typed, node, "mode", "default", "stretch"):
         return False
@@ -108,9 +108,9 @@ def _same_side(first: Node, second: Node) -> bool:
     """Whether both set the same side, and the other in proportion."""
     others = ("size", "mode", "max_size", "resize_x", "resize_y", "resize_z")
     for node in (first, second):
-        if is_given(node, *others, "roi_start", "roi_end"):
+        if has_args(node, *others, "roi_start", "roi_end"):
             return False
-    sides = [[side for side in _SIDES if is_given(node, side)] for node in (first, second)]
+    sides = [[side for side in _SIDES if has_args(node, side)] for node in (first, second)]
     return sides[0] == sides[1] and len(sides[0]) == 1
 
 
@@ -141,7 +141,7 @@ def join_warps(typed: TypedGraph) -> Iterator[Graph]:
     for op, join in (("warp_affine", _one_warp), ("rotate", _one_rotation)):
         for first, second in pairs(typed, {op}, {op}):
             same = set_arguments(first, *_SHARED) == set_arguments(second, *_SHARED)
-            if same and not is_given(first, "size", "dtype", "output_dtype", "axis"):
+            if same and not has_args(first, "size", "dtype", "output_dtype", "axis"):
                 yield from join(typed, first, second)
 
 
@@ -151,7 +151,7 @@ def _one_warp(typed: TypedGraph, first: Node, second: Node) -> Iterator[Graph]:
     one, other = (_fixed_matrix(node) for node in (first, second))
     if one is not None and other is not None:
         matrix = tuple(float(value) for value in (one @ other)[:2].ravel())
-        made = with_given(second, {"matrix": matrix})
+        made = with_args(second, {"matrix": matrix})
         yield merge_nodes(typed, first, second, made)
     links = [set_arguments(node, "mtx", "matrix") for node in (first, second)]
     ports = [next(iter(each.values()), None) for each in links]
@@ -163,7 +163,7 @@ def _one_warp(typed: TypedGraph, first: Node, second: Node) -> Iterator[Graph]:
             _fed(typed, ports[1], ports[0]),
         )
         name = next(iter(links[1]))
-        made = with_given(second, {name: Port(both.id, "output")})
+        made = with_args(second, {name: Port(both.id, "output")})
         joint = merge_nodes(typed, first, second, made)
         yield replace(joint, nodes=(*joint.nodes, both))
 
@@ -183,22 +183,22 @@ def _fixed_matrix(node: Node) -> np.ndarray[tuple[int, int], np.dtype[np.float64
 def _one_rotation(typed: TypedGraph, first: Node, second: Node) -> Iterator[Graph]:
     if not all(is_value(typed, node, "keep_size", True) for node in (first, second)):
         return
-    if is_given(second, "size", "axis"):
+    if has_args(second, "size", "axis"):
         return
     one, other = (set_arguments(node, "angle").get("angle") for node in (first, second))
     if one is None or other is None:
         return
     if not isinstance(one, Port) and not isinstance(other, Port):
         angle = _number(one) + _number(other)
-        yield merge_nodes(typed, first, second, with_given(second, {"angle": angle}))
+        yield merge_nodes(typed, first, second, with_args(second, {"angle": angle}))
         return
     total = Node(free_id(typed.graph, "total"), "math.add")
     ports = [each for each in (one, other) if isinstance(each, Port)]
-    total = with_given(total, dict(zip(("data", "other"), ports, strict=False)))
+    total = with_args(total, dict(zip(("data", "other"), ports, strict=False)))
     if len(ports) == 1:
         fixed = _number(other if isinstance(one, Port) else one)
-        total = with_given(total, {"right": fixed, "constant_type": "FLOAT"})
-    made = with_given(second, {"angle": Port(total.id, "output")})
+        total = with_args(total, {"right": fixed, "constant_type": "FLOAT"})
+    made = with_args(second, {"angle": Port(total.id, "output")})
     joint = merge_nodes(typed, first, second, made)
     yield replace(joint, nodes=(*joint.nodes, total))
 
@@ -217,15 +217,15 @@ def resize_before_rotate(typed: TypedGraph) -> Iterator[Graph]:
     which would shear shapes.
     """
     for rotate, resize in pairs(typed, {"rotate"}, {"resize"}):
-        keeps_size = is_value(typed, rotate, "keep_size", True) and not is_given(rotate, "size")
+        keeps_size = is_value(typed, rotate, "keep_size", True) and not has_args(rotate, "size")
         if keeps_size and _keeps_proportions(typed, resize):
             yield swap_nodes(typed, rotate, resize)
 
 
 def _keeps_proportions(typed: TypedGraph, resize: Node) -> bool:
-    if is_given(resize, "dtype", "roi_start", "roi_end"):
+    if has_args(resize, "dtype", "roi_start", "roi_end"):
         return False
-    side = is_given(resize, "resize_shorter") != is_given(resize, "resize_longer")
+    side = has_args(resize, "resize_shorter") != has_args(resize, "resize_longer")
     modes = is_value(typed, resize, "mode", "not_smaller", "not_larger")
-    one = is_given(resize, "resize_x") != is_given(resize, "resize_y")
-    return not is_given(resize, "max_size") and (side or modes or one)
+    one = has_args(resize, "resize_x") != has_args(resize, "resize_y")
+    return not has_args(resize, "max_size") and (side or modes or one)

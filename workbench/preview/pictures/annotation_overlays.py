@@ -444,11 +444,11 @@ def depth_overlay(values: NDArray[np.generic]) -> Overlays:
 def _subsampled_mask(mask: NDArray[np.generic]) -> NDArray[np.generic]:
     """Return the first channel, subsampled to at most ``_MASK_SIDE`` rows and columns."""
     whole = np.asarray(mask).reshape(*mask.shape[:2], -1)[..., 0]
-    rows, columns = (_kept_indices(side, max(whole.shape)) for side in whole.shape)
+    rows, columns = (_sampled_indices(side, max(whole.shape)) for side in whole.shape)
     return whole[np.ix_(rows, columns)]
 
 
-def _kept_indices(side: int, longest: int) -> NDArray[np.int64]:
+def _sampled_indices(side: int, longest: int) -> NDArray[np.int64]:
     """Return the indices of the rows or columns to keep: the middle of each group."""
     count = max(1, round(side * min(1.0, _MASK_SIDE / longest)))
     return ((np.arange(count) + 0.5) * side / count).astype(np.int64)

@@ -182,14 +182,14 @@ def _picture(
             small = None
         else:
             small = _thumbnail(one.arrays()[0], layout, scaling_for(worker, run, port), side)
-        cached = (_Kept(small),)
+        cached = (_CachedImage(small),)
         worker.runner.store.put(key, cached)
     picture: NDArray[np.uint8] | None = cached[0].pixels
     return picture if picture is None else with_overlays(worker, run, port, index, picture)
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _CachedImage:
     """A cached image; None if the output is not an image."""
 
     pixels: NDArray[np.uint8] | None

@@ -26,7 +26,7 @@ from workbench.ui.canvas.canvas_annotations import copied_text, frame_entries, n
 from workbench.ui.canvas.canvas_payloads import (
     edge_entries,
     node_entries,
-    on_drawn_nodes,
+    on_visible_nodes,
     operator_entries,
 )
 from workbench.ui.contract import payloads
@@ -106,7 +106,7 @@ def graph_fields(
     typed = memo(_at_scope, whole, state.scope)
     shown = typed.graph
     stopping, loose, warnings = faults_of(state), state.checked.loose_faults, warnings_of(state)
-    shown_faults = memo(_on_drawn_nodes, whole, layout, stopping, loose, warnings)
+    shown_faults = memo(_on_visible_nodes, whole, layout, stopping, loose, warnings)
     faults = memo(_first_ones, shown_faults, len(stopping))
     known = memo(
         known_fixes, state.checked, state.unread, state.unread_fixes, state.failure, warnings
@@ -262,14 +262,14 @@ def _places(data: Datasets) -> dict[str, str]:
     return places if all(places.values()) else {}
 
 
-def _on_drawn_nodes(
+def _on_visible_nodes(
     resolved: ResolvedGraph,
     layout: Layout,
     stopping: Sequence[Fault],
     loose: Sequence[Fault],
     warnings: Sequence[Fault],
 ) -> list[Fault]:
-    return on_drawn_nodes(resolved, layout, [*stopping, *loose, *warnings])
+    return on_visible_nodes(resolved, layout, [*stopping, *loose, *warnings])
 
 
 def _first_ones(faults: Sequence[Fault], count: int) -> list[Fault]:

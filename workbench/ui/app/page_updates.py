@@ -17,7 +17,7 @@ from panel.io.state import set_curdoc, state
 from tornado.ioloop import IOLoop
 
 
-def take_at_once(
+def apply_at_once(
     part: Any,
     document: Document,
     ref: str,

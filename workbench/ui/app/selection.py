@@ -12,7 +12,7 @@ from workbench.graph.model.node_order import ancestors
 from workbench.graph.storage.layout import Document
 from workbench.ui.canvas.canvas_payloads import all_folded_generators
 from workbench.ui.contract.action import Action
-from workbench.ui.inspector.block_payloads import drawn_around, is_drawn, nearest_existing_scope
+from workbench.ui.inspector.block_payloads import card_around, is_shown, nearest_existing_scope
 from workbench.ui.state.undo_labels import changed_nodes
 from workbench.ui.state.view_state import ViewState, initial_selection
 
@@ -27,7 +27,7 @@ class SelectNode(Action, tag="select", frozen=True):
 
     def apply(self, model: ViewModel) -> None:
         state, document = model.state, model.history.document
-        if not is_drawn(document.graph, document.layout, self.node, state.scope):
+        if not is_shown(document.graph, document.layout, self.node, state.scope):
             state.scope = document.graph.scope_of(self.node)
         state.selected = [self.node]
 
@@ -42,7 +42,7 @@ class OpenScope(Action, tag="open_scope", frozen=True):
         state, graph = model.state, model.graph
         graph.body_at(self.scope)
         body = graph.at_scope(self.scope)
-        left = drawn_around(body, block_of(state.scope)) if state.scope else ""
+        left = card_around(body, block_of(state.scope)) if state.scope else ""
         state.scope = self.scope
         state.selected = [left] if left else initial_selection(body, model.catalog)
 
@@ -60,11 +60,11 @@ def follow_step(state: ViewState, before: Document, after: Document, catalog: Ca
     back = [node for node in touched if not old.has(node)]
     if back and old.nodes and not _decide_in_selected(new, state.selected, back):
         scope = new.scope_of(back[-1])
-        if not is_drawn(new, after.layout, back[-1], state.scope):
+        if not is_shown(new, after.layout, back[-1], state.scope):
             state.scope = scope
         state.selected = [n for n in back if new.scope_of(n) == scope][::-1]
     elif not any(map(new.has, state.selected)):
-        inside = [n for n in touched if is_drawn(new, after.layout, n, state.scope)]
+        inside = [n for n in touched if is_shown(new, after.layout, n, state.scope)]
         state.selected = inside[:1] or state.selected
 
 
@@ -85,7 +85,7 @@ def follow_graph(state: ViewState, graph: Graph, catalog: Catalog) -> None:
         node
         for node in state.selected
         if node == state.scope
-        or (graph.has(node) and drawn_around(graph.at_scope(state.scope), node))
+        or (graph.has(node) and card_around(graph.at_scope(state.scope), node))
     ]
     if left != state.selected:
         state.selected = left or initial_selection(graph.at_scope(state.scope), catalog)

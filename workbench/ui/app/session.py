@@ -351,7 +351,7 @@ class StartAfresh(Action, tag="start_afresh", frozen=True):
         return model.sessions.start_afresh()
 
 
-class ApplyKept(Action, tag="apply_kept", frozen=True):
+class ApplyOfferedEdits(Action, tag="apply_kept", frozen=True):
     """Show the offered edits; undo returns to the current graph."""
 
     def apply(self, model: ViewModel) -> str:
@@ -373,7 +373,7 @@ class DismissRestored(Action, tag="dismiss_restored", frozen=True):
         return model.state.message
 
 
-class PageDrawn(Action, tag="shown", frozen=True):
+class PageRendered(Action, tag="shown", frozen=True):
     """Report that the page has rendered the opened graph."""
 
     opened: int

@@ -34,8 +34,8 @@ from workbench.ui.contract.payloads import (
 from workbench.ui.inspector.argument_rows import caution_note
 from workbench.ui.inspector.block_payloads import (
     body_entries,
+    card_around,
     condition_of,
-    drawn_around,
     expanded_bodies,
     faulty_scopes,
 )
@@ -113,7 +113,7 @@ def all_folded_generators(
     return found
 
 
-def on_drawn_nodes(typed: TypedGraph, layout: Layout, faults: Sequence[Fault]) -> list[Fault]:
+def on_visible_nodes(typed: TypedGraph, layout: Layout, faults: Sequence[Fault]) -> list[Fault]:
     """Faults, with those of a folded generator moved to the argument that it feeds."""
     folded = all_folded_generators(typed.graph, typed.catalog, layout)
     return [_moved(fault, folded) for fault in faults]
@@ -148,13 +148,13 @@ def node_entries(
     feeding = graph.body.used_ports
     first: dict[str, Fault] = {}
     for fault in faults:
-        if (shown := drawn_around(graph, fault.node)) != fault.node:
+        if (shown := card_around(graph, fault.node)) != fault.node:
             fault = replace(fault, message=f"{fault.node}: {fault.message}")
         first.setdefault(shown, fault)
     faulty = faulty_scopes(graph, [fault for fault in faults if fault.code not in WARNINGS])
     count = Counter(node.op for node in cards)
     loose = unused_nodes(graph.whole)
-    entries = [_taken_in(typed, devices, flows, feeding)] if graph.scope else []
+    entries = [_body_input_entries(typed, devices, flows, feeding)] if graph.scope else []
     for node in cards:
         spec = typed.catalog.find(node.op)
         outputs = _outputs(typed, node, flows, feeding)
@@ -192,7 +192,7 @@ def node_entries(
     return entries
 
 
-def _taken_in(
+def _body_input_entries(
     typed: TypedGraph,
     devices: Mapping[str, Device],
     flows: Mapping[Port, str],
@@ -321,13 +321,13 @@ def edge_entries(
     folded = folded_generators_in_scope(graph, typed.catalog, layout)
     entries = []
     for edge in graph.edges:
-        if edge.source.node in folded or not graph.gives(edge.source):
+        if edge.source.node in folded or not graph.owns(edge.source):
             continue
         spec = typed.catalog.find(graph.node(edge.target).op)
         argument = spec is not None and (edge.input in spec.args or _decides(spec, edge.input))
         entries.append(_edge(typed, edge, devices, argument=argument))
     for name, port in graph.outputs.items():
-        if graph.gives(port):
+        if graph.owns(port):
             entries.append(_edge(typed, Edge(port, "", name), devices))
     for node in graph.nodes:
         for body in expanded_bodies(graph, node, layout):

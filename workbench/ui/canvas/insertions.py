@@ -251,13 +251,13 @@ def _template(name: str) -> Part:
 
 def _first_new_fault(before: Graph, after: Graph, catalog: Catalog) -> Fault | None:
     """First fault of a graph whose kind is new for its node."""
-    known = Counter(map(_told_by, check_graph(before, catalog)))
+    known = Counter(map(_fault_key, check_graph(before, catalog)))
     for fault in check_graph(after, catalog):
-        if known[_told_by(fault)] <= 0:
+        if known[_fault_key(fault)] <= 0:
             return fault
-        known[_told_by(fault)] -= 1
+        known[_fault_key(fault)] -= 1
     return None
 
 
-def _told_by(fault: Fault) -> tuple[str, str, str]:
+def _fault_key(fault: Fault) -> tuple[str, str, str]:
     return fault.node, fault.arg, fault.code

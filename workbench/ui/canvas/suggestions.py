@@ -14,13 +14,13 @@ from workbench.catalog.templates import load_templates
 from workbench.errors import GraphEditError
 from workbench.graph.edits.compatible_ops import incompatible_ops, incompatible_templates
 from workbench.graph.edits.compose import edge_id
-from workbench.graph.edits.connect import connect_targets, require_given
+from workbench.graph.edits.connect import connect_targets, require_port
 from workbench.graph.model import Graph, Port
 from workbench.graph.storage.layout import Document
 from workbench.graph.types.typed_graph import TypedGraph
 from workbench.ui.canvas.canvas_actions import cut_edge
 from workbench.ui.canvas.canvas_edit import split_by_body
-from workbench.ui.canvas.canvas_payloads import on_drawn_nodes
+from workbench.ui.canvas.canvas_payloads import on_visible_nodes
 from workbench.ui.canvas.insertions import Add, AddOnEdge, AddTemplate, Branch, Insertion
 from workbench.ui.contract.action import Action, DocumentEdit, Edited
 from workbench.ui.contract.payloads import CompatibleOps, ConnectTargets
@@ -50,7 +50,7 @@ class FindConnectTargets(Action, tag="connect_targets", frozen=True):
     def find(self, graph: Graph, catalog: Catalog) -> ConnectTargets:
         """Inputs that an output can be connected to; a dragged edge counts as removed."""
         source = Port(self.node, self.output)
-        require_given(graph, source)
+        require_port(graph, source)
         typed = TypedGraph(cut_edge(graph, self.edge) if self.edge else graph, catalog)
         found = connect_targets(typed, source)
         reasons = {edge_id(target, into): reason for (target, into), reason in found.items()}
@@ -137,7 +137,7 @@ class ApplyFix(DocumentEdit, tag="fix", frozen=True):
     def edit(self, state: ViewState, document: Document, catalog: Catalog) -> Edited:
         checked, warnings = state.checked, warnings_of(state)
         found = [*faults_of(state), *checked.loose_faults, *warnings]
-        shown = on_drawn_nodes(checked.whole, document.layout, found)
+        shown = on_visible_nodes(checked.whole, document.layout, found)
         known = known_fixes(checked, state.unread, state.unread_fixes, state.failure, warnings)
         for fault, entry in zip(found, shown, strict=True):
             for remedy in known.get(fault, ()):

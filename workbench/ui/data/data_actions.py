@@ -49,7 +49,7 @@ class UseGoodFiles(Action, tag="use_good", frozen=True):
         return refused or f"Opened {path}, without the bad files."
 
 
-class GiveMasks(DocumentEdit, tag="give_masks", frozen=True):
+class OutputMasks(DocumentEdit, tag="give_masks", frozen=True):
     """Output the masks of the annotations; they follow the image."""
 
     def edit(self, state: ViewState, document: Document, catalog: Catalog) -> Edited:

@@ -26,7 +26,7 @@ from workbench.emit.targets import (
 from workbench.errors import DataError, GraphEditError, GraphExportError
 from workbench.graph.storage.layout import Document, Frame, Layout
 from workbench.sources import Datasets, data_facts
-from workbench.ui.canvas.canvas_payloads import all_folded_generators, on_drawn_nodes
+from workbench.ui.canvas.canvas_payloads import all_folded_generators, on_visible_nodes
 from workbench.ui.contract.payloads import CodeFault, TargetEntry
 from workbench.ui.data.data_panel import DataPanel
 from workbench.ui.inspector.argument_rows import random_view
@@ -140,7 +140,7 @@ class Exports:
         graph, checked = state.checked.graph, state.checked
         faults = blocking_faults(state)
         if not checked.sound or state.unread is not None:
-            first = on_drawn_nodes(checked.whole, layout, faults)[0]
+            first = on_visible_nodes(checked.whole, layout, faults)[0]
             more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
             return {"message": f"{str(first).strip()}{more}", "node": first.node}
         reason = self._try(checked, state.target, panel, state.skip_bad)

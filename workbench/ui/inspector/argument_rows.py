@@ -29,10 +29,10 @@ from workbench.ui.inspector.random_argument_payloads import CHOICE as CHOICE
 from workbench.ui.inspector.random_argument_payloads import (
     consumers_of,
     distributions_for,
-    draw_limits,
     json_value,
     limits_of_fed,
     port_labels,
+    slider_limits,
 )
 from workbench.ui.inspector.random_argument_payloads import random_view as random_view
 
@@ -71,7 +71,7 @@ def inspector_view(
     node = graph.node(node_id)
     spec = typed.catalog.find(node.op)
     rows = _known_rows(typed, node, spec, faults) if spec else []
-    rows += _kept_rows(node, spec, typed.catalog.dali_version, faults)
+    rows += _unsupported_rows(node, spec, typed.catalog.dali_version, faults)
     named = {row["name"] for row in rows}
     view: InspectorView = {
         **NOTHING_SELECTED,
@@ -177,7 +177,7 @@ def _row(
     }
     if view is not None:
         row["random"] = view
-        row["low"], row["high"] = limits if share else draw_limits(arg, view)
+        row["low"], row["high"] = limits if share else slider_limits(arg, view)
     elif link is not None:
         row["link"] = str(link)
     return row
@@ -260,7 +260,7 @@ def _error(node_id: str, arg: str, view: RandomView | None, faults: Sequence[Fau
     return ""
 
 
-def _kept_rows(
+def _unsupported_rows(
     node: Node, spec: OpSpec | None, version: str, faults: Sequence[Fault]
 ) -> list[ArgRow]:
     """Read-only rows for arguments that the installed DALI does not have."""

@@ -14,7 +14,7 @@ from workbench.ui.inspector.condition_actions import condition_text
 from workbench.ui.inspector.random_argument_payloads import distribution, random_view
 
 
-def drawn_around(graph: Graph, node_id: str) -> str:
+def card_around(graph: Graph, node_id: str) -> str:
     """The node, or the block around it, in the body that is shown.
 
     Empty if the node is outside.
@@ -37,7 +37,7 @@ def expanded_bodies(graph: Graph, node: Node, layout: Layout) -> list[Graph]:
     return [graph.whole.at_scope(node.scope(name)) for name in node.bodies]
 
 
-def is_drawn(graph: Graph, layout: Layout, node_id: str, shown: str) -> bool:
+def is_shown(graph: Graph, layout: Layout, node_id: str, shown: str) -> bool:
     """Whether a node is visible: in the shown body, or in one that is drawn in it."""
     scope = graph.scope_of(node_id)
     while scope and scope != shown:

@@ -143,9 +143,9 @@ class SetCondition(InspectorEdit, tag="set_condition", frozen=True):
         if self.source:
             owner, _, output = self.source.rpartition(".")
             source = Port(owner, output)
-        return set_condition(graph, catalog, node.id, self._with_given_values(condition), source)
+        return set_condition(graph, catalog, node.id, self._with_checked_values(condition), source)
 
-    def _with_given_values(self, condition: Condition) -> Condition:
+    def _with_checked_values(self, condition: Condition) -> Condition:
         """The condition with the given values. Raises GraphEditError for unknown values."""
         given: dict[str, Any] = {}
         for name, allowed in _ALLOWED.items():

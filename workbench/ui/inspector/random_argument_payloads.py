@@ -83,7 +83,7 @@ def distributions_for(arg: ArgSpec) -> list[str]:
     return generators
 
 
-def draw_limits(arg: ArgSpec, view: RandomView) -> tuple[float | None, float | None]:
+def slider_limits(arg: ArgSpec, view: RandomView) -> tuple[float | None, float | None]:
     """Four times the usual range, so that both thumbs are visible; otherwise the full range."""
     wanted = view["args"].get("range")
     if arg.draw is None or arg.low is None or arg.high is None or not isinstance(wanted, list):
@@ -102,7 +102,7 @@ def limits_of_fed(typed: TypedGraph, node: Node, arg: ArgSpec) -> tuple[float | 
             fed = spec.args.get(edge.input) if spec else None
             if fed is not None and fed.low is not None and fed.high is not None:
                 view = random_view(typed, edge.source)
-                return draw_limits(fed, view) if view else (fed.low, fed.high)
+                return slider_limits(fed, view) if view else (fed.low, fed.high)
     return arg.low, arg.high
 
 

@@ -227,7 +227,7 @@ class ComparisonJob:
             self.clear(self._reason)
         elif request is not None:
             running_request = replace(request, graph=self._checked.active)
-            self._ask_both(request, running_request)
+            self._request_both(request, running_request)
             self._closeup.follow(state.closeup, request, running_request, _file_of(state))
 
     def _runnable(self, graph: Graph) -> Graph:
@@ -298,7 +298,7 @@ class ComparisonJob:
         self._closeup.clear()
         self._reason, self._failure, self._picture, self._distances = reason, "", b"", ()
 
-    def _ask_both(self, request: PreviewRequest, other: PreviewRequest) -> None:
+    def _request_both(self, request: PreviewRequest, other: PreviewRequest) -> None:
         if self._background.requested_key(_PICTURE) != other:
             self._failure = ""
         picture = partial(render_batch, request=other)

@@ -328,12 +328,12 @@ class ExperimentTask(BackgroundTask[Report]):
             text = f"{text}, about {format_duration(left)} left"
         if self._overdue is not None:
             self._overdue.cancel()
-        self._overdue = threading.Timer(max(left, 1.0), self._say_overdue, (share, text))
+        self._overdue = threading.Timer(max(left, 1.0), self._report_overdue, (share, text))
         self._overdue.daemon = True
         self._overdue.start()
         return text
 
-    def _say_overdue(self, share: float, text: str) -> None:
+    def _report_overdue(self, share: float, text: str) -> None:
         """Replace the remaining time if it has passed without progress."""
         if self.outcome is None and self.text == text:
             late = "finishing" if share > NEARLY_DONE else "longer than estimated"

@@ -59,7 +59,7 @@ def rewrites_so_far(report: Report, graph: Graph, earlier: str = "") -> Rewrites
     return {"on": [on], "rewrites": entries, "control": "", "total": ""}
 
 
-def take_rewrites(report: Report, graph: Graph, names: Sequence[str]) -> Graph:
+def with_rewrites(report: Report, graph: Graph, names: Sequence[str]) -> Graph:
     """Apply proposals of a record, and those they depend on; no names means all.
 
     Raises GraphEditError if none can be applied, and for unknown names.

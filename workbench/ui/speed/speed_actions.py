@@ -18,7 +18,7 @@ from workbench.ui.speed.chart_payloads import name_of
 from workbench.ui.speed.experiment_factory import experiment_for, tuner_for
 from workbench.ui.speed.panel import SpeedPanel
 from workbench.ui.speed.record_payloads import require_drawable
-from workbench.ui.speed.rewrites_view import take_rewrites
+from workbench.ui.speed.rewrites_view import with_rewrites
 
 if TYPE_CHECKING:
     from workbench.ui.app.view_model import ViewModel
@@ -195,7 +195,7 @@ class Adopt(GraphFromRecord, tag="adopt", frozen=True):
         return adopt_config(graph, config), note
 
 
-class TakeRewrites(GraphFromRecord, tag="take_rewrites", frozen=True):
+class ApplyRewrites(GraphFromRecord, tag="take_rewrites", frozen=True):
     """Apply rewrites proposed in a record."""
 
     record: str
@@ -203,5 +203,5 @@ class TakeRewrites(GraphFromRecord, tag="take_rewrites", frozen=True):
     """Names of proposals, or ``exact`` for all exact ones; empty for all."""
 
     def edited(self, panel: SpeedPanel, graph: Graph) -> tuple[Graph, str]:
-        after = take_rewrites(panel.store.require(self.record), graph, self.names)
+        after = with_rewrites(panel.store.require(self.record), graph, self.names)
         return after, "The graph was rewritten; undo restores the previous one."

@@ -116,7 +116,7 @@ def _values(
             yield f"reset {name} of {other.id}"
     fresh = {node.id for node in added}
     for name, port in other.inputs.items():
-        if one.inputs.get(name) != port and port.node in fresh and _is_draw(nodes[port.node]):
+        if one.inputs.get(name) != port and port.node in fresh and _is_random(nodes[port.node]):
             yield _fed(name, other, port, nodes)
     if one.device != other.device:
         yield f"{other.id} on {other.device or 'the device of its input'}"
@@ -128,7 +128,7 @@ def _values(
 
 def _fed(name: str, node: Node, port: Port, nodes: Mapping[str, Node]) -> str:
     source = nodes.get(port.node)
-    if source is not None and _is_draw(source):
+    if source is not None and _is_random(source):
         return f"random {name} of {node.id}"
     return f"{name} of {node.id} from {port.node}"
 
@@ -194,13 +194,13 @@ def _texts(layout: Layout) -> dict[str, tuple[str, Any]]:
     }
 
 
-def _is_draw(node: Node) -> bool:
+def _is_random(node: Node) -> bool:
     return node.op.startswith("random.")
 
 
 def _drawn(nodes: Collection[Node]) -> list[Node]:
     """Nodes without random values, or all nodes if every node is random."""
-    others = [node for node in nodes if not _is_draw(node)]
+    others = [node for node in nodes if not _is_random(node)]
     return others or list(nodes)
 
 

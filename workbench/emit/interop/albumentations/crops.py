@@ -16,7 +16,7 @@ from workbench.emit.interop.exporting.chains import Step
 from workbench.emit.interop.exporting.source_text import Source
 from workbench.emit.interop.exporting.transforms import Transforms
 from workbench.emit.interop.importing.geometry import (
-    as_value,
+    as_node,
     crop_at_random,
     fills,
     pad_to,
@@ -370,7 +370,7 @@ def coarse_dropout(
         x = uniform(0.0, 1.0) * (images.width - wide)
         images.graph = images.graph.erase(
             anchor=fn.stack(y, x),
-            shape=fn.stack(as_value(tall), as_value(wide)),
+            shape=fn.stack(as_node(tall), as_node(wide)),
             axis_names="HW",
             fill_value=fills(value),
         )

@@ -158,10 +158,10 @@ def _pair(values: tuple[Drawn, Drawn]) -> Any:
 
 
 def _stacked(values: tuple[Drawn, Drawn]) -> Any:
-    return fn.stack(*map(as_value, values))
+    return fn.stack(*map(as_node, values))
 
 
-def as_value(sampled: Drawn) -> DataNode:
+def as_node(sampled: Drawn) -> DataNode:
     """Convert a number to a constant of the graph. Random values are returned unchanged."""
     if isinstance(sampled, DataNode):
         return sampled

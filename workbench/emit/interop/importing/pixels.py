@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from workbench.emit.interop.importing.geometry import as_value, fills
+from workbench.emit.interop.importing.geometry import as_node, fills
 from workbench.emit.interop.importing.images import Images, NoMatchError, range_around, uniform
 from workbench.graph.builder.data_node import DataNode
 from workbench.graph.builder.read import fn
@@ -120,7 +120,7 @@ def sharpen(images: Images, factor: float) -> None:
 
 def sharpen_by_kernel(images: Images, strength: Range, lightness: Range) -> None:
     """Blend the image with its edges, with random strength and lightness."""
-    share, light = as_value(uniform(*strength)), as_value(uniform(*lightness))
+    share, light = as_node(uniform(*strength)), as_node(uniform(*lightness))
     middle = fn.constant(fdata=(0.0,) * 4 + (1.0,) + (0.0,) * 4, shape=(3, 3))
     edges = fn.constant(fdata=(-1.0,) * 4 + (8.0,) + (-1.0,) * 4, shape=(3, 3))
     kernel = middle * (share * light - share + 1.0) + edges * share
@@ -181,7 +181,7 @@ def power(images: Images, low: float, high: float) -> None:
 
 def shift_channels(images: Images, limits: tuple[Range, Range, Range]) -> None:
     """Add a random number to each channel, from one range per channel."""
-    shifts = fn.stack(*(as_value(uniform(low, high)) for low, high in limits))
+    shifts = fn.stack(*(as_node(uniform(low, high)) for low, high in limits))
     images.become(as_bytes(images.value + shifts))
 
 

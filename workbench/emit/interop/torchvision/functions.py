@@ -10,7 +10,7 @@ from typing import Any
 
 from workbench.emit.interop.importing import pixels
 from workbench.emit.interop.importing.geometry import affine as warp
-from workbench.emit.interop.importing.geometry import as_value, erased_value
+from workbench.emit.interop.importing.geometry import as_node, erased_value
 from workbench.emit.interop.importing.images import (
     Images,
     NoMatchError,
@@ -63,7 +63,7 @@ def center_crop(images: Images, output_size: Any) -> None:
 @_imports("crop")
 def crop(images: Images, top: Any, left: Any, height: Any, width: Any) -> None:
     images.graph = images.graph.slice(
-        start=fn.stack(as_value(random_or_fixed(top)), as_value(random_or_fixed(left))).cast(
+        start=fn.stack(as_node(random_or_fixed(top)), as_node(random_or_fixed(left))).cast(
             dtype="INT32"
         ),
         shape=(int(number(height)), int(number(width))),

@@ -66,7 +66,7 @@ class BodyCalls:
     gives: Mapping[str, TracedInput] = field(default_factory=dict)
 
 
-class _CannotHoldError(Exception):
+class _UnsupportedError(Exception):
     """Raised for a part of a call that the graph cannot represent; the message is the reason."""
 
 
@@ -93,7 +93,7 @@ def make_call(
     """
     try:
         return _expression(op, catalog, makers) or _operator(op, catalog, lines, makers, folder)
-    except _CannotHoldError as why:
+    except _UnsupportedError as why:
         return _opaque(op, catalog, lines, str(why))
 
 
@@ -139,24 +139,24 @@ def _operator(
     if op.schema == _COMPILED and "in_types" in op.args:
         compiled = compiled_arguments(op, lines.keywords(op), lines.script_text(op))
         if isinstance(compiled, str):
-            raise _CannotHoldError(f"{op.refused}: {compiled}")
+            raise _UnsupportedError(f"{op.refused}: {compiled}")
         args = {name: _value(name, value, NUMBA_FUNCTION) for name, value in compiled.items()}
         return _function_call(NUMBA_FUNCTION.name, args, op)
     if op.refused:
-        raise _CannotHoldError(op.refused)
+        raise _UnsupportedError(op.refused)
     if op.schema == "ExternalSource" and not read_by and len(op.outputs) == 1:
         return Call(REQUEST.name, _without_feeding(op.args), {}, ("jpegs",))
     if op.schema.startswith("_conditional"):
-        raise _CannotHoldError(
+        raise _UnsupportedError(
             "it is part of automatic augmentation, whose arguments a built pipeline does not "
             "store: import the script or notebook that defines it"
             if is_library(op)
             else "its branches cannot be distinguished"
         )
     if spec is None:
-        raise _CannotHoldError(_missing_operator_reason(op, catalog))
+        raise _UnsupportedError(_missing_operator_reason(op, catalog))
     if spec.unusable:
-        raise _CannotHoldError(spec.unusable)
+        raise _UnsupportedError(spec.unusable)
     given = {name: value for name, value in op.args.items() if name != "seed" or not spec.seeded}
     if given.get(SHUFFLE) and EPOCH_SEED in spec.args:  # otherwise it would follow the graph's
         given.setdefault(EPOCH_SEED, DEFAULT_EPOCH_SEED)
@@ -181,7 +181,7 @@ def _operator(
         if not op.kind:  # a generated function reads, and sets these itself
             given = {k: v for k, v in given.items() if (k, v) not in _SET_BY_READERS}
     elif spec.reads and load_source(kind_of_reader(spec.name)).options is not None:
-        raise _CannotHoldError("it runs Python code, which only the source contains")
+        raise _UnsupportedError("it runs Python code, which only the source contains")
     elif _reads_folder(op) and given[_FOLDER] == root:  # others keep theirs: a graph has one
         folder = given.pop(_FOLDER)
     args = {name: _value(name, value, spec) for name, value in given.items()}
@@ -204,7 +204,7 @@ def _operator(
 def _own_code(op: TracedOp, lines: Lines) -> Call:
     args = function_arguments(op, lines.keywords(op), lines.script_text(op))
     if isinstance(args, str):
-        raise _CannotHoldError(f"{op.refused}: {args}")
+        raise _UnsupportedError(f"{op.refused}: {args}")
     if str(args["source"]).strip() == DECODER_SOURCE.strip() and len(op.inputs) == 1:
         return Call(PILLOW_DECODER.name, {}, {"data": op.inputs[0]}, ("output",))
     return _function_call(PYTHON_FUNCTION.name, args, op)
@@ -242,10 +242,10 @@ def _source(op: TracedOp, spec: OpSpec, lines: Lines) -> tuple[str, str] | None:
 def _without_feeding(given: Mapping[str, Value]) -> dict[str, Value]:
     """Return no arguments for an external source that receives encoded images.
 
-    Raises _CannotHoldError if the external source receives other arrays.
+    Raises _UnsupportedError if the external source receives other arrays.
     """
     if given.get("ndim", 1) not in (1, (1,)) or given.get("layout") not in (None, "", ("",)):
-        raise _CannotHoldError("its input is arrays, but a request has encoded images")
+        raise _UnsupportedError("its input is arrays, but a request has encoded images")
     return {}
 
 
@@ -269,13 +269,13 @@ def _inputs(op: TracedOp, spec: OpSpec) -> dict[str, TracedInput]:
     for edge in op.inputs:
         if edge.argument is None:
             if count >= max(spec.max_inputs, len(spec.inputs)):
-                raise _CannotHoldError(f"a graph feeds it at most {_inputs_text(count)}")
+                raise _UnsupportedError(f"a graph feeds it at most {_inputs_text(count)}")
             found[spec.input(count).name] = edge
             count += 1
         elif edge.argument in spec.args and spec.args[edge.argument].tensor:
             found[edge.argument] = edge
         else:
-            raise _CannotHoldError(f"a graph does not support its argument {edge.argument}")
+            raise _UnsupportedError(f"a graph does not support its argument {edge.argument}")
     return found
 
 
@@ -288,14 +288,14 @@ def _outputs(
 ) -> tuple[str, ...]:
     names = op.ports or tuple(port.name for port in spec.outputs_with(fed, args))
     if len(names) != len(op.outputs):
-        raise _CannotHoldError(f"it has {len(op.outputs)} outputs, but {len(names)} in a graph")
+        raise _UnsupportedError(f"it has {len(op.outputs)} outputs, but {len(names)} in a graph")
     return names
 
 
 def _value(name: str, value: Value, spec: OpSpec) -> Value:
     arg = spec.args.get(name)
     if arg is None or arg.kind == "object":
-        raise _CannotHoldError(f"a graph does not support its argument {name}")
+        raise _UnsupportedError(f"a graph does not support its argument {name}")
     if isinstance(value, tuple):
         return tuple(_item(item, arg) for item in value)
     return _item(value, arg)
@@ -305,7 +305,7 @@ def _item(value: Value, arg: ArgSpec) -> Value:
     if arg.enum is not None and isinstance(value, int):
         name = enum_names(arg.enum).get(value)
         if name is None:
-            raise _CannotHoldError(f"{arg.name}={value} is no member of types.{arg.enum}")
+            raise _UnsupportedError(f"{arg.name}={value} is no member of types.{arg.enum}")
         return name
     if isinstance(value, float) and value.is_integer():
         return int(value)  # as users write 224, although DALI stores a float

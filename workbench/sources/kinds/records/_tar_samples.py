@@ -255,7 +255,7 @@ class NamedFiles:
         self._found: dict[int, int] = {}
         "Offset and size in bytes of the entries that were not queried yet."
 
-    def take_any(self, files: Collection[TarFile]) -> bool:
+    def contains_any(self, files: Collection[TarFile]) -> bool:
         """Whether the index names a file of a sample; all of its files then count as queried."""
         if not self._found:  # while each line is the next sample, the answer comes quickly
             self._read_line()

@@ -148,7 +148,7 @@ def _samples(
                     yield Sample(path, name, 0, group.at, 0, group.fault)
                 continue
             parts = first_parts(group)
-            if indexed is not None and not indexed.take_any([file for _, file in group[1]]):
+            if indexed is not None and not indexed.contains_any([file for _, file in group[1]]):
                 continue
             image = next((parts[each] for each in parts if f".{each}" in IMAGES), None)
             fault, label = "", 0
