@@ -217,6 +217,6 @@ def test_nothing_is_left_to_draw_in_what_is_pinned_by_hand_in_the_table(
 ) -> None:
     catalog = load_catalog()
     for each in pinned_transforms(composed(given)):
-        graph = import_transforms(each.alone).graph
+        graph = import_transforms(each.composition).graph
         drawing = [n.op for n in graph.walk() if not isinstance(n, Source) and catalog[n.op].seeded]
         assert drawing == []
