@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 LARGEST_SEED = 2**32 - 1
-"""For nodes: seeds assigned by DALI, which an import keeps, are up to this."""
+"""Maximum seed of a node. DALI assigns seeds up to this value, and imported graphs preserve them.
+"""
 USUAL_SEEDS = 10_000
-"""Nodes created here get smaller seeds while available."""
+"""Exclusive upper bound of seeds for new nodes, as long as unused ones are available."""
 
 SETTINGS: Mapping[str, tuple[int, int]] = {
     "batch_size": (1, 100_000),
@@ -19,18 +20,21 @@ SETTINGS: Mapping[str, tuple[int, int]] = {
 """Minimum and maximum of each numeric setting."""
 
 MOST_FILE_NODES = 10_000
-"""Maximum nodes in a graph file: more than anyone composes; the time of checks and drawing grows
-with it, and a file may be hostile."""
+"""Maximum number of nodes in a graph file. Checking and rendering take longer with more nodes,
+and a file may be hostile.
+"""
 MOST_CANVAS_NODES = 1000
-"""Maximum nodes that the page draws at a usable speed."""
+"""Maximum number of nodes that the page renders at a usable speed."""
 MOST_NESTED = 16
-"""Maximum nesting of bodies (DALI splits the batch in each), and of lists in a graph file."""
+"""Maximum nesting depth of bodies, which each split the batch in DALI, and of lists in a file."""
 MOST_TURNS_IN_ALL = 1024
-"""Maximum iterations of a body including repeated blocks around it: DALI builds each iteration
-(some 2 ms)."""
+"""Maximum iterations of a body, multiplied over nested repeat blocks. DALI builds each iteration,
+which takes about 2 ms.
+"""
 MOST_PAGE_CHARACTERS = 4_000_000
-"""Maximum characters of a graph file that a page opens, also from a link: 1,000 nodes with every
-argument have 1.5 million."""
+"""Maximum characters of a graph file that the page opens, also from a link. A graph of 1,000 nodes
+with every argument set has 1.5 million.
+"""
 
 FILES = "mapped", "read"
-"""How readers access files: memory-mapped, or with ``dont_use_mmap``."""
+"""Ways in which readers access files: memory-mapped, or with ``dont_use_mmap``."""

@@ -1,4 +1,4 @@
-"""One reason why a graph cannot run."""
+"""The ``Fault`` type: one reason why a graph cannot run."""
 
 from __future__ import annotations
 
@@ -32,24 +32,24 @@ WARNINGS: frozenset[FaultCode] = frozenset(
         *("without_area", "box_layout", "silent", "orientation", "unequal", "readers"),
     }
 )
-"""Those that do not prevent a run, from ``check_warnings``."""
+"""Codes of faults that do not prevent a run, from ``check_warnings``."""
 DATA_WARNINGS: frozenset[FaultCode] = frozenset(
     {
         *("sides", "unshuffled", "buffer", "overhang", "unusable", "without_area", "silent"),
         "orientation",
     }
 )
-"""Those that depend on the data."""
+"""Codes of warnings that depend on the data."""
 
 _MOST_SHOWN = 40
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One reason. ``node`` and ``arg`` are empty if they do not apply.
+    """One reason why a graph cannot run. ``node`` and ``arg`` are empty if they do not apply.
 
-    ``message`` and ``remedy`` are for the user; ``code`` and ``about`` for ``fixes``: what it
-    concerns besides node and argument, such as the name of the output or setting.
+    ``message`` and ``remedy`` are for the user. ``code`` and ``about`` select the fixes; ``about``
+    names what else the fault concerns, such as an output or a setting.
 
     ::
 
@@ -66,7 +66,7 @@ class Fault:
 
     @property
     def text(self) -> str:
-        """The problem and the fix, without the location."""
+        """The problem and the fix in one string, without the node and argument."""
         return f"{self.message.removesuffix('.')}. {self.remedy}".rstrip()
 
     def __str__(self) -> str:
@@ -85,7 +85,7 @@ class Faults(tuple[Fault, ...]):
     __slots__ = ()
 
     def to_frame(self) -> Any:
-        """A pandas data frame with one row per fault: node, argument, problem, fix.
+        """Return a pandas data frame with one row per fault: node, argument, problem, fix.
 
         ::
 
@@ -99,7 +99,7 @@ class Faults(tuple[Fault, ...]):
         return pandas.DataFrame(rows, columns=["node", "argument", "message", "remedy"])
 
     def plot(self) -> Figure:
-        """A matplotlib figure of the number of faults per node.
+        """Plot the number of faults per node as a matplotlib figure.
 
         ::
 

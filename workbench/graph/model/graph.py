@@ -1,15 +1,16 @@
-"""The graph composed by the user: frozen nodes, connected by named ports.
+"""The graph that a user composes: frozen nodes, connected by named ports.
 
-A graph is immutable. Edits (``graph.edits``) return a new graph that shares all unchanged parts.
+A graph is immutable. Edits (``graph.edits``) return a new graph that shares the unchanged parts,
+so the undo history is a list of graphs.
 
     Graph     sources and other nodes, named outputs, and settings
-    Source    a node that reads data: the kind of data, and the parameter
+    Source    a node that reads data: the kind of data, and the name of the data parameter
     Node      one call of one operator; a block if it has bodies
     Body      the nodes inside a block, its inputs and outputs
 
 Ids are unique in the whole graph, at any depth. A *scope* names a body: ``if.then`` is the body
-``then`` of the block ``if``, and the empty scope is the graph itself. Nodes of a body may use each
-other and the inputs of the body, ``Port("if.then", "images")``, and nothing outside.
+``then`` of the block ``if``, and the empty scope is the graph itself. Nodes of a body can only use
+each other and the inputs of the body, such as ``Port("if.then", "images")``.
 """
 
 from __future__ import annotations
@@ -38,16 +39,16 @@ Executor = Literal["static", "dynamic", "separate"]
 
 
 def is_name(text: str) -> bool:
-    """Whether a text is a Python name that Python reads unchanged.
+    """Whether a string is a valid Python name that Python does not normalise.
 
-    Python normalises some letters (NFKC, PEP 3131): two ids could become one variable.
+    Python normalises some letters (NFKC, PEP 3131), so two ids could become the same variable.
     """
     folded = unicodedata.normalize("NFKC", text)
     return text.isidentifier() and folded == text and not keyword.iskeyword(text)
 
 
 def is_text(text: str) -> bool:
-    """Whether a file can hold a text: UTF-8 cannot encode lone surrogates."""
+    """Whether a string can be encoded as UTF-8; lone surrogates cannot."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -65,12 +66,12 @@ TITLE_WORDS = f"one line of at most {LONGEST_TITLE} printable characters"
 
 
 def is_title(text: str) -> bool:
-    """Whether a text is a valid body title: one line, because it becomes a comment in the code."""
+    """Whether a string is a valid body title: one line, because it becomes a code comment."""
     return len(text) <= LONGEST_TITLE and text.isprintable() and text == text.strip()
 
 
 class FrozenDict(dict[K, V]):
-    """An immutable dict that is copied, pickled and written as JSON like a dict.
+    """An immutable dict that can be copied, pickled and serialised to JSON like a dict.
 
     ``types.MappingProxyType`` supports none of these.
     """
@@ -95,7 +96,7 @@ class FrozenDict(dict[K, V]):
 
 
 def frozen(mapping: Mapping[K, V]) -> FrozenDict[K, V]:
-    """The mapping frozen; lists among its values become tuples, recursively."""
+    """Return an immutable copy of a mapping; lists among its values become tuples, recursively."""
     if type(mapping) is FrozenDict:
         return mapping
     require_kind("A mapping of a graph", mapping, MAPPING)
@@ -112,7 +113,7 @@ _EDIT = "graph[NODE].set(ARGUMENT=...)"
 
 
 def fixed(kind: type[T]) -> type[T]:
-    """Decorator: changing the frozen dataclass raises UnsupportedUseError with a fix."""
+    """Class decorator: assignment to a field of a frozen dataclass raises an error with the fix."""
 
     def refuse(self: T, name: str, value: object = None) -> NoReturn:
         settings = [each.name for each in fields(Settings)]
@@ -148,7 +149,7 @@ class Port(NamedTuple):
 
 
 class Edge(NamedTuple):
-    """``source`` feeds the input port or the argument ``input`` of the node ``target``.
+    """A connection from the port ``source`` to an input port or argument of the node ``target``.
 
     ::
 
@@ -167,13 +168,13 @@ class Body:
     Parameters
     ----------
     nodes:
-        In any order; blocks among them have bodies of their own.
+        The nodes, in any order. Blocks among them have bodies of their own.
     outputs:
-        Outputs by name, each from one of its nodes or from its inputs.
+        Sources of the outputs by name: ports of the body's nodes, or its own inputs.
     inputs:
-        Names of its inputs: those of the block's inputs that it uses.
+        Names of its inputs: the inputs of the block that the body uses.
     title:
-        Display name; empty: only the body's name is shown. Not an identifier.
+        Display name. If it is empty, only the body's name is displayed. Not an identifier.
     """
 
     nodes: tuple[Node, ...] = ()
@@ -186,19 +187,20 @@ class Body:
 
     @property
     def used_ports(self) -> KeysView[Port]:
-        """The ports that its nodes and outputs use, each once."""
+        """The ports that the body's nodes and outputs use, without duplicates."""
         inputs = (port for node in self.nodes for port in node.inputs.values())
         return dict.fromkeys((*inputs, *self.outputs.values())).keys()
 
     def rewire(self, ports: Mapping[Port, Port]) -> Body:
-        """Replace ports in the body's nodes and outputs: each key becomes its value."""
+        """Replace ports in the body's nodes and outputs; ``ports`` maps old to new ports."""
         nodes = tuple(node.rewire(ports) for node in self.nodes)
         return replace(self, nodes=nodes, outputs=_rewired(self.outputs, ports))
 
     def renamed(self, old: str, new: str, names: Mapping[str, str] | None = None) -> Body:
-        """Rename a node, or the body's own scope, in its ports.
+        """Rename a node, or the body's own scope, in the body's ports.
 
-        ``names`` are other names of these ports, and of the inputs of the body.
+        ``names`` maps old to new output names of these ports; the body's inputs are renamed as
+        well.
         """
         names = names or {}
         ports = {
@@ -256,39 +258,39 @@ class Node:
             object.__setattr__(self, name, frozen(getattr(self, name)))
 
     def with_args(self, args: Mapping[str, Value]) -> Self:
-        """The node with these argument values; others are unchanged."""
+        """Return a copy of the node with these argument values set."""
         return replace(self, args={**self.args, **args})
 
     def fed(self, ports: Mapping[str, Port]) -> Self:
-        """The node with these inputs connected to these ports; others are unchanged."""
+        """Return a copy of the node with these inputs connected to these ports."""
         return replace(self, inputs={**self.inputs, **ports})
 
     def without(self, names: Collection[str]) -> Self:
-        """The node without values and links of these arguments and inputs."""
+        """Return a copy of the node without the values and links of these arguments and inputs."""
         args = {name: value for name, value in self.args.items() if name not in names}
         inputs = {name: port for name, port in self.inputs.items() if name not in names}
         return replace(self, args=args, inputs=inputs)
 
     def rewire(self, ports: Mapping[Port, Port]) -> Node:
-        """Replace ports in the node's inputs: each key becomes its value."""
+        """Replace ports in the node's inputs; ``ports`` maps old to new ports."""
         if ports.keys().isdisjoint(self.inputs.values()):
             return self
         return replace(self, inputs=_rewired(self.inputs, ports))
 
     def scope(self, body: str) -> str:
-        """The scope of one of the block's bodies."""
+        """The scope of one of the block's bodies: ``id.body``."""
         return f"{self.id}.{body}"
 
 
 @dataclass(frozen=True, slots=True)
 class Source(Node):
-    """A node that reads.
+    """A node that reads data.
 
     Parameters
     ----------
     kind:
-        The module of ``workbench.sources`` for its data; empty for a DALI reader that names its
-        data in its own arguments.
+        The module of ``workbench.sources`` for its data; empty for a DALI reader whose arguments
+        name the data.
     dataset:
         The data parameter of the exported program. Sources with equal names read the same data.
     """
@@ -298,20 +300,20 @@ class Source(Node):
 
     @property
     def finds_data(self) -> bool:
-        """Whether the exported program finds its data; False if the node names them itself."""
+        """Whether the exported program locates the data; False if arguments name the files."""
         located_by = load_source(self.kind).located_by if self.kind else frozenset()
         return bool(self.kind) and not located_by & (self.args.keys() | self.inputs.keys())
 
     @property
     def decodes(self) -> bool:
-        """True if the source outputs pixels, on the device of the setting, like a decoder."""
+        """Whether the source outputs pixels, on the device in the settings, like a decoder."""
         return self.finds_data and load_source(self.kind).pixels != ""
 
 
 @fixed
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Pipeline settings. ``Graph.with_settings`` returns a graph with others.
+    """Pipeline settings. ``Graph.with_settings`` returns a graph with changed settings.
 
     ::
 
@@ -323,21 +325,23 @@ class Settings:
     num_threads: int = 4
     seed: int = 42
     device: DecodeDevice = "cpu"
-    """Where images are decoded; operators after a mixed decoder run on the GPU."""
+    """The device that decodes images. Operators after a mixed decoder run on the GPU."""
     prefetch_queue_depth: int = 2
     pipelines: int = 1
-    """Number of parallel pipelines in one process, each on its own shard (``graph.pipelines``):
-    ``num_threads`` and ``prefetch_queue_depth`` are per pipeline."""
+    """Number of parallel pipelines in one process, each on its own shard (``graph.pipelines``).
+    ``num_threads`` and ``prefetch_queue_depth`` apply to each pipeline.
+    """
     executor: Executor = "dynamic"
-    """``static``: DALI's ``exec_dynamic=False``. ``separate``: also with two queues, of depth
-    ``prefetch_queue_depth`` on the device and twice that on the host."""
+    """``static`` is DALI's ``exec_dynamic=False``. ``separate`` is ``static`` with two queues, of
+    depth ``prefetch_queue_depth`` on the device and twice that on the host.
+    """
 
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "device": get_args(DecodeDevice),
     "executor": get_args(Executor),
 }
-"""The non-numeric settings, and the values of each."""
+"""Allowed values of each non-numeric setting."""
 
 
 @fixed
@@ -347,15 +351,15 @@ class Graph(GraphMethods):
 
     Sources come first; a node with a DALI reader is converted to a ``Source``.
 
-    ``enclosing`` is set for a body taken out of another graph for editing (``at_scope``): that
-    graph, and the scope. ``datasets`` are the data passed to ``workbench.read``, and ``origins``
-    the original nodes of copies (``graph.builder.data_node``). These three are neither stored nor
-    compared.
+    ``enclosing`` is set for a body that ``at_scope`` extracted from another graph for editing: the
+    other graph, and the scope. ``datasets`` is the data passed to ``workbench.read``, and
+    ``origins`` maps copies to their original nodes (``graph.builder.data_node``). These three are
+    neither stored nor compared.
 
-    DALI's operators are its methods: each continues along the image and returns another graph.
-    Outputs are attributes, nodes items. Raises AttributeError for another name, GraphEditError for
-    an unknown argument or node, with the nearest name, and GraphFaultsError for an unsupported
-    value::
+    DALI's operators are methods. Each method applies an operator to the image and returns a new
+    graph. Outputs are attributes, and nodes are items. Raises AttributeError for an unknown
+    attribute, GraphEditError for an unknown argument or node, with the nearest name, and
+    GraphFaultsError for an unsupported value::
 
         turned = graph.rotate(angle=wb.random.uniform(range=(-10, 10)))
         dark = wb.outputs(images=turned.images * 0.5, labels=turned.labels)
@@ -392,7 +396,7 @@ class Graph(GraphMethods):
 
     @cached_property
     def _places(self) -> Mapping[str, tuple[Node, str]]:
-        """Every node with its scope, by id; for duplicate ids the first."""
+        """Every node with its scope, by id. For duplicate ids, the first node."""
         places: dict[str, tuple[Node, str]] = {}
         for scope, body in self.bodies():
             for node in body.nodes:
@@ -411,7 +415,7 @@ class Graph(GraphMethods):
 
     @property
     def body(self) -> Body:
-        """The outermost body."""
+        """The graph's nodes and outputs as a ``Body``."""
         return Body(self.nodes, self.outputs)
 
     def bodies(self) -> Iterator[tuple[str, Body]]:
@@ -427,7 +431,7 @@ class Graph(GraphMethods):
             ]
 
     def walk(self) -> Iterator[Node]:
-        """Every node, including those inside blocks.
+        """Iterate over all nodes, including nodes inside blocks.
 
         ::
 
@@ -437,7 +441,7 @@ class Graph(GraphMethods):
             yield from body.nodes
 
     def node(self, node_id: str) -> Node:
-        """The node with an id, at any depth. Raises GraphEditError if there is none.
+        """Return the node with an id, at any depth. Raises GraphEditError if there is none.
 
         ::
 
@@ -451,7 +455,7 @@ class Graph(GraphMethods):
         raise GraphEditError(f"There is no node {node_id!r}. The graph has: {known}.")
 
     def has(self, node_id: str) -> bool:
-        """Whether a node exists, at any depth.
+        """Whether a node with this id exists, at any depth.
 
         ::
 
@@ -468,22 +472,22 @@ class Graph(GraphMethods):
         return port.node in self._places and not self._places[port.node][1]
 
     def feeding(self, port: Port) -> Port | None:
-        """The outer port that feeds an input of a body, or None."""
+        """The outer port that is connected to an input of a body, or None."""
         block = block_of(port.node)
         return self.node(block).inputs.get(port.output) if self.has(block) else None
 
     @property
     def scope(self) -> str:
-        """The scope of a body that was taken out; empty for a whole graph."""
+        """The scope of this body in the graph that contains it; empty for a whole graph."""
         return self.enclosing[1] if self.enclosing is not None else ""
 
     def scope_of(self, node_id: str) -> str:
-        """The scope of a node. Raises GraphEditError if the node does not exist."""
+        """The scope of the body that contains a node. Raises GraphEditError for an unknown node."""
         self.node(node_id)
         return self._places[node_id][1]
 
     def outermost(self, node_id: str) -> str:
-        """The id of the graph's own node that contains a node, or the node itself."""
+        """The id of the top-level node that contains a node, or of the node itself."""
         while (scope := self.scope_of(node_id)) != "":
             node_id = block_of(scope)
         return node_id
@@ -494,11 +498,11 @@ class Graph(GraphMethods):
         return edges_of(self.nodes)
 
     def consumers(self, node_id: str) -> list[Edge]:
-        """The edges that leave a node."""
+        """The edges that start at a node."""
         return [edge for edge in self.edges if edge.source.node == node_id]
 
     def replace_node(self, node: Node) -> Graph:
-        """The graph with the node of the same id replaced, at any depth."""
+        """Return the graph with the node of the same id replaced, at any depth."""
         scope = self.scope_of(node.id)
         nodes = _with_node(self.nodes if not scope else self.body_at(scope).nodes, node)
         if not scope:
@@ -506,20 +510,20 @@ class Graph(GraphMethods):
         return self.replace_body(scope, replace(self.body_at(scope), nodes=nodes))
 
     def put(self, node_id: str, *nodes: Node) -> Graph:
-        """The graph with a node replaced by others."""
+        """Return the graph with a top-level node replaced by other nodes."""
         at = self.nodes.index(self.node(node_id))
         return replace(self, nodes=(*self.nodes[:at], *nodes, *self.nodes[at + 1 :]))
 
     def rewire(self, ports: Mapping[Port, Port]) -> Graph:
-        """Replace ports in nodes and outputs: each key becomes its value.
+        """Replace ports in nodes and outputs; ``ports`` maps old to new ports.
 
-        The inside of blocks is unchanged.
+        The insides of blocks are unchanged.
         """
         body = self.body.rewire(ports)
         return replace(self, nodes=body.nodes, outputs=body.outputs)
 
     def body_at(self, scope: str) -> Body:
-        """The body with a scope. Raises GraphEditError if there is none."""
+        """Return the body with a scope. Raises GraphEditError if there is none."""
         if not scope:
             return self.body
         block, _, name = scope.rpartition(".")
@@ -529,7 +533,7 @@ class Graph(GraphMethods):
         return found
 
     def replace_body(self, scope: str, body: Body) -> Graph:
-        """The graph with one body replaced."""
+        """Return the graph with the body at a scope replaced."""
         if not scope:
             return replace(self, nodes=body.nodes, outputs=body.outputs)
         block, _, name = scope.rpartition(".")
@@ -537,7 +541,7 @@ class Graph(GraphMethods):
         return self.replace_node(replace(owner, bodies={**owner.bodies, name: body}))
 
     def at_scope(self, scope: str) -> Graph:
-        """One body as a graph of its own, for edits; ``whole`` puts it back."""
+        """Return one body as a graph that can be edited; ``whole`` inserts it back."""
         if not scope:
             return self
         body = self.body_at(scope)
@@ -547,7 +551,7 @@ class Graph(GraphMethods):
 
     @cached_property
     def whole(self) -> Graph:
-        """The graph that this body was taken from, with the body in its current state."""
+        """The graph that this body was extracted from, with the body in its current state."""
         if self.enclosing is None:
             return self
         outer, scope = self.enclosing
@@ -568,7 +572,7 @@ def _rewired(given: Mapping[str, Port], ports: Mapping[Port, Port]) -> dict[str,
 
 
 def _reads(node: Node) -> bool:
-    """Whether a plain node is one of DALI's readers, which are sources without bodies."""
+    """Whether a node is a DALI reader that must be converted to a ``Source``."""
     return is_reader(node.op) and not isinstance(node, Source) and not node.bodies
 
 
@@ -585,14 +589,14 @@ def block_of(scope: str) -> str:
 
 
 def edges_of(nodes: Sequence[Node]) -> Iterator[Edge]:
-    """The edges into some nodes."""
+    """The edges that end at the given nodes."""
     for node in nodes:
         for name, source in node.inputs.items():
             yield Edge(source, node.id, name)
 
 
 def used_ports(graph: Graph) -> KeysView[Port]:
-    """The ports that nodes, outputs and the inside of blocks use, each once."""
+    """The ports that nodes and outputs use, including inside blocks, without duplicates."""
     return dict.fromkeys(port for _, body in graph.bodies() for port in body.used_ports).keys()
 
 

@@ -9,7 +9,7 @@ from workbench.graph.model import Graph, Node, Port, block_of
 
 
 def topological(graph: Graph) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
-    """The graph's own nodes in topological order, and those on a cycle.
+    """Return the top-level nodes in topological order, and the nodes on or downstream of a cycle.
 
     See ``running_order``.
     """
@@ -17,9 +17,10 @@ def topological(graph: Graph) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
 
 
 def running_order(nodes: tuple[Node, ...]) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
-    """Nodes in topological order, and the nodes on or after a cycle.
+    """Return the nodes in topological order, and the nodes on or downstream of a cycle.
 
-    Ties are broken by the order of ``nodes``. Edges from other nodes are ignored.
+    Ties are broken by the order of ``nodes``. Edges from nodes that are not in ``nodes`` are
+    ignored.
     """
     known = {node.id for node in nodes}
     if _is_topologically_sorted(nodes, known):
@@ -53,10 +54,10 @@ def _is_topologically_sorted(nodes: tuple[Node, ...], known: set[str]) -> bool:
 
 
 def ancestors(graph: Graph, ports: list[Port]) -> set[str]:
-    """Ids of the nodes that the given outputs depend on, themselves included.
+    """Ids of the nodes that the given ports depend on, including the ports' own nodes.
 
-    For an output inside a block: the inner nodes it depends on, and the block with everything that
-    feeds it.
+    For a port inside a block: the inner nodes that it depends on, the block, and everything that
+    the block depends on.
     """
     found: set[str] = set()
     waiting = [port.node for port in ports]
@@ -72,7 +73,7 @@ def ancestors(graph: Graph, ports: list[Port]) -> set[str]:
 
 
 def descendants(graph: Graph, nodes: Collection[str]) -> set[str]:
-    """Ids of the graph's own nodes that depend on these, without these themselves."""
+    """Ids of the top-level nodes that depend on the given nodes, which are excluded."""
     found: set[str] = set()
     waiting = list(nodes)
     while waiting:

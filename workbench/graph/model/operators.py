@@ -1,7 +1,7 @@
-"""DALI's operators as methods of graphs, of their values, and of ``workbench.fn``.
+"""DALI's operators as methods of graphs, of values of a graph, and of ``workbench.fn``.
 
 ``graph.rotate(angle=5)`` and ``graph.noise.gaussian(stddev=20)`` are looked up in the catalogue
-when called, so that no operator is named here. ``operators.pyi`` has their signatures.
+when called, so this module names no operator. ``operators.pyi`` has the signatures.
 """
 
 from __future__ import annotations
@@ -15,41 +15,41 @@ from workbench.errors import UnknownNameError, UnsupportedUseError
 from workbench.names import did_you_mean
 
 R = TypeVar("R")
-"""Result type of a method: a graph for a graph, a value for a value."""
+"""Return type of the operator methods: a graph for a graph, a value for a value."""
 
 
 class Calls(Protocol):
-    """The factory of operator methods, as far as it is used here."""
+    """Interface of the factory that creates operator methods."""
 
     def attribute(self, owner: Any, name: str) -> Any:
         """The output, method or group of methods with a name. Raises AttributeError."""
 
     def unbound(self, owner: type, name: str) -> Any:
-        """A method of a class, whose first argument is the instance. Raises AttributeError."""
+        """The method of a class as a function of the instance. Raises AttributeError."""
 
     def names(self, owner: Any) -> list[str]:
         """All names that ``attribute`` accepts."""
 
     def item(self, graph: Any, node_id: str) -> Any:
-        """A node of a graph by its id. Raises GraphEditError."""
+        """The node of a graph with an id. Raises GraphEditError."""
 
     def call(self, graph: Any, image: object, **options: Any) -> Any:
-        """The graph applied to one image."""
+        """Apply a graph to one image."""
 
     def shown(self, graph: Any) -> dict[str, str]:
-        """A graph by MIME type, as a notebook displays it."""
+        """The representations of a graph by MIME type, for display in a notebook."""
 
 
 _calls: list[Calls] = []
 
 
 def register(calls: Calls) -> None:
-    """Set the factory of the methods: a higher-level module that knows graphs and catalogue."""
+    """Set the factory of operator methods, which is implemented by a higher-level module."""
     _calls[:] = [calls]
 
 
 class _OperatorsType(type):
-    """Lets ``help(workbench.Graph.rotate)`` find methods of instances."""
+    """Metaclass that makes operator methods available on the class, for ``help(Graph.rotate)``."""
 
     def __getattr__(cls, name: str) -> Any:
         if name.startswith("_") or not _calls:
@@ -61,7 +61,7 @@ class _OperatorsType(type):
 
 
 class Operators(Generic[R], metaclass=_OperatorsType):
-    """Has every operator as a method."""
+    """Base class with every DALI operator as a method."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or not _calls:
@@ -73,7 +73,7 @@ class Operators(Generic[R], metaclass=_OperatorsType):
 
 
 class GraphMethods(Operators[Any]):
-    """Additional methods of a graph: nodes by id, and its drawing."""
+    """Additional methods of a graph: access to nodes by id, and display in a notebook."""
 
     def __getitem__(self, node_id: str) -> Any:
         return _calls[0].item(self, node_id)
@@ -88,7 +88,7 @@ class GraphMethods(Operators[Any]):
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = _no_arithmetic
 
     def __call__(self, image: object, *, draw: int = 0, label: int | None = None) -> Any:
-        """Apply the graph to one image: ``workbench.preview.graph_batches.call``."""
+        """Apply the graph to one image; see ``workbench.preview.graph_batches.call``."""
         return _calls[0].call(self, image, draw=draw, label=label)
 
     def _ipython_key_completions_(self) -> list[str]:
@@ -102,7 +102,7 @@ class GraphMethods(Operators[Any]):
 
 
 def operator_function(call: Callable[..., Any], spec: OpSpec, name: str = "") -> Callable[..., Any]:
-    """An operator as a function with its signature and documentation, also for ``help``."""
+    """Wrap ``call`` as a function with the signature and documentation of an operator."""
 
     def operator(*inputs: Any, **arguments: Any) -> Any:
         return call(inputs, arguments)
@@ -115,7 +115,7 @@ def operator_function(call: Callable[..., Any], spec: OpSpec, name: str = "") ->
 
 
 class OperatorGroup:
-    """Operators with a common prefix: ``noise.gaussian``, ``noise.shot``."""
+    """Operators with a common prefix, such as ``noise.gaussian`` and ``noise.shot``."""
 
     def __init__(self, members: Mapping[str, Callable[[], Any]], name: str) -> None:
         self._members = dict(members)

@@ -1,13 +1,13 @@
-"""Custom policies for automatic augmentation: their representation in a graph, and faults.
+"""Custom policies for automatic augmentation: their representation in a graph, and validation.
 
-A policy is a list of sub-policies, and one is applied to each sample; a sub-policy is a list of
-operations, applied in order::
+A policy is a list of sub-policies; one of them is applied to each sample. A sub-policy is a list
+of operations, applied in order::
 
     [[["rotate", 0.7, 6], ["equalize", 0.5]],
      [["color", 0.8, 8]]]
 
 An operation is the name of an augmentation of ``nvidia.dali.auto_aug.augmentations``, the
-probability that it is applied and, if the augmentation has one, its magnitude bin from 0.
+probability that it is applied and, if the augmentation has magnitudes, its magnitude bin from 0.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from workbench.names import did_you_mean, shortened
 
 MOST_SUB_POLICIES = 100
 MOST_OPERATIONS = 8
-"""Maximum per sub-policy. DALI builds every augmentation again for each position."""
+"""Maximum operations per sub-policy. DALI builds every augmentation once for each position."""
 
 
 class Operation(NamedTuple):
@@ -34,14 +34,14 @@ class Operation(NamedTuple):
     name: str
     probability: float
     magnitude: int | None
-    """None if the augmentation has none."""
+    """The magnitude bin; None for an augmentation without magnitudes."""
 
 
 SubPolicy = tuple[Operation, ...]
 
 
 def operations_of(policy: Value) -> tuple[SubPolicy, ...]:
-    """The operations of a valid policy."""
+    """Convert a valid policy to tuples of ``Operation``."""
     assert isinstance(policy, tuple)
     return tuple(tuple(map(_operation, sub)) for sub in policy if isinstance(sub, tuple))
 
@@ -55,9 +55,9 @@ def _operation(value: Value) -> Operation:
 
 
 def policy_fault(policy: Value, bins: int = 0) -> tuple[str, str] | None:
-    """Why a value is not a policy and what is one, or None if it is.
+    """Why a value is not a valid policy, and the fix; None for a valid policy.
 
-    ``bins`` is the number of magnitudes, 0 for no limit.
+    ``bins`` is the number of magnitude bins, 0 for no limit.
     """
     if not isinstance(policy, tuple):
         return f"it is {_short(policy)}, not a list of sub-policies", _EXAMPLE
@@ -106,7 +106,7 @@ def _operation_fault(operation: Value, bins: int) -> tuple[str, str] | None:
 
 
 def _number(value: Value | None) -> float | None:
-    """A finite number, or None for other values."""
+    """Convert a finite number to a float; None for other values."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value) if abs(value) < 2**63 else None
@@ -117,13 +117,13 @@ def _short(value: Value) -> str:
 
 
 def policy_text(policy: Value) -> str:
-    """``25 sub-policies``."""
+    """Summary for display: ``25 sub-policies``."""
     count = len(policy) if isinstance(policy, tuple) else 0
     return f"{count} sub-polic{'y' if count == 1 else 'ies'}"
 
 
 def policy_change(before: Value, after: Value) -> str:
-    """The change from one policy to another: ``sub-policy 2``, ``add a sub-policy``."""
+    """Label of a change from one policy to another: ``sub-policy 2``, ``add a sub-policy``."""
     if not isinstance(before, tuple) or not isinstance(after, tuple):
         return "policy"
     if len(before) != len(after):
@@ -136,7 +136,7 @@ def policy_change(before: Value, after: Value) -> str:
 
 
 def always_applied(sub_policy: Value) -> Value:
-    """A policy of this sub-policy alone, in which every operation is always applied."""
+    """A policy that consists of one sub-policy with all probabilities set to 1."""
     (operations,) = operations_of((sub_policy,))
     return (
         tuple(
@@ -147,7 +147,7 @@ def always_applied(sub_policy: Value) -> Value:
 
 
 def repaired_policy(policy: Value, bins: int) -> Value:
-    """The policy without faults, with the nearest valid names and numbers; others are removed."""
+    """Replace invalid names and numbers by the nearest valid ones, and remove invalid entries."""
     given = policy if isinstance(policy, tuple) else ()
     mended = [
         tuple(
@@ -173,6 +173,6 @@ def _repaired_operation(operation: tuple[Value, ...], bins: int) -> Value:
 
 
 def bins_of(node: Node) -> int:
-    """Number of magnitude bins of a node's own policy."""
+    """Number of magnitude bins of a node with a custom policy."""
     bins = node.args.get("num_magnitude_bins", POLICY_BINS)
     return bins if isinstance(bins, int) else POLICY_BINS

@@ -1,4 +1,4 @@
-"""The ports of a node: those of its operator, or for a block those of its bodies."""
+"""The ports of a node, from its operator or, for a block, from its bodies."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from workbench.graph.model import Node, Port
 
 
 def outputs_of(node: Node, spec: OpSpec) -> tuple[PortSpec, ...]:
-    """Outputs of a node. For a block: outputs of its bodies, with the names in the first one."""
+    """Outputs of a node. For a block: outputs of its bodies, named as in the first body."""
     if spec.counted_outputs:
         count = node.args.get(spec.counted_outputs, 1)
         if not isinstance(count, int) or not 1 < count <= MOST_OUTPUTS:
@@ -24,12 +24,12 @@ def outputs_of(node: Node, spec: OpSpec) -> tuple[PortSpec, ...]:
 
 
 def output_ports(node: Node, spec: OpSpec | None) -> list[Port]:
-    """The outputs of a node as ports; empty for an unknown operator (None)."""
+    """Outputs of a node as ports of the graph; empty if ``spec`` is None (unknown operator)."""
     return [Port(node.id, output.name) for output in outputs_of(node, spec)] if spec else []
 
 
 def positional_ports(node: Node, spec: OpSpec) -> dict[str, PortKind]:
-    """Kinds of a node's positional inputs by name; all that are named or in use."""
+    """Kinds of a node's positional inputs by name: declared inputs, and further inputs in use."""
     if spec.bodies:
         named: dict[str, PortKind] = {port.name: port.kind for port in spec.inputs}
         others = (name for name in node.inputs if name not in named and name not in spec.args)
@@ -43,7 +43,7 @@ def positional_ports(node: Node, spec: OpSpec) -> dict[str, PortKind]:
 
 
 def body_inputs(node: Node) -> list[tuple[Port, Port]]:
-    """For a block, each input port of a body, and the outer port that feeds it."""
+    """Pairs of an input port of one of a block's bodies and the outer port connected to it."""
     return [
         (Port(node.scope(name), taken), node.inputs[taken])
         for name, body in node.bodies.items()
@@ -53,9 +53,9 @@ def body_inputs(node: Node) -> list[tuple[Port, Port]]:
 
 
 def variables_read(node: Node, spec: OpSpec) -> list[tuple[Port, Port]]:
-    """For a block, each input of a body, and the port whose variable it reads.
+    """Pairs of an input port of one of a block's bodies and the port whose variable it reads.
 
-    For consecutive bodies that is the block's output, changed from one body to the next.
+    If the bodies run one after the other, that is the block's output, which each body reassigns.
     """
     given = {output.name for output in outputs_of(node, spec)} if spec.consecutive else set()
     return [
@@ -65,7 +65,7 @@ def variables_read(node: Node, spec: OpSpec) -> list[tuple[Port, Port]]:
 
 
 def used_inputs(node: Node, catalog: Catalog) -> list[Port]:
-    """Sources of a node; for a block, those that decide or are used inside it."""
+    """Source ports that a node uses; a block may have inputs that nothing inside uses."""
     if not node.bodies:
         return list(node.inputs.values())
     spec = catalog[node.op]

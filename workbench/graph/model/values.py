@@ -25,7 +25,7 @@ _LAYOUT_ARGUMENTS = ("layout", "layouts", "axis_names", "axis_name")
 
 
 def elements(value: Value) -> tuple[Value, ...]:
-    """The elements of a list argument, which also accepts a single value."""
+    """The elements of a list argument; a single value becomes a tuple of one."""
     return value if isinstance(value, tuple) else (value,)
 
 
@@ -60,7 +60,7 @@ def describe_kind(arg: ArgSpec) -> str:
 
 
 def value_fault(arg: ArgSpec, value: Value) -> tuple[str, str] | None:
-    """Why ``value`` is invalid for ``arg`` and what is valid, or None if it is valid.
+    """Why ``value`` is invalid for ``arg``, and the fix; None if the value is valid.
 
     A list argument also accepts a single number, as in DALI.
     """
@@ -100,7 +100,7 @@ def value_fault(arg: ArgSpec, value: Value) -> tuple[str, str] | None:
 
 
 def _range_fault(arg: ArgSpec, items: tuple[Value, ...]) -> tuple[str, str] | None:
-    """Message and fix for numbers that DALI accepts but that are meaningless; None if valid."""
+    """Why numbers that DALI accepts make no sense for the argument, and the fix, or None."""
     numbers = [item for item in items if isinstance(item, int | float)]
     if arg.form == "flag" and arg.kind == "int" and any(item not in (0, 1) for item in numbers):
         return f"{_show(items)} is not 0 or 1", "Use 0 or 1."
@@ -129,18 +129,18 @@ def value_limits(arg: ArgSpec) -> tuple[float, float]:
 PROBABILITIES = frozenset({"p", "prob", "probability", "foreground_prob"})
 _ALONE = frozenset({"resize_shorter", "resize_longer", "max_size"})
 SIZES = _ALONE | {"size", "crop", "resize_x", "resize_y", "resize_z"}
-"""Arguments in pixels. In ``size``, a 0 lets DALI compute that side from the others."""
+"""Names of arguments in pixels. A 0 in ``size`` makes DALI compute that side."""
 _ZERO = {
     "size": "; if one of the two is 0, DALI computes that side",
     "crop": "; if one of the two is 0, that side is not cropped",
 }
-"""Effect of an accepted 0 if another side has a size."""
+"""Explanation of a 0 for one of two sides, by argument, to be appended to an error message."""
 
 
 def kind_fault(arg: ArgSpec, value: Value) -> str | None:
-    """Reason why a value has the wrong kind for the argument, ignoring its range, or None.
+    """Why a value does not have the argument's kind, or None if it has; ranges are not checked.
 
-    ``object`` and ``policy`` have no single kind.
+    Always None for the kinds ``object`` and ``policy``, which allow several types of values.
     """
     element = arg.kind.removesuffix("_list")
     if element not in _SCALARS:
@@ -159,12 +159,12 @@ def _kind_fault(element: str, item: Value) -> str | None:
 
 
 def one_for_all(arg: ArgSpec, value: Value) -> bool:
-    """Whether a value is one number for all elements of a list."""
+    """Whether a value is a single number that applies to all elements of a list argument."""
     return arg.form == "each" and (not isinstance(value, tuple) or len(value) == 1)
 
 
 def count_text(arg: ArgSpec, *counts: int) -> str:
-    """Required number of list elements, with their names if known: ``2 (h, w)``."""
+    """Format the required number of list elements, with known names: ``exactly 2 (h, w)``."""
     parts = {len(arg.parts): arg.parts, len(arg.parts) + 1: ("d", *arg.parts)}
     named = len(arg.parts) == arg.items
     exactly = [f"{count} ({', '.join(parts[count])})" if named else f"{count}" for count in counts]
@@ -202,7 +202,7 @@ def _item_fault(arg: ArgSpec, element: str, item: Value) -> str | None:
 
 
 def is_layout(arg: ArgSpec) -> bool:
-    """Whether an argument names axes, one letter each."""
+    """Whether an argument is a layout string with one letter per axis."""
     return arg.kind in ("str", "str_list") and arg.name.endswith(_LAYOUT_ARGUMENTS)
 
 
@@ -223,17 +223,17 @@ def _show(value: Value) -> str:
 # Index texts such as ``:, 3:9`` or ``0``: parsed, and written as in Python.
 
 Index = tuple[int | slice, ...]
-"""An index or a range for each leading axis."""
+"""An integer or a slice for each leading axis."""
 
 _NUMBER = r"\s*([+-]?\d{1,10})?\s*"
 _PLACE = re.compile(r"\s*([+-]?\d{1,10})\s*")
 _RANGE = re.compile(f"{_NUMBER}:{_NUMBER}(?::{_NUMBER})?")
 _MOST_AXES = 16
-"""Maximum; more than DALI's slicing supports."""
+"""Maximum parts of an index; more than DALI's slicing supports."""
 
 
 def parse_index(text: str) -> Index:
-    """Parse an index. Raises ValueError, with a fix, for anything else."""
+    """Parse an index such as ``0, 1:3``. Raises ValueError, with the fix, if it is invalid."""
     items = text.split(",")
     if not items[-1].strip() and len(items) > 1:
         items.pop()
@@ -256,7 +256,7 @@ def _item(text: str) -> int | slice:
 
 
 def index_text(index: Index) -> str:
-    """Python text of an index that consists of numbers only."""
+    """Format an index of integers and slices as Python code."""
     return ", ".join(
         _slice_text(item) if isinstance(item, slice) else str(int(item)) for item in index
     )

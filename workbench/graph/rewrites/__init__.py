@@ -1,9 +1,9 @@
 """Rewrites that make a graph faster: one function each, in a module per subject.
 
-A rewrite is a function decorated with ``rewrite`` or ``placement``. Its name, with hyphens, is that
-of the rewrite. Its docstring is the law: what is replaced by what, and why the pixels are
-unchanged, or by how much they may differ. No rewrite affects random values: seeds and the inputs of
-generators are kept.
+A rewrite is a function decorated with ``rewrite`` or ``placement``. The name of the rewrite is the
+function's name with hyphens. The docstring is the law: what is replaced by what, and why the pixels
+are unchanged, or by how much they may differ. No rewrite affects random values: seeds and the
+inputs of generators are preserved.
 """
 
 from __future__ import annotations
@@ -28,8 +28,7 @@ Nodes = Callable[[TypedGraph], Iterable[str]]
 AtNode = Callable[[TypedGraph, str], Graph | None]
 
 _MOST_SITES = 400
-"""Maximum number of applications of rewrites to one graph; each makes progress, so fewer finish
-it."""
+"""Maximum number of rewrite applications to one graph, as a safeguard against an endless loop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +44,20 @@ class Rewrite:
     law:
         What is replaced by what, and why the pixels are unchanged.
     sites:
-        For one body of a graph: the bodies after applying it at one place, first place first.
+        Function that yields, for one body of a graph, the body after applying the rewrite at each
+        possible place, starting with the first place.
     exact_on:
-        Devices on which it is bit-identical: ``cpu``, ``gpu``. Elsewhere, and if empty, it is near.
+        Devices (``cpu``, ``gpu``) on which the result is bit-identical. On other devices the
+        rewrite is near.
     nodes, at_node:
-        For one body, ids of the nodes at which it is tried and measured separately, in that order,
-        and the body after applying it at one, None if impossible. ``NAME@NODE`` is the rewrite at
-        that node only. None: it is applied everywhere at once.
+        Functions of rewrites that are applied and measured node by node. ``nodes`` returns the
+        ids of a body's nodes in the order in which to try them. ``at_node`` returns the body after
+        applying the rewrite at one node, or None if that is impossible. ``NAME@NODE`` names the
+        rewrite at one node. Both are None if the rewrite is applied everywhere at once.
     needs_gpu:
         Whether it is useful only on a machine with a GPU.
     tried_last:
-        Whether it is tried after others of its class, because it prevents them.
+        Whether it is tried after the others of its class, because it prevents them.
     """
 
     name: str
@@ -69,13 +71,13 @@ class Rewrite:
     tried_last: bool = False
 
     def at(self, node: str) -> Rewrite:
-        """This rewrite at one node only."""
+        """Return this rewrite restricted to one node."""
         return replace(
             self, title=f"{self.title}: {node}", sites=partial(_sites_of, self, only=node)
         )
 
     def class_in(self, typed: TypedGraph) -> Class:
-        """True if the rewrite is bit-identical in a graph, on all devices that the graph uses."""
+        """Return "exact" if the result is bit-identical on all devices in use, else "near"."""
         devices = {"cpu" if d == "cpu" else "gpu" for d in typed.devices.values()}
         return "exact" if devices <= self.exact_on else "near"
 
@@ -90,7 +92,7 @@ def _sites_of(rewrite: Rewrite, typed: TypedGraph, only: str = "") -> Iterator[G
 def rewrite(
     title: str, *, exact_on: frozenset[str] = frozenset(), tried_last: bool = False
 ) -> Callable[[Sites], Rewrite]:
-    """Make a rewrite of a function that yields the bodies after applying it at one place."""
+    """Decorator for a function that yields the body after a rewrite at each possible place."""
 
     def decorate(sites: Sites) -> Rewrite:
         return Rewrite(*_named(sites, title), sites, exact_on, tried_last=tried_last)
@@ -99,9 +101,9 @@ def rewrite(
 
 
 def placement(title: str, nodes: Nodes) -> Callable[[AtNode], Rewrite]:
-    """Make a rewrite of a function that moves a node to the other device, or returns None.
+    """Decorator for a function that returns the graph with a node on the other device, or None.
 
-    It is measured node by node, and is near.
+    Such a rewrite is measured node by node, and its class is near.
     """
 
     def decorate(at_node: AtNode) -> Rewrite:
@@ -127,9 +129,9 @@ EVERYWHERE = frozenset({"cpu", "gpu"})
 
 @cache
 def load_rewrites() -> Mapping[str, Rewrite]:
-    """All rewrites by name, in the order in which they are tried: exact ones first.
+    """All rewrites by name, in the order in which they are tried: exact before near.
 
-    Within each class, those that are ``tried_last`` come last.
+    Within each class, rewrites with ``tried_last`` come last.
     """
     names = (info.name for info in iter_modules(__path__) if not info.name.startswith("_"))
     modules = [import_module(f"{__name__}.{name}") for name in names]
@@ -143,7 +145,7 @@ def _order(rewrite: Rewrite) -> tuple[bool, bool, str]:
 
 
 def find_rewrite(name: str) -> Rewrite:
-    """The rewrite with a name, or ``NAME@NODE``. Raises GraphEditError if there is none."""
+    """Find the rewrite for ``NAME`` or ``NAME@NODE``. Raises GraphEditError if there is none."""
     known = load_rewrites()
     base, at, node = name.partition("@")
     found = known.get(base)
@@ -155,7 +157,7 @@ def find_rewrite(name: str) -> Rewrite:
 
 
 def by_node(typed: TypedGraph, names: Collection[str]) -> list[str]:
-    """The names, with rewrites that are measured per node expanded to one per node."""
+    """Expand rewrites that are measured node by node to one ``NAME@NODE`` per node."""
     found = []
     for name in names:
         nodes = find_rewrite(name).nodes
@@ -168,7 +170,7 @@ def by_node(typed: TypedGraph, names: Collection[str]) -> list[str]:
 
 
 def in_order(names: Collection[str]) -> list[str]:
-    """The names in the order in which they are tried, that of ``load_rewrites``."""
+    """Sort rewrite names in the order in which they are tried (``load_rewrites``)."""
     places = {name: place for place, name in enumerate(load_rewrites())}
     return sorted(dict.fromkeys(names), key=lambda name: places[name.partition("@")[0]])
 
@@ -180,10 +182,10 @@ def rewrite_law(name: str) -> str:
 
 
 def rewritten(typed: TypedGraph, names: Collection[str]) -> Graph:
-    """The graph with these rewrites applied wherever possible; the same graph if nowhere.
+    """Apply rewrites wherever possible; returns the same graph if there is no such place.
 
-    Includes places that one rewrite opens for another, and excludes places where a rewrite would
-    add a fault. Raises GraphEditError for an unknown name.
+    Also applies rewrites that another rewrite makes possible, and skips applications that would add
+    a fault. Raises GraphEditError for an unknown name.
     """
     found = {name: find_rewrite(name) for name in names}
     chosen = [found[name] for name in in_order(names)]
@@ -199,7 +201,7 @@ def rewritten(typed: TypedGraph, names: Collection[str]) -> Graph:
 def _sound_results(
     rewrite: Rewrite, typed: TypedGraph, known: Collection[tuple[str, str, str]]
 ) -> Iterator[TypedGraph]:
-    """The whole graphs after applying the rewrite at one place, without new faults."""
+    """Yield the whole graph after applying the rewrite at each place where it adds no fault."""
     for scope, _ in typed.graph.bodies():
         for body in rewrite.sites(typed.at_scope(scope)):
             after = typed.for_graph(body.whole)

@@ -16,13 +16,13 @@ CROP_WINDOW = (
     "crop", "crop_h", "crop_w", "crop_d", "crop_pos_x", "crop_pos_y", "crop_pos_z", "rounding",
     "out_of_bounds_policy",
 )  # fmt: skip
-"""Arguments of a crop's window."""
+"""Arguments that define the window of a crop."""
 
 
 def pairs(
     typed: TypedGraph, before: Collection[str], after: Collection[str]
 ) -> Iterator[tuple[Node, Node]]:
-    """Pairs of nodes with these operators whose first node only feeds the data of the second."""
+    """Yield pairs of nodes with these operators if the second is the only consumer of the first."""
     for node in typed.graph.nodes:
         if node.op in after:
             feeding = fed_by(typed, node)
@@ -31,7 +31,7 @@ def pairs(
 
 
 def fed_by(typed: TypedGraph, node: Node) -> Node | None:
-    """The node of this body whose single output feeds only the data of another node."""
+    """The node connected to the data input of ``node``, if it has no other consumer, else None."""
     graph = typed.graph
     port = node.inputs.get(data_name(typed, node))
     if port is None or node.muted or not any(each.id == port.node for each in graph.nodes):
@@ -42,7 +42,7 @@ def fed_by(typed: TypedGraph, node: Node) -> Node | None:
 
 
 def next_node(typed: TypedGraph, node: Node) -> Node | None:
-    """The only consumer of a node's data, if it has no other data input."""
+    """The only consumer of a node, if it is connected through its data input, else None."""
     edges = typed.graph.consumers(node.id)
     if len(edges) != 1:
         return None
@@ -56,7 +56,7 @@ def _given(graph: Graph) -> set[str]:
 
 
 def data_name(typed: TypedGraph, node: Node) -> str:
-    """The data input of a node; for a block, the one that it changes and outputs.
+    """Name of a node's data input; for a block, of the input that it changes and outputs.
 
     Empty if there is none.
     """
@@ -79,13 +79,13 @@ def has_args(node: Node, *names: str) -> bool:
 
 
 def set_arguments(node: Node, *names: str) -> dict[str, Value | Port]:
-    """Values or sources of those of these arguments that are set."""
+    """Values or source ports of the named arguments that are set."""
     every: Mapping[str, Value | Port] = {**node.args, **node.inputs}
     return {name: every[name] for name in names if name in every}
 
 
 def is_value(typed: TypedGraph, node: Node, name: str, *allowed: Value) -> bool:
-    """Whether an argument is fixed, explicitly or by default, to one of these values."""
+    """Whether an argument has one of these fixed values, explicitly or by default."""
     return value_of(node, typed.spec(node), name) in allowed
 
 
@@ -98,14 +98,14 @@ def with_args(node: Node, more: Mapping[str, Value | Port], *without: str) -> No
 
 
 def output_of(typed: TypedGraph, node: Node) -> Port:
-    """Its first output."""
+    """The first output port of a node."""
     return Port(node.id, outputs_of(node, typed.spec(node))[0].name)
 
 
 def merge_nodes(typed: TypedGraph, first: Node, second: Node, made: Node) -> Graph:
-    """Replace ``second``, which ``first`` fed, by ``made``, and remove ``first``.
+    """Replace ``second`` by ``made`` and remove ``first``, which is connected to ``second``.
 
-    ``made`` gets the data of ``first`` and has the id of either.
+    ``made`` is connected to the source of ``first`` and has the id of one of the two.
     """
     source = first.inputs[typed.spec(first).inputs[0].name]
     name = typed.spec(made).inputs[0].name
@@ -129,7 +129,7 @@ def bypass(typed: TypedGraph, node: Node) -> Graph:
 
 
 def fed_through_flips(typed: TypedGraph, node: Node) -> Node | None:
-    """The node that feeds only the data of another node, ignoring flips in between."""
+    """The node connected to the data input of ``node`` without other consumers, skipping flips."""
     feeding = fed_by(typed, node)
     while feeding is not None and feeding.op == "flip":
         feeding = fed_by(typed, feeding)
@@ -137,7 +137,7 @@ def fed_through_flips(typed: TypedGraph, node: Node) -> Node | None:
 
 
 def swap_nodes(typed: TypedGraph, first: Node, second: Node) -> Graph:
-    """Swap two neighbours: the data of ``first`` now pass through ``second``."""
+    """Swap two consecutive nodes, so that ``second`` runs before ``first``."""
     graph = typed.graph
     into_first, into_second = (data_name(typed, node) for node in (first, second))
     source, old = first.inputs[into_first], output_of(typed, second)
@@ -169,17 +169,17 @@ COLOUR = frozenset(
         "saturation",
     }
 )
-"""Each output pixel is a function of the same input pixel and of the sample's arguments."""
+"""Operators whose output pixel depends only on the same input pixel and on arguments per sample."""
 
 _CUTS = frozenset({"crop", "slice"})
 
 
 def is_pixelwise(typed: TypedGraph, node: Node) -> bool:
-    """Whether each output pixel is a function of the same input pixel and of numbers of the sample.
+    """Whether each output pixel depends only on the same input pixel and on arguments per sample.
 
-    Includes ``contrast``, whose centre is an argument, but not random values per pixel (noise) or
-    operators that read other pixels (``equalize``, blur). A block qualifies if everything in it
-    that processes the image does.
+    Includes ``contrast``, whose centre is an argument, but neither random values per pixel (noise)
+    nor operators that use other pixels (``equalize``, blur). A block qualifies if all its nodes
+    that process the image do.
     """
     if node.muted:
         return False
@@ -199,7 +199,7 @@ def is_pixelwise(typed: TypedGraph, node: Node) -> bool:
 
 
 def _for_all_pixels(shape: Extents | None, image: TensorType) -> bool:
-    """Whether an operand is a number, or one per channel for channels-last images."""
+    """Whether an operand is a scalar, or has one number per channel of an HWC image."""
     if shape is None or shape == ():
         return shape == ()
     ones = all(extent == 1 for extent in shape[:-1])
@@ -210,13 +210,13 @@ _FIXED = {"mean", "stddev", "scale", "shift", "dtype"}
 
 
 def _numbers(normalize: Node) -> bool:
-    """Whether mean and deviation are single given numbers, not computed from pixels."""
+    """Whether mean and deviation are fixed numbers, and not computed from the pixels."""
     values = (normalize.args.get(name) for name in ("mean", "stddev"))
     return all(isinstance(value, int | float) for value in values)
 
 
 def chooses_pixels(typed: TypedGraph, node: Node) -> bool:
-    """Whether a node outputs unchanged pixels of its input: crops, slices, flips."""
+    """Whether a node outputs unchanged pixels of its input, as crops, slices and flips do."""
     if node.muted or has_args(node, "dtype", "output_dtype"):
         return False
     if node.bodies:
@@ -238,7 +238,7 @@ def _within(node: Node, axes: set[int]) -> bool:
 
 
 def precedes_crop(typed: TypedGraph, node: Node | None) -> bool:
-    """Whether a node crops pixels, or flips them before a node that does."""
+    """Whether a node is a crop or slice, or a flip that is followed by one."""
     while node is not None and chooses_pixels(typed, node):
         if node.op in _CUTS:
             return True
@@ -253,9 +253,9 @@ def _is_flip(typed: TypedGraph, node: Node) -> bool:
 def bodies_pass_through(
     typed: TypedGraph, block: Node, test: Callable[[TypedGraph, Node], bool]
 ) -> bool:
-    """Whether a block has one output, and each body passes it through nodes that pass a test.
+    """Whether each body of a block passes its one output through nodes for which ``test`` is true.
 
-    Nothing else inside may use it on the way.
+    False if other nodes in a body use the data on the way.
     """
     name = data_name(typed, block)
     if name not in block.inputs or any({*b.outputs} != {name} for b in block.bodies.values()):

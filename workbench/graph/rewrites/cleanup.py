@@ -1,4 +1,4 @@
-"""Nodes that can be removed, merged or replaced by a value."""
+"""Rewrites that remove nodes, merge them, or replace them by a value."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def dead_nodes(typed: TypedGraph) -> Iterator[Graph]:
 
 
 def _read_outputs(graph: Graph, block: Node) -> set[str]:
-    """The names of a block's used outputs."""
+    """Names of a block's outputs that are used."""
     return {port.output for port in graph.body.used_ports if port.node == block.id}
 
 
@@ -117,7 +117,7 @@ def fold_constants(typed: TypedGraph) -> Iterator[Graph]:
 
 
 def _constant(node: Node) -> float | None:
-    """The value of a node, if it is the same number for every sample."""
+    """The number that a node outputs for every sample, or None if it varies."""
     if node.muted or has_args(node, "shape", "dtype") or node.inputs:
         return None
     if node.op == "random.coin_flip":
@@ -139,7 +139,7 @@ def _only_value(value: Value | None) -> float | None:
 
 
 def _as_kind(arg: ArgSpec, value: float) -> Value | None:
-    """A value of the argument's kind; None if it does not accept such a number."""
+    """Convert a number to the argument's kind; None if the argument does not accept it."""
     if arg.kind in ("int", "bool") and isinstance(value, int):
         return bool(value) if arg.kind == "bool" else value
     if arg.kind == "float" and not isinstance(value, int):
@@ -156,7 +156,7 @@ _HOLDS = {
     "FLOAT16": {"FLOAT", "FLOAT64"},
     "FLOAT": {"FLOAT64"},
 }
-"""By input type: the types that represent each of its values."""
+"""Element types that represent all values of an element type."""
 
 
 @rewrite("Casts joined", exact_on=EVERYWHERE)

@@ -99,7 +99,7 @@ def _one_crop(typed: TypedGraph, first: Node, second: Node) -> Node | None:
 
 
 def _size(crop: Node) -> tuple[int, int] | None:
-    """Rows and columns of a crop's output, if both are fixed."""
+    """Rows and columns of a crop's output if both are fixed, else None."""
     size: Value = crop.args.get("crop", ())
     if has_args(crop, "crop_d"):
         return None

@@ -1,4 +1,4 @@
-"""Nodes moved between CPU and GPU."""
+"""Rewrites that move nodes between CPU and GPU."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def _cpu_nodes(typed: TypedGraph) -> Iterator[str]:
 
 
 def _worked_on(typed: TypedGraph, node: Node) -> list[Port]:
-    """Its data inputs, without numbers, which may be on either device."""
+    """Sources of a node's data inputs, excluding inputs that may be on either device."""
     spec = typed.spec(node)
     return [port for name, port in node.inputs.items() if port_device(spec, name) != "any"]
 
 
 def _may_move(typed: TypedGraph, node: Node) -> bool:
-    """True if the node processes images and supports both devices."""
+    """Whether a node processes images and supports both devices."""
     spec = typed.catalog.find(node.op)
     if spec is None or isinstance(node, Source) or node.bodies or node.muted or spec.expression:
         return False

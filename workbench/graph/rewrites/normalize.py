@@ -1,4 +1,4 @@
-"""Rewrites into and out of ``crop_mirror_normalize``."""
+"""Rewrites that move operators into and out of ``crop_mirror_normalize``."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def axes_into_normalize(typed: TypedGraph) -> Iterator[Graph]:
 _NORMALIZE = "crop_mirror_normalize"
 _HELD_BY_FLOAT = {"UINT8", "INT8", "UINT16", "INT16"}
 _GIVEN_TYPES = {"FLOAT", "FLOAT16", "UINT8", "INT8"}
-"""Output types of the operator."""
+"""Output element types that ``crop_mirror_normalize`` supports."""
 
 
 @rewrite("Casts into crop_mirror_normalize", exact_on=EVERYWHERE)
@@ -176,7 +176,7 @@ def scale_into_normalize(typed: TypedGraph) -> Iterator[Graph]:
 
 
 def _factor(scale: Node) -> float:
-    """The divisor of pixels; 0 if it is not fixed."""
+    """The fixed number by which a node divides pixels; 0 if there is none."""
     value = scale.args.get("right")
     if len(scale.inputs) != 1 or "data" not in scale.inputs or not isinstance(value, int | float):
         return 0.0
@@ -193,12 +193,12 @@ def _times(value: Value, factor: float) -> Value | None:
 
 
 Factors = NDArray[np.float64]
-"""A number, or one per channel."""
+"""One number, or one number per channel."""
 Affine = tuple[Factors, Factors]
-"""Factor and addend."""
+"""Factor and addend of an affine map."""
 _NORMALIZE = "crop_mirror_normalize"
 _NUMBERS = {"UINT8", "INT8", "UINT16", "INT16", "FLOAT"}
-"""Integers that a float represents, and floats."""
+"""Element types whose values a 32-bit float represents exactly."""
 _FIXED = {"data", "mean", "stddev", "scale", "shift"}
 
 
@@ -230,7 +230,7 @@ def normalize_by_hand(typed: TypedGraph) -> Iterator[Graph]:
 
 
 def _affine_steps(typed: TypedGraph, last: Node) -> list[tuple[Node, Affine]]:
-    """Consecutive nodes up to a node that are a factor and an addend each, first node first."""
+    """Consecutive affine nodes that end at ``last``, first node first, with their maps."""
     steps: list[tuple[Node, Affine]] = []
     node: Node | None = last
     while node is not None and (affine := _affine(typed, node)) is not None:
@@ -240,7 +240,7 @@ def _affine_steps(typed: TypedGraph, last: Node) -> list[tuple[Node, Affine]]:
 
 
 def _affine(typed: TypedGraph, node: Node) -> Affine | None:
-    """Factor and addend of a node on floats; None if it does something else."""
+    """Factor and addend of a node on floats; None if the node is not affine."""
     if node.muted or node.device is not None or node.op not in typed.catalog:
         return None
     if node.op == "cast":
@@ -255,7 +255,7 @@ def _affine(typed: TypedGraph, node: Node) -> Affine | None:
 
 
 def _operand(graph: Graph, node: Node) -> Affine | None:
-    """For arithmetic with a constant."""
+    """Factor and addend of arithmetic with a constant, or None."""
     if node.inputs.keys() - {"data", "other"} or "data" not in node.inputs:
         return None
     turns = node.op in ("math.add", "math.mul")
@@ -290,7 +290,7 @@ def _fixed_statistics(graph: Graph, node: Node) -> Affine | None:
 
 
 def _numbers(graph: Graph, node: Node, port: str, *args: str) -> Factors | None:
-    """The value of a ``constant`` that feeds a port, or the number of one of the arguments."""
+    """The value of the ``constant`` connected to a port, or of the one argument that is set."""
     if port in node.inputs:
         return _constant(graph, node.inputs[port])
     values = [node.args[name] for name in args if name in node.args]
@@ -300,7 +300,7 @@ def _numbers(graph: Graph, node: Node, port: str, *args: str) -> Factors | None:
 
 
 def _constant(graph: Graph, port: Port) -> Factors | None:
-    """A number, or one per channel: dimensions of 1 except for the last."""
+    """The value of a ``constant`` node: one number, or one per channel in the last dimension."""
     node = next((each for each in graph.nodes if each.id == port.node), None)
     if node is None or node.op != "constant" or node.inputs or node.muted:
         return None
@@ -322,7 +322,7 @@ def _items(value: Value) -> Sequence[Any]:
 def _normalized(
     typed: TypedGraph, chain: Sequence[Node], mean: Factors, deviation: Factors
 ) -> Graph:
-    """Replace the chain by one operator with the id of the last node."""
+    """Replace the chain by one ``crop_mirror_normalize`` with the id of the last node."""
     first, last = chain[0], chain[-1]
     args: dict[str, Value] = {
         "mean": tuple(map(float, mean)),

@@ -94,7 +94,7 @@ def join_resizes(typed: TypedGraph) -> Iterator[Graph]:
 
 
 def _sets_size(typed: TypedGraph, node: Node) -> bool:
-    """Whether its output size does not depend on its input size."""
+    """Whether the output size of a resize is independent of its input size."""
     if has_args(node, "roi_start", "roi_end", "max_size", "resize_shorter", "resize_longer"):
         return False
     if not is_value(typed, node, "mode", "default", "stretch"):
@@ -105,7 +105,7 @@ def _sets_size(typed: TypedGraph, node: Node) -> bool:
 
 
 def _same_side(first: Node, second: Node) -> bool:
-    """Whether both set the same side, and the other in proportion."""
+    """Whether two resizes set the same side and scale the other side in proportion."""
     others = ("size", "mode", "max_size", "resize_x", "resize_y", "resize_z")
     for node in (first, second):
         if has_args(node, *others, "roi_start", "roi_end"):
@@ -115,7 +115,7 @@ def _same_side(first: Node, second: Node) -> bool:
 
 
 def _is_cut(typed: TypedGraph, resize: Node) -> bool:
-    """Whether a resize is followed by a crop of a fixed size."""
+    """Whether a crop of a fixed size is applied after a resize, possibly by the same node."""
     following = next_node(typed, resize)
     if following is not None and following.op in _CUTS and _has_window(following):
         return True

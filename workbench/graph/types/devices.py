@@ -13,12 +13,12 @@ from workbench.sources import load_source
 
 
 def is_generator(spec: OpSpec) -> bool:
-    """Whether an operator only generates numbers: it feeds arguments and needs no input."""
+    """Whether an operator generates values for arguments without needing an input."""
     return spec.name.startswith("random.") and all(port.optional for port in spec.inputs)
 
 
 def is_decoder(spec: OpSpec) -> bool:
-    """Whether an operator decodes bytes to pixels on the device of the setting."""
+    """Whether an operator decodes bytes to pixels on the device chosen in the settings."""
     return "mixed" in spec.devices
 
 
@@ -29,19 +29,19 @@ def decodes(spec: OpSpec) -> bool:
 
 
 def first_outputs_pixels(node: Node, catalog: Catalog) -> bool:
-    """Whether a node is the first with pixels: a decoder, or a source that decodes."""
+    """Whether a node produces pixels from encoded data: a decoder, or a source that decodes."""
     spec = catalog[node.op]
     read = isinstance(node, Source) and any(output.kind == "image" for output in spec.outputs)
     return read or decodes(spec)
 
 
 def infer_devices(graph: Graph, catalog: Catalog) -> Mapping[str, Device]:
-    """Device of every node by id; nodes of unknown operators count as CPU.
+    """Return the device of every node by id; "cpu" for nodes of unknown operators.
 
-    Inputs of bodies and outputs of blocks have entries by the port's text: use ``device_of``. A
-    node's own ``device`` takes precedence; a decoder follows the graph's setting; any other
-    operator runs on the GPU if one of its data inputs does, as in DALI. Inputs of which only shape
-    or type is read do not count.
+    Inputs of bodies and outputs of blocks also have entries, with ``str(port)`` as the key:
+    ``device_of`` looks them up. A node's own ``device`` takes precedence; a decoder follows the
+    graph's setting; any other operator runs on the GPU if one of its data inputs is on the GPU, as
+    in DALI. Inputs that only supply a shape or type are ignored.
     """
     if graph.enclosing is not None:
         return infer_devices(graph.whole, catalog)
@@ -51,7 +51,7 @@ def infer_devices(graph: Graph, catalog: Catalog) -> Mapping[str, Device]:
 
 
 def device_of(devices: Mapping[str, Device], port: Port) -> Device:
-    """The device of a port's data."""
+    """Look up the device of a port's data in the result of ``infer_devices``."""
     own = devices.get(str(port))
     return own if own is not None else devices.get(port.node, "cpu")
 
@@ -98,7 +98,7 @@ def _device(node: Node, decoding: Device, catalog: Catalog, known: Mapping[str, 
 
 
 def port_device(spec: OpSpec, name: str) -> PortDevice:
-    """The device that an input or argument requires."""
+    """The device that an operator requires for an input or argument."""
     if name in spec.args:
         return "any"  # always the CPU: a GPU source is a fault, and does not move the node
     if spec.follows and name not in {port.name for port in spec.inputs}:
@@ -109,9 +109,9 @@ def port_device(spec: OpSpec, name: str) -> PortDevice:
 def transfers(
     node: Node, spec: OpSpec, devices: Mapping[str, Device]
 ) -> dict[str, Literal["cpu", "gpu"]]:
-    """The positional inputs that are copied to another device, and the device.
+    """Positional inputs that are copied to another device, mapped to that device.
 
-    Excludes arguments: a GPU source of one is a fault.
+    Arguments are excluded: a GPU source of an argument is a fault.
     """
     own: Literal["cpu", "gpu"] = "gpu" if devices[node.id] == "gpu" else "cpu"
     found: dict[str, Literal["cpu", "gpu"]] = {}
@@ -132,10 +132,10 @@ def transfers(
 
 
 def port_kind(graph: Graph, catalog: Catalog, port: Port) -> PortKind:
-    """The kind of data at a port; ``any`` if the catalogue does not say.
+    """The kind of data at a port; ``any`` if the catalogue does not specify it.
 
-    Outputs with the kind of their input (``copy``) are traced to their source; those of arithmetic
-    to all operands, with precedence of image, then sound.
+    An output that has the kind of its input (``copy``) is traced to its source. An output of
+    arithmetic is traced to all operands; images take precedence over sound.
     """
     graph = graph.whole
     waiting, seen = [port], set()

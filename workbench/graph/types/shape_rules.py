@@ -65,9 +65,9 @@ def _shape(call: TypedCall, flow: TensorType) -> TensorType:
 
 
 def _extents_of(call: TypedCall, name: str) -> Extents | None:
-    """The dimensions in an argument; None if it is not set.
+    """Parse the shape in an argument; None if the argument is not set.
 
-    A constant without a shape has one dimension, its number of values.
+    The result for a constant without a shape has one dimension: its number of values.
     """
     if call.spec.name == "constant" and not call.is_set(name):
         values = call.integers("fdata") or call.integers("idata")
@@ -220,7 +220,7 @@ def _reshaped(call: TypedCall, flow: TensorType) -> Extents | None:
 
 
 def _filled(wanted: Extents, shape: Extents | None, recast: bool) -> Extents:
-    """Compute the one open dimension from the number of elements, if known."""
+    """Compute the one unknown dimension from the number of elements, if that is known."""
     if recast or shape is None or None in shape or wanted.count(None) != 1:
         return wanted
     total = math.prod(extent or 0 for extent in shape)
@@ -248,7 +248,7 @@ def _per_frame(call: TypedCall, flow: TensorType) -> TensorType:
 
 
 def _affine(call: TypedCall, flow: TensorType) -> TensorType:
-    """A matrix of ``n`` rows and ``n + 1`` columns for points of ``n`` coordinates."""
+    """The type of a matrix of ``n`` rows and ``n + 1`` columns, for points of ``n`` coordinates."""
     before = call.positional
     if before:
         return flow.reshaped(before[0].shape, flow.layout)
@@ -268,7 +268,7 @@ _DIMENSIONS: Mapping[str, Mapping[int, int]] = {
     "shear": {2: 2, 6: 3},
     "angles": {2: 2, 6: 3},
 }
-"""Arguments of ``transforms.*``: their number of values -> the number of coordinates."""
+"""For arguments of ``transforms.*``: number of values -> number of coordinates."""
 
 
 def _points(call: TypedCall, flow: TensorType) -> TensorType:
@@ -285,7 +285,7 @@ def _points(call: TypedCall, flow: TensorType) -> TensorType:
 
 
 def _corner(call: TypedCall, flow: TensorType) -> TensorType:
-    """One number per axis."""
+    """The type of a vector with one number per axis of the cropped image."""
     if "crop_shape" in call.spec.args:
         values = call.integers("crop_shape")
         return flow.reshaped((None if values is None else len(values),), "")
@@ -306,7 +306,7 @@ def _broadcast(call: TypedCall, flow: TensorType) -> TensorType:
 
 
 def _layout(flows: list[TensorType], count: int | None) -> str | None:
-    """The layout of an operand that has all axes and a layout."""
+    """The layout of the first operand that has all axes and a layout."""
     wide = [one for one in flows if one.shape is None or len(one.shape) == count]
     named = [one.layout for one in wide if one.layout]
     if named:
@@ -336,14 +336,14 @@ def _subscript(call: TypedCall, flow: TensorType) -> TensorType:
 
 
 def _length(item: slice, extent: int | None) -> int | None:
-    """Length of a range along an axis; ends are clipped, as in Python."""
+    """Length of a slice along an axis; the ends are clipped, as in Python."""
     if extent is not None:
         return len(range(*item.indices(extent)))
     return None
 
 
 def _extents(call: TypedCall, flow: TensorType) -> TensorType:
-    """One number per axis."""
+    """The type of a vector with one number per axis of the input."""
     shape = call.first.shape
     return flow.reshaped((None if shape is None else len(shape),), "")
 
@@ -368,7 +368,7 @@ def _recolour(call: TypedCall, flow: TensorType) -> TensorType:
 
 
 def _set(flow: TensorType, extents: Mapping[str, int | None]) -> TensorType:
-    """The type with other sizes along some axes, by letter."""
+    """Replace the sizes along some axes, given by letter."""
     if flow.axes is None or flow.shape is None:
         return flow
     return flow.with_extents({flow.axes.index(a): e for a, e in extents.items() if a in flow.axes})
@@ -395,7 +395,7 @@ def _resize(call: TypedCall, flow: TensorType) -> TensorType:
 
 
 def _repeated(values: Extents | None, count: int) -> Extents:
-    """``count`` values: one is repeated; unknown if their number does not match."""
+    """Return ``count`` values: a single value is repeated; all are None if the number is wrong."""
     if values is not None and len(values) == 1:
         return values * count
     return values if values is not None and len(values) == count else (None,) * count
@@ -452,17 +452,17 @@ def _canvas(call: TypedCall, flow: TensorType) -> TensorType:
 
 
 _SLACK = 1e-2
-"""In pixels: DALI's own tolerance against canvases enlarged by rounding."""
+"""Tolerance in pixels that DALI uses so that rounding does not enlarge a canvas."""
 _MOST_ANGLE = 720
-"""Degrees: DALI stores floats, which lose precision."""
+"""Maximum angle in degrees for which a canvas is computed: DALI's floats lose precision."""
 _UNSURE = 1e-3
-"""Closer to another size than this, DALI's float arithmetic decides."""
+"""Distance in pixels to the next size below which DALI's float rounding decides the size."""
 
 
 def _rotated_canvas(call: TypedCall, flow: TensorType, axes: list[str]) -> dict[str, int | None]:
-    """The canvas of a rotated image as DALI rounds it; unknown for random angles.
+    """Compute the canvas of a rotated image with DALI's rounding; unknown for random angles.
 
-    A side keeps the parity of the original side that comes to lie along it.
+    A side has the parity of the original side that is closest to it after the rotation.
     """
     unknown: dict[str, int | None] = dict.fromkeys(axes)
     if flow.axes is None or flow.shape is None:

@@ -1,6 +1,6 @@
 """Element type, layout and shape at every port, inferred before running.
 
-The rules are data: ``OutputRule`` in the catalogue's rows.
+The rules are data: ``OutputRule`` in the catalogue.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ __all__ = ["TensorType", "infer_types", "type_text"]
 
 
 def infer_types(graph: Graph, catalog: Catalog) -> Mapping[Port, TensorType]:
-    """The type at every port of the graph.
+    """Infer the type at every port of the graph.
 
     Accepts graphs with faults: unknown properties are None. Nodes of unknown operators have no
-    ports here; nodes on or after a cycle have unknown types.
+    entries. Types of nodes on a cycle, or downstream of a cycle, are unknown.
     """
     if graph.enclosing is not None:
         return infer_types(graph.whole, catalog)
@@ -40,7 +40,7 @@ def infer_types(graph: Graph, catalog: Catalog) -> Mapping[Port, TensorType]:
 def infer_types_from(
     graph: Graph, catalog: Catalog, known: Mapping[Port, TensorType]
 ) -> Mapping[Port, TensorType]:
-    """Infer types, given the actual types of some ports."""
+    """Infer the type at every port, given the actual types of some ports."""
     types = dict(known)
     _infer(graph.nodes, catalog, types)
     return types
@@ -50,7 +50,7 @@ _NOTHING = TensorType()
 
 
 def _infer(nodes: tuple[Node, ...], catalog: Catalog, types: dict[Port, TensorType]) -> None:
-    """Add the types of one body's nodes, and of nested bodies."""
+    """Add the types of the nodes of one body and of its nested bodies to ``types``."""
     ordered, cyclic = running_order(nodes)
     for node in ordered:
         spec = catalog.find(node.op)
@@ -81,7 +81,7 @@ def _infer_block(node: Node, catalog: Catalog, types: dict[Port, TensorType]) ->
 
 
 def _either(known: Sequence[TensorType]) -> TensorType:
-    """The common part of several types: each sample has one of them, but which one is unknown."""
+    """Merge alternative types: properties that differ between them become unknown."""
     first, *others = known
     for other in others:
         shape = None
@@ -108,7 +108,7 @@ def _type_of(call: TypedCall, output: PortSpec) -> TensorType:
 
 
 def _followed(call: TypedCall) -> PortKind:
-    """The kind of the first input; for arithmetic, that of an image or sound if there is one."""
+    """The kind of the first input; for arithmetic, image or sound if any operand has that kind."""
     kinds = [flow.kind for flow in call.positional] if call.spec.expression else []
     return next((kind for kind in SHOWN_KINDS if kind in kinds), call.first.kind)
 
@@ -146,4 +146,4 @@ _SUMS: Mapping[str, str] = {
     **dict.fromkeys(("INT8", "INT16", "INT32", "INT64"), "INT64"),
     "FLOAT": "FLOAT",
 }
-"""Accumulator type of DALI's sums."""
+"""Element type of a sum, by the element type of its input, as in DALI."""

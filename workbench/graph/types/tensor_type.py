@@ -12,24 +12,24 @@ Extents = tuple[int | None, ...]
 """The size of each axis; None if it depends on the data."""
 
 _USUAL = {2: "HW", 3: "HWC"}
-"""DALI's assumed layout for data that has no layout, by number of axes."""
+"""Layout that DALI assumes for data without a layout, by number of axes."""
 
 
 @dataclass(frozen=True, slots=True)
 class TensorType:
-    """The type of one sample at a port; None if it depends on the data."""
+    """The type of one sample at a port; a property that depends on the data is None."""
 
     dtype: str | None = None
     """A member of ``DALIDataType``, such as ``UINT8``."""
     layout: str | None = None
-    """``HWC``; empty if DALI has none."""
+    """Axis letters, such as ``HWC``; empty for data without a layout in DALI."""
     shape: Extents | None = None
-    """The sizes; None if even their number is unknown."""
+    """The size of each axis; None if even the number of axes is unknown."""
     kind: PortKind = "any"
 
     @property
     def axes(self) -> str | None:
-        """One letter per axis: the layout, or the one that DALI assumes if there is none."""
+        """One letter per axis: the layout, or the layout that DALI assumes for data without one."""
         if self.shape is None:
             return self.layout or None
         if self.layout:
@@ -38,14 +38,14 @@ class TensorType:
 
     @property
     def channels(self) -> int | None:
-        """Size along C; 1 without such an axis."""
+        """Size along axis C; 1 for data without this axis."""
         if self.axes is None or self.shape is None:
             return None
         return self.shape[self.axes.index("C")] if "C" in self.axes else 1
 
     @property
     def may_be_picture(self) -> bool:
-        """True if the data may be an image: not, for example, a sequence of frames."""
+        """Whether data of this type may be one image, and not a sequence of frames."""
         if self.shape is None:
             return True
         if self.layout is None:
@@ -54,7 +54,7 @@ class TensorType:
 
     @property
     def may_be_shown(self) -> bool:
-        """True if the data may be an image, an image sequence, a waveform or a spectrogram."""
+        """Whether data of this type may be images, an image sequence, sound or a spectrogram."""
         if self.may_be_picture:
             return True
         if self.kind == "sound":
@@ -63,11 +63,11 @@ class TensorType:
         return layout[:1] == "F" and sorted(layout[1:]) in (["C", "H", "W"], ["H", "W"])
 
     def reshaped(self, shape: Extents | None, layout: str | None) -> TensorType:
-        """The same elements in another shape."""
+        """A copy of this type with another shape and layout."""
         return TensorType(self.dtype, layout, shape, self.kind)
 
     def with_extents(self, extents: Mapping[int, int | None]) -> TensorType:
-        """The type with other sizes along some axes, by index."""
+        """A copy of this type with other sizes along some axes, given by index."""
         if self.shape is None:
             return self
         return replace(
@@ -75,12 +75,15 @@ class TensorType:
         )
 
     def unknown(self) -> TensorType:
-        """The type with unknown shape and layout."""
+        """A copy of this type with unknown shape and layout."""
         return TensorType(self.dtype, kind=self.kind)
 
 
 def type_text(flow: TensorType) -> str:
-    """``224×224×3 u8 HWC``, ``?×?×3 u8 HWC``, ``jpeg``, ``label``; ``?`` for what is unknown."""
+    """Format a type for display: ``224×224×3 u8 HWC``, ``?×?×3 u8 HWC``, ``jpeg``, ``label``.
+
+    Unknown properties are shown as ``?``.
+    """
     if flow.kind == "encoded":
         return "jpeg"
     if flow.kind == "label" and flow.shape == (1,):
@@ -95,7 +98,7 @@ def type_text(flow: TensorType) -> str:
 
 
 def short_dtype(dtype: str | None) -> str:
-    """``u8`` for ``UINT8``, ``f32`` for ``FLOAT``; ``?`` for None."""
+    """Abbreviate an element type: ``u8`` for ``UINT8``, ``f32`` for ``FLOAT``, ``?`` for None."""
     if dtype is None:
         return "?"
     if dtype == "FLOAT":
@@ -105,15 +108,16 @@ def short_dtype(dtype: str | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TypedCall:
-    """A node, its operator and its input types: all that a rule may use.
+    """A node, its operator and its input types: the arguments of a shape rule.
 
-    Values may be invalid, before ``check_graph`` rejects them: a rule then knows nothing.
+    Values may be invalid, because rules run before ``check_graph`` rejects them. A rule then
+    returns unknown sizes.
     """
 
     node: Node
     spec: OpSpec
     fed: Mapping[str, TensorType]
-    """By the name of the input or argument."""
+    """Types of the connected inputs and arguments, by name."""
 
     @property
     def first(self) -> TensorType:
@@ -124,7 +128,7 @@ class TypedCall:
 
     @property
     def positional(self) -> list[TensorType]:
-        """The types of the inputs, in order."""
+        """Types of the connected positional inputs, in order."""
         return [flow for name, flow in self.fed.items() if name not in self.spec.args]
 
     def is_set(self, name: str) -> bool:
@@ -132,7 +136,7 @@ class TypedCall:
         return name in self.node.args or name in self.node.inputs
 
     def value(self, name: str) -> Value | None:
-        """The fixed value, or DALI's default; None if it is linked or unset."""
+        """The argument's fixed value or DALI's default; None if the argument is linked or unset."""
         if name in self.node.inputs:
             return None
         if name in self.node.args:
@@ -141,14 +145,14 @@ class TypedCall:
         return arg.default if arg is not None else None
 
     def text(self, name: str) -> str | None:
-        """The value, if it is a text."""
+        """The argument's value if it is a string, else None."""
         value = self.value(name)
         return value if isinstance(value, str) else None
 
     def integers(self, name: str) -> Extents | None:
-        """The value as a list of integers, None for other elements; None if it is not a list.
+        """The argument's value as a tuple of integers; elements that are not integers become None.
 
-        A single number is a list of one, as in DALI.
+        A single number becomes a tuple of one, as in DALI. None if the argument has no fixed value.
         """
         value = self.value(name)
         if value is None:
@@ -189,7 +193,7 @@ def _integer(item: Value) -> int | None:
 
 
 ShapeRule = Callable[[TypedCall, TensorType], TensorType]
-"""Effect of an operator on a shape."""
+"""Function that returns an operator's output type for a call and the type of its input."""
 
 
 # DALI's rules of arithmetic: operands, element types, broadcasting.
@@ -199,13 +203,13 @@ ShapeRule = Callable[[TypedCall, TensorType], TensorType]
 
 
 def operands(node: Node, spec: OpSpec) -> list[str]:
-    """The port or argument at each position of a written expression, left to right."""
+    """The names of the ports or arguments of an arithmetic expression, from left to right."""
     given = node.args.keys() | node.inputs.keys()
     return [next((name for name in names if name in given), names[-1]) for names in spec.operands]
 
 
 def operand_types(call: TypedCall) -> list[TensorType]:
-    """The type at each position: a constant is a scalar of the constants' type."""
+    """The types of an expression's operands; a constant is a scalar of type ``constant_type``."""
     return [
         call.fed[name]
         if name in call.fed
@@ -215,7 +219,7 @@ def operand_types(call: TypedCall) -> list[TensorType]:
 
 
 def result_type(dtypes: Sequence[str | None], floating: bool) -> str | None:
-    """The element type of a result, or None if that of an operand is unknown.
+    """The element type of an arithmetic result, or None if the type of an operand is unknown.
 
     ``floating`` is for operations that convert integers to floats, such as division.
     """
@@ -240,7 +244,11 @@ _NAMES = {kind: name for name, kind in _TYPES.items()}
 
 
 def _promoted(one: str, other: str) -> str:
-    """Floats over integers, signed over unsigned if it holds both, else the wider type."""
+    """The common element type of two, by DALI's promotion rules.
+
+    Floats take precedence over integers, and wider types over narrower ones. Signed and unsigned
+    integers become a signed type that represents both, at most INT64.
+    """
     (kind, bits), (other_kind, other_bits) = _TYPES[one], _TYPES[other]
     if kind == other_kind:
         return one if bits >= other_bits else other
@@ -253,9 +261,9 @@ def _promoted(one: str, other: str) -> str:
 
 
 def integer_range(dtype: str) -> tuple[int, int]:
-    """Minimum and maximum constant of an integer or bool type.
+    """Minimum and maximum of a constant of an integer or bool type.
 
-    DALI passes constants as INT64, even those of type UINT64.
+    DALI passes constants as INT64, even constants of type UINT64.
     """
     kind, bits = _TYPES[dtype]
     if dtype == "UINT64":
@@ -264,10 +272,10 @@ def integer_range(dtype: str) -> tuple[int, int]:
 
 
 def broadcast(shapes: Sequence[Extents | None]) -> Extents | None:
-    """The shape of a result: aligned at the last axis, a size of 1 is broadcast.
+    """The shape of a broadcast result: shapes are aligned at the last axis, and sizes of 1 expand.
 
-    None if the shape of an operand is unknown. Raises ValueError, with the sizes, if two do not
-    match.
+    None if the shape of an operand is unknown. Raises ValueError, with the sizes, if two sizes do
+    not match.
     """
     known = [shape for shape in shapes if shape is not None]
     if len(known) < len(shapes):

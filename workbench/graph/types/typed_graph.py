@@ -1,4 +1,4 @@
-"""A graph with its catalogue, and types and devices inferred once."""
+"""A graph with its catalogue, and with types and devices that are inferred once."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from workbench.graph.types.tensor_type import TensorType
 
 @dataclass(frozen=True)
 class TypedGraph:
-    """Any graph, even with faults, and its catalogue. Properties are inferred once.
+    """A graph, possibly with faults, and its catalogue. Inferred properties are cached.
 
-    For a body taken out of a graph, devices and types are those of the whole graph.
+    If the graph is a body (``at_scope``), devices and types are inferred from the whole graph.
     """
 
     graph: Graph
@@ -26,7 +26,7 @@ class TypedGraph:
 
     @cached_property
     def whole(self) -> Self:
-        """The typed whole graph of a body that was taken out."""
+        """The typed whole graph that contains this body; this object if it is a whole graph."""
         return self.for_graph(self.graph.whole)
 
     @cached_property
@@ -45,7 +45,7 @@ class TypedGraph:
 
     @cached_property
     def images(self) -> Mapping[str, Port]:
-        """The outputs that can be shown as images, by name, including sounds."""
+        """Outputs that can be displayed as images (or, for sounds, as waveforms), by name."""
         return {
             name: port
             for name, port in self.graph.outputs.items()
@@ -57,15 +57,15 @@ class TypedGraph:
         return self.catalog[node.op]
 
     def kind(self, port: Port) -> PortKind:
-        """The kind of data at a port, at any depth."""
+        """The kind of data at a port of any body."""
         return port_kind(self.graph, self.catalog, port)
 
     def for_graph(self, graph: Graph) -> Self:
-        """A TypedGraph of another graph; ``self`` if the graph is the same."""
+        """Return a typed graph for another graph with the same catalogue."""
         return self if graph is self.graph else replace(self, graph=graph)
 
     def at_scope(self, scope: str) -> Self:
-        """A TypedGraph of one body; types are not inferred again."""
+        """Return the typed graph of one body, which shares the inferred types and devices."""
         taken = self.for_graph(self.graph.at_scope(scope))
         if taken is not self:
             vars(taken)["whole"] = self.whole
