@@ -42,12 +42,12 @@ __all__ = [
 
 @checked(graph=GRAPH, catalog=CATALOG)
 def check_graph(graph: Graph, catalog: Catalog | None = None) -> Faults:
-    """Every fault of the graph: those of the whole graph first, then in node order.
+    """Return all faults of a graph: faults of the whole graph first, then in node order.
 
-    Muted nodes have none; faults caused elsewhere by muting name the muted node. ``catalog``
-    defaults to that of the installed DALI. The result is a tuple that a notebook shows as a table.
-    ``check_warnings`` returns issues that do not prevent a run. Raises ArgumentError if ``graph``
-    is not a graph::
+    Muted nodes are not checked; a fault that muting causes in another node names the muted node.
+    ``catalog`` defaults to the catalogue of the installed DALI. A notebook displays the result as a
+    table. ``check_warnings`` returns issues that do not prevent a run. Raises ArgumentError if
+    ``graph`` is not a graph::
 
         assert not wb.check_graph(graph)
     """
@@ -56,19 +56,19 @@ def check_graph(graph: Graph, catalog: Catalog | None = None) -> Faults:
 
 
 def all_faults(typed: TypedGraph) -> tuple[Fault, ...]:
-    """``check_graph`` for a graph whose types and devices may be known already."""
+    """Like ``check_graph``, for a graph whose types and devices may be cached already."""
     return checked_faults(typed.for_graph(without_muted(typed.graph, typed.catalog)), typed.graph)
 
 
 def stopping_faults(graph: Graph, catalog: Catalog) -> tuple[Fault, ...]:
-    """The faults that prevent a graph from running: not those of loose nodes."""
+    """Faults that prevent a graph from running; nodes that no output depends on are ignored."""
     return checked_faults(TypedGraph(active_graph(graph, catalog), catalog), graph)
 
 
 def checked_faults(part: TypedGraph, graph: Graph) -> tuple[Fault, ...]:
-    """The faults of a graph without its muted nodes.
+    """The faults of ``part``, which is ``graph`` without muted nodes.
 
-    Faults caused by muting are reworded.
+    The message of a fault caused by muting names the muted node.
     """
     faults = _faults_of(part)
     muted = muted_nodes(graph)
@@ -79,7 +79,7 @@ def checked_faults(part: TypedGraph, graph: Graph) -> tuple[Fault, ...]:
 
 
 def _muting_fault(fault: Fault, graph: Graph) -> Fault:
-    """A fault caused by a muted node: one before its node, else the first."""
+    """Name the muted node that causes a fault: one upstream of the fault, else the first."""
     muted = muted_nodes(graph)
     ports = [Port(fault.node, "")]
     if fault.code == "output_source" and fault.about in graph.outputs:
@@ -96,7 +96,7 @@ def _muting_fault(fault: Fault, graph: Graph) -> Fault:
 
 
 def _faults_of(typed: TypedGraph) -> tuple[Fault, ...]:
-    """The faults of all nodes, whether they run or not."""
+    """The faults of the graph and of all nodes, whether they run or not."""
     graph, catalog, devices, flows = typed.graph, typed.catalog, typed.devices, typed.types
     faults = list(_graph_faults(typed))
     for node in graph.walk():

@@ -15,11 +15,11 @@ from workbench.graph.types.tensor_type import TensorType
 from workbench.graph.types.typed_graph import TypedGraph
 
 COLOURS = {1: "GRAY", 3: "RGB"}
-"""Channels -> colour space assumed for such images."""
+"""Colour space that is assumed for images, by number of channels."""
 
 
 def block_faults(typed: TypedGraph, node: Node, spec: OpSpec) -> Iterator[Fault]:
-    """All faults of one block, without those of the nodes in it."""
+    """All faults of one block, excluding faults of the nodes inside it."""
     graph, types = typed.graph, typed.types
     if not spec.bodies:
         yield Fault(node.id, "", f"{node.op} does not support bodies", "Remove them.", "bodies")
@@ -50,7 +50,7 @@ def block_faults(typed: TypedGraph, node: Node, spec: OpSpec) -> Iterator[Fault]
 
 
 def _too_many_repetitions(node: Node, graph: Graph) -> Iterator[Fault]:
-    """The fault of the outermost block whose body runs too many times."""
+    """Report the block at which nested repetitions exceed the limit."""
     around, scope = 1, graph.scope_of(node.id)
     while scope:
         block = graph.node(block_of(scope))
@@ -67,7 +67,7 @@ def _too_many_repetitions(node: Node, graph: Graph) -> Iterator[Fault]:
 
 
 def _control(node: Node, name: str, types: Mapping[Port, TensorType]) -> Iterator[Fault]:
-    """A condition must be one number per sample, of any type: all but 0 count as true."""
+    """Report a condition that is not one number per sample. Any number except 0 is true."""
     source = node.inputs.get(name)
     found = types.get(source) if source is not None else None
     if found is not None and found.shape:
@@ -110,7 +110,7 @@ def _body(typed: TypedGraph, node: Node, spec: OpSpec, name: str) -> Iterator[Fa
 
 
 def _outputs(node: Node, spec: OpSpec, types: Mapping[Port, TensorType]) -> Iterator[Fault]:
-    """Outputs of the bodies with one name, which DALI merges into one batch."""
+    """Faults of the bodies' outputs; DALI merges outputs of the same name into one batch."""
     given = dict.fromkeys(name for body in node.bodies.values() for name in body.outputs)
     if not given:
         yield Fault(
@@ -130,7 +130,10 @@ def _outputs(node: Node, spec: OpSpec, types: Mapping[Port, TensorType]) -> Iter
 
 
 def _differing_bodies(node: Node, output: str, types: Mapping[Port, TensorType]) -> Iterator[Fault]:
-    """Bodies whose output differs from most; for two bodies, from the block's input."""
+    """Report bodies whose output type differs from the majority.
+
+    With two bodies, the reference is the type of the block's input.
+    """
     found = {
         name: given
         for name, body in node.bodies.items()
@@ -154,7 +157,7 @@ def _differing_bodies(node: Node, output: str, types: Mapping[Port, TensorType])
 
 
 def _passing_faults(node: Node, spec: OpSpec, types: Mapping[Port, TensorType]) -> Iterator[Fault]:
-    """Faults of outputs that one body cannot pass to the next as an input of the block."""
+    """Report outputs that one body cannot pass on to the next as an input of the block."""
     decide = {*spec.args, *(port.name for port in spec.inputs)}
     for name, body in node.bodies.items():
         for output, port in body.outputs.items():
@@ -182,10 +185,11 @@ def _passing_faults(node: Node, spec: OpSpec, types: Mapping[Port, TensorType]) 
 def _difference(
     one: TensorType | None, other: TensorType | None
 ) -> tuple[tuple[str, str], str] | None:
-    """What DALI cannot merge: element types, layouts or numbers of axes; and channels.
+    """The first property in which two types cannot be merged, and a fix; None if they can.
 
-    Returns the value of each, and a fix for the other. DALI merges images with different channel
-    counts, into a batch that later nodes do not accept.
+    Compares element types, layouts and numbers of axes, and channels: DALI merges images with
+    different channel counts, but later nodes do not accept such a batch. Returns the property of
+    both types, and the fix for the second.
     """
     if one is None or other is None:
         return None

@@ -45,7 +45,7 @@ _DECODE = (
 
 
 def port_problem(typed: TypedGraph, port: Port, scope: str = "") -> tuple[str, str] | None:
-    """Why a source cannot feed something in ``scope``, with a fix, or None."""
+    """Why a port cannot be a source in ``scope``, and a fix; None if it can."""
     graph = typed.graph
     if not graph.has(port.node):
         return _body_input_problem(port, graph, scope)
@@ -144,7 +144,7 @@ def _combinations(node: Node, spec: OpSpec) -> Iterator[Fault]:
 
 
 def _no_extent(node: Node) -> Iterator[Fault]:
-    """Sizes that are all 0, with which the operator returns its input unchanged."""
+    """Report sizes that are all 0, for which the operator returns its input unchanged."""
     for group in _EXTENTS.get(node.op, ()):
         given = [name for name in group if name in node.args and node.args[name] in (0, (0,))]
         others = {name for name in group if name in node.inputs or name in node.args}
@@ -162,11 +162,11 @@ _EXTENTS = {
     "crop": (("crop_h", "crop_w", "crop_d"),),
     "decoders.image_crop": (("crop_h", "crop_w"),),
 }
-"""Groups of sizes, at least one of them above 0, by operator."""
+"""Groups of size arguments by operator; at least one size of each group must be above 0."""
 
 
 def _constants(node: Node, spec: OpSpec) -> Iterator[Fault]:
-    """Constants of arithmetic that exceed their element type."""
+    """Report constants of arithmetic that exceed their element type."""
     arg = spec.args.get("constant_type")
     dtype = node.args.get("constant_type", arg.default) if arg else None
     if arg is None or dtype not in arg.members or str(dtype).startswith("FLOAT"):
@@ -200,7 +200,7 @@ def _seed(node: Node, spec: OpSpec, graph: Graph) -> Iterator[Fault]:
 
 
 def input_faults(typed: TypedGraph, node: Node, spec: OpSpec) -> Iterator[Fault]:
-    """Faults of the edges into a node, and missing edges."""
+    """Faults of the edges into a node, including missing edges."""
     ports = positional_ports(node, spec)
     graph = typed.graph
     scope = graph.scope_of(node.id)
@@ -238,7 +238,7 @@ def input_faults(typed: TypedGraph, node: Node, spec: OpSpec) -> Iterator[Fault]
 
 
 def _random_values(node: Node, arg: ArgSpec, generator: Node) -> Iterator[Fault]:
-    """Random values, if a constant with the lowest or the highest value would be refused."""
+    """Report a generator that can sample a value outside the argument's limits."""
     _, numbers = uniform_values(generator) or ("", ())
     low, high = value_limits(arg)
     outside = next((number for number in numbers if not low <= number <= high), None)
@@ -255,11 +255,11 @@ def _random_values(node: Node, arg: ArgSpec, generator: Node) -> Iterator[Fault]
 _TOLERANCE = 1e-4
 """Deviation from 1 that DALI allows for the sum of probabilities."""
 _MOST_REPEATED = 10**9
-"""Population size up to which the sum of probabilities is still a number."""
+"""Population size up to which the sum of probabilities is checked."""
 
 
 def weight_faults(node: Node) -> Iterator[Fault]:
-    """Probabilities whose number does not match the population, or whose sum is not 1."""
+    """Report probabilities whose number does not match the population or whose sum is not 1."""
     given, population = node.args.get("p"), node.args.get("population")
     if node.op != "random.choice" or given is None or "p" in node.inputs:
         return
@@ -286,7 +286,7 @@ _MADE_TWICE = {"brightness", "contrast"}
 
 
 def auto_augment_faults(node: Node, spec: OpSpec, on_gpu: bool) -> Iterator[Fault]:
-    """What DALI would reject in one call, beyond the range of each argument.
+    """Faults of automatic augmentation that the ranges of single arguments do not cover.
 
     ``on_gpu`` is whether its images are on the GPU.
     """
@@ -341,7 +341,7 @@ def _excluded_faults(node: Node) -> Iterator[Fault]:
 
 
 def _fixed_magnitudes(node: Node) -> Iterator[Fault]:
-    """DALI raises ``OpSpec's input "__Split[1]" not found`` for these arguments on a GPU."""
+    """Report arguments for which DALI raises ``OpSpec's input "__Split[1]" not found`` on a GPU."""
     excluded = node.args.get("excluded") or ()
     left_out = set(excluded) if isinstance(excluded, tuple) else set()
     if node.args.get("monotonic_mag") is False and not _MADE_TWICE & left_out:

@@ -15,9 +15,10 @@ _ANNOTATIONS = ("label", "boxes", "points", "mask")
 
 
 def unpaired_outputs(typed: TypedGraph) -> Iterator[Fault]:
-    """Annotations whose reader also reads images, while all output images are of other readers.
+    """Warn if annotations are output without the images of the same reader.
 
-    No warning where both readers read the same data in the same order.
+    There is no warning if the readers of images and annotations read the same data in the same
+    order.
     """
     graph = typed.graph
     readers = {source.id: source for source in graph.sources}
@@ -51,7 +52,7 @@ def _reads_images(typed: TypedGraph, source: Source) -> bool:
 
 
 def _order(source: Source) -> tuple[object, ...]:
-    """Which samples a reader reads, and in which order."""
+    """Comparison key for the samples that a reader outputs and their order."""
     options = {**source.args, **source.inputs}
     seed = source.seed if options.pop("random_shuffle", False) else None
     return source.kind, source.dataset, options, seed

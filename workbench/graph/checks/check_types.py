@@ -25,13 +25,13 @@ from workbench.graph.types.tensor_type import (
 
 _ORDER = "output_layout"
 NORMALIZES = "crop_mirror_normalize"
-"""The operator with per-channel numbers."""
+"""Name of the operator whose mean and deviation have one number per channel."""
 
 
 def type_faults(
     node: Node, spec: OpSpec, devices: Mapping[str, Device], flows: Mapping[Port, TensorType]
 ) -> Iterator[Fault]:
-    """All of them for one node."""
+    """Faults of one node's device, layouts, channels and element types."""
     yield from _side(node, spec, devices)
     for name, source in node.inputs.items():
         flow = flows.get(source)
@@ -85,7 +85,7 @@ def _elements(node: Node, arg: ArgSpec, source: Port, flow: TensorType) -> Itera
 
 
 def _default_dtype(dtypes: Sequence[str]) -> str:
-    """The type to cast to, if several are accepted."""
+    """The suggested type for a cast if several types are accepted."""
     return next((dtype for dtype in ("FLOAT", "INT32") if dtype in dtypes), dtypes[0])
 
 
@@ -116,7 +116,7 @@ def _first(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Tensor
 
 
 def _same_dtype(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Iterator[Fault]:
-    """Inputs of one group with different element types."""
+    """Report inputs with different element types that must have the same."""
     further = [name for name in node.inputs if name not in spec.args]
     further = further[len(spec.inputs) :] if spec.max_inputs > len(spec.inputs) else []
     for group in spec.same_dtype:
@@ -136,7 +136,7 @@ def _same_dtype(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> I
 
 
 def _volumes(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Iterator[Fault]:
-    """Lists sized for volumes used with images, or the reverse."""
+    """Report list arguments with the length for volumes if the input is an image, or vice versa."""
     layout = _first(node, spec, flows).layout
     for arg in spec.args.values() if layout else ():
         value = node.args.get(arg.name)
@@ -185,7 +185,7 @@ def _axes(layout: str) -> str:
 
 
 def _relayout(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Iterator[Fault]:
-    """A transposition that does not match the input's axes."""
+    """Report an output layout that is not a permutation of the input's axes."""
     found = _first(node, spec, flows).layout
     wanted = node.args.get(_ORDER, spec.args[_ORDER].default)
     if not found or not isinstance(wanted, str) or sorted(found) == sorted(wanted):
@@ -210,11 +210,11 @@ def _channels(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Ite
 def per_channel_faults(
     node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]
 ) -> Iterator[Fault]:
-    """For ``NORMALIZES``: a mean or deviation with neither one element nor one per channel.
+    """Report a mean or deviation that has neither one element nor one per channel.
 
-    Separate from ``type_faults``: the operator is inserted with values for three channels, even
-    after grey images. If channels are padded, DALI (2.4) accepts some other lengths and decides
-    itself.
+    Separate from ``type_faults`` because new ``crop_mirror_normalize`` nodes have values for three
+    channels, even after grey images. If channels are padded, nothing is reported: DALI 2.4 accepts
+    some other lengths.
     """
     found = _first(node, spec, flows).channels
     if found is None or "pad_output" in node.inputs or node.args.get("pad_output"):
@@ -232,7 +232,7 @@ def per_channel_faults(
 
 
 def _operands(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Iterator[Fault]:
-    """Operands of arithmetic that DALI does not support, or not together."""
+    """Report operands of arithmetic, or combinations of them, that DALI does not support."""
     fed = {name: flows.get(source, TensorType()) for name, source in node.inputs.items()}
     call = TypedCall(node, spec, fed)
     found = [flow for flow in operand_types(call) if spec.outputs[0].gives.dtype]
@@ -260,7 +260,7 @@ def _operands(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Ite
 
 
 def _index(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Iterator[Fault]:
-    """Indices out of range, if the shape is known. Ranges are clipped."""
+    """Report indices out of range if the shape is known. Slices are clipped, as in Python."""
     flow = _first(node, spec, flows)
     try:
         index = parse_index(str(node.args.get("index", spec.args["index"].default)))
@@ -297,7 +297,7 @@ _NO_TRUTH = frozenset(
         "clamp",
     )
 )
-"""What DALI rejects if every operand is BOOL (tested with DALI 2.4)."""
+"""Operators that DALI rejects if every operand is BOOL (tested with DALI 2.4)."""
 
 
 def _list(devices: tuple[Device, ...]) -> str:

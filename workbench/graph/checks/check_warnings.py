@@ -1,4 +1,4 @@
-"""Warnings about a graph: it runs, but what it outputs may not be what was meant."""
+"""Warnings about a graph that runs, but may not output what the user intended."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from workbench.graph.user_functions.function_source import REMEDY, undetermined
 from workbench.sources import NO_FACTS, DataFacts, decodes_to_silence
 
 MIXED_ENOUGH = 0.7
-"""Share of the classes in a batch of shuffled data below which the order is reported."""
+"""Minimum ``class_share`` without a warning about the sample order."""
 BYTES = 255.0
 AUDIO_DECODER = "decoders.audio"
 _MIRRORS = {
@@ -32,12 +32,13 @@ _MIRRORS = {
     "resize_crop_mirror": ("mirror",),
     "fast_resize_crop_mirror": ("mirror",),
 }
-"""Operators that mirror an image, and the arguments that control it."""
+"""Operators that mirror an image, and the arguments that enable it."""
 _SIDE = re.compile(r"(?<![a-z])(left|right|l|r)(?![a-z])")
 _BUFFERED = ("readers.webdataset", "readers.tfrecord", "readers.mxnet", "readers.caffe")
-"""Readers that shuffle in a buffer only; DALI's readers of files shuffle the whole list first."""
+"""Readers that shuffle only within a buffer. DALI's file readers shuffle the whole file list first.
+"""
 _PLACED = ("boxes", "points", "mask")
-"""Kinds of annotations that have a place in an image."""
+"""Kinds of annotations that refer to positions in an image."""
 DEFAULT_FILL = 1024
 """DALI's default of ``initial_fill``."""
 
@@ -46,12 +47,12 @@ DEFAULT_FILL = 1024
 def check_warnings(
     graph: Graph, catalog: Catalog | None = None, facts: Mapping[str, DataFacts] | None = None
 ) -> Faults:
-    """Warnings about a graph, in the order of its nodes; a warning does not stop a run.
+    """Return warnings about a graph, in node order. Warnings do not prevent a run.
 
-    The fault list of the workbench, ``workbench check GRAPH --data DATA``, ``workbench export`` and
-    the docstring of an exported program show the same warnings. ``facts`` of each dataset
-    (``workbench.sources.data_facts``), by the name of its parameter, add what depends on the data.
-    Raises ArgumentError if ``graph`` is not a graph::
+    The app's fault list, ``workbench check GRAPH --data DATA``, ``workbench export`` and the
+    docstring of an exported program show the same warnings. ``facts`` are the properties of each
+    dataset (``workbench.sources.data_facts``), by parameter name; they add warnings that depend on
+    the data. Raises ArgumentError if ``graph`` is not a graph::
 
         print(wb.check_warnings(graph))
     """
@@ -60,7 +61,7 @@ def check_warnings(
 
 
 def active_warnings(typed: TypedGraph, facts: Mapping[str, DataFacts]) -> Faults:
-    """``check_warnings`` for the running part of a graph."""
+    """Like ``check_warnings``, for a graph that contains only nodes that run."""
     active = typed.graph
     return Faults(
         (
@@ -80,7 +81,7 @@ def active_warnings(typed: TypedGraph, facts: Mapping[str, DataFacts]) -> Faults
 
 
 def _covered(typed: TypedGraph) -> Iterator[Fault]:
-    """Operators that cover pixels, where annotations are outputs."""
+    """Warn about operators that cover pixels if annotations are outputs."""
     kinds = {typed.kind(port) for port in typed.graph.outputs.values()}
     annotations = [kind for kind in ("boxes", "points", "mask") if kind in kinds]
     if not annotations:
@@ -95,7 +96,7 @@ def _covered(typed: TypedGraph) -> Iterator[Fault]:
 
 
 def _scales(typed: TypedGraph) -> Iterator[Fault]:
-    """Constants of normalisation and arithmetic that do not fit the range of the pixels."""
+    """Warn about constants of normalisation and arithmetic that do not fit the pixel range."""
     ranges: dict[Port, float | None] = {}
     for node in typed.graph.walk():
         source = node.inputs.get("data")
@@ -140,7 +141,7 @@ def _numbers(value: Value | None) -> list[float]:
 
 
 def _factor(node: Node, top: float) -> float | None:
-    """The factor by which constants of a node should be larger; None if they may be correct."""
+    """The factor that is missing in a node's constants; None if they may be correct."""
     constants = _constants(node)
     if node.op in ("crop_mirror_normalize", "normalize"):
         mean = constants.get("mean", [])
@@ -230,7 +231,7 @@ def _rescales(node: Node) -> bool:
 
 
 def _unequal_sizes(typed: TypedGraph) -> Iterator[Fault]:
-    """Arithmetic of two images of unknown size that were cropped or resized differently."""
+    """Warn about arithmetic of two images that were cropped or resized differently."""
     for node in typed.graph.walk():
         spec = typed.catalog.find(node.op)
         if spec is None or spec.category != "arithmetic":
@@ -247,7 +248,7 @@ def _unequal_sizes(typed: TypedGraph) -> Iterator[Fault]:
 
 
 def _size_of(typed: TypedGraph, port: Port) -> str | None:
-    """What determines the size of an image, with equal texts for equal sizes; None if unknown."""
+    """Comparison key for the size of an image: equal for equal sizes; None if unknown."""
     graph = typed.graph
     node = graph.node(port.node) if graph.has(port.node) else None
     spec = typed.catalog.find(node.op) if node is not None else None
@@ -274,24 +275,24 @@ def _size_of(typed: TypedGraph, port: Port) -> str | None:
 
 
 _SAME_SIZE = {"input", "recolour", "pad_channels"}
-"""Shape effects that keep an image's height and width."""
+"""Shape effects (``ShapeWord``) that preserve an image's height and width."""
 _OTHER_SIZE = {"crop", "resize", "resize_axes", "canvas", "pad", "slice", "paste"}
-"""Shape effects that may change them."""
+"""Shape effects (``ShapeWord``) that may change an image's height and width."""
 
 
 def swap_left_right(name: str) -> str:
-    """The name with left and right swapped; unchanged without a side."""
+    """Swap left and right in a name; names with neither are unchanged."""
     other = {"left": "right", "right": "left", "l": "r", "r": "l"}
     return _SIDE.sub(lambda found: other[found[0]], _spaced_lowercase(name))
 
 
 def _spaced_lowercase(name: str) -> str:
-    """``leftEye``, ``left_eye`` and ``Left-Eye`` as ``left eye``."""
+    """Normalise ``leftEye``, ``left_eye`` and ``Left-Eye`` to ``left eye``."""
     return re.sub(r"[_\-.]", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)).lower()
 
 
 def _sides(typed: TypedGraph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
-    """Mirrors in a graph whose key points or classes have names with a side."""
+    """Warn about mirroring if names of key points or classes contain left or right."""
     names_read = [name for each in facts.values() for name in each.names]
     plain = {_spaced_lowercase(name) for name in names_read}
     sided = sorted(name for name in plain if swap_left_right(name) != name)
@@ -324,7 +325,7 @@ def _sides(typed: TypedGraph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]
 
 
 def _order(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
-    """Sources whose order leaves batches with few classes."""
+    """Warn about sources whose sample order results in batches with few classes."""
     size = graph.settings.batch_size
     for source in graph.sources:
         found = facts_of(source, facts)
@@ -358,7 +359,11 @@ def _order(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
 
 
 def shuffle_buffer(source: Source) -> int | None:
-    """Samples that a source shuffles among: 0 for none, None for the whole list or if unknown."""
+    """Number of samples in a source's shuffle buffer.
+
+    0 if the source does not shuffle; None if it shuffles the whole list, or if the number is
+    unknown.
+    """
     if not source.args.get("random_shuffle"):
         shuffles = "random_shuffle" in source.inputs or source.args.get("shuffle_after_epoch")
         return None if shuffles else 0
@@ -371,8 +376,8 @@ def shuffle_buffer(source: Source) -> int | None:
 def class_share(labels: Sequence[int], batch_size: int, fill: int) -> float:
     """Expected number of classes in a batch, relative to the same labels in random order.
 
-    Averaged over batches from the start to the end; a batch samples from the ``fill`` labels around
-    its position.
+    The mean over batches from the start to the end of the data. Each batch is sampled from the
+    ``fill`` labels around its position.
     """
     usual = _expected(labels, batch_size)
     size = min(max(fill, batch_size), len(labels))
@@ -392,7 +397,7 @@ def _expected(labels: Sequence[int], batch_size: int) -> float:
 
 
 def enough_fill(labels: Sequence[int], batch_size: int) -> int:
-    """The smallest power of two of ``initial_fill`` that mixes the classes, or all samples."""
+    """The smallest power-of-two ``initial_fill`` that mixes the classes, at most all samples."""
     fill = DEFAULT_FILL
     while fill < len(labels) and class_share(labels, batch_size, fill) < 0.9:
         fill *= 2
@@ -400,7 +405,7 @@ def enough_fill(labels: Sequence[int], batch_size: int) -> int:
 
 
 def _orientation(graph: Graph, catalog: Catalog, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
-    """Nodes that apply or ignore EXIF orientation, unlike what their annotations require."""
+    """Warn about decoders that treat EXIF orientation differently from the annotations."""
     read = used_ports(graph)
     for source in graph.sources:
         found = facts_of(source, facts)
@@ -436,7 +441,7 @@ def _orientation(graph: Graph, catalog: Catalog, facts: Mapping[str, DataFacts])
 
 
 def _unusable(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
-    """Sources with samples that no reader can use."""
+    """Warn about sources with samples that no reader can read."""
     for source in graph.sources:
         found = facts_of(source, facts)
         if count := found.unusable:
@@ -452,7 +457,7 @@ def _unusable(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
 
 
 def _silent(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
-    """Decoders of sounds that decode WAV files of floats to silence."""
+    """Warn about audio decoders that decode WAV files with float samples to silence."""
     for node in graph.walk():
         port = node.inputs.get("data") if node.op == AUDIO_DECODER else None
         if port is None or not graph.has(port.node):
@@ -468,7 +473,7 @@ def _silent(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
 
 
 def _random_functions(graph: Graph) -> Iterator[Fault]:
-    """User functions whose results differ between calls."""
+    """Warn about user functions whose results differ between calls."""
     for node in graph.walk():
         if node.op not in OWN_CODE:
             continue
@@ -492,7 +497,7 @@ def facts_of(source: Node, facts: Mapping[str, DataFacts]) -> DataFacts:
 
 
 def box_warnings(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
-    """Warnings about the boxes of an active graph and of the data that it reads."""
+    """Warnings about the boxes of a graph and of the data that it reads."""
     read = used_ports(graph)
     for node in graph.walk():
         port = node.inputs.get("boxes")
@@ -524,7 +529,7 @@ def box_warnings(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fault
 def _over_edge(
     graph: Graph, node: Node, port: Port, facts: Mapping[str, DataFacts]
 ) -> Iterator[Fault]:
-    """Boxes beyond the edge in the data from which the boxes of a node come."""
+    """Warn about input boxes of a node that extend beyond the image in the data."""
     feeding = ancestors(graph, [port if graph.has(port.node) else Port(node.id, "boxes")])
     for source in graph.sources:
         found = facts_of(source, facts)
@@ -545,7 +550,7 @@ def _over_edge(
 
 
 def _layout(graph: Graph, node: Node, port: Port) -> Iterator[Fault]:
-    """Boxes of a source that ``random_bbox_crop`` reads in another layout or unit."""
+    """Warn if ``random_bbox_crop`` expects another box layout or unit than the source outputs."""
     while graph.has(port.node) and graph.node(port.node).op in ("math.clamp", "copy"):
         port = graph.node(port.node).inputs.get("data", Port("", ""))
     source = graph.node(port.node) if graph.has(port.node) else None
@@ -564,7 +569,7 @@ def _layout(graph: Graph, node: Node, port: Port) -> Iterator[Fault]:
 
 
 def _of_headers(facts: DataFacts, count: int, noun: str) -> str:
-    """Count of files among those whose headers were read: ``7 images``."""
+    """Text for a number of files, relative to the headers read: ``7 of the first 100 images``."""
     if facts.headers_read:
         return f"{count:,} of the first {facts.headers_read:,} {noun}s"
     return f"{count:,} {noun}{'s' * (count != 1)}"

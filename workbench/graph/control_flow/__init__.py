@@ -1,1 +1,1 @@
-"""Nodes with bodies: if, one of, some of, repeat, and policies of automatic augmentation."""
+"""Nodes with bodies: if, one of, some of, and repeat."""

@@ -1,9 +1,9 @@
-"""The kinds of blocks (if, one of, some of, repeat): one object each, and their look-up.
+"""The kinds of blocks (if, one of, some of, repeat): one object per kind, and their look-up.
 
-The name, arguments, bodies and texts of a kind are a row of ``extra_operators/blocks.toml``, and
-its Python source is written by a function of ``emit.blocks``. All other differences between kinds
-are methods of its ``BlockKind``. Code that handles blocks queries ``kind_of(block)`` and does not
-compare names.
+The name, arguments, bodies and texts of a kind are a row of ``extra_operators/blocks.toml``, and a
+function of ``emit.blocks`` generates its Python source. All other differences between kinds are
+methods of ``BlockKind``. Code that handles blocks calls ``kind_of(block)`` and does not compare
+names.
 """
 
 from __future__ import annotations
@@ -22,80 +22,81 @@ from workbench.graph.model import Graph, Node, Port
 from workbench.graph.model.faults import Fault
 
 CONDITION, CHOICE, TIMES = "condition", "choice", "times"
-"""The inputs that decide in an if, in one of and some of, and in a repeat."""
+"""Names of the controlling inputs of ``if``, of ``one_of`` and ``some_of``, and of ``repeat``."""
 MOST_OPTIONS = 32
-"""Maximum number of bodies of a block with options: as many frames as a person can distinguish."""
+"""Maximum number of bodies of ``one_of`` and ``some_of`` that a user can still distinguish."""
 MOST_ORDERS = 1000
-"""Orders of the bodies of ``some_of``. The code lists them in a table."""
+"""Maximum number of orders of the bodies of ``some_of``, which the code lists in a table."""
 _DIGITS, _MOST_DIGITS = 4, 16
-"""Decimal places of a probability. More than four only where a weight would be rounded to 0."""
+"""Decimal places of a probability: four, and up to 16 if a weight would be rounded to 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class BlockCall:
-    """The call of the Python API that makes a block: ``graph.method(*first, *bodies, **more)``."""
+    """A call of the Python API that creates a block: ``graph.method(*first, *bodies, **more)``."""
 
     method: str
     first: Sequence[Value | Port] = ()
     more: Mapping[str, Value] = field(default_factory=dict)
     bodies: Sequence[str] | None = None
-    """Names of the bodies that are written; None writes all of them."""
+    """Names of the bodies to pass; None for all."""
 
 
 class BlockKind:
-    """One kind of block. The defaults are those of a block that nothing decides."""
+    """One kind of block. The defaults are for a block without a controlling input."""
 
     op = ""
     """Name in the catalogue."""
     control = ""
-    """The input, or the argument that may be an input, that decides what runs."""
+    """Name of the input or linked argument that selects which bodies run."""
     random_op = ""
-    """The generator that decides in a new block; empty: a new block has no random value."""
+    """Operator of the generator that controls a new block; empty: a new block has no generator."""
     random_id = ""
-    """Id of that generator."""
+    """Id of the generator that controls a new block."""
     weighted = False
-    """Whether each body has a weight that can be set."""
+    """Whether the user can set a weight for each body."""
     decides_in_place = False
-    """Whether arithmetic that only decides is written in the statement, not in a variable."""
+    """Whether the code contains the condition's arithmetic in the statement instead of a variable.
+    """
 
     def start_args(self, bodies: int) -> Mapping[str, Value]:
-        """Arguments of a new block with this number of bodies, if they differ from the defaults."""
+        """Arguments of a new block with this number of bodies that differ from the defaults."""
         return {}
 
     def fitting_args(self, block: Node) -> Mapping[str, Value]:
-        """The arguments of a block after a body was removed."""
+        """Arguments of a block, adjusted after a body was removed."""
         return block.args
 
     # The random value that decides
 
     def random_args(self, block: Node, given: Mapping[str, Value]) -> Mapping[str, Value]:
-        """Arguments of the generator that fit the block, keeping the probabilities in ``given``."""
+        """Arguments of the block's controlling generator, with the probabilities in ``given``."""
         return {}
 
     def new_generator(
         self, graph: Graph, catalog: Catalog, block: Node, given: Mapping[str, Value] | None = None
     ) -> Node | None:
-        """A generator that decides in a new block, not yet part of the graph."""
+        """Create a generator that controls a new block, without adding it to the graph."""
         if not self.random_op:
             return None
         fresh = new_node(graph, catalog, self.random_op, self.random_id)
         return replace(fresh, args={**fresh.args, **self.random_args(block, given or {})})
 
     def generator_of(self, graph: Graph, block: Node) -> Node | None:
-        """The generator that decides in a block through known arguments; None if none does.
+        """The generator with fixed arguments that controls a block, or None.
 
-        ``graph`` is the body in which the block is.
+        ``graph`` is the body that contains the block.
         """
         port = block.inputs.get(self.control)
         node = graph.node(port.node) if port is not None and graph.has(port.node) else None
         return node if node and node.op == self.random_op and not node.inputs else None
 
     def probability(self, graph: Graph, block: Node) -> float | None:
-        """The probability of the first of two bodies, if known."""
+        """The probability of the first of two bodies; None if unknown."""
         return None
 
     def weights(self, graph: Graph, block: Node) -> tuple[float, ...] | None:
-        """The weights of the bodies as probabilities, if known."""
+        """The weights of the bodies as probabilities; None if unknown."""
         return None
 
     # What runs
@@ -105,31 +106,31 @@ class BlockKind:
         return None
 
     def repetitions(self, block: Node) -> int | None:
-        """Maximum repetitions of each body per sample; None: its bodies do not repeat."""
+        """Maximum repetitions of each body per sample; None for blocks that do not repeat."""
         return None
 
     def iterations(self, block: Node) -> int:
-        """How many times the code of the bodies runs."""
+        """Number of times that the code of the bodies runs in one batch."""
         return max(1, self.repetitions(block) or 1)
 
     def may_skip(self, block: Node) -> bool:
-        """Whether no body runs for some samples, of a block whose bodies run one after another."""
+        """Whether there may be samples for which none of several consecutive bodies runs."""
         return True
 
     # Texts
 
     def summary(self, block: Node) -> str:
-        """Summary of the deciding arguments; empty if only an input decides."""
+        """Summary of the controlling arguments; empty if an input controls the block."""
         return ""
 
     def faults(self, graph: Graph, block: Node) -> Iterator[Fault]:
-        """Faults of this kind only. ``graph`` is the body in which the block is."""
+        """Faults that only this kind can have. ``graph`` is the body that contains the block."""
         yield from ()
 
     def call(self, block: Node, random: Mapping[str, Value] | None) -> BlockCall | None:
-        """The method call that creates the block; None if no call does.
+        """The method call that creates the block; None if no method can create it.
 
-        ``random`` are the arguments of the generator, if the method creates it itself.
+        ``random`` is the arguments of the generator if the method creates the generator.
         """
         if self.control and random is None:
             return None
@@ -137,7 +138,7 @@ class BlockKind:
 
 
 class If(BlockKind):
-    """Run one of two bodies for each sample, selected by a Boolean condition."""
+    """Block that runs one of two bodies for each sample, depending on a Boolean condition."""
 
     op = "if"
     control = CONDITION
@@ -167,7 +168,7 @@ class If(BlockKind):
 
 
 class OneOf(BlockKind):
-    """Run one of several bodies for each sample, chosen by a number."""
+    """Block that runs one of several bodies for each sample, selected by a number."""
 
     op = "one_of"
     control = CHOICE
@@ -195,7 +196,7 @@ class OneOf(BlockKind):
         return self.weights(graph, block)
 
     def faults(self, graph: Graph, block: Node) -> Iterator[Fault]:
-        """A random value with more or fewer numbers than bodies."""
+        """Report a generator whose range does not match the number of bodies."""
         draw = self.generator_of(graph, block)
         numbers = None if draw is None else draw.args.get("population")
         count, names = len(block.bodies), list(block.bodies)
@@ -214,10 +215,10 @@ class OneOf(BlockKind):
 
 
 class SomeOf(BlockKind):
-    """Some of several bodies for each sample, one after another.
+    """Block that runs some of several bodies for each sample, one after the other.
 
-    One random number decides. It selects one of the ``orders``: which bodies run, and in which
-    order. All orders are equally likely, so all bodies are too.
+    One random number selects an entry of ``orders``: which bodies run, and in which order. All
+    orders are equally likely, so all bodies are equally likely.
     """
 
     op = "some_of"
@@ -235,27 +236,27 @@ class SomeOf(BlockKind):
         return {"population": number} if 0 < number <= MOST_ORDERS else {}
 
     def count(self, block: Node) -> int:
-        """How many of the bodies run; 0 if that is not a number."""
+        """Number of bodies that run for each sample; 0 if the argument is not an integer."""
         count = block.args.get("count")
         return count if type(count) is int else 0
 
     def is_shuffled(self, block: Node) -> bool:
-        """Whether the bodies run in any order."""
+        """Whether the bodies run in random order."""
         return block.args.get("shuffled") is True
 
     def runs_in_loop(self, block: Node) -> bool:
-        """Whether the code is a loop, with one of the bodies in each iteration."""
+        """Whether the generated code is a loop that runs one of the bodies in each iteration."""
         return self.is_shuffled(block) and self.count(block) > 1
 
     def order_count(self, block: Node) -> int:
-        """How many orders there are."""
+        """Number of possible orders; 0 if ``count`` is invalid."""
         options, count = len(block.bodies), self.count(block)
         if not 1 <= count <= options:
             return 0
         return perm(options, count) if self.is_shuffled(block) else comb(options, count)
 
     def orders(self, block: Node) -> tuple[tuple[int, ...], ...]:
-        """For each random number the indices of the bodies that run, in order."""
+        """For each random number, the indices of the bodies that run, in order."""
         arranged = permutations if self.is_shuffled(block) else combinations
         found = arranged(range(len(block.bodies)), self.count(block))
         return tuple(islice(found, MOST_ORDERS))
@@ -279,7 +280,7 @@ class SomeOf(BlockKind):
         return f"{self.count(block)} of {len(block.bodies)}{order}"
 
     def faults(self, graph: Graph, block: Node) -> Iterator[Fault]:
-        """More bodies to run than there are, too many orders, or another range of random values."""
+        """Report an invalid count, too many orders, and a generator with the wrong range."""
         options, count, number = len(block.bodies), self.count(block), self.order_count(block)
         draw = self.generator_of(graph, block)
         found = None if draw is None else draw.args.get("population")
@@ -306,7 +307,7 @@ class SomeOf(BlockKind):
 
 
 class Repeat(BlockKind):
-    """A body that runs repeatedly."""
+    """Block that runs its body repeatedly."""
 
     op = "repeat"
     control = TIMES
@@ -337,26 +338,26 @@ _UNKNOWN = BlockKind()
 
 
 def kind_of(block: Node) -> BlockKind:
-    """The kind of a node with bodies; a default kind for other nodes."""
+    """The kind of a block; a default kind for nodes that are not blocks."""
     return KINDS.get(block.op, _UNKNOWN)
 
 
 def equal_probabilities(count: int) -> tuple[float, ...]:
-    """The probabilities of bodies that run equally often."""
+    """Equal probabilities for ``count`` bodies."""
     return (1 / count,) * count
 
 
 def weight_args(weights: Sequence[float]) -> Mapping[str, Value]:
-    """Weights as an argument of ``random.choice``, which has none if all are equal.
+    """Convert weights to arguments of ``random.choice``; empty if all weights are equal.
 
-    Raises GraphEditError as ``probabilities``.
+    Raises GraphEditError like ``probabilities``.
     """
     found = probabilities(weights)
     return {"p": found} if len(set(weights)) > 1 else {}
 
 
 def probabilities(weights: Sequence[float]) -> tuple[float, ...]:
-    """Weights as probabilities that sum to 1. Raises GraphEditError for invalid weights."""
+    """Normalise weights to probabilities with sum 1. Raises GraphEditError for invalid weights."""
     numbers = all(isinstance(weight, Real) for weight in weights)
     finite = numbers and all(0 <= weight < float("inf") for weight in weights)
     if not finite or not sum(weights) > 0:

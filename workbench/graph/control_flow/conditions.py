@@ -1,7 +1,7 @@
 """Conditions of an ``if`` per sample: random, by label, by size, or a comparison.
 
-A condition consists of the nodes that a user would write: ``labels[0] == 3`` is a ``subscript`` and
-a ``math.eq``. It is recognised here, and ``set_condition`` replaces these nodes.
+A condition consists of the nodes that a user would compose: ``labels[0] == 3`` is a ``subscript``
+and a ``math.eq``. ``condition_of`` recognises such nodes, and ``set_condition`` replaces them.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from workbench.graph.types.shapes import TensorType, infer_types
 from workbench.graph.types.typed_graph import TypedGraph
 
 MOST_CLASSES = 12
-"""Maximum classes per condition, because each is written out."""
+"""Maximum classes per condition, because each class is a separate comparison."""
 LARGEST_CLASS = 2**31 - 1
-"""Labels are compared as INT32."""
+"""Maximum class number: labels are compared as INT32."""
 Comparison = Literal["<", "<=", ">", ">=", "==", "!="]
 Measure = Literal["height", "width", "longer side", "shorter side", "aspect"]
 COMPARISONS: Mapping[str, str] = {
@@ -39,27 +39,27 @@ COMPARISONS: Mapping[str, str] = {
 }
 _SIGNS = {op: sign for sign, op in COMPARISONS.items()}
 SIDES = {"longer side": "math.max", "shorter side": "math.min", "aspect": "math.truediv"}
-"""The operator that reduces two sides to one number; the aspect is width over height."""
+"""Operator that computes a measure from height and width; the aspect is width over height."""
 MEASURES: tuple[Measure, ...] = get_args(Measure)
 
 
 @dataclass(frozen=True, slots=True)
 class Chance:
-    """A coin flip: true with ``probability``."""
+    """Random condition that is true with ``probability``."""
 
     probability: float = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class LabelIs:
-    """The label is one of ``classes``, which are numbered as in the labels."""
+    """Condition that is true if the label is one of ``classes`` (class numbers)."""
 
     classes: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class SizeIs:
-    """Comparison of an image size in pixels; the aspect is width over height."""
+    """Condition that compares an image size in pixels; the aspect is width over height."""
 
     measure: Measure = "longer side"
     comparison: Comparison = ">"
@@ -68,7 +68,7 @@ class SizeIs:
 
 @dataclass(frozen=True, slots=True)
 class NumberIs:
-    """Comparison of a number per sample with a value."""
+    """Condition that compares one number per sample with a value."""
 
     comparison: Comparison = ">"
     value: float = 0.5
@@ -85,9 +85,9 @@ KINDS: Mapping[Kind, type[Condition]] = {
 
 
 def condition_of(typed: TypedGraph, block: Node) -> tuple[Condition, Port | None] | None:
-    """The condition of an ``if``, and the port of its body that it uses; None if unknown.
+    """Return the condition of an ``if`` and the port that it depends on; None if not recognised.
 
-    ``typed`` is the body that contains the block.
+    ``typed`` is the body that contains the block. The port is None for a random condition.
     """
     graph = typed.graph
     if block.op != IF.op:
@@ -124,12 +124,15 @@ UNKNOWN = TensorType()
 
 
 def producer_of(graph: Graph, port: Port | None) -> Node | None:
-    """The node of a port; None for an input of a body."""
+    """The node that outputs a port; None for an input of a body."""
     return graph.node(port.node) if port is not None and graph.has(port.node) else None
 
 
 def _classes(typed: TypedGraph, node: Node) -> list[tuple[int, Port]] | None:
-    """The class numbers of a condition, each with the label port, which is the same for all."""
+    """The class numbers that a condition compares, each with the port of the labels.
+
+    None if the node is not such a comparison, or if the ports differ.
+    """
     if node.op == "math.bitor":
         sides = [producer_of(typed.graph, node.inputs.get(name)) for name in ("data", "other")]
         found: list[tuple[int, Port]] = []
@@ -151,7 +154,7 @@ def _classes(typed: TypedGraph, node: Node) -> list[tuple[int, Port]] | None:
 
 
 def _size(graph: Graph, port: Port) -> tuple[Measure, Port] | None:
-    """The size measure of a port, and its image."""
+    """The size measure that a port contains, and the port of the measured image."""
     node = producer_of(graph, port)
     if node is None:
         return None
@@ -178,7 +181,7 @@ def _side(graph: Graph, port: Port | None) -> tuple[Measure, Port] | None:
 
 
 def condition_nodes(typed: TypedGraph, block: Node) -> set[str]:
-    """Ids of the nodes of a condition that nothing else reads."""
+    """Ids of the nodes of a condition that have no other consumers."""
     body = typed.graph
     given = {port.node for port in body.outputs.values()}
     gone = {block.id}
@@ -245,11 +248,11 @@ _WHOLE = frozenset(
 def set_condition(
     graph: Graph, catalog: Catalog, block: str, condition: Condition, source: Port | None = None
 ) -> Graph:
-    """Set the condition of an ``if``; nodes of the old condition are removed if unused.
+    """Set the condition of an ``if``, and remove nodes of the old condition that become unused.
 
-    ``source`` is the port that it uses; None: the current one, else the first of
-    ``condition_sources``. Raises GraphEditError if the node is not an ``if``, for impossible
-    values, and if there is no suitable port.
+    ``source`` is the port that the condition depends on. By default it is the current port, else
+    the first of ``condition_sources``. Raises GraphEditError if the node is not an ``if``, for
+    impossible values, and if there is no suitable port.
     """
     graph = graph.whole
     node = graph.node(block)
@@ -309,7 +312,7 @@ def _source_for(
 def _condition_nodes(
     body: Graph, catalog: Catalog, condition: Condition, source: Port | None
 ) -> tuple[Node, ...]:
-    """The nodes of a condition; the output of the last one is the condition."""
+    """Create the nodes of a condition; the last node outputs its value."""
     maker = _Maker(body, catalog)
     match condition:
         case Chance(probability):
@@ -350,7 +353,7 @@ class _Maker(NewNodes):
         return self.add("subscript", {"index": index}, {"data": shape}, name)
 
     def compared(self, number: Port, comparison: Comparison, value: float, whole: bool) -> Port:
-        """Integers are compared with an integer, others as floats."""
+        """Add a comparison; integers are compared with integers, and everything else as floats."""
         whole = whole and float(value).is_integer() and abs(value) < 2**31
         right: Value = int(value) if whole else float(value)
         kind = "INT32" if whole else "FLOAT"
@@ -359,7 +362,7 @@ class _Maker(NewNodes):
 
 
 def _without_unread_inputs(graph: Graph, catalog: Catalog, scope: str) -> Graph:
-    """Without inputs of a body, and of those around it, that nothing inside reads."""
+    """Remove unused inputs of a body and of the bodies that enclose it."""
     while scope:
         body, block = graph.body_at(scope), graph.node(block_of(scope))
         name = scope.rpartition(".")[2]
@@ -377,10 +380,10 @@ def _without_unread_inputs(graph: Graph, catalog: Catalog, scope: str) -> Graph:
 
 
 def condition_sources(typed: TypedGraph, block: str) -> dict[Kind, list[Port]]:
-    """For each kind of condition the ports that an ``if`` may use, best first.
+    """Suitable ports for the condition of an ``if``, by kind of condition, best first.
 
-    Includes ports outside the body, from which they are routed in. For an input of a body, the port
-    outside.
+    Includes ports outside the body, which ``set_condition`` routes into it. Inputs of a body are
+    replaced by the outer ports that they are connected to.
     """
     typed = typed.whole
     whole, flows = typed.graph, typed.types
@@ -411,7 +414,7 @@ def _is_fixed(flow: TensorType) -> bool:
 
 
 def _ports_before(typed: TypedGraph, block: str) -> Iterator[Port]:
-    """Ports independent of a block, from its own body outwards, nearest first."""
+    """Yield ports that do not depend on a block, nearest first, from its own body outwards."""
     graph = typed.graph
     scope = graph.scope_of(block)
     while True:
@@ -434,11 +437,12 @@ ELSE = "else"
 
 
 def add_elif(graph: Graph, catalog: Catalog, block: str) -> tuple[Graph, str]:
-    """Add a second condition for when the first is false: a coin flip, to be changed.
+    """Add an ``elif`` branch with a random condition that the user can change.
 
-    It is added after existing ``elif`` branches. If it is true, nothing is changed yet; otherwise
-    the former ``else`` runs. Returns the whole graph and the id of the new ``if``. Raises
-    GraphEditError if the node is not an ``if``, or if an output has no input to pass instead.
+    The branch comes after existing ``elif`` branches, and its body changes nothing. The former
+    ``else`` runs if no condition is true. Returns the whole graph and the id of the new ``if``.
+    Raises GraphEditError if the node is not an ``if``, or if an output has no input to pass in its
+    place.
     """
     graph = graph.whole
     node = graph.node(block)
@@ -476,7 +480,7 @@ def add_elif(graph: Graph, catalog: Catalog, block: str) -> tuple[Graph, str]:
 
 
 def elif_of(block: Node) -> Node | None:
-    """The ``if`` that is the whole ``else`` of another, its ``elif``; None if there is none."""
+    """The ``elif`` of an ``if``: an ``if`` that is the whole ``else`` body, or None."""
     body = block.bodies.get(ELSE)
     inner = [node for node in body.nodes if node.bodies] if body is not None else []
     if body is None or len(inner) != 1 or inner[0].op != IF.op:

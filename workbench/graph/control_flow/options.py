@@ -1,4 +1,4 @@
-"""Edits of a block's bodies: their probabilities, number and titles."""
+"""Edits of a block's bodies: their probabilities, number, order and titles."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from workbench.graph.model import TITLE_WORDS, Body, Graph, Node, Port, is_title
 def set_probability(graph: Graph, block: str, probability: float) -> Graph:
     """Set the probability of the first body of an ``if``.
 
-    Raises GraphEditError for a probability outside 0 to 1, and if a coin flip does not decide.
+    Raises GraphEditError for a probability outside 0 to 1, and if the condition is not a coin flip.
     """
     node = graph.node(block)
     coin = IF.generator_of(graph, node)
@@ -46,9 +46,10 @@ def set_probability(graph: Graph, block: str, probability: float) -> Graph:
 
 @scoped("block")
 def fit_generator(graph: Graph, block: str) -> Graph:
-    """Fit the range of a block's deciding generator to the block.
+    """Adjust the range of a block's controlling generator to the number of bodies or orders.
 
-    Unchanged if something else decides, or if the block has no or too many orders.
+    The graph is unchanged if no generator controls the block, or if the block has no orders or too
+    many.
     """
     node = graph.node(block)
     draw = kind_of(node).generator_of(graph, node)
@@ -56,7 +57,7 @@ def fit_generator(graph: Graph, block: str) -> Graph:
 
 
 def _fitted(block: Node, draw: Node, chances: Mapping[str, Value]) -> Node:
-    """The generator with a range that fits the block, and these probabilities if they fit too."""
+    """Return the generator with the range for the block, and with ``chances`` if they match it."""
     fitting = kind_of(block).random_args(block, chances)
     if not fitting:
         return draw
@@ -66,10 +67,10 @@ def _fitted(block: Node, draw: Node, chances: Mapping[str, Value]) -> Node:
 
 @scoped("block")
 def set_weights(graph: Graph, block: str, weights: Sequence[float]) -> Graph:
-    """Set the probabilities of bodies in proportion to weights.
+    """Set the probabilities of a block's bodies in proportion to weights.
 
-    Raises GraphEditError unless there is one weight per body, 0 or more and not all 0, and if a
-    generator does not decide.
+    Raises GraphEditError unless there is one weight per body, all are at least 0 and not all are 0,
+    and if no generator controls the block.
     """
     node, draw = _weighed(graph, block)
     if not kind_of(node).weighted:
@@ -84,7 +85,7 @@ def set_weights(graph: Graph, block: str, weights: Sequence[float]) -> Graph:
 
 @scoped("block")
 def add_option(graph: Graph, catalog: Catalog, block: str) -> Graph:
-    """Add a body that passes its input on, with the average probability of the others."""
+    """Add a body that returns its input, with the average probability of the other bodies."""
     node, draw = _weighed(graph, block)
     if len(node.bodies) >= MOST_OPTIONS:
         raise GraphEditError(f"{block} has {MOST_OPTIONS} bodies, which is the maximum.")
@@ -103,9 +104,9 @@ def add_option(graph: Graph, catalog: Catalog, block: str) -> Graph:
 
 @scoped("block")
 def remove_option(graph: Graph, catalog: Catalog, block: str, body: str) -> Graph:
-    """Remove a body; the others keep the proportions of their weights, and are renumbered.
+    """Remove a body. The other bodies are renumbered and keep the proportions of their weights.
 
-    Raises GraphEditError if only two are left, which is the minimum.
+    Raises GraphEditError if there are only two bodies, which is the minimum.
     """
     node, draw = _weighed(graph, block)
     names = catalog[node.op].body_names(len(node.bodies))
@@ -128,9 +129,9 @@ def remove_option(graph: Graph, catalog: Catalog, block: str, body: str) -> Grap
 
 @scoped("block")
 def move_option(graph: Graph, block: str, body: str, by: int) -> Graph:
-    """Swap a body with the previous (-1) or next one (1), with its weight.
+    """Swap a body, with its weight, with the previous (``by=-1``) or next body (``by=1``).
 
-    Raises GraphEditError if there is none.
+    Raises GraphEditError if there is no such body.
     """
     node = graph.node(block)
     names = list(node.bodies)
@@ -151,12 +152,12 @@ def move_option(graph: Graph, block: str, body: str, by: int) -> Graph:
 
 
 def _moved(block: Node, old: str, new: str) -> Body:
-    """A body under another name, which also changes its scope."""
+    """Return a body renamed from ``old`` to ``new``, including its scope."""
     return block.bodies[old].renamed(block.scope(old), block.scope(new))
 
 
 def _weighed(graph: Graph, block: str) -> tuple[Node, Node]:
-    """A block that has options, and the generator that decides in it."""
+    """Return a block with options and its controlling generator, or raise GraphEditError."""
     node = graph.node(block)
     spec = BLOCKS.get(node.op)
     if spec is None or not spec.numbered_bodies:
@@ -179,7 +180,7 @@ def _weighed(graph: Graph, block: str) -> tuple[Node, Node]:
 
 @scoped("block")
 def set_body_title(graph: Graph, block: str, body: str, title: str) -> Graph:
-    """Set the title of a body, or remove it with an empty one.
+    """Set the title of a body; an empty title removes it.
 
     Raises GraphEditError if the body does not exist, and for a title of more than one line.
     """

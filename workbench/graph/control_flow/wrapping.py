@@ -25,15 +25,16 @@ def wrap_in_block(
     op: str = "if",
     passing: Mapping[Port, Port] | None = None,
 ) -> tuple[Graph, str]:
-    """Move nodes of one body into the first body of a new block; other bodies change nothing.
+    """Move nodes into the first body of a new block; the other bodies change nothing.
 
-    Generators that feed only these nodes are moved too. If the block has a deciding input, a new
-    generator with equal probabilities feeds it. ``passing`` maps each output of the block to the
-    input that passes in its place; by default the outputs are those used outside the nodes, and
-    they are replaced by the inputs they derive from. Returns the graph and the block's id.
+    Generators that feed only these nodes are moved too. If the block has a controlling input, it is
+    connected to a new generator with equal probabilities. ``passing`` maps each output of the block
+    to the input that the other bodies pass in its place. By default the outputs are the ports used
+    outside the nodes, and each is replaced by the input that it derives from. Returns the graph and
+    the block's id.
 
     Raises GraphEditError if the nodes are in several bodies, include readers, are not connected to
-    their surroundings, have other nodes between them, or have an output without an input of the
+    the rest of the graph, have other nodes between them, or have an output without an input of the
     same kind.
     """
     body = graph.at_scope(common_scope(graph, nodes))
@@ -67,7 +68,7 @@ def wrap_in_block(
 
 
 def _with_block(graph: Graph, catalog: Catalog, block: Node, moved: Mapping[Port, Port]) -> Graph:
-    """The graph with a block in place of the nodes in it, and a deciding generator.
+    """Return the graph with a block in place of its inner nodes, and its controlling generator.
 
     ``moved`` maps outputs of these nodes to outputs of the block.
     """
@@ -97,12 +98,12 @@ def _require_no_source(nodes: Iterable[Node]) -> None:
 def wrap_as_options(
     graph: Graph, catalog: Catalog, nodes: Collection[str], op: str = "one_of"
 ) -> tuple[Graph, str]:
-    """Turn a chain of nodes into a new block in which each node is an option.
+    """Turn a chain of nodes into a new block with one node per body.
 
-    A single node gets a second option that changes nothing. Generators that feed only one of the
-    nodes are moved too. A new generator decides with equal probabilities. Returns the graph and the
-    block's id. Raises GraphEditError if the nodes are not a chain in which each feeds the next, and
-    for more than ``MOST_OPTIONS``.
+    A single node gets a second body that changes nothing. Generators that feed only one of the
+    nodes are moved too. A new generator selects a body with equal probabilities. Returns the graph
+    and the block's id. Raises GraphEditError if the nodes are not a chain in which each feeds the
+    next, and for more than ``MOST_OPTIONS`` nodes.
     """
     body = graph.at_scope(common_scope(graph, nodes))
     chosen = [
@@ -143,9 +144,9 @@ def _is_generator(node: Node) -> bool:
 
 
 def _chain(graph: Graph, catalog: Catalog, nodes: Sequence[Node]) -> list[tuple[Port, Port, str]]:
-    """For each node its source, its output, and the input between.
+    """Source port, output port and connected input name of each node of a chain.
 
-    Raises GraphEditError if they are not a chain.
+    Raises GraphEditError if the nodes are not a chain.
     """
     if not nodes:
         raise GraphEditError("No node is selected. Select the nodes for the options.")
@@ -200,7 +201,10 @@ def _connected_option(
     inputs: dict[str, Port],
     reserved: Collection[str],
 ) -> tuple[list[Node], list[str]]:
-    """The nodes of an option, connected to the body's inputs; adds new ones to ``inputs``."""
+    """Connect the nodes of a body to its inputs; new inputs are added to ``inputs``.
+
+    Returns the nodes and the names of the inputs that they use.
+    """
     ids, taken = {each.id for each in inside}, [name]
     fed: list[Node] = []
     for each in inside:
@@ -227,7 +231,7 @@ def _input_name(inputs: dict[str, Port], wanted: str, port: Port, reserved: Coll
 
 
 def _require_nothing_between(graph: Graph, inside: Collection[Node]) -> None:
-    """Raise GraphEditError for a node between the selected ones."""
+    """Raise GraphEditError if an unselected node is between the selected nodes."""
     if not inside:
         raise GraphEditError("No node is selected. Select the nodes to run for some samples.")
     ids = {node.id for node in inside}
@@ -243,9 +247,9 @@ def _require_nothing_between(graph: Graph, inside: Collection[Node]) -> None:
 def _input_names(
     graph: Graph, catalog: Catalog, inside: Iterable[Node], reserved: Collection[str]
 ) -> dict[Port, str]:
-    """Each outer port that feeds the nodes, and the name of the input for it.
+    """Outer ports that the nodes use, and the name of the block input for each.
 
-    ``reserved`` are names that mean something else to the block.
+    ``reserved`` names have another meaning for the block.
     """
     inside = list(inside)
     ids = {node.id for node in inside}
@@ -263,7 +267,7 @@ def _input_names(
 def _used_outputs(
     graph: Graph, catalog: Catalog, inside: Iterable[Node], taken: Mapping[Port, str]
 ) -> dict[str, tuple[Port, Port]]:
-    """Used outputs of the nodes by name, each with the input that replaces it if skipped."""
+    """Block outputs by name: the inner port, and the input that other bodies pass in its place."""
     inside = list(inside)
     ids = {node.id for node in inside}
     used = dict.fromkeys(edge.source for edge in graph.edges if edge.target not in ids)
@@ -289,7 +293,7 @@ def _used_outputs(
 
 
 def _origin(graph: Graph, catalog: Catalog, port: Port, taken: Mapping[Port, str]) -> Port | None:
-    """The input that a port derives from, through the first inputs of nodes."""
+    """The block input that a port derives from, found by following first inputs, or None."""
     seen: set[Port] = set()
     while port not in taken and port not in seen and graph.has(port.node):
         seen.add(port)
@@ -302,10 +306,10 @@ def _origin(graph: Graph, catalog: Catalog, port: Port, taken: Mapping[Port, str
 
 
 def passing_input(graph: Graph, catalog: Catalog, block: Node, output: str) -> str:
-    """The block input that can pass in place of an output: of its name, else of its kind.
+    """Name of the block input that can replace an output: same name, else same kind.
 
-    ``graph`` is the body in which the block is, or the whole. Raises GraphEditError if there is
-    none.
+    ``graph`` is the body that contains the block, or the whole graph. Raises GraphEditError if
+    there is no such input.
     """
     kind = port_kind(graph, catalog, Port(block.id, output))
     control = KINDS[block.op].control
@@ -322,10 +326,10 @@ def passing_input(graph: Graph, catalog: Catalog, block: Node, output: str) -> s
 def unwrap_block(
     graph: Graph, catalog: Catalog, block: str, body: str
 ) -> tuple[Graph, tuple[str, ...]]:
-    """Replace a block by the nodes of one of its bodies, and remove its deciding generator.
+    """Replace a block by the nodes of one of its bodies, and remove its controlling generator.
 
-    Returns the graph and the ids of these nodes. Raises GraphEditError if it is not a block, has no
-    such body, or if the body lacks an output that is used.
+    Returns the graph and the ids of these nodes. Raises GraphEditError if the node is not a block
+    or has no such body, or if the body lacks an output that is used.
     """
     node = graph.node(block)
     inner = node.bodies.get(body)

@@ -1,4 +1,4 @@
-"""Operators that fit a place of the graph, and why others do not."""
+"""Operators that fit at a place of the graph, and the reasons why others do not."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NEEDS_SOURCE = "it needs an input: start with a source"
 _GPU_ONLY = "runs on the GPU only: decode on the GPU (mixed)"
 
 Place = Port | str | None
-"""A port to follow, the id of an edge to insert into, or None for an unconnected node."""
+"""A port to insert after, the id of an edge to insert into, or None for an unconnected node."""
 
 
 @dataclass(frozen=True)
@@ -26,23 +26,23 @@ class _Facts:
     """The type available at a place of the graph, and the type required there."""
 
     kind: PortKind | None = None
-    """None for a node that is added without an edge."""
+    """Kind of the available data; None for a node that is added without an edge."""
     wanted: PortKind | None = None
     elements: tuple[str, ...] = ()
-    """Required element types; empty for any."""
+    """Required element types; empty if any type is accepted."""
     into: str = ""
-    """The input that requires it, as text."""
+    """The input that requires the type, as text for messages."""
     device: Device = "cpu"
     gpu: bool = True
-    """Whether a GPU part may begin here."""
+    """Whether a GPU operator is allowed here."""
     empty: bool = False
     """Whether the graph has no nodes."""
 
 
 def incompatible_ops(typed: TypedGraph, place: Place) -> tuple[str, dict[str, str]]:
-    """The data at a position, and why operators do not fit there; fitting ones are omitted.
+    """Return the kind of data at a place, and why each unsuitable operator does not fit there.
 
-    In an empty graph only operators without inputs fit; an empty body has its inputs.
+    In an empty graph only operators without inputs fit; an empty body has its inputs as ports.
 
     Raises GraphEditError for a place that the graph does not have.
     """
@@ -56,7 +56,10 @@ def incompatible_ops(typed: TypedGraph, place: Place) -> tuple[str, dict[str, st
 def incompatible_templates(
     typed: TypedGraph, templates: Iterable[Template], place: Place
 ) -> dict[str, str]:
-    """As above for templates, by name. Raises GraphEditError as above."""
+    """Why each unsuitable template does not fit at a place, by template name.
+
+    Raises GraphEditError for a place that the graph does not have.
+    """
     facts = _edge_facts(typed, place)
     reasons = {each.name: _template_refusal(typed, each, facts) for each in templates}
     return {name: reason for name, reason in reasons.items() if reason}

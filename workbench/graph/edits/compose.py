@@ -1,4 +1,4 @@
-"""Add nodes at the end, on an edge or unconnected; route them into bodies; remove them."""
+"""Add nodes at the end, on an edge or unconnected; route ports into bodies; remove nodes."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from workbench.names import free_name
 
 
 def edge_id(target: str, into: str) -> str:
-    """``target:input``; an edge to an output of the graph has an empty target."""
+    """Format an edge id: ``target:input``, with an empty target for an output of the graph."""
     return f"{target}:{into}"
 
 
 def find_edge(graph: Graph, edge: str) -> Edge:
-    """The edge with an id, or GraphEditError."""
+    """Return the edge with an id. Raises GraphEditError if there is none."""
     target, _, into = edge.partition(":")
     ports = graph.node(target).inputs if target else graph.outputs
     if into not in ports:
@@ -45,7 +45,7 @@ def place_node(
 ) -> tuple[Graph, str]:
     """Add a node, connected to ``source`` at its first suitable port, or unconnected.
 
-    No other edge changes. Returns the graph and the node's id. Raises GraphEditError if no port
+    No other edge is changed. Returns the graph and the node's id. Raises GraphEditError if no port
     accepts ``source``.
     """
     spec = usable_spec(catalog, op)
@@ -69,9 +69,9 @@ def _port_for(graph: Graph, catalog: Catalog, source: Port, node: Node, spec: Op
 
 
 def append_node(graph: Graph, catalog: Catalog, op: str) -> tuple[Graph, str]:
-    """Add a node at the end of the image path, or unconnected if it cannot follow.
+    """Add a node at the end of the image path, or unconnected if it does not fit there.
 
-    Images and a reader's labels that are not outputs yet become outputs.
+    Images, and a reader's labels, become outputs if the graph has no such outputs.
     """
     spec = usable_spec(catalog, op)
     if spec.inputs:
@@ -91,7 +91,7 @@ def append_node(graph: Graph, catalog: Catalog, op: str) -> tuple[Graph, str]:
 
 
 def with_outputs(graph: Graph, catalog: Catalog, added: str) -> Graph:
-    """Add a node's image and labels to the outputs if there are none so far."""
+    """Make a node's image and labels outputs of the graph if there are no such outputs yet."""
     given = {port_kind(graph, catalog, port) for port in graph.outputs.values()}
     node = graph.node(added)
     for output in outputs_of(node, catalog[node.op]):
@@ -101,13 +101,13 @@ def with_outputs(graph: Graph, catalog: Catalog, added: str) -> Graph:
 
 
 def _images_first(graph: Graph) -> Graph:
-    """Outputs in the order that a training loop expects."""
+    """Order outputs as a training loop expects: images first."""
     ordered = sorted(graph.outputs.items(), key=lambda item: item[0] != "images")
     return replace(graph, outputs=dict(ordered))
 
 
 def insert_on_edge(graph: Graph, catalog: Catalog, op: str, edge: str) -> tuple[Graph, str]:
-    """Insert a new node into an edge. Raises GraphEditError if it does not fit there."""
+    """Insert a new node into an edge. Raises GraphEditError if the node does not fit there."""
     source, target, into = find_edge(graph, edge)
     spec = usable_spec(catalog, op)
     node = new_node(graph, catalog, op)
@@ -118,9 +118,9 @@ def insert_on_edge(graph: Graph, catalog: Catalog, op: str, edge: str) -> tuple[
 def insert_before(
     graph: Graph, catalog: Catalog, op: str, target: str, into: str
 ) -> tuple[Graph, str]:
-    """Add a node that feeds an input or argument; an existing edge is routed through it.
+    """Add a node that feeds an input or argument; an existing edge is routed through the node.
 
-    Returns the graph and the node's id. Raises GraphEditError if none of its outputs fits.
+    Returns the graph and the node's id. Raises GraphEditError if no output of the node fits.
     """
     spec = usable_spec(catalog, op)
     node = new_node(graph, catalog, op)
@@ -139,9 +139,9 @@ def insert_before(
 
 @scoped("node_id")
 def splice_node(graph: Graph, catalog: Catalog, node_id: str, edge: str) -> Graph:
-    """Move a node into another edge, reconnecting its former neighbours.
+    """Move a node into another edge and reconnect its former neighbours.
 
-    Raises GraphEditError if it does not fit there, and for a block.
+    Raises GraphEditError if the node does not fit there or is a block.
     """
     node = graph.node(node_id)
     if node.bodies:
@@ -177,13 +177,13 @@ def _inserted_after(graph: Graph, before: str, node: Node) -> tuple[Node, ...]:
 
 
 def add_output(graph: Graph, catalog: Catalog, port: Port, name: str = "") -> Graph:
-    """Add a node's output to the graph's outputs, named after its kind by default."""
+    """Make a port an output of the graph, by default named after its kind."""
     usual = kind_name(port_kind(graph, catalog, port))
     return set_output(graph, name or free_id(graph, usual), port)
 
 
 def kind_name(kind: PortKind) -> str:
-    """Name of a batch of a kind: ``images``."""
+    """Default name for a batch of this kind, such as ``images``."""
     plural = {"image": "images", "label": "labels", "mask": "masks", "number": "numbers"}
     return "values" if kind == "any" else plural.get(kind, kind)
 
@@ -192,15 +192,15 @@ def kind_name(kind: PortKind) -> str:
 
 
 def scope_of_port(graph: Graph, port: Port) -> str:
-    """The scope in which a port can be read; for an input of a body, that body's."""
+    """The scope in which a port can be used; for an input of a body, the scope of that body."""
     return graph.whole.scope_of(port.node) if graph.whole.has(port.node) else port.node
 
 
 def origin_of(graph: Graph, catalog: Catalog, port: Port, *, through_changes: bool = False) -> Port:
-    """The outer port that feeds an input of a body; other ports unchanged.
+    """The outer port that a body's input is connected to; other ports are returned unchanged.
 
-    For consecutive bodies, an input is the output of another body, which is not traced further
-    unless ``through_changes``.
+    If bodies run one after the other, an input may be the output of the previous body; it is traced
+    further only with ``through_changes``.
     """
     graph = graph.whole
     seen: set[Port] = set()  # a faulty block may be fed from its own body
@@ -219,10 +219,10 @@ def origin_of(graph: Graph, catalog: Catalog, port: Port, *, through_changes: bo
 
 
 def route_into_body(graph: Graph, catalog: Catalog, port: Port, scope: str) -> tuple[Graph, Port]:
-    """The whole graph with a port routed into the body ``scope``, and the port there.
+    """Route a port into the body ``scope``; returns the whole graph and the inner port.
 
-    Existing inputs are reused. Raises GraphEditError for a port in another body, and for one that
-    depends on the block.
+    Existing block inputs are reused. Raises GraphEditError for a port in another
+    body, and for a port that depends on the block.
     """
     graph = graph.whole
     if scope_of_port(graph, port) == scope:
@@ -253,9 +253,9 @@ def route_into_body(graph: Graph, catalog: Catalog, port: Port, scope: str) -> t
 
 
 def remove_nodes(graph: Graph, catalog: Catalog, ids: Collection[str]) -> Graph:
-    """Remove nodes and connect their inputs to their consumers, unless that adds a fault.
+    """Remove nodes and connect their sources to their consumers, unless that adds a fault.
 
-    Generators that fed only these nodes, and outputs without a replacement, are removed too. Raises
+    Also removes generators that fed only these nodes, and outputs without a replacement. Raises
     GraphEditError for an unknown id.
     """
     nodes = [graph.node(node_id) for node_id in ids]
@@ -274,7 +274,7 @@ def _removed(graph: Graph, catalog: Catalog, node_id: str) -> Graph:
 
 
 def bypass_node(graph: Graph, catalog: Catalog, node: Node) -> Graph:
-    """The graph in which the consumers of ``node`` use its input instead."""
+    """Return the graph in which the consumers of ``node`` use its input instead."""
     feeding = _feeding(graph, catalog, node)
     for edge in graph.consumers(node.id):
         graph = _rejoined_edge(
@@ -292,7 +292,7 @@ def bypass_node(graph: Graph, catalog: Catalog, node: Node) -> Graph:
 
 
 def _feeding(graph: Graph, catalog: Catalog, node: Node) -> dict[str, Port]:
-    """Data inputs of a node: excludes arguments and deciding inputs of blocks."""
+    """Data inputs of a node, without arguments and controlling inputs of blocks."""
     spec = catalog.find(node.op)
     others = {*spec.args, *(port.name for port in spec.inputs if node.bodies)} if spec else set()
     return {
@@ -301,7 +301,7 @@ def _feeding(graph: Graph, catalog: Catalog, node: Node) -> dict[str, Port]:
 
 
 def _sources_in_body_order(node: Node, output: str, feeding: Mapping[str, Port]) -> list[Port]:
-    """A node's sources, starting with the one that a block's body passes on as this output."""
+    """Sources of a node; the source that a block's body passes on as ``output`` comes first."""
     passed = [
         port.output
         for name, body in node.bodies.items()
@@ -330,7 +330,7 @@ def _rejoined_edge(graph: Graph, catalog: Catalog, edge: Edge, feeding: Sequence
 def _replacement(
     graph: Graph, catalog: Catalog, gone: Port, feeding: Sequence[Port]
 ) -> Port | None:
-    """Replacement of an output: a port of its kind, else an image, which is visible."""
+    """Replacement for a removed output port: a port of the same kind, else an image, or None."""
     wanted = port_kind(graph, catalog, gone)
     kinds = {port: port_kind(graph, catalog, port) for port in feeding}
     fitting = [port for port, kind in kinds.items() if kind_fits(wanted, kind)]

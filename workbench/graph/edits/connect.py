@@ -1,4 +1,4 @@
-"""Edits of edges: which connections are allowed, and why not others."""
+"""Edits of edges: which connections are allowed, and why others are not."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class _Source:
 
     port: Port
     drawn: Node | None
-    """Its node, if that is a generator."""
+    """The node of the port, if that node is a generator."""
     kind: PortKind
     dtype: str | None
-    """Its element type, if known."""
+    """Element type of the port, if known."""
     device: Device
     upstream: frozenset[str]
 
@@ -53,23 +53,23 @@ def _source(typed: TypedGraph, port: Port) -> _Source:
 
 
 def narrowed_kind(kind: PortKind, flow: TensorType) -> PortKind:
-    """The kind of data at a port, image only if it can be one: the mean of an image is a number."""
+    """Correct the kind ``image`` to ``number`` for fewer than two axes, such as an image's mean."""
     flat = flow.shape is not None and len(flow.shape) < 2
     return "number" if kind == "image" and flat else kind
 
 
 def connection_refusal(typed: TypedGraph, source: Port, target: str, into: str) -> str | None:
-    """Why the output ``source`` cannot feed the port or argument ``into``, or None if it can.
+    """Why the port ``source`` cannot feed the input or argument ``into``; None if it can.
 
-    Does not check whether the port is connected already: see ``port_taken_reason``.
+    Does not check whether the input is already connected: see ``port_taken_reason``.
     """
     return _refusal(typed, _source(typed, source), typed.graph.node(target), into)
 
 
 def port_taken_reason(graph: Graph, target: str, into: str, source: Port) -> str | None:
-    """Why a port is not free for ``source``, or None if it is.
+    """Why an input is not available for ``source``, or None if it is.
 
-    Values of arguments, and generators that feed nothing else, may be replaced.
+    Values of arguments, and generators without other consumers, may be replaced.
     """
     fed = graph.node(target).inputs.get(into)
     if fed is None:
@@ -83,9 +83,10 @@ def port_taken_reason(graph: Graph, target: str, into: str, source: Port) -> str
 
 
 def connect_targets(typed: TypedGraph, source: Port) -> dict[tuple[str, str], str]:
-    """Every port and argument that ``source`` could be connected to -> why not, or empty.
+    """For every input and argument: why ``source`` cannot feed it, or an empty string.
 
-    Arguments are listed for numeric sources only, because others would all have the same reason.
+    Arguments are listed for numeric sources only, because for others the reason would always be the
+    same.
     """
     facts = _source(typed, source)
     found: dict[tuple[str, str], str] = {}
@@ -102,9 +103,10 @@ def connect_targets(typed: TypedGraph, source: Port) -> dict[tuple[str, str], st
 
 
 def possible_feeders(typed: TypedGraph, target: str) -> dict[str, list[Port]]:
-    """Every argument of a node that accepts a tensor -> the outputs that may feed it.
+    """For every argument of a node that accepts a tensor: the ports that can feed it.
 
-    Labels, boxes and points are rarely used as arguments: they are omitted, but can be connected.
+    Labels, boxes and points are omitted, because they are rarely used as arguments. They can still
+    be connected.
     """
     node = typed.graph.node(target)
     spec = typed.catalog.find(node.op)
@@ -174,9 +176,9 @@ def _argument_refusal(source: _Source, spec: OpSpec, into: str) -> str | None:
 
 @scoped("target")
 def connect(graph: Graph, catalog: Catalog, source: Port, target: str, into: str) -> Graph:
-    """Connect a port or an argument; removes its former edge and an unused generator.
+    """Connect a port to an input or argument; replaces its edge and removes an unused generator.
 
-    Raises GraphEditError with the reason of ``connection_refusal``.
+    Raises GraphEditError with the reason from ``connection_refusal``.
     """
     reason = connection_refusal(TypedGraph(graph, catalog), source, target, into)
     if reason:
@@ -191,7 +193,7 @@ def connect(graph: Graph, catalog: Catalog, source: Port, target: str, into: str
 
 @scoped("target")
 def disconnect(graph: Graph, target: str, into: str) -> Graph:
-    """Remove the edge into a port or argument."""
+    """Remove the edge into an input or argument. Raises GraphEditError if there is none."""
     node = graph.node(target)
     if into not in node.inputs:
         raise GraphEditError(f"Nothing feeds {target}.{into}.")
@@ -208,7 +210,7 @@ def require_port(graph: Graph, port: Port) -> None:
 
 
 def set_output(graph: Graph, name: str, port: Port | None) -> Graph:
-    """Set an output of the graph by name, or with None remove it."""
+    """Set the port of an output of the graph; None removes the output."""
     outputs = {key: value for key, value in graph.outputs.items() if key != name}
     if port is not None:
         if not is_name(name):
@@ -219,7 +221,7 @@ def set_output(graph: Graph, name: str, port: Port | None) -> Graph:
 
 
 def _ports_with_a_free_one(node: Node, spec: OpSpec) -> dict[str, PortKind]:
-    """Positional ports by name, plus one if the operator accepts any number."""
+    """Positional ports by name, plus one unused port if the operator accepts more inputs."""
     ports = dict(positional_ports(node, spec))
     if len(ports) < spec.max_inputs:
         free = spec.input(len(ports))

@@ -1,7 +1,7 @@
 """Pure edits: functions from a graph to a new one.
 
 An edit that refers to something missing raises GraphEditError and changes nothing. The resulting
-graph may not run: ``check_graph`` says why.
+graph may have faults: see ``check_graph``.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ T = TypeVar("T")
 
 
 def scoped(parameter: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Decorator of an edit: ``parameter`` names the node that determines the body to edit.
+    """Decorator of an edit that applies it to the body of the node passed as ``parameter``.
 
-    The edit receives that node's body as a graph of its own, and the graph that it returns (alone
-    or first) is put back.
+    The edit receives this body as a graph, and the graph that it returns (alone or as the first
+    item) is inserted back into the whole graph.
     """
 
     def decorate(edit: Callable[P, T]) -> Callable[P, T]:
@@ -66,7 +66,7 @@ def _whole_graph(result: Any) -> Any:
 
 
 def free_id(graph: Graph, wanted: str, also: Iterable[str] = ()) -> str:
-    """``wanted``, or with the smallest suffix that makes it unique in the graph and ``also``."""
+    """Return ``wanted``, with a numeric suffix if the graph or ``also`` contains that name."""
     wanted = wanted.replace(".", "_")
     if not is_name(wanted):
         wanted = "node"
@@ -75,7 +75,10 @@ def free_id(graph: Graph, wanted: str, also: Iterable[str] = ()) -> str:
 
 
 def usable_spec(catalog: Catalog, op: str) -> OpSpec:
-    """The operator, or GraphEditError with why it cannot be used. CatalogError if unknown."""
+    """Return an operator's specification.
+
+    Raises GraphEditError if the operator cannot be used, and CatalogError if it is unknown.
+    """
     spec = catalog[op]
     if spec.unusable:
         raise GraphEditError(f"{op} cannot be added: {spec.unusable}.")
@@ -83,7 +86,7 @@ def usable_spec(catalog: Catalog, op: str) -> OpSpec:
 
 
 def new_node(graph: Graph, catalog: Catalog, op: str, wanted_id: str | None = None) -> Node:
-    """A node of the operator with its initial values, not yet part of the graph."""
+    """Create a node with the operator's initial arguments, without adding it to the graph."""
     spec = catalog[op]
     return Node(
         id=free_id(graph, wanted_id or default_id(op)),
@@ -94,11 +97,11 @@ def new_node(graph: Graph, catalog: Catalog, op: str, wanted_id: str | None = No
 
 
 class NewNodes:
-    """Adds nodes to a body, each with a free id and a free seed."""
+    """Adds nodes to a body, each with an unused id and seed."""
 
     def __init__(self, body: Graph, catalog: Catalog) -> None:
         self.body = body
-        "The body with the new nodes at its end."
+        """The body, with the new nodes at the end."""
         self.catalog = catalog
         self.nodes: list[Node] = []
 
@@ -109,7 +112,7 @@ class NewNodes:
         inputs: Mapping[str, Port],
         wanted: str | None = None,
     ) -> Port:
-        """Add a node; returns its first output. ``wanted`` is its id, if that is free."""
+        """Add a node and return its first output. ``wanted`` is its id, if that is unused."""
         fresh = new_node(self.body, self.catalog, op, wanted)
         node = replace(fresh, args=args, inputs=inputs)
         self.body = replace(self.body, nodes=(*self.body.nodes, node))
@@ -118,7 +121,7 @@ class NewNodes:
 
 
 def default_id(op: str) -> str:
-    """The variable name that a person would use: ``reader`` and ``decode``, else the last word."""
+    """Usual variable name for an operator: ``reader``, ``decode``, or the last part of its name."""
     module, _, word = op.rpartition(".")
     if word == "if":  # not a valid variable name
         return "branch"
@@ -126,7 +129,7 @@ def default_id(op: str) -> str:
 
 
 def start_graph(catalog: Catalog, name: str = "untitled") -> Graph:
-    """The minimal graph: a folder read and decoded."""
+    """A minimal graph that reads and decodes the images of a folder."""
     graph = Graph(name=name)
     reader = new_node(graph, catalog, "readers.file", "reader")
     graph = replace(graph, nodes=(reader,))
@@ -142,16 +145,16 @@ def start_graph(catalog: Catalog, name: str = "untitled") -> Graph:
 
 
 def ordered_nodes(graph: Graph, catalog: Catalog) -> list[Node]:
-    """The nodes in topological order without generators, as the list and the steps show them."""
+    """The nodes without generators in topological order, as lists and steps display them."""
     ordered, cyclic = topological(graph)
     return [n for n in ordered + cyclic if n.op not in catalog or not is_generator(catalog[n.op])]
 
 
 @scoped("after")
 def insert_node(graph: Graph, catalog: Catalog, op: str, after: str) -> tuple[Graph, str]:
-    """Insert a node of ``op`` after the node ``after``: it takes over all consumers of that port.
+    """Insert a new node after ``after``, in front of all consumers of that port.
 
-    Inside a block ``after`` may be the body's scope: after its inputs.
+    ``after`` may also be the scope of the current body: the node then follows the body's inputs.
 
     Returns the graph and the new node's id. Raises CatalogError for an unknown operator and
     GraphEditError if the operator does not fit there.
@@ -182,7 +185,7 @@ def _port_to_follow(graph: Graph, catalog: Catalog, after: str, spec: OpSpec) ->
 
 
 def ports_at(graph: Graph, catalog: Catalog, place: str) -> list[Port]:
-    """Outputs of a node, or for a scope the inputs of the current body."""
+    """Outputs of a node or, if ``place`` is the scope of the current body, its inputs."""
     if place and place == graph.scope:
         return [Port(place, name) for name in graph.whole.body_at(place).inputs]
     node = graph.node(place)
@@ -190,7 +193,7 @@ def ports_at(graph: Graph, catalog: Catalog, place: str) -> list[Port]:
 
 
 def is_movable(node: Node, catalog: Catalog) -> bool:
-    """Whether a node may be swapped with a neighbour: not a reader, decoder or block."""
+    """Whether a node can be swapped with a neighbour: not a reader, decoder or block."""
     if node.bodies:
         return False
     if node.op not in catalog:
@@ -199,7 +202,7 @@ def is_movable(node: Node, catalog: Catalog) -> bool:
 
 
 def without_idle_generators(graph: Graph, catalog: Catalog, gone: Node) -> Graph:
-    """Remove the generators that fed ``gone`` and now feed nothing."""
+    """Remove generators that fed the removed node ``gone`` and have no other consumers."""
     feeding = {port.node for port in graph.body.used_ports}
     idle = {
         port.node
@@ -214,7 +217,7 @@ def without_idle_generators(graph: Graph, catalog: Catalog, gone: Node) -> Graph
 
 @scoped("node_id")
 def move_node(graph: Graph, catalog: Catalog, node_id: str, by: int) -> Graph:
-    """Swap a node with its neighbour in the chain: ``by`` is -1 (earlier) or 1 (later)."""
+    """Swap a node with the previous (``by=-1``) or next (``by=1``) node in the chain."""
     node = graph.node(node_id)
     if by not in (-1, 1):
         raise GraphEditError(f"{node_id} cannot move by {by}. Use -1 or 1.")
@@ -263,7 +266,7 @@ def _image_input(node: Node, catalog: Catalog) -> tuple[str, Port]:
 def set_arg(graph: Graph, catalog: Catalog, node_id: str, arg: str, value: Value) -> Graph:
     """Set an argument to a fixed value.
 
-    Its link is removed, and arguments that DALI does not allow with it are unset.
+    Removes its link, and arguments that DALI does not allow together with it.
     """
     node = graph.node(node_id)
     if node.op in catalog and arg not in catalog[node.op].args:
@@ -279,7 +282,7 @@ def set_arg(graph: Graph, catalog: Catalog, node_id: str, arg: str, value: Value
 
 @scoped("node_id")
 def reset_arg(graph: Graph, catalog: Catalog, node_id: str, arg: str) -> Graph:
-    """Reset an argument to its initial value (or DALI's default), without a link."""
+    """Remove an argument's link and reset it to its initial value or DALI's default."""
     node = graph.node(node_id)
     cleared = node.without({arg})
     if node.op in catalog and arg in catalog[node.op].args:
@@ -293,7 +296,7 @@ def reset_arg(graph: Graph, catalog: Catalog, node_id: str, arg: str) -> Graph:
 
 
 def _without(node: Node, catalog: Catalog, arg: str) -> Node:
-    """The node without an argument's value and link, and without those that exclude it."""
+    """Return the node without an argument and without the arguments that it excludes."""
     gone = {arg} | (catalog[node.op].conflicts_with(arg) if node.op in catalog else frozenset())
     return node.without(gone)
 
@@ -307,9 +310,9 @@ def randomise_arg(
     op: str = "random.uniform",
     args: Mapping[str, Value] | None = None,
 ) -> Graph:
-    """Feed an argument from a generator, with ``args`` overriding its initial ones.
+    """Connect an argument to a generator; ``args`` overrides the generator's initial arguments.
 
-    An existing generator is replaced by the new one, also for its other consumers.
+    An existing generator is replaced, also for its other consumers.
     """
     node = graph.node(node_id)
     spec = catalog[node.op].args.get(arg)
@@ -338,10 +341,11 @@ _OF_A_POLICY = ("policy", "policy_name", "num_magnitude_bins", "magnitudes")
 
 @scoped("node_id")
 def editable_policy(graph: Graph, node_id: str, name: str = "") -> Graph:
-    """Convert a learned policy to an editable one with the same results for the same seeds.
+    """Convert a learned policy to an editable policy with the same results for the same seeds.
 
     The node is ``auto_augment``, or ``apply_auto_augment``, whose policy is replaced. ``name`` is a
-    learned policy; empty: the one that the node names. Raises GraphEditError.
+    learned policy, by default the node's own. Raises GraphEditError for other nodes and unknown
+    names.
     """
     node = graph.node(node_id)
     if node.op not in ("auto_augment", OWN_POLICY):
@@ -356,7 +360,7 @@ def editable_policy(graph: Graph, node_id: str, name: str = "") -> Graph:
 
 
 def generator_of(graph: Graph, catalog: Catalog, node_id: str, arg: str) -> Node | None:
-    """The generator that feeds an argument, or None."""
+    """The generator connected to an argument, or None."""
     port = graph.node(node_id).inputs.get(arg)
     if port is None or not graph.has(port.node):
         return None
@@ -366,7 +370,7 @@ def generator_of(graph: Graph, catalog: Catalog, node_id: str, arg: str) -> Node
 
 @scoped("node_id")
 def unshare_generator(graph: Graph, catalog: Catalog, node_id: str, arg: str) -> Graph:
-    """Give an argument its own copy of a shared generator, with independent random values."""
+    """Connect an argument to its own copy of a shared generator, with another seed."""
     shared = generator_of(graph, catalog, node_id, arg)
     if shared is None:
         raise GraphEditError(f"{node_id}.{arg} is not random.")
@@ -386,7 +390,7 @@ def _given(node: Node, catalog: Catalog, arg: str, value: Value) -> Node:
 
 
 def _replaced_generator(graph: Graph, catalog: Catalog, generator: Node) -> Graph:
-    """Replace the generator with the same id, if all of its consumers accept the new one."""
+    """Replace the generator with the same id; raises GraphEditError if a consumer rejects it."""
     for edge in graph.consumers(generator.id):
         spec = catalog.find(graph.node(edge.target).op)
         arg = spec.args.get(edge.input) if spec else None
@@ -411,9 +415,9 @@ def set_setting(graph: Graph, **settings: Any) -> Graph:
 
 
 def free_seed(graph: Graph) -> int:
-    """An unused seed: one above the largest in use.
+    """An unused seed: one above the largest small seed in use.
 
-    Ignores large seeds that DALI assigned in an imported graph.
+    Ignores the large seeds that DALI assigned in an imported graph.
     """
     taken = {node.seed for node in graph.whole.walk() if node.seed is not None}
     usual = (seed for seed in taken if 0 <= seed < USUAL_SEEDS)
@@ -436,7 +440,7 @@ def rename_node(graph: Graph, old: str, new: str) -> Graph:
 
 
 def renamed_nodes(nodes: Sequence[Node], names: Mapping[str, str]) -> tuple[Node, ...]:
-    """Nodes with other ids, old -> new, including nested nodes and all references."""
+    """Rename nodes, including nested nodes and all references; ``names`` maps old to new ids."""
     return tuple(
         replace(
             node,
@@ -456,7 +460,7 @@ def renamed_nodes(nodes: Sequence[Node], names: Mapping[str, str]) -> tuple[Node
 
 
 def renamed_ports(ports: Mapping[str, Port], names: Mapping[str, str]) -> dict[str, Port]:
-    """Ports of nodes and scopes, with the nodes' other ids."""
+    """Rename the nodes and scopes that ports refer to; ``names`` maps old to new ids."""
 
     def renamed(place: str) -> str:
         block, dot, body = place.rpartition(".")

@@ -1,6 +1,6 @@
-"""Part of a graph as text: cut, copied, pasted into the same or another notebook.
+"""Part of a graph as text: cut, copied, and pasted into the same or another notebook.
 
-The text is a graph file, so a whole graph can be pasted too. Pasting runs nothing.
+The text is a graph file, so a whole graph can be pasted too. Pasting does not run anything.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from workbench.graph.types.devices import port_kind
 
 
 def copy_fragment(graph: Graph, nodes: Collection[str]) -> str:
-    """The nodes, the edges between them, their outputs, and the generators that feed only them."""
+    """Serialise nodes with their edges and outputs, and the generators that feed only them."""
     graph = graph.at_scope(common_scope(graph, nodes))
     wanted = with_generators(graph, nodes)
     part = replace(
@@ -34,7 +34,7 @@ def copy_fragment(graph: Graph, nodes: Collection[str]) -> str:
 
 
 def with_generators(graph: Graph, nodes: Collection[str]) -> set[str]:
-    """The nodes, and the generators that feed only them."""
+    """Ids of the nodes and of the generators that feed only these nodes."""
     wanted = set(nodes)
     fed: dict[str, set[str]] = {}
     for edge in graph.edges:
@@ -44,13 +44,13 @@ def with_generators(graph: Graph, nodes: Collection[str]) -> set[str]:
 
 
 def with_own_generators(graph: Graph, nodes: Collection[str]) -> set[str]:
-    """The nodes, and the generators that feed only them and are not outputs: these can move."""
+    """Like ``with_generators``, without generators that are also outputs of the graph."""
     given = {port.node for port in graph.outputs.values()} - set(nodes)
     return with_generators(graph, nodes) - given
 
 
 def paste_fragment(graph: Graph, text: str, scope: str = "") -> tuple[Graph, tuple[str, ...]]:
-    """Paste the nodes of a text into the body ``scope``, with free ids and new seeds.
+    """Paste the nodes of a text into the body ``scope``, with unused ids and new seeds.
 
     If the graph has no outputs, the outputs are pasted too. Returns the graph and the new ids.
     Operators that this DALI version lacks are pasted unchanged. Raises GraphFormatError if the text
@@ -69,7 +69,10 @@ def paste_fragment(graph: Graph, text: str, scope: str = "") -> tuple[Graph, tup
 
 
 def add_nodes(graph: Graph, part: Graph) -> tuple[Graph, dict[str, str]]:
-    """The graph with another's nodes, with free ids and seeds, and the new ids."""
+    """Add the nodes of another graph, with unused ids and seeds.
+
+    Returns the graph, and the new ids by old id.
+    """
     keep_outputs = not graph.outputs
     taken = graph
     renamed: dict[str, str] = {}
@@ -113,7 +116,7 @@ def _reseeded(nodes: Sequence[Node], seeds: Mapping[str, int]) -> tuple[Node, ..
 
 
 def common_scope(graph: Graph, nodes: Collection[str]) -> str:
-    """The scope of the nodes. Raises GraphEditError if they are in several."""
+    """The scope that contains all nodes. Raises GraphEditError if they are in several bodies."""
     scopes = {graph.scope_of(node) for node in nodes} or {""}
     if len(scopes) > 1:
         raise GraphEditError("These nodes are in several bodies. Select nodes of one body.")
@@ -123,10 +126,9 @@ def common_scope(graph: Graph, nodes: Collection[str]) -> str:
 def duplicate(
     graph: Graph, catalog: Catalog, nodes: Collection[str]
 ) -> tuple[Graph, tuple[str, ...]]:
-    """Duplicate nodes; copies follow the originals if those map one image to one image.
+    """Duplicate nodes. Copies of a chain with one input and one output are inserted after it.
 
-    Other inputs are those of the originals, and so are all inputs of other copies. Returns the
-    graph and the new ids.
+    Otherwise the copies have the same sources as the originals. Returns the graph and the new ids.
     """
     part = load_graph(copy_fragment(graph, nodes))
     graph = graph.at_scope(common_scope(graph, nodes))
@@ -146,7 +148,7 @@ def duplicate(
 def _single_input_and_output(
     graph: Graph, catalog: Catalog, nodes: Collection[str]
 ) -> tuple[Port, Port] | None:
-    """Input and output port of the nodes; None unless there is one of each, of equal kind."""
+    """Input and output port of some nodes, if there is one of each and both have the same kind."""
     entering, leaving = set(), {port for port in graph.outputs.values() if port.node in nodes}
     for edge in graph.edges:
         inside = edge.source.node in nodes, edge.target in nodes
@@ -163,7 +165,7 @@ def _single_input_and_output(
 
 
 def _routed_through_copy(graph: Graph, given: Port, renamed: Mapping[str, str]) -> Graph:
-    """Route the consumers of a port through its copy; copies follow the originals in order."""
+    """Route the consumers of a port through its copy; copies come after the originals."""
     twin = Port(renamed[given.node], given.output)
     own = {*renamed, *renamed.values()}
     nodes = [

@@ -1,4 +1,4 @@
-"""Random values: suitable generators for an argument, and their initial arguments."""
+"""Generators of random values that fit an argument, and their initial arguments."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _GENERATORS: dict[str | None, tuple[str, ...]] = {
     "BOOL": ("random.coin_flip",),
 }
 _UNSAID = {"random.coin_flip": "INT32"}
-"""Default element type of a generator, if it is not FLOAT."""
+"""Default element type of generators whose default is not FLOAT."""
 
 
 def element_for(arg: ArgSpec) -> str | None:
-    """The element type to sample for an argument: DALI 2.4.0 converts few.
+    """Element type that a generator must output for an argument; DALI 2.4.0 converts few types.
 
-    None if no generator can feed it: names, texts, Python objects.
+    None if no generator can feed the argument: names, strings, Python objects.
     """
     usual = _DRAWN.get(arg.kind.removesuffix("_list"))
     if usual is None or not arg.dtypes or usual in arg.dtypes:
@@ -29,7 +29,7 @@ def element_for(arg: ArgSpec) -> str | None:
 
 
 def generators_for(arg: ArgSpec) -> tuple[str, ...]:
-    """Generators for an argument, the default one first.
+    """Operators that can generate random values for an argument, the default one first.
 
     Empty for a range, whose ends could cross, and for a matrix, which ``transforms.*`` create.
     """
@@ -66,8 +66,8 @@ def generator_args(
 ) -> dict[str, Value]:
     """Initial arguments of a generator for an argument.
 
-    ``value`` is the argument's value; ``before`` are the arguments of its former generator, if any:
-    the new one keeps approximately the same range.
+    ``value`` is the argument's current value; ``before`` are the arguments of its previous
+    generator, if any. The new generator has approximately the same range as the previous one.
     """
     low, high = generator_range(before) or _usual_range(arg, value)
     element = element_for(arg)
@@ -89,7 +89,7 @@ def generator_args(
 
 
 def generator_range(args: Mapping[str, Value]) -> tuple[float, float] | None:
-    """The approximate range that a generator samples from; None if its arguments do not say."""
+    """The approximate range that a generator samples from; None if it cannot be determined."""
     match args:
         case {"range": (int() | float() as low, int() | float() as high)} if low < high:
             return low, high
@@ -103,9 +103,9 @@ def generator_range(args: Mapping[str, Value]) -> tuple[float, float] | None:
 
 
 def uniform_values(generator: Node) -> tuple[str, tuple[float, ...]] | None:
-    """The argument ``range`` or ``values`` of ``random.uniform``, and its numbers.
+    """The argument ``range`` or ``values`` of ``random.uniform``, with its numbers.
 
-    None for other operators, and if the node does not give valid numbers.
+    None for other operators, and for values that are not numbers.
     """
     name = "values" if "values" in generator.args else "range"
     if generator.op != "random.uniform" or generator.inputs:
@@ -117,10 +117,10 @@ def uniform_values(generator: Node) -> tuple[str, tuple[float, ...]] | None:
 
 
 def _usual_range(arg: ArgSpec, value: Value | None) -> tuple[float, float]:
-    """A range of the default width around the current value.
+    """A default range for random values around the current value.
 
-    Narrower near a limit, and one-sided at a limit. A default range that covers all values, such as
-    0 to 1 for a position, is used unchanged.
+    The range is narrower near a limit, and one-sided at a limit. A default range that covers all
+    values, such as 0 to 1 for a position, is used unchanged.
     """
     items = value if isinstance(value, tuple) else (value,)
     numbers = {item for item in items if isinstance(item, int | float)}

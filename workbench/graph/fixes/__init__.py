@@ -1,4 +1,4 @@
-"""Fixes by one click: graphs without a fault."""
+"""One-click fixes: for a fault, the graphs without it."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from workbench.names import shortened
 __all__ = ["Fix", "fixes", "image_output_fixes"]
 
 _REGISTERED = (argument_fixes, flow_fixes, graph_fixes)
-"""Modules whose fixes are registered when they are imported."""
+"""Modules that register their fixes on import."""
 
 _DECODER = "decoders.image"
 _LONGEST = 80
-"""Maximum characters on a button."""
+"""Maximum characters of a button label."""
 
 
 def fixes(resolved: ResolvedGraph, fault: Fault) -> tuple[Fix, ...]:
-    """One-click fixes for a fault of a graph found by ``check_graph``.
+    """Return one-click fixes for a fault that ``check_graph`` found in a graph.
 
-    Each offered graph is without the fault; those with the fewest other faults come first. Labels
-    differ. Empty if only the user can fix the fault, or if the graph does not have it.
+    No resulting graph has the fault; graphs with the fewest other faults come first. Labels are
+    unique. Empty if only the user can fix the fault, or if the graph does not have it.
     """
     known = fault.code in WARNINGS or fault in resolved.faults
     if fault.code not in REMEDIES or not known:
@@ -74,7 +74,7 @@ def image_output_fixes(graph: Graph, catalog: Catalog) -> Iterator[Fix]:
 
 
 def _shared_ids(graph: Graph, node_id: str) -> Iterator[str]:
-    """Duplicate ids among a node and its enclosing blocks, the node's own first."""
+    """Yield duplicate ids among a node and its enclosing blocks, innermost first."""
     counts = Counter(node.id for node in graph.walk())
     while node_id:
         if counts[node_id] > 1:
@@ -83,7 +83,7 @@ def _shared_ids(graph: Graph, node_id: str) -> Iterator[str]:
 
 
 def _working_fixes(case: Case, remedies: Remedies, fault: Fault | None = None) -> tuple[Fix, ...]:
-    """The fixes that remove the fault, by default that of the case."""
+    """Candidates of ``remedies`` whose graph no longer has the fault, by default ``case.fault``."""
     fault = fault or case.fault
     found: dict[str, tuple[int, Fix]] = {}
     for words, make in _offers(case, remedies):
@@ -102,7 +102,7 @@ def _working_fixes(case: Case, remedies: Remedies, fault: Fault | None = None) -
 
 
 def _offers(case: Case, remedies: Remedies) -> Iterator[FixCandidate]:
-    """The offers up to one that needs a node of another body."""
+    """Yield candidates until ``remedies`` raises GraphEditError for a node of another body."""
     try:
         yield from remedies(case)
     except GraphEditError:

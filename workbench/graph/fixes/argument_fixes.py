@@ -25,7 +25,7 @@ from workbench.names import shortened
 
 @remedy("unknown_arg")
 def fix_unknown_arg(case: Case) -> Iterator[FixCandidate]:
-    """The argument with the nearest name, or none."""
+    """Offer to rename the argument to the nearest known name, or to remove it."""
     node = case.node
     for near in get_close_matches(case.arg, case.spec.args, n=1):
         if near not in node.args and near not in node.inputs:
@@ -36,7 +36,7 @@ def fix_unknown_arg(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("value_and_link")
 def fix_value_and_link(case: Case) -> Iterator[FixCandidate]:
-    """Keep the value or the link."""
+    """Offer to keep either the value or the link."""
     node = case.node
     value = node.args[case.arg]
     yield f"Keep {short_value_text(value)}", case.set(case.arg, value)
@@ -46,7 +46,7 @@ def fix_value_and_link(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("value")
 def fix_value(case: Case) -> Iterator[FixCandidate]:
-    """The nearest allowed value, then the default one; random values are limited."""
+    """Offer the nearest allowed value and the default; for random values, a range within limits."""
     node = case.node
     arg = case.spec.args[case.arg]
     if case.about:
@@ -71,7 +71,7 @@ def fix_value(case: Case) -> Iterator[FixCandidate]:
 
 
 def _suggested_range(case: Case) -> Value | None:
-    """The usual range of the argument that a faulty ``range`` of ``random.uniform`` feeds."""
+    """The usual range of the argument that is connected to a faulty ``random.uniform``."""
     if (case.node.op, case.arg) != ("random.uniform", "range"):
         return None
     for edge in case.graph.consumers(case.node_id):
@@ -82,7 +82,7 @@ def _suggested_range(case: Case) -> Value | None:
 
 
 def _limited_range(case: Case, arg: ArgSpec) -> Iterator[FixCandidate]:
-    """The random values within the limits of the argument, then its usual range."""
+    """Offer to limit random values to the argument's limits, or to its usual range."""
     generator = case.graph.node(case.about)
     name, numbers = uniform_values(generator) or ("range", ())
     low, high = value_limits(arg)
@@ -95,7 +95,7 @@ def _limited_range(case: Case, arg: ArgSpec) -> Iterator[FixCandidate]:
 
 
 def _near_values(arg: ArgSpec, found: Value) -> list[Value]:
-    """Candidates for the intended value, to be checked by ``value_fault``."""
+    """Candidates for the intended value, which ``value_fault`` must still check."""
     items = found if isinstance(found, tuple) else (found,)
     mended = tuple(_near_value(arg, item) for item in items)
     near: list[Value] = []
@@ -147,14 +147,14 @@ def _number(item: Value) -> float | int | None:
 
 @remedy("conflict")
 def fix_conflict(case: Case) -> Iterator[FixCandidate]:
-    """Remove one of the two."""
+    """Offer to remove one of two arguments that exclude each other."""
     for name in (case.arg, case.about):
         yield f"Remove {name}", case.without(name)
 
 
 @remedy("apart")
 def fix_incomplete_group(case: Case) -> Iterator[FixCandidate]:
-    """Set the missing one to the same value, or reset all."""
+    """Offer to set the missing argument of a group to the same value, or to reset the group."""
     node = case.node
     if case.arg in node.args and case.about in case.spec.args:
         same = node.args[case.arg]
@@ -167,7 +167,7 @@ def fix_incomplete_group(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("missing_arg")
 def fix_missing_arg(case: Case) -> Iterator[FixCandidate]:
-    """Set the default value, or add the node that can feed it."""
+    """Offer the default value, or a new node that supplies the argument."""
     node = case.node
     spec = case.spec
     arg = spec.args.get(case.arg)  # none if an operand is missing
@@ -183,7 +183,7 @@ def fix_missing_arg(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("constant")
 def fix_constant(case: Case) -> Iterator[FixCandidate]:
-    """The nearest number of its type, or a type that holds it."""
+    """Offer the nearest number within the type's range, or a type that can represent the number."""
     node = case.node
     found = node.args[case.arg]
     low, high = integer_range(case.about)
@@ -198,21 +198,21 @@ def fix_constant(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("zero")
 def fix_zero_divisor(case: Case) -> Iterator[FixCandidate]:
-    """A divisor other than 0."""
+    """Offer the divisor 1, or division in floats."""
     yield "Set it to 1", case.set(case.arg, 1)
     yield "Make it FLOAT", case.set("constant_type", "FLOAT")
 
 
 @remedy("index")
 def fix_subscript_index(case: Case) -> Iterator[FixCandidate]:
-    """The nearest index in range."""
+    """Offer the nearest index within range."""
     if case.about:
         yield f"Set it to {case.about}", case.set(case.arg, case.about)
 
 
 @remedy("relayout")
 def fix_axis_order(case: Case) -> Iterator[FixCandidate]:
-    """Each permutation of the input's axes."""
+    """Offer each permutation of the input's axes."""
     for choice in case.spec.args[case.arg].choices:
         if sorted(str(choice)) == sorted(case.about):
             yield f"Set it to {choice}", case.set(case.arg, choice)
@@ -220,7 +220,7 @@ def fix_axis_order(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("seed")
 def fix_seed(case: Case) -> Iterator[FixCandidate]:
-    """Set a seed that no other node has, or remove it if the node is not random."""
+    """Offer an unused seed, or no seed if the operator is not random."""
     if not case.spec.seeded:
         yield "Remove the seed", case.change(seed=None)
         return
@@ -230,19 +230,19 @@ def fix_seed(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("fixed_arg")
 def unlink_fixed_arg(case: Case) -> Iterator[FixCandidate]:
-    """Replace the link by a value."""
+    """Offer to replace the link by a fixed value."""
     yield "Disconnect it", case.reset()
 
 
 @remedy("covered", "sides")
 def fix_covered(case: Case) -> Iterator[FixCandidate]:
-    """Remove the operator that covers annotations, or that mirrors names with a side."""
+    """Offer to remove an operator that covers annotations or mirrors names with left and right."""
     yield case.removal()
 
 
 @remedy("scale")
 def fix_scale(case: Case) -> Iterator[FixCandidate]:
-    """Multiply constants of normalisation by the factor that fits the pixels."""
+    """Offer to multiply the constants of normalisation by the factor that fits the pixel range."""
     node = case.node
     if node.op.startswith("math."):
         yield case.removal()
@@ -263,13 +263,13 @@ def _scaled(value: Value, factor: float) -> Value:
 
 @remedy("unshuffled")
 def fix_unshuffled(case: Case) -> Iterator[FixCandidate]:
-    """Shuffle in the source."""
+    """Offer to shuffle in the source."""
     yield "Turn on random_shuffle", case.set("random_shuffle", True)
 
 
 @remedy("buffer")
 def fix_buffer(case: Case) -> Iterator[FixCandidate]:
-    """Increase the shuffle buffer of the source until the classes mix."""
+    """Offer a shuffle buffer that is large enough to mix the classes."""
     fill = int(case.about)
     label = f"Set initial_fill to {fill:,}"
     yield label, case.set("initial_fill", fill)
@@ -277,7 +277,7 @@ def fix_buffer(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("box_layout")
 def fix_box_layout(case: Case) -> Iterator[FixCandidate]:
-    """Read boxes in the source's format."""
+    """Offer to change the box format of the node or the source so that both match."""
     name, value = case.about.split("=")
     if name == "ratio":
         other = Case(case.typed, replace(case.fault, node=value))
@@ -288,13 +288,13 @@ def fix_box_layout(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("silent")
 def fix_silent(case: Case) -> Iterator[FixCandidate]:
-    """Output floats from the decoder."""
+    """Offer to decode sounds to floats."""
     yield "Set dtype to FLOAT", case.set("dtype", "FLOAT")
 
 
 @remedy("orientation")
 def fix_orientation(case: Case) -> Iterator[FixCandidate]:
-    """Apply EXIF orientation as the annotations require."""
+    """Offer to apply or ignore EXIF orientation, as the annotations require."""
     yield (
         f"Set adjust_orientation to {case.about}",
         case.set("adjust_orientation", case.about == "True"),

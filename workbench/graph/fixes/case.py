@@ -1,4 +1,4 @@
-"""Data of fixes: a fault with its graph, and the offered graphs."""
+"""Data types of fixes: a fault with its graph, and the resulting graphs."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ class Fix:
 
 
 Make = Callable[[], Graph | None]
-"""Creates the graph of a fix; returns None if the fix is not possible after all."""
+"""Function that creates the graph of a fix, or returns None if the fix is not possible."""
 FixCandidate = tuple[str, Make]
-"""A label, and a function that creates the graph."""
+"""A button label, and the function that creates the fixed graph."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A fault, and the body of the graph that contains its node."""
+    """A fault, and the body of the graph that contains the faulty node."""
 
     typed: TypedGraph
     fault: Fault
 
     @property
     def graph(self) -> Graph:
-        """The body that contains its node."""
+        """The body that contains the faulty node, as a graph."""
         return self.typed.graph
 
     @property
@@ -51,7 +51,7 @@ class Case:
 
     @property
     def node_id(self) -> str:
-        """Id of the faulty node; empty for a fault of the graph."""
+        """Id of the faulty node; empty for a fault of the whole graph."""
         return self.fault.node
 
     @property
@@ -66,12 +66,12 @@ class Case:
 
     @property
     def arg(self) -> str:
-        """The faulty argument or input."""
+        """Name of the faulty argument or input."""
         return self.fault.arg
 
     @property
     def about(self) -> str:
-        """What else the fault names."""
+        """The ``about`` field of the fault: what else it concerns, such as an output's name."""
         return self.fault.about
 
     # Creation of graphs
@@ -82,28 +82,28 @@ class Case:
         *args: P.args,
         **options: P.kwargs,
     ) -> Make:
-        """Apply an edit of a graph."""
+        """Return a function that applies an edit to the graph."""
         return partial(function, self.graph, self.catalog, *args, **options)
 
     def change(self, **fields: Any) -> Make:
-        """Replace fields of the faulty node."""
+        """Return a function that replaces fields of the faulty node."""
         return partial(self.graph.replace_node, replace(self.node, **fields))
 
     def set(self, name: str, value: Value) -> Make:
-        """Set an argument to a fixed value, replacing a value or link."""
+        """Return a function that sets an argument to a fixed value, replacing any link."""
         args = {**self.node.args, name: value}
         return self.change(args=args, inputs=self.node.without({name}).inputs)
 
     def reset(self) -> Make:
-        """Reset the faulty argument."""
+        """Return a function that resets the faulty argument."""
         return self.edit(reset_arg, self.node_id, self.arg)
 
     def without(self, *names: str) -> Make:
-        """Remove values and links of arguments and inputs."""
+        """Return a function that removes values and links of arguments and inputs."""
         return partial(self.graph.replace_node, self.node.without(names))
 
     def insert(self, op: str, wanted_id: str | None = None, **fields: Any) -> Make:
-        """Insert a new node into the edge of the faulty input."""
+        """Return a function that inserts a new node into the edge of the faulty input."""
         spec, node = self.catalog[op], self.node
         new = new_node(self.graph, self.catalog, op, wanted_id)
         new = replace(new, inputs={spec.inputs[0].name: node.inputs[self.arg]}, **fields)
@@ -111,18 +111,18 @@ class Case:
         return partial(self.graph.put, node.id, new, fed)
 
     def removal(self, node_id: str | None = None) -> FixCandidate:
-        """Remove a node, by default the faulty one, and reconnect its neighbours."""
+        """Return a fix that removes a node, by default the faulty one, and reconnects the edges."""
         node = node_id or self.node_id
         return f"Remove {node}", self.edit(remove_nodes, [node])
 
 
 Remedies = Callable[[Case], Iterator[FixCandidate]]
 REMEDIES: dict[FaultCode, Remedies] = {}
-"""Functions that offer fixes, by fault code."""
+"""Functions that yield fix candidates, by fault code."""
 
 
 def remedy(*codes: FaultCode) -> Callable[[Remedies], Remedies]:
-    """Register a function that offers fixes for faults with these codes."""
+    """Decorator that registers a function that yields fixes for faults with these codes."""
 
     def register(function: Remedies) -> Remedies:
         if twice := REMEDIES.keys() & codes:
@@ -134,7 +134,7 @@ def remedy(*codes: FaultCode) -> Callable[[Remedies], Remedies]:
 
 
 def short_value_text(value: Value) -> str:
-    """A value on a button: short, lists without brackets."""
+    """Format a value for a button label: shortened, lists without brackets."""
     items = value if isinstance(value, tuple) else (value,)
     text = ", ".join(f"{i:g}" if isinstance(i, float) else str(i) for i in items)
     return shortened(text, 30)

@@ -26,12 +26,12 @@ from workbench.graph.types.typed_graph import TypedGraph
 
 _DECODER = "decoders.image"
 _OFFERED = 2
-"""Number of nearest outputs offered."""
+"""Maximum number of nearest outputs that are offered as sources."""
 
 
 @remedy("source")
 def fix_missing_source(case: Case) -> Iterator[FixCandidate]:
-    """An existing output, or none."""
+    """Offer existing outputs as the source, or to remove the edge."""
     node = case.node
     gone = node.inputs.get(case.arg)
     if gone is None:  # the body has it, not the node
@@ -56,7 +56,7 @@ def _nearest(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("unknown_input")
 def fix_unknown_input(case: Case) -> Iterator[FixCandidate]:
-    """A free port, or none."""
+    """Offer to connect the edge to an unconnected input, or to remove it."""
     node = case.node
     port = node.inputs[case.arg]
     kind = case.typed.kind(port)
@@ -74,14 +74,14 @@ def fix_unknown_input(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("kind")
 def fix_port_kind(case: Case) -> Iterator[FixCandidate]:
-    """Something of the right kind, or none."""
+    """Offer a source of the right kind, or to remove the edge."""
     yield from fix_unfed(case)
     yield "Remove the edge", case.without(case.arg)
 
 
 @remedy("unfed")
 def fix_unfed(case: Case) -> Iterator[FixCandidate]:
-    """A decoder, a node that the catalogue suggests, the nearest outputs, or remove the node."""
+    """Offer a decoder, the node that the catalogue suggests, near ports, or to remove the node."""
     yield from _decoder(case)
     feed = feed_of(case.spec, case.arg)
     if feed is not None:
@@ -91,7 +91,7 @@ def fix_unfed(case: Case) -> Iterator[FixCandidate]:
 
 
 def _decoder(case: Case) -> Iterator[FixCandidate]:
-    """In a graph without decoders: a decoder for every missing image."""
+    """Offer a decoder for all unconnected image inputs if the graph has no decoder."""
     inputs = case.spec.inputs
     wants = any(port.name == case.arg and port.kind == "image" for port in inputs)
     found = ((node.id, case.catalog.find(node.op)) for node in case.graph.nodes)
@@ -105,7 +105,7 @@ def _decoder(case: Case) -> Iterator[FixCandidate]:
 
 
 def _with_decoder(graph: Graph, catalog: Catalog, source: Port) -> Graph:
-    """Decode the source for every unconnected image input."""
+    """Add a decoder after ``source`` and connect it to every unconnected image input."""
     new = new_node(graph, catalog, _DECODER)
     decode = replace(new, inputs={catalog[_DECODER].inputs[0].name: source})
     image = Port(decode.id, catalog[_DECODER].outputs[0].name)
@@ -123,7 +123,7 @@ def _with_decoder(graph: Graph, catalog: Catalog, source: Port) -> Graph:
 
 @remedy("arg_dtype")
 def fix_arg_dtype(case: Case) -> Iterator[FixCandidate]:
-    """Random values of the right type, or a cast."""
+    """Offer to sample random values of the right type, a cast, or to disconnect the argument."""
     node, wanted = case.node, case.about
     port = node.inputs[case.arg]
     random = case.graph.node(port.node)
@@ -137,7 +137,7 @@ def fix_arg_dtype(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("dtype")
 def fix_dtype(case: Case) -> Iterator[FixCandidate]:
-    """A cast, another place, or remove the node."""
+    """Offer to move the node to where its type fits, a cast, or to remove the node."""
     flows = case.typed.types
     allowed = next(p.dtypes for p in case.spec.inputs if p.name == case.arg)
 
@@ -151,7 +151,7 @@ def fix_dtype(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("same_dtype")
 def fix_same_dtype(case: Case) -> Iterator[FixCandidate]:
-    """A cast to the type of the other input, or remove the edge."""
+    """Offer a cast to the type of the other input, or to remove the edge."""
     yield from _cast(case)
     yield "Remove the edge", case.without(case.arg)
 
@@ -165,7 +165,7 @@ def _cast(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("layout")
 def fix_layout(case: Case) -> Iterator[FixCandidate]:
-    """Another place, a transpose, or what the catalogue suggests."""
+    """Offer to move the node, a transpose, or the operator that the catalogue suggests."""
     node, wanted = case.node, case.about
     flows = case.typed.types
     allowed = next(p.layouts for p in case.spec.inputs if p.name == case.arg)
@@ -186,7 +186,7 @@ def fix_layout(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("channels")
 def fix_channels(case: Case) -> Iterator[FixCandidate]:
-    """Other colours from the decoder, or remove the node."""
+    """Offer another colour space for the decoder, or to remove the node."""
     node = case.node
     need = case.spec.needs_channels
     source = node.inputs[case.spec.inputs[0].name]
@@ -207,7 +207,7 @@ def fix_channels(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("device")
 def fix_device(case: Case) -> Iterator[FixCandidate]:
-    """The device of its input, or a supported device."""
+    """Offer the device of the node's input, or each supported device."""
     yield "Use the device of its input", case.change(device=None)
     for side in case.spec.devices:
         words = {"cpu": "on the CPU", "gpu": "on the GPU", "mixed": "mixed"}[side]
@@ -216,7 +216,7 @@ def fix_device(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("cpu_after_gpu")
 def fix_cpu_after_gpu(case: Case) -> Iterator[FixCandidate]:
-    """A place before the GPU part, a transfer, or no GPU part."""
+    """Offer to move the node before the GPU part, a copy to the CPU, or to decode on the CPU."""
     devices = case.typed.devices
 
     def fits(port: Port) -> bool:
@@ -232,14 +232,14 @@ def fix_cpu_after_gpu(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("gpu_only")
 def fix_gpu_only(case: Case) -> Iterator[FixCandidate]:
-    """Fixes: run on the GPU starting at the decoder, add a transfer, or remove the node."""
+    """Offer to decode on the GPU, a copy to the GPU, or to remove the node."""
     yield "Decode on the GPU (mixed)", case.edit(_decoded_on, "mixed")
     yield "Copy to the GPU first", case.change(device="gpu")
     yield case.removal()
 
 
 def _decoded_on(graph: Graph, catalog: Catalog, side: str) -> Graph:
-    """The graph with its setting for every decoder."""
+    """Return the graph with all decoders on one device."""
     nodes = tuple(
         replace(node, device=None) if node.op in catalog and is_decoder(catalog[node.op]) else node
         for node in graph.nodes
@@ -249,7 +249,7 @@ def _decoded_on(graph: Graph, catalog: Catalog, side: str) -> Graph:
 
 @remedy("arg_on_gpu")
 def fix_arg_on_gpu(case: Case) -> Iterator[FixCandidate]:
-    """A transfer on the edge, or the source on the CPU."""
+    """Offer to run the source on the CPU, or to copy its output to the CPU."""
     source = case.graph.node(case.node.inputs[case.arg].node)
     spec = case.catalog.find(source.op)
     if spec is not None and "cpu" in spec.devices:
@@ -261,9 +261,9 @@ def fix_arg_on_gpu(case: Case) -> Iterator[FixCandidate]:
 
 
 def _move_up(case: Case, into: str, fits: Callable[[Port], bool]) -> Iterator[FixCandidate]:
-    """``Move NODE before NODE``: to the last place of its chain where ``fits`` is true.
+    """Offer to move the node upstream to the nearest place where ``fits`` is true.
 
-    The chain is that of first inputs.
+    The search follows the first input of each node. The label is ``Move NODE before NODE``.
     """
     graph, catalog, node, spec = case.graph, case.catalog, case.node, case.spec
     if not spec.outputs:
@@ -285,7 +285,7 @@ def _move_up(case: Case, into: str, fits: Callable[[Port], bool]) -> Iterator[Fi
 
 
 def _is_accepted(typed: TypedGraph, spec: OpSpec, into: str, before: OpSpec, port: Port) -> bool:
-    """Whether the node accepts the data there, and the next one the node's output."""
+    """Whether a node moved to ``port`` accepts that data, and ``before`` accepts its output."""
     kind = typed.kind(port)
     takes = next((p.kind for p in spec.inputs if p.name == into), None)
     gives = kind if spec.outputs[0].follows else spec.outputs[0].kind
@@ -293,7 +293,7 @@ def _is_accepted(typed: TypedGraph, spec: OpSpec, into: str, before: OpSpec, por
 
 
 def _before(graph: Graph, node: Node, into: str, output: str, before: Node, entry: str) -> Graph:
-    """Move the node in front of ``before``, reconnecting its former neighbours."""
+    """Move a node in front of ``before`` and reconnect its former neighbours."""
     old, out = node.inputs[into], Port(node.id, output)
     moved = node.fed({into: before.inputs[entry]})
     joined = graph.rewire({out: old})

@@ -45,14 +45,14 @@ from workbench.names import shortened
 
 @remedy("duplicate_id")
 def fix_duplicate_id(case: Case) -> Iterator[FixCandidate]:
-    """Rename all but the first; edges stay with the first of their body."""
+    """Offer new ids for all nodes with a duplicate id except the first; edges are unchanged."""
     count = sum(node.id == case.node_id for node in case.graph.whole.walk()) - 1
     words = f"Rename the other{'s' if count > 1 else ''}"
     yield words, partial(with_own_ids, case.graph, case.node_id)
 
 
 def with_own_ids(graph: Graph, shared: str) -> Graph:
-    """Give all nodes with this id but the first free ids, at any depth."""
+    """Assign unused ids to all nodes with the id ``shared`` except the first, at any depth."""
     whole = graph.whole
     given: list[str] = []
 
@@ -79,7 +79,7 @@ def with_own_ids(graph: Graph, shared: str) -> Graph:
 
 
 def _with_id(node: Node, new: str) -> Node:
-    """The node with another id, also in the inputs of its bodies."""
+    """Return the node with another id, and with the scopes of its bodies renamed."""
     bodies = {
         name: body.renamed(node.scope(name), f"{new}.{name}") for name, body in node.bodies.items()
     }
@@ -88,7 +88,7 @@ def _with_id(node: Node, new: str) -> Node:
 
 @remedy("bad_id")
 def fix_bad_id(case: Case) -> Iterator[FixCandidate]:
-    """A name made of the valid characters."""
+    """Offer a valid id made of the valid characters."""
     new = free_id(case.graph, _as_name(case.node_id, "node"))
 
     def renamed() -> Graph:
@@ -110,7 +110,7 @@ def _as_name(text: str, usual: str) -> str:
 
 @remedy("no_outputs")
 def fix_no_outputs(case: Case) -> Iterator[FixCandidate]:
-    """The last image, else the last output; without any, a minimal graph instead."""
+    """Offer the last image, else the last port, as an output; without ports, a minimal graph."""
     ports = _last_ports(case.typed)
     if not ports and not case.node_id:
         least = start_graph(case.catalog, case.graph.name)
@@ -123,7 +123,7 @@ def fix_no_outputs(case: Case) -> Iterator[FixCandidate]:
 
 
 def _last_ports(typed: TypedGraph) -> list[Port]:
-    """All outputs, images first, later nodes before earlier ones."""
+    """All output ports, images first, then in reverse topological order."""
     found = []
     for node in reversed(topological(typed.graph)[0]):
         found += output_ports(node, typed.catalog.find(node.op))
@@ -133,7 +133,7 @@ def _last_ports(typed: TypedGraph) -> list[Port]:
 
 @remedy("output_name")
 def fix_output_name(case: Case) -> Iterator[FixCandidate]:
-    """A name made of the valid characters, in the same position."""
+    """Offer an output name made of the valid characters, or to remove the output."""
     new = free_id(case.graph, _as_name(case.about, "output"))
     outputs = {new if name == case.about else name: p for name, p in case.graph.outputs.items()}
     yield f"Rename it to {new}", lambda: replace(case.graph, outputs=outputs)
@@ -142,7 +142,7 @@ def fix_output_name(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("output_source")
 def fix_output_source(case: Case) -> Iterator[FixCandidate]:
-    """Another output of the same node, the last image, or none."""
+    """Offer another port of the same node, the last image, or to remove the output."""
     gone = case.graph.outputs[case.about]
     ports = _last_ports(case.typed)
     for port in [*(p for p in ports if p.node == gone.node), *ports[:1]]:
@@ -158,7 +158,7 @@ def _drop(graph: Graph, fault: Fault) -> FixCandidate:
 
 @remedy("parameter")
 def fix_parameter(case: Case) -> Iterator[FixCandidate]:
-    """Separate data for the source, under a free name, or remove the source."""
+    """Offer an unused data parameter for the source, or to remove the source."""
     node = case.node
     if isinstance(node, Source):
         known = {source.dataset for source in case.graph.sources}
@@ -170,7 +170,7 @@ def fix_parameter(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("no_reader")
 def fix_no_reader(case: Case) -> Iterator[FixCandidate]:
-    """Add a file reader, and connect it to unconnected decoders."""
+    """Offer a file reader that is connected to all unconnected decoders."""
     if "readers.file" not in case.catalog:
         return
 
@@ -191,7 +191,7 @@ def fix_no_reader(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("cycle")
 def fix_cycle(case: Case) -> Iterator[FixCandidate]:
-    """Remove the edges that point back in node order."""
+    """Offer to remove the edges that close a cycle."""
     cut: list[Edge] = []
     opened = case.graph
     while edge := _edge_back(opened):
@@ -204,7 +204,7 @@ def fix_cycle(case: Case) -> Iterator[FixCandidate]:
 
 
 def _edge_back(graph: Graph) -> Edge | None:
-    """An edge of a cycle, the one from furthest down the list; None without a cycle."""
+    """An edge of a cycle whose source is latest in node order; None without a cycle."""
     waiting = {node.id: node for node in topological(graph)[1]}
     while True:  # drop what is only behind a cycle
         feeding = {port.node for node in waiting.values() for port in node.inputs.values()}
@@ -224,7 +224,7 @@ def _edge_back(graph: Graph) -> Edge | None:
 
 @remedy("setting")
 def fix_setting(case: Case) -> Iterator[FixCandidate]:
-    """The nearest allowed value, and the default one."""
+    """Offer the nearest allowed value, and the default value."""
     usual = getattr(Settings(), case.about)
     values = [usual]
     if case.about in SETTINGS:
@@ -236,7 +236,7 @@ def fix_setting(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("unknown_op")
 def fix_unknown_op(case: Case) -> Iterator[FixCandidate]:
-    """The operator with the nearest name, or none."""
+    """Offer the operator with the nearest name, or to remove the node."""
     node = case.node
     usable = [name for name, spec in case.catalog.items() if not spec.unusable]
     for near in get_close_matches(node.op, usable, n=1):
@@ -246,7 +246,7 @@ def fix_unknown_op(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("unequal")
 def fix_unequal(case: Case) -> Iterator[FixCandidate]:
-    """Resize on each image edge to one size."""
+    """Offer to resize both images to one size."""
     yield "Resize both images to the same size", case.edit(_with_one_size, case.node_id)
 
 
@@ -259,14 +259,14 @@ def _with_one_size(graph: Graph, catalog: Catalog, node_id: str) -> Graph:
 
 @remedy("unusable_op", "shapes", "unfollowed")
 def fix_unusable_op(case: Case) -> Iterator[FixCandidate]:
-    """Replace a reader by the data; otherwise remove the node."""
+    """Offer to replace an unusable reader by a file reader, or to remove the node."""
     yield from fix_unreadable_source(case)
     yield case.removal()
 
 
 @remedy("unmoved")
 def fix_unmoved(case: Case) -> Iterator[FixCandidate]:
-    """Add a follower for the annotations of an output, or remove the output."""
+    """Offer to transform annotations like the image, or to remove the output or the operator."""
     output = case.about
     yield f"Make {output} follow the image", lambda: with_followed(case.graph, case.catalog, output)
     left = {name: port for name, port in case.graph.outputs.items() if name != output}
@@ -276,33 +276,33 @@ def fix_unmoved(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("polygons")
 def fix_polygons(case: Case) -> Iterator[FixCandidate]:
-    """Renumber the polygons by the remaining boxes."""
+    """Offer to renumber polygons by the remaining boxes."""
     yield "Make the polygons follow the boxes", lambda: with_polygons(case.graph, case.node_id)
 
 
 @remedy("muted")
 def fix_muted(case: Case) -> Iterator[FixCandidate]:
-    """Unmute the node."""
+    """Offer to unmute the node."""
     yield f"Unmute {case.about}", lambda: set_muted(case.graph.whole, [case.about], False)
 
 
 @remedy("untrusted")
 def fix_untrusted(case: Case) -> Iterator[FixCandidate]:
-    """Remove the code, which otherwise stays readable."""
+    """Offer to mute a node with untrusted code; the code remains readable."""
     yield f"Mute {case.node_id}", lambda: set_muted(case.graph.whole, [case.node_id], True)
 
 
 def fix_unreadable_source(case: Case) -> Iterator[FixCandidate]:
-    """Replace a node without readable source by a reader of the data."""
+    """Offer a file reader in place of a source that cannot be exported."""
     node = case.node
     if node.op in OPAQUE and not node.inputs:
         yield "Read your data instead", case.edit(_read_in_place, node)
 
 
 def _read_in_place(graph: Graph, catalog: Catalog, node: Node) -> Graph | None:
-    """Replace it by ``readers.file`` and a decoder, for an image and a label.
+    """Replace a source by ``readers.file`` and a decoder, for an image and a label.
 
-    None if other outputs are used, or if it is in a block.
+    None if other outputs are used, or if the node is inside a block.
     """
     if node not in graph.nodes:
         return None
@@ -337,7 +337,7 @@ def _is_decoded(graph: Graph, catalog: Catalog, port: Port) -> bool:
 
 @remedy("control", "bodies", "branches")
 def fix_block(case: Case) -> Iterator[FixCandidate]:
-    """Convert the output of a differing body, keep one body, or remove the block."""
+    """Offer to convert the differing output, to keep one body only, or to remove the block."""
     node = case.node
     if case.fault.code == "branches" and {"cast", "color_space_conversion"} <= {*case.catalog}:
         yield from _conversions(case)
@@ -348,7 +348,7 @@ def fix_block(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("draw")
 def fix_probabilities(case: Case) -> Iterator[FixCandidate]:
-    """A number for each body or order, keeping the proportions of probabilities."""
+    """Offer a random range that matches the number of bodies, with proportional probabilities."""
     block = case.node
     kind = kind_of(block)
     draw = kind.generator_of(case.graph, block)
@@ -372,7 +372,7 @@ def fix_probabilities(case: Case) -> Iterator[FixCandidate]:
 
 
 def _conversions(case: Case) -> Iterator[FixCandidate]:
-    """Convert an output to the type of another body's output, or of the block's input."""
+    """Offer to convert an output to the type of another body's output, or of the block's input."""
     block, scope, output = case.node, case.about, case.arg
     types = case.typed.types
     others = [body.outputs.get(output) for body in block.bodies.values()]
@@ -393,7 +393,7 @@ def _conversions(case: Case) -> Iterator[FixCandidate]:
 
 
 def _appended_to_body(graph: Graph, scope: str, output: str, node: Node) -> Graph:
-    """Add a node at the end of a body."""
+    """Add a node at the end of a body, on the path to one of its outputs."""
     body = graph.whole.at_scope(scope)
     made = replace(node, id=free_id(body, node.id), inputs={"data": body.outputs[output]})
     outputs = {**body.outputs, output: Port(made.id, "output")}
@@ -405,7 +405,7 @@ def _unwrapped(graph: Graph, catalog: Catalog, block: str, body: str) -> Graph:
 
 
 def fix_by_removal(case: Case) -> Iterator[FixCandidate]:
-    """Remove the node, or one of the blocks around it, innermost first."""
+    """Offer to remove the node, or each enclosing block, innermost first."""
     node, whole = case.node_id, case.graph.whole
     while whole.has(node):
         yield replace(case, typed=case.typed.for_graph(whole)).removal(node)

@@ -15,7 +15,7 @@ from workbench.graph.types.devices import port_kind
 
 
 def unfed(node: Node, spec: OpSpec) -> list[str]:
-    """The inputs and arguments that a node requires and lacks."""
+    """Names of required inputs and arguments of a node that are not set."""
     ports = [p.name for p in spec.inputs if not p.optional and p.name not in node.inputs]
     given = node.args.keys() | node.inputs.keys() | derived_arguments(node)
     return ports + [a.name for a in spec.args.values() if a.required and a.name not in given]
@@ -23,9 +23,9 @@ def unfed(node: Node, spec: OpSpec) -> list[str]:
 
 @scoped("node_id")
 def feed_node(graph: Graph, catalog: Catalog, node_id: str) -> Graph:
-    """Connect required inputs: from a new node if the catalogue suggests one, else the nearest.
+    """Connect required inputs to the node that the catalogue suggests, else to the nearest port.
 
-    Inputs for which neither works stay unconnected.
+    Inputs without a suitable source remain unconnected.
     """
     return _fed(graph, catalog, node_id, beside=graph.node(node_id))
 
@@ -42,16 +42,16 @@ def _fed(graph: Graph, catalog: Catalog, node_id: str, beside: Node) -> Graph:
 
 
 def feed_of(spec: OpSpec, into: str) -> Feed | None:
-    """The node that the catalogue suggests for an input or argument, or None."""
+    """The source that the catalogue suggests for an input or argument, or None."""
     if into in spec.args:
         return spec.args[into].feed
     return next((port.feed for port in spec.inputs if port.name == into), None)
 
 
 def feed_from_new(graph: Graph, catalog: Catalog, node_id: str, into: str) -> Graph | None:
-    """Feed an input from the node that the catalogue suggests, and that one in turn.
+    """Add the node that the catalogue suggests for an input, and connect its own inputs as well.
 
-    None if the catalogue suggests none.
+    None if the catalogue has no suggestion.
     """
     node = graph.node(node_id)
     feed = feed_of(catalog[node.op], into)
@@ -67,7 +67,7 @@ def feed_from_new(graph: Graph, catalog: Catalog, node_id: str, into: str) -> Gr
 def fitting_ports(
     graph: Graph, catalog: Catalog, node_id: str, into: str, beside: Node | None = None
 ) -> Iterator[Port]:
-    """The outputs that may feed an input, nearest first; none for an argument.
+    """Ports of the right kind for an input, nearest first; none for an argument.
 
     Sources of ``beside`` (by default the node itself) come first.
     """
@@ -93,14 +93,14 @@ def fitting_ports(
 
 
 def _sensible(want: PortKind, graph: Graph, catalog: Catalog, port: Port) -> bool:
-    """Whether to offer it: an input that accepts anything is not meant for encoded files."""
+    """Whether to suggest a port: encoded files are only suggested for inputs of that kind."""
     return want == "encoded" or port_kind(graph, catalog, port) != "encoded"
 
 
 def feed_input(graph: Graph, catalog: Catalog, source: Port, node_id: str, into: str) -> Graph:
-    """Connect an input or argument. Its fixed value and arguments that exclude it are removed.
+    """Connect a port to an input or argument, and remove its value and conflicting arguments.
 
-    Inputs keep their order.
+    The inputs keep the order of the operator's ports.
     """
     node = graph.node(node_id)
     spec = catalog[node.op]
