@@ -1,1 +1,1 @@
-"""Boxes, points and masks that follow the image through geometric operators."""
+"""Boxes, points and masks that geometric operators transform together with the image."""

@@ -1,7 +1,7 @@
-"""Dependencies of followers: every geometric operator applied to their image.
+"""Dependencies of followers: every geometric operator that is applied to their image.
 
-They are additional inputs of the follower's node in the running graph only, so that a change of one
-of these operators also changes the follower.
+The dependencies become additional inputs of the follower, in the running graph only, so that a
+change of one of these operators also changes the follower.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _THROUGH = "through_"
 
 
 def with_dependencies(graph: Graph, catalog: Catalog) -> Graph:
-    """The graph whose followers depend on everything that moves their annotations.
+    """Return the graph with followers that depend on everything that moves their annotations.
 
-    If the image passes through blocks, so do the annotations: carriers before and inside the blocks
-    pass them to the follower.
+    If the image passes through blocks, carrier nodes before and inside the blocks pass the
+    annotations to the follower.
     """
     followers = [node for node in graph.walk() if follows(node)]
     if not followers:
@@ -41,7 +41,7 @@ def with_dependencies(graph: Graph, catalog: Catalog) -> Graph:
 
 
 def without_dependencies(graph: Graph) -> Graph:
-    """The graph whose followers have only their own inputs, without dependencies."""
+    """Return the graph with followers that have only their declared inputs."""
     for node in graph.nodes:
         if follows(node):
             graph = graph.replace_node(replace(node, inputs=_own_inputs(node)))
@@ -66,12 +66,12 @@ _STATES: Mapping[str, tuple[str, ...]] = {
     "follow_points": ("at", "seen"),
     "follow_masks": ("moved",),
 }
-"""Follower state that passes through a block, as outputs of its carriers."""
+"""Outputs of carrier nodes that pass a follower's state through a block."""
 _WARPED = ("map",)
-"""The same for masks that use a single map at the end."""
+"""Outputs of carrier nodes for masks to which a single affine map is applied at the end."""
 _WARPED_AND_CUT = ("map", "seen")
 CARRIED_INPUTS = frozenset(name for state in (*_STATES.values(), _WARPED_AND_CUT) for name in state)
-"""Inputs of a follower whose image passed through a block: the state that passed with it."""
+"""Names of all follower inputs that contain state from carrier nodes."""
 
 
 def through_blocks(graph: Graph, node: Node, path: GeometryPath | None) -> Graph:
@@ -103,7 +103,7 @@ class _Carried:
     def through(
         self, scope: str, path: GeometryPath, given: Mapping[str, Port], before: Port
     ) -> tuple[Mapping[str, Port], Port]:
-        """The annotation state and the image after the last block of a path."""
+        """Route the state along a path; returns the state and the image after its last block."""
         pending = given.keys() != set(self.state)
         for step in path.steps:
             if not step.bodies:
@@ -117,7 +117,7 @@ class _Carried:
     def carrier(
         self, name: str, scope: str, given: Mapping[str, Port], before: Port, image: Port
     ) -> Mapping[str, Port]:
-        """A node that transfers the state from one image to another in the same body."""
+        """Add a node that transfers the state from one image to another in the same body."""
         op = "carry_map" if self.state[0] == "map" else f"carry_{self.follower.op[7:]}"
         args = {n: v for n, v in self.follower.args.items() if n in CARRIERS[op].args}
         if op == "carry_map":
@@ -129,7 +129,7 @@ class _Carried:
         return {name: Port(node.id, name) for name in self.state}
 
     def block(self, step: GeometryStep, given: Mapping[str, Port]) -> Mapping[str, Port]:
-        """The same through the bodies of a block."""
+        """Route the state through the bodies of a block and return it after the block."""
         names = {name: f"{self.follower.id}_{name}" for name in self.state}
         for body_name, path in step.bodies.items():
             scope = step.node.scope(body_name)

@@ -1,4 +1,4 @@
-"""Add, update or remove followers after an edit."""
+"""Functions that add, update or remove followers after an edit."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from workbench.graph.types.typed_graph import TypedGraph
 
 
 def with_followers(before: Graph, after: Graph, catalog: Catalog) -> Graph:
-    """``after`` an edit, with added followers and without unneeded ones.
+    """Return the graph ``after`` an edit with missing followers added and unneeded ones removed.
 
-    Annotations that a source outputs follow the output image as soon as it passes through a
-    geometric operator, and through later ones; without any, the follower is removed. Followers that
-    the user removed are not added again.
+    If a source's annotations are an output, a follower transforms them as soon as the output image
+    passes through a geometric operator. Without geometric operators the follower is removed.
+    Followers that the user removed are not added again.
     """
     if before.nodes == after.nodes or after.enclosing is not None:
         return after
@@ -42,7 +42,7 @@ def with_followers(before: Graph, after: Graph, catalog: Catalog) -> Graph:
 
 
 def with_new_targets(graph: Graph, catalog: Catalog, names: Collection[str]) -> Graph:
-    """The graph with followers for these outputs if their image is moved."""
+    """Add followers for these outputs if a geometric operator is applied to their image."""
     for image, output, port in unfollowed_targets(TypedGraph(graph, catalog)):
         if output in names:
             graph = _follow(graph, catalog, image, output, port)
@@ -50,7 +50,7 @@ def with_new_targets(graph: Graph, catalog: Catalog, names: Collection[str]) -> 
 
 
 def with_masks(graph: Graph, catalog: Catalog) -> Graph:
-    """The graph with its source's masks as an output that follows the image.
+    """Add the source's masks as an output that follows the image.
 
     Raises GraphEditError if no source has masks, or if they are an output already.
     """
@@ -81,7 +81,7 @@ def with_masks(graph: Graph, catalog: Catalog) -> Graph:
 
 
 def with_followed(graph: Graph, catalog: Catalog, output: str) -> Graph | None:
-    """The graph with a follower for the annotations that an output gets from its source.
+    """Add a follower for an output that contains annotations of a source.
 
     None if no follower can be added, for example inside a block.
     """
@@ -106,7 +106,7 @@ def with_followed(graph: Graph, catalog: Catalog, output: str) -> Graph | None:
 
 
 def with_polygons(graph: Graph, follower: str) -> Graph:
-    """The graph whose box follower renumbers the boxes of polygons."""
+    """Return the graph with a box follower that also renumbers the boxes of polygons."""
     node = graph.node(follower)
     rows = polygons_as_read(graph, node)
     if rows is None:
@@ -117,7 +117,7 @@ def with_polygons(graph: Graph, follower: str) -> Graph:
 
 
 def _with_polygons(graph: Graph, before: Graph | None = None) -> Graph:
-    """The same for all followers, except those without polygons before."""
+    """Apply ``with_polygons`` to all followers that did not output polygons as read ``before``."""
     for node in graph.nodes:
         left = before and before.has(node.id) and polygons_as_read(before, before.node(node.id))
         graph = graph if left else with_polygons(graph, node.id)
@@ -125,9 +125,9 @@ def _with_polygons(graph: Graph, before: Graph | None = None) -> Graph:
 
 
 def with_class_count(before: Graph, after: Graph, count: int) -> Graph:
-    """``after`` an edit, with the data's number of classes in new label followers.
+    """Set the data's number of classes in label followers that the edit added to ``after``.
 
-    ``count`` is 0 if unknown.
+    ``count`` is 0 if the number is unknown.
     """
     start = FOLLOWERS["follow_labels"].args["num_classes"].start
     for node in after.nodes if count else ():
@@ -159,7 +159,7 @@ def _moved_to_new_outputs(before: Graph, after: Graph, catalog: Catalog) -> Grap
 
 
 def _moved_to_image(graph: Graph, catalog: Catalog, node: Node, image: Port) -> Graph:
-    """Move a follower to another image; add a new one if that image depends on its output."""
+    """Connect a follower to another image; if that image depends on it, add a second follower."""
     if node.id not in ancestors(graph, [image]):
         return graph.replace_node(node.fed({"image": image}))
     taken = [output.name for output in catalog[node.op].outputs if output.name in node.inputs]
@@ -206,7 +206,7 @@ def _follow(graph: Graph, catalog: Catalog, image: Port, output: str, target: Po
 
 
 def _without_idle(before: Graph, graph: Graph, catalog: Catalog) -> Graph:
-    """Remove followers whose image is no longer moved."""
+    """Remove followers whose image no longer passes through geometric operators."""
     for node in graph.nodes:
         if not follows(node) or not before.has(node.id):
             continue
@@ -218,7 +218,7 @@ def _without_idle(before: Graph, graph: Graph, catalog: Catalog) -> Graph:
 
 
 def bypassed(graph: Graph, catalog: Catalog, node: Node) -> Graph:
-    """The graph without a follower: its consumers use its input."""
+    """Remove a follower and connect its consumers to its input."""
     spec = catalog[node.op]
     passed = {
         Port(node.id, output.name): node.inputs[output.name]

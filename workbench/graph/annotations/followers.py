@@ -1,8 +1,8 @@
-"""Which annotations follow images, along which path, and what prevents it.
+"""Followers: nodes that transform annotations like the image, and the reasons why they cannot.
 
-A follower (``extra_operators.FOLLOWERS``) is one node per annotation output. It names the image
-that its annotation belongs to. Its other dependencies are in ``follower_dependencies``;
-``follower_edits`` determines which are added by an edit.
+A follower (``extra_operators.FOLLOWERS``) is one node per annotation output. It refers to the image
+that the annotation belongs to. ``follower_dependencies`` adds its other dependencies, and
+``follower_edits`` determines which followers an edit adds.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ def follows(node: Node) -> bool:
 
 
 def path_of(typed: TypedGraph, follower: Node) -> GeometryPath | None:
-    """The geometric path of a follower's image; None if unconnected.
+    """The geometric operators applied to a follower's image; None if it has no image input.
 
-    For image classes, only mixes count; moved pixels do not change them.
+    For image classes only mixing counts: moving pixels does not change the class.
     """
     image = follower.inputs.get("image")
     if image is None:
@@ -60,7 +60,7 @@ def path_of(typed: TypedGraph, follower: Node) -> GeometryPath | None:
 
 
 def follower_faults(typed: TypedGraph, node: Node) -> Iterator[Fault]:
-    """Why an annotation cannot follow, reported at the operator that prevents it."""
+    """Why annotations cannot follow the image, reported at the operator that prevents it."""
     graph = typed.graph
     path = path_of(typed, node)
     if path is not None and path.blocked:
@@ -78,9 +78,9 @@ def follower_faults(typed: TypedGraph, node: Node) -> Iterator[Fault]:
 
 
 def polygons_as_read(graph: Graph, node: Node) -> Port | None:
-    """The polygons that a graph outputs as read, although a follower drops their boxes.
+    """The port of polygons that are output as read although a follower drops some boxes.
 
-    None if it outputs ``places``, the original index of each remaining box.
+    None otherwise, and if the graph outputs ``places``, the original index of each remaining box.
     """
     boxes = node.inputs.get("boxes")
     if node.op != "follow_boxes" or boxes is None or "polygons" in node.inputs:
@@ -94,10 +94,10 @@ def polygons_as_read(graph: Graph, node: Node) -> Port | None:
 
 
 def unmoved_targets(typed: TypedGraph) -> dict[str, str]:
-    """Outputs whose annotations belong to an earlier image, and the node that moved the pixels.
+    """Outputs with annotations of an earlier image, and the node that moved the pixels since.
 
-    Excludes annotations that match another output image, and those that are outputs both as read
-    and through a follower.
+    Excludes annotations that match another output image, and annotations that are output both as
+    read and through a follower.
     """
     graph = typed.graph
     images = [port for port in graph.outputs.values() if typed.kind(port) == "image"]
@@ -139,7 +139,7 @@ def _is_read_label(graph: Graph, port: Port) -> bool:
 
 
 def _followed_origins(graph: Graph) -> set[Port]:
-    """Inputs of the followers among the outputs, traced back to the source."""
+    """Inputs of the followers among the outputs, and the inputs of followers before them."""
     found: set[Port] = set()
     given = (graph.node(port.node) for port in graph.outputs.values() if graph.has(port.node))
     waiting = [node for node in given if follows(node)]
@@ -152,7 +152,7 @@ def _followed_origins(graph: Graph) -> set[Port]:
 
 
 def unmoved_faults(typed: TypedGraph) -> Iterator[Fault]:
-    """Outputs whose annotations do not follow the output image."""
+    """Report outputs whose annotations do not follow the output image."""
     for output, moved in unmoved_targets(typed).items():
         node = typed.graph.outputs[output].node
         words = f"output {output!r} does not follow the image through {moved}"
@@ -167,13 +167,13 @@ _SAME_ROWS = frozenset(
     {"pad", "cast", "cast_like", "copy", "reshape", "reinterpret", "expand_dims", "squeeze"}
     | {"box_encoder", "math.clamp"}
 )
-"""Operators that keep annotations on the same image."""
+"""Operators whose output annotations still belong to the same image."""
 
 
 def annotation_origin(typed: TypedGraph, port: Port) -> Port | None:
-    """The source's port whose annotations a port outputs unmoved, or None.
+    """The source port whose annotations a port outputs without moving them, or None.
 
-    Follows operators that only change type or shape, and blocks that pass annotations through.
+    Operators that only change type or shape, and blocks that pass annotations through, are ignored.
     """
     graph, seen = typed.graph, set[Port]()
     while port not in seen and graph.has(port.node):
@@ -202,7 +202,7 @@ def annotation_origin(typed: TypedGraph, port: Port) -> Port | None:
 
 
 def _still_fits(typed: TypedGraph, target: Port, path: GeometryPath) -> bool:
-    """Whether relative boxes and points remain correct: the whole image was at most resized."""
+    """Whether relative boxes and points are still correct: the image was only resized."""
     node = typed.graph.node(target.node)
     kind = target_kind(typed, target)
     relative = kind in ("boxes", "points") and bool(node.args.get("ratio"))
@@ -210,7 +210,7 @@ def _still_fits(typed: TypedGraph, target: Port, path: GeometryPath) -> bool:
 
 
 def unfollowed_targets(typed: TypedGraph) -> list[tuple[Port, str, Port]]:
-    """(image, output, target) for each output with unmoved annotations of a source."""
+    """Outputs without a needed follower, as (image port, output name, annotation port)."""
     graph = typed.graph
     mixing = any(node.op == MIXING for node in graph.walk())
     kinds = {
@@ -243,7 +243,7 @@ def _is_mixed(typed: TypedGraph, image: Port) -> bool:
 
 
 def target_kind(typed: TypedGraph, port: Port) -> PortKind | None:
-    """The annotation kind of a port as read; None for others, including followers."""
+    """The kind of annotations of a source's port; None for other ports, including followers'."""
     graph = typed.graph
     if not graph.has(port.node):
         return None

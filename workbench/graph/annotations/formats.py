@@ -14,25 +14,27 @@ _CLIPPED = {
     "xyzXYZ": ("clip_volumes", 0),
     "xyzWHD": ("clip_sized_boxes", 3),
 }
-"""By ``bbox_layout``: the function of emitted source, and its ``axes``; 0 if it has none."""
+"""By ``bbox_layout``: the helper function in exported code that clips boxes, and its argument
+``axes`` (0 if it has none).
+"""
 CLIP_FUNCTIONS = frozenset(function for function, _ in _CLIPPED.values())
 
 
 def box_layout(node: Node) -> str:
-    """The ``xyXY`` box layout of a ``random_bbox_crop`` node."""
+    """The box layout that a ``random_bbox_crop`` node expects, such as ``xyXY``."""
     default = "xyWH" if node.args.get("ltrb") is False else "xyXY"
     return str(node.args.get("bbox_layout") or default)
 
 
 def clip_function(node: Node) -> tuple[str, int] | None:
-    """The function that clips the boxes of a node, and its ``axes`` or 0; None if there is none."""
+    """Name and ``axes`` argument of the function that clips a node's boxes; None if not needed."""
     return _CLIPPED.get(box_layout(node)) if node.op == BOX_CROP else None
 
 
 def box_format(graph: Graph, node: Node) -> str | None:
-    """The format of the boxes that a node outputs or a follower accepts, if known.
+    """The format of the boxes that a node outputs or a follower accepts, one of ``BOX_FORMATS``.
 
-    One of ``BOX_FORMATS``.
+    None if the format is unknown.
     """
     seen: set[str] = set()
     while node.id not in seen:
@@ -55,7 +57,7 @@ def box_format(graph: Graph, node: Node) -> str | None:
 
 
 def is_relative(graph: Graph, node: Node) -> bool:
-    """Whether the points of a node or follower are relative to the image size."""
+    """Whether points that a node outputs or a follower accepts are relative to the image size."""
     seen: set[str] = set()
     while "unit" not in node.args and (giver := _producer(graph, node.inputs.get("points"))):
         if giver.id in seen:
@@ -67,7 +69,7 @@ def is_relative(graph: Graph, node: Node) -> bool:
 
 
 def _producer(graph: Graph, port: Port | None) -> Node | None:
-    """The node of a port; for an input of a body, the one outside."""
+    """The node that outputs a port; inputs of bodies are traced to the outside of the block."""
     graph = graph.whole
     seen: set[Port] = set()  # a faulty block may be fed from its own body
     while port is not None and not graph.has(port.node):
@@ -90,7 +92,7 @@ _NARROW = ("BOOL", "INT8", "UINT8", "FLOAT16")
 
 
 def labels_source(graph: Graph, catalog: Catalog, port: Port) -> Port | None:
-    """The source port of the labels at a port.
+    """The source port that the labels at a port originate from.
 
     None if an operator in between can change the numbers, for example by arithmetic.
     """

@@ -1,6 +1,6 @@
-"""Geometric operators applied to an image, and the rules by which annotations follow.
+"""Geometric operators applied to an image, and the rules for transforming annotations.
 
-A *frame* is a coordinate system: that of an image and of all images derived from it without moving
+A *frame* is a coordinate system, shared by an image and all images derived from it without moving
 pixels. Annotations belong to one frame; a follower transforms them to another.
 """
 
@@ -22,41 +22,41 @@ from workbench.graph.types.typed_graph import TypedGraph
 class GeometryStep:
     """One operator that moves pixels, with its annotation rule, or a block.
 
-    The rule of a block combines those of its bodies.
+    The rule of a block combines the rules of its bodies.
     """
 
     node: Node
     before: Port
-    """Its input image; for a decoder, the encoded one."""
+    """The step's input image; for a decoder, the encoded image."""
     after: Port
     rule: GeometryRule
     decodes: bool = False
     bodies: Mapping[str, GeometryPath] = field(default_factory=dict)
-    """For blocks: what moves pixels in each body."""
+    """For blocks: the geometric steps in each body."""
     mix: Mix | None = None
-    """For a sum of two images of a batch: how the annotations of both are combined."""
+    """For a sum of two images of a batch: how it combines the annotations of both."""
 
 
 @dataclass(frozen=True, slots=True)
 class GeometryPath:
-    """The geometric steps of an image since decoding."""
+    """The geometric steps that were applied to an image since decoding."""
 
     root: Port
-    """The first image, to which the annotations belong."""
+    """The image before the first step, to which the annotations belong."""
     steps: tuple[GeometryStep, ...]
     blocked: str = ""
-    """The node that prevents annotations from following; empty if they can."""
+    """Id of the node that prevents annotations from following; empty if they can follow."""
     reason: str = ""
-    """The reason and a fix, as two sentences."""
+    """Why ``blocked`` prevents it, and a fix, as two sentences."""
 
     @property
     def frame(self) -> Port:
-        """The first image with the pixel positions of the last one."""
+        """The first image that has the same pixel positions as the last one."""
         return self.steps[-1].after if self.steps else self.root
 
     @property
     def inputs(self) -> list[Port]:
-        """Everything that determines the movement: images before and after, and argument inputs."""
+        """Ports that determine how pixels move: images and inputs of each step."""
         found = [self.root]
         for step in self.steps:
             own = step.mix.ports if step.mix else step.node.inputs.values()
@@ -65,12 +65,12 @@ class GeometryPath:
 
     @property
     def start(self) -> Port:
-        """Input of the first step; for a cropping decoder, the encoded image."""
+        """Input image of the first step; for a cropping decoder, the encoded image."""
         crops = self.steps and self.steps[0].decodes
         return self.steps[0].before if crops else self.root
 
     def walk(self) -> Iterator[GeometryStep]:
-        """Every step, including those inside blocks."""
+        """Iterate over all steps, including steps inside blocks."""
         for step in self.steps:
             yield step
             for path in step.bodies.values():
@@ -78,9 +78,9 @@ class GeometryPath:
 
     @property
     def keeps_relative_positions(self) -> bool:
-        """Whether the last image contains the whole first image, at most mirrored.
+        """Whether the last image contains the whole first image, possibly mirrored.
 
-        Relative positions are then unchanged or mirrored, up to a quarter of a pixel.
+        Relative positions are then unchanged or mirrored, within a quarter of a pixel.
         """
         resizes = [step.rule for step in self.steps if step.rule.flips == {} and step.rule.map]
         grows = any(rule.rounds for rule in resizes[:-1])  # the offset of the first of two
@@ -88,7 +88,7 @@ class GeometryPath:
 
     @property
     def resamplings(self) -> int:
-        """Maximum number of interpolations of the image."""
+        """Maximum number of times that the image is interpolated."""
         count = 0
         for step in self.steps:
             inner = [path.resamplings for path in step.bodies.values()]
@@ -100,18 +100,18 @@ class GeometryPath:
 
     @property
     def in_one_warp(self) -> bool:
-        """Whether masks use a single affine map at the end, to avoid repeated rounding."""
+        """Whether all steps are applied to masks as one affine map, to avoid repeated rounding."""
         affine = not any(step.rule.homography or step.mix for step in self.walk())
         return affine and (self.lacks_mask_call or self.resamplings > 1)
 
     @property
     def lacks_mask_call(self) -> bool:
-        """Whether an operator has no call for masks."""
+        """Whether a step has no operator call that transforms masks."""
         return any(call.op == "" for step in self.walk() for call in step.rule.calls or ())
 
     @property
     def reuses_cropped_region(self) -> bool:
-        """Whether a region cropped by one operator is part of a later image again."""
+        """Whether a region that one step crops may be visible again after a later step."""
         cut = False
         for step in self.steps:
             turns = [path.reuses_cropped_region for path in step.bodies.values()]
@@ -134,7 +134,7 @@ def geometry_path(
 
     ``first`` replaces the decoder as the start: an image that this one derives from. For
     ``placeless`` annotations, such as the class of an image, operators need no rule. Frames of
-    images on the way are added to ``frames``.
+    intermediate images are added to ``frames``.
     """
     graph, frames = typed.graph, {} if frames is None else frames
     rules = geometry_rules()
@@ -185,12 +185,12 @@ def geometry_path(
 
 
 def frame_of(typed: TypedGraph, image: Port, first: Port | None = None) -> Port:
-    """The first image with the pixel positions of this one."""
+    """The first image that has the same pixel positions as this one."""
     return geometry_path(typed, image, first).frame
 
 
 def rule_of(node: Node, spec: OpSpec) -> GeometryRule | None:
-    """The first rule of an operator that its arguments match."""
+    """The first annotation rule that a node's arguments match, or None."""
     for rule in geometry_rules().rules.get(node.op, ()):
         given = {*node.args, *node.inputs}
         fits = given.issuperset(rule.given) and given.isdisjoint(rule.absent)
@@ -200,18 +200,18 @@ def rule_of(node: Node, spec: OpSpec) -> GeometryRule | None:
 
 
 def flips_of(node: Node, spec: OpSpec, rule: GeometryRule) -> dict[str, str]:
-    """Arguments by which an operator may mirror the whole image, by direction."""
+    """Arguments with which a node may mirror the whole image, by direction."""
     flips = rule.flips or {}
     return {way: name for way, name in flips.items() if value_of(node, spec, name) != 0}
 
 
 def _moves_nothing(node: Node, spec: OpSpec, rule: GeometryRule) -> bool:
-    """Whether an operator that could mirror the image does not, and moves nothing else."""
+    """Whether a node does not move pixels, although its operator can mirror the image."""
     return bool(rule.flips) and not flips_of(node, spec, rule)
 
 
 def value_of(node: Node, spec: OpSpec, name: str) -> Value | None:
-    """An argument's fixed value or DALI's default; None if it is linked or unset."""
+    """The argument's fixed value or DALI's default; None if the argument is linked or unset."""
     if name in node.inputs:
         return None
     if name in node.args:
@@ -224,7 +224,7 @@ def _allows(node: Node, spec: OpSpec, name: str, known: Collection[Value]) -> bo
 
 
 def _image_input(typed: TypedGraph, node: Node, spec: OpSpec) -> Port | None:
-    """The first image input of a node; if it has none, the mask or encoded image."""
+    """The first image input of a node, else its mask or encoded image, or None."""
     given = [port for each in spec.inputs if (port := node.inputs.get(each.name)) is not None]
     kinds = {port: typed.kind(port) for port in reversed(given)}
     by_kind = {kind: port for port, kind in kinds.items()}
@@ -232,12 +232,12 @@ def _image_input(typed: TypedGraph, node: Node, spec: OpSpec) -> Port | None:
 
 
 def _others(typed: TypedGraph, node: Node, source: Port) -> list[Port]:
-    """The other image inputs of a node."""
+    """Image inputs of a node other than ``source``."""
     return [port for port in node.inputs.values() if port != source and typed.kind(port) == "image"]
 
 
 def _through_block(typed: TypedGraph, block: Node, image: Port) -> GeometryStep | GeometryPath:
-    """A block as one step (without bodies if nothing moves pixels), or the obstacle."""
+    """Return the step of a block, without bodies if no pixels move, or the path that blocks it."""
     paths: dict[str, GeometryPath] = {}
     found: set[str] = set()
     for name, body in block.bodies.items():
@@ -264,7 +264,7 @@ def _through_block(typed: TypedGraph, block: Node, image: Port) -> GeometryStep 
 
 
 def may_be_cropped(typed: TypedGraph, image: Port) -> bool:
-    """Whether an operator may have cropped parts of an image."""
+    """Whether parts of an image may be missing because an operator cropped it."""
     typed = typed.whole
     graph = typed.graph
     if not graph.has(image.node):  # inputs of the body, or another body's output
@@ -278,7 +278,7 @@ def may_be_cropped(typed: TypedGraph, image: Port) -> bool:
 
 
 _WHOLE = GeometryRule(exact=True, calls=())
-"""Pixels keep their positions."""
+"""Rule of an operator that does not move pixels."""
 _OTHER_IMAGE = (
     "its bodies do not all output a version of the same image. Use annotations from "
     "before it, or pass the same image through all of its bodies"
@@ -316,7 +316,7 @@ def _arguments(node: Node, spec: OpSpec) -> str:
 
 
 def _unmet_requirements(node: Node, spec: OpSpec, rule: GeometryRule) -> list[str]:
-    """Requirements of a rule that a node's arguments do not meet, as text."""
+    """Describe the requirements of a rule that a node's arguments do not meet."""
     given = {*node.args, *node.inputs}
     found = [f"with {name}" for name in rule.given if name not in given]
     found += [f"without {name}" for name in rule.absent if name in given]

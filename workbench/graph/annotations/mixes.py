@@ -1,8 +1,8 @@
-"""Recognise images that are mixed with another image of their batch.
+"""Recognises images that are mixed with another image of their batch.
 
-Supports the two forms of the templates ``mixup`` and ``cutmix``, whatever their origin: ``image *
-share + other * (1 - share)``, and a window of each image that comes from the other one, where
-``other`` is the same batch in another order.
+Supports the two forms in the templates ``mixup`` and ``cutmix``, also if the user composed them:
+``image * share + other * (1 - share)``, and a window of each image that is replaced by the other
+image, where ``other`` is the same batch in another order.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ _WINDOW_ARGS = {"normalized": True, "axis_names": "HW", "fill_value": 0}
 
 @dataclass(frozen=True, slots=True)
 class Mix:
-    """An operation that combines each image with another one of its batch."""
+    """An operation that combines each image with another image of its batch."""
 
     source: Port
-    """The images before mixing."""
+    """Port of the images before mixing."""
     order: Port
-    """Index of the image mixed into each one."""
+    """Port with the index of the image that is mixed into each image."""
     share: Port | None = None
-    """Weight of the image itself in a blend, from 0 to 1."""
+    """Port with the weight of the original image in a blend, from 0 to 1."""
     window: tuple[Port, Port] | None = None
-    """Start and extent (y, x) of the window from the other image, relative to the size."""
+    """Ports with start and extent (y, x) of the replaced window, relative to the image size."""
 
     @property
     def ports(self) -> list[Port]:
@@ -42,11 +42,11 @@ class Mix:
 
 
 MIXING = "permute_batch"
-"""The operator required for mixing images of a batch."""
+"""Operator that permutes a batch, without which images cannot be mixed."""
 
 
 def mix_of(graph: Graph, node: Node) -> Mix | None:
-    """The mix that a sum computes; None if it is not a known one."""
+    """The mix that a sum computes; None if the sum is not a known form of mixing."""
     if node.op != "math.add" or len(node.inputs) != 2:
         return None
     parts = [_producer(graph, port) for port in node.inputs.values()]
@@ -59,7 +59,7 @@ def mix_of(graph: Graph, node: Node) -> Mix | None:
 
 
 def _producer(graph: Graph, port: Port | None) -> Node | None:
-    """The node of a port, ignoring casts."""
+    """The node that outputs a port, skipping casts."""
     seen: set[Port] = set()  # casts may feed each other in a faulty graph
     while port is not None and port not in seen and graph.has(port.node):
         seen.add(port)
@@ -85,7 +85,7 @@ def _blend(graph: Graph, own: Node, other: Node) -> Mix | None:
 
 
 def _is_complement(graph: Graph, rest: Port, share: Port) -> bool:
-    """Whether one weight is 1 minus the other."""
+    """Whether the port ``rest`` is 1 minus the port ``share``."""
     node = graph.node(rest.node) if graph.has(rest.node) else None
     given = node is not None and node.op == "math.sub" and node.args.get("left") == 1
     return given and node is not None and list(node.inputs.values()) == [share]
@@ -107,13 +107,13 @@ def _window(graph: Graph, own: Node, other: Node) -> Mix | None:
 
 
 def _args_of(node: Node) -> dict[str, object]:
-    """Arguments, with one-element lists as numbers; explicit defaults count as set."""
+    """A node's arguments and some defaults, with one-element lists converted to numbers."""
     given = {"axis_names": "HW", "fill_value": 0, **node.args}
     return {n: v[0] if isinstance(v, tuple) and len(v) == 1 else v for n, v in given.items()}
 
 
 def _order(graph: Graph, mixed: Port, image: Port | None) -> Port | None:
-    """The permutation of the same batch."""
+    """The indices by which ``mixed`` permutes the batch ``image``, or None."""
     node = _producer(graph, mixed)
     if node is None or node.op != MIXING or node.inputs.get("data") != image:
         return None
@@ -121,7 +121,7 @@ def _order(graph: Graph, mixed: Port, image: Port | None) -> Port | None:
 
 
 def cannot_follow_reason(path: GeometryPath, target: PortKind) -> tuple[str, str]:
-    """The node at which annotations of a kind cannot follow although rules allow it, and why."""
+    """Node id and reason if annotations of a kind cannot follow a mix, else empty strings."""
     mixed = False
     for step in path.steps:
         if step.bodies and mixed:

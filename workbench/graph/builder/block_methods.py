@@ -1,4 +1,4 @@
-"""Blocks around operators: with p, if, one of, some of, repeat."""
+"""Graph methods that add blocks: with_p, if_else, one_of, some_of, repeat."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ from workbench.graph.model import Body, Graph, Node, Port
 from workbench.graph.types.devices import port_kind
 
 Apply = Callable[[Graph], Graph | DataNode]
-"""The effect of a block on a sample: a function from a graph to the continued graph."""
+"""Function that receives a graph and returns it with further operators applied."""
 
 
 @checked(apply=APPLY)
 def with_p(graph: Graph, p: float | DataNode, apply: Apply) -> Graph:
-    """Apply something to each sample with a probability.
+    """Apply a function to each sample with a probability.
 
-    ``p`` is from 0 to 1, or a value per sample that is true for the samples it is applied to.
-    ``apply`` receives a graph at this point and returns the continued graph::
+    ``p`` is a probability from 0 to 1, or a value per sample that is true for samples to change.
+    ``apply`` receives the graph and returns it with further operators applied::
 
         graph.with_p(0.8, lambda x: x.color_twist(saturation=1.5))
 
@@ -55,7 +55,7 @@ def with_p(graph: Graph, p: float | DataNode, apply: Apply) -> Graph:
 
 
 def applied_with_p(graph: Graph, p: object, apply: Apply, name: str = "") -> Graph:
-    """``with_p`` with ``name`` as the prefix of new ids: ``flip_chance``."""
+    """Like ``with_p``, with ``name`` as the prefix of new node ids, such as ``flip_chance``."""
     if isinstance(p, DataNode):
         return _block(graph, IF, [apply, None], p, name=name)
     if isinstance(p, bool) or not isinstance(p, int | float) or not 0 <= p <= 1:
@@ -67,13 +67,13 @@ def applied_with_p(graph: Graph, p: object, apply: Apply, name: str = "") -> Gra
 def if_else(
     graph: Graph, condition: DataNode, then: Apply, otherwise: Apply | None = None
 ) -> Graph:
-    """Apply one function to the samples for which a value is true, and another to the rest.
+    """Apply one function to the samples for which a condition is true, and another to the rest.
 
     ::
 
         graph.if_else(graph.labels[0] == 3, lambda x: x.rotate(angle=90))
 
-    Without ``otherwise`` the rest is unchanged. Raises the errors of the operators.
+    Without ``otherwise``, the other samples are unchanged. Raises the errors of the operators.
     """
     if not isinstance(condition, DataNode):
         raise GraphEditError(
@@ -91,8 +91,8 @@ def one_of(graph: Graph, *options: Apply, weights: Sequence[float] | None = None
 
         graph.one_of(lambda x: x.gaussian_blur(sigma=2), lambda x: x, weights=(2, 1))
 
-    Raises GraphEditError for fewer than two options, and unless weights are one finite number per
-    option, 0 or more and not all 0.
+    Raises GraphEditError for fewer than two functions, and unless there is one finite weight of at
+    least 0 per function and not all weights are 0.
     """
     if len(options) < 2:
         raise GraphEditError(f"one_of has {len(options)} options. Use two or more.")
@@ -108,13 +108,13 @@ def one_of(graph: Graph, *options: Apply, weights: Sequence[float] | None = None
 
 @checked(options=APPLY)
 def some_of(graph: Graph, count: int, *options: Apply, shuffled: bool = False) -> Graph:
-    """Apply ``count`` of several functions to each sample, in given or in random order.
+    """Apply ``count`` of several functions to each sample, in the given order or shuffled.
 
     ::
 
         graph.some_of(2, lambda x: x.flip(), lambda x: x.gaussian_blur(sigma=2), lambda x: x)
 
-    Raises GraphEditError for a count that is not from 1 to the number of options.
+    Raises GraphEditError for a count that is not from 1 to the number of functions.
     """
     if not options:
         raise GraphEditError("some_of has no options. Pass functions: lambda x: x.flip().")
@@ -137,7 +137,7 @@ def some_of(graph: Graph, count: int, *options: Apply, shuffled: bool = False) -
 
 @checked(apply=APPLY)
 def repeat(graph: Graph, times: int | DataNode, apply: Apply, *, most: int | None = None) -> Graph:
-    """Apply a function repeatedly; ``times`` may be random per sample, up to ``most``.
+    """Apply a function repeatedly; ``most`` is the maximum if ``times`` is random per sample.
 
     ::
 
@@ -152,9 +152,9 @@ def repeat(graph: Graph, times: int | DataNode, apply: Apply, *, most: int | Non
 
 
 def block_method(kind: BlockKind) -> Callable[..., Graph]:
-    """A graph method for a kind of block that has no method above.
+    """Create a graph method for a kind of block that has no method in this module.
 
-    It accepts one function per body, and the arguments of the block by name.
+    The method accepts one function per body, and the arguments of the block by name.
     """
 
     def make(graph: Graph, *options: Apply, **args: Any) -> Graph:
@@ -180,9 +180,9 @@ def _block(
     args: Mapping[str, Any] = MappingProxyType({}),
     name: str = "",
 ) -> Graph:
-    """The graph with a block along its image, with one body per option.
+    """Add a block on the image path of a graph, with one body per function.
 
-    ``decides`` is the value of its control input, or the probabilities of a new generator for it.
+    ``decides`` is the value for its controlling input, or the probabilities for a new generator.
     """
     for apply in options:
         if isinstance(apply, Graph):  # a callable with an image
@@ -223,7 +223,7 @@ def _block(
 
 
 def _applied(graph: Graph, scope: str, taken: str, apply: Apply, catalog: Catalog) -> Graph:
-    """The whole graph after applying an option in the body of a scope."""
+    """Return the whole graph after applying a function in the body of a scope."""
     inside = graph.whole.at_scope(scope)
     try:
         inspect.signature(apply).bind(inside)

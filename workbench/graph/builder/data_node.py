@@ -1,8 +1,8 @@
-"""A node's output as a value in code: operators, arithmetic and indexing create others.
+"""A node's output as a value in code, with operators, arithmetic and indexing.
 
 As in DALI, a ``DataNode`` represents a future batch. It refers to its graph, which is immutable:
-each call returns a new one. When values of two graphs are combined, nodes that both contain are
-merged, so a coin flip for an image and its mask is sampled once.
+each operation returns a value of a new graph. When values of two graphs are combined, nodes that
+both graphs contain are merged, so a coin flip for an image and its mask is sampled once.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from workbench.sources.dataset import load_source
 
 
 def _arithmetic(name: str, left: Any, right: Any) -> DataNode:
-    """``left <sign> right``; one of them may be a number."""
+    """Apply an arithmetic operator to two values, one of which may be a number."""
     if isinstance(left, DataNode) and isinstance(right, DataNode):
         return single_output(call_operator(f"math.{name}", (left, right), {}))
     node, side, number = (left, "right", right) if isinstance(left, DataNode) else (
@@ -57,12 +57,12 @@ def _arithmetic(name: str, left: Any, right: Any) -> DataNode:
 
 
 def _binary(name: str) -> Callable[[Any, Any], DataNode]:
-    """The method of an arithmetic operator on its left operand."""
+    """Create the method for an arithmetic operator with the value on its left."""
     return lambda value, other: _arithmetic(name, value, other)
 
 
 def _reflected(name: str) -> Callable[[Any, Any], DataNode]:
-    """The method of an operator with a number on its left."""
+    """Create the method for an arithmetic operator with the value on its right."""
     return lambda value, other: _arithmetic(name, other, value)
 
 
@@ -78,13 +78,13 @@ class DataNode(Operators["DataNode"]):
     Attributes
     ----------
     graph:
-        The graph that contains it.
+        The graph that contains the node.
     port:
-        The node and its output.
+        The node's id and the name of its output.
 
     Raises GraphEditError for invalid operands or indices, UnknownNameError for an unknown operator,
-    GraphFaultsError for unsupported inputs, and UnsupportedUseError if it is used as an array: its
-    truth or length, or iteration::
+    GraphFaultsError for unsupported inputs, and UnsupportedUseError if code uses it like an array:
+    ``bool``, ``len`` and iteration::
 
         mixed = graph.images * 0.7 + graph.images.flip() * 0.3
         part = graph.images[0:100, :, 0]
@@ -144,7 +144,7 @@ class DataNode(Operators["DataNode"]):
 
 
 def single_output(found: DataNode | tuple[DataNode, ...]) -> DataNode:
-    """The only output of an operator."""
+    """Narrow the result of an operator with one output to ``DataNode``."""
     assert isinstance(found, DataNode)
     return found
 
@@ -152,11 +152,11 @@ def single_output(found: DataNode | tuple[DataNode, ...]) -> DataNode:
 def call_operator(
     op: str, inputs: Sequence[Any], arguments: Mapping[str, Any], onto: Graph | None = None
 ) -> DataNode | tuple[DataNode, ...]:
-    """Add a node to the graph of the first value, or to ``onto``, and return its output.
+    """Add a node to the graph of the first value, or to ``onto``, and return its outputs.
 
-    ``arguments`` are DALI's, fixed or from nodes, plus ``seed`` and ``device``, and ``name`` for
-    its id. Raises GraphEditError for an unknown operator, argument or value, with the nearest name,
-    and GraphFaultsError for unsupported inputs.
+    ``arguments`` are DALI's arguments, fixed or from nodes, plus ``seed``, ``device`` and ``name``
+    (the node's id). Raises GraphEditError for an unknown operator, argument or value, with the
+    nearest name, and GraphFaultsError for unsupported inputs.
     """
     catalog = load_catalog()
     spec = usable_spec(catalog, op)
@@ -210,9 +210,9 @@ def call_operator(
 
 
 def _common_graph(graphs: Sequence[Graph]) -> Graph:
-    """The first graph; if another one is an unfinished body inside it, that body.
+    """The graph that a node with inputs from these graphs is added to.
 
-    The new node is added there, whatever the order of its inputs.
+    This is the first graph or, if one of the graphs is an unfinished body, the innermost body.
     """
     inner = max(graphs, key=lambda each: each.scope.count("."), default=Graph())
     if inner.scope:
@@ -242,7 +242,7 @@ _BLUR = "gaussian_blur"
 
 
 def _report_range(sigma: object) -> None:
-    """Warn of a tuple that torchvision reads as a range, and DALI as one value for each axis."""
+    """Warn about a tuple that torchvision interprets as a range, and DALI as one value per axis."""
     if isinstance(sigma, tuple) and len(sigma) == 2 and sigma[0] != sigma[1]:
         warn_caller(
             f"{_BLUR}.sigma: {sigma} blurs by {sigma[0]} down and {sigma[1]} across. Use "
@@ -264,9 +264,9 @@ _DEFERRED = ContextVar("deferred", default=False)
 
 @contextmanager
 def deferred_checks() -> Iterator[None]:
-    """Skip checks of single nodes; the caller checks the whole graph at the end.
+    """Context manager that skips checks of single nodes; the caller must check the whole graph.
 
-    Checking a node processes the whole graph, which takes long with hundreds of nodes.
+    Checking one node processes the whole graph, which is slow with hundreds of nodes.
     """
     token = _DEFERRED.set(True)
     try:
@@ -276,7 +276,7 @@ def deferred_checks() -> Iterator[None]:
 
 
 def require_sound_node(graph: Graph, catalog: Catalog, node_id: str) -> None:
-    """Raise GraphFaultsError if a new node cannot run."""
+    """Raise GraphFaultsError if a new node has faults."""
     if _DEFERRED.get():
         return
     faults = [fault for fault in check_graph(graph.whole, catalog) if fault.node == node_id]
@@ -288,10 +288,7 @@ _DATA_TYPE = re.compile(r"u?int\d+|float\d+|bool")
 
 
 def plain_value(value: Any) -> Value:
-    """A value as stored in a graph: NumPy numbers and arrays as Python's, enums as names.
-
-    Data types of NumPy and PyTorch become DALI's: ``torch.float32`` is ``FLOAT``.
-    """
+    """Convert NumPy numbers, arrays and enum members to the types that a graph stores."""
     if isinstance(value, bool | str):
         return value
     if "dtype" in {each.__name__ for each in type(value).__mro__} or isinstance(value, type):
@@ -316,7 +313,7 @@ def plain_value(value: Any) -> Value:
 
 
 def main_output(graph: Graph, catalog: Catalog) -> tuple[str, DataNode]:
-    """The output that a graph continues from, with its name: its image, or the encoded image.
+    """Name and value of the output to which graph methods apply: the image or encoded image.
 
     Raises GraphEditError if there are several images, or none.
     """
@@ -344,11 +341,12 @@ def main_output(graph: Graph, catalog: Catalog) -> tuple[str, DataNode]:
 def merged_graph(
     graph: Graph, catalog: Catalog, given: DataNode, wanted: str = ""
 ) -> tuple[Graph, Port]:
-    """The graph with everything a value depends on, and the port there.
+    """Merge a value's dependencies into a graph; returns the graph and the value's port in it.
 
-    A new generator without its own name is called ``wanted``, after the argument that it feeds; its
-    seed is kept unless another node has it. Values outside a block are routed into it. Raises
-    GraphEditError for values created inside another block, and for values read from other data.
+    A new generator without an explicit name gets the id ``wanted``, the argument that it feeds. Its
+    seed is preserved unless another node has the same seed. Values from outside a block are routed
+    into it. Raises GraphEditError for values created inside another block, and for values read from
+    other data.
     """
     if given.graph is graph:
         return graph, given.port
@@ -359,7 +357,7 @@ def merged_graph(
 
 
 def _require_same_data(graph: Graph, other: Graph) -> None:
-    """Raise GraphEditError for two datasets of one parameter: both readers would read the first."""
+    """Raise GraphEditError if two graphs have different data for the same parameter."""
     datasets = graph.datasets or {}
     for name, dataset in (other.datasets or {}).items():
         kind = load_source(dataset.kind)
@@ -372,17 +370,17 @@ def _require_same_data(graph: Graph, other: Graph) -> None:
 
 
 class _Merger:
-    """Merges ports of one graph, with their dependencies, into another, ``whole``."""
+    """Merges ports of another graph, with their dependencies, into the graph ``whole``."""
 
     def __init__(self, graph: Graph, catalog: Catalog, other: Graph) -> None:
         self.whole = graph.whole
         self._other = other.whole
         self._catalog = catalog
         self._ids: dict[str, str] = {}
-        "Nodes of the other graph, and their copies here; empty: none."
+        """Ids of nodes of the other graph -> ids of their copies; empty if there is no copy."""
 
     def take(self, port: Port, scope: str, wanted: str = "") -> Port:
-        """The port here, as readable in the body of a scope."""
+        """Merge a port and return the port that represents it in the body of a scope."""
         if not self._other.has(port.node):
             if port.node == scope and port.output in self.whole.body_at(scope).inputs:
                 return port
@@ -400,7 +398,7 @@ class _Merger:
         return led
 
     def _found(self, node: Node) -> str:
-        """Id in this graph of the copy of a node of the other graph; empty if there is none."""
+        """The id of the existing copy of a node of the other graph, or an empty string."""
         if node.id not in self._ids:
             made = origin(self._other, node.id)
             ids = [node.id, *self.whole.origins]
@@ -431,9 +429,10 @@ class _Merger:
         return True
 
     def _add(self, node: Node, scope: str, wanted: str) -> str:
-        """Add a node of the other graph with its dependencies; returns its id here.
+        """Copy a node of the other graph with its dependencies; returns the id of the copy.
 
-        It is added to the same scope; nodes without inputs, to the scope of their use.
+        The node is added to the same scope; a node without inputs, to the scope in which it is
+        used.
         """
         there = self._other.scope_of(node.id)
         place = there if self._other.sources else scope

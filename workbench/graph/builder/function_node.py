@@ -1,4 +1,4 @@
-"""Python functions as nodes: ``@workbench.node`` stores their source in the graph."""
+"""Python functions as nodes: ``@workbench.node`` stores the source of a function in the graph."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ from workbench.graph.user_functions.function_source import (
 from workbench.graph.user_functions.trust import source_problem, trust_source
 
 Library = Literal["numpy", "cupy", "torch", "numba"]
-"""Array library of a function."""
+"""Array library that a function uses."""
 
 
 @dataclass(frozen=True)
 class FunctionNode:
-    """A function for nodes, created by ``node`` or ``numba_node``. It can also be called.
+    """A function as a node, created by ``node`` or ``numba_node``. It can still be called.
 
     Attributes
     ----------
     source:
-        Its text, including the imports that it uses.
+        Source of the function, including the imports that it uses.
 
     ::
 
@@ -60,11 +60,11 @@ class FunctionNode:
     batch_processing: bool = False
     library: Library = "numpy"
     numba: tuple[tuple[str, Value], ...] = ()
-    """Additional arguments of a numba function."""
+    """Additional node arguments of a numba function."""
     on_gpu: bool = False
 
     def __call__(self, *arrays: Any) -> Any:
-        """The function's result; for a graph, the continued graph, as in ``with_p``."""
+        """Call the function; with a graph, add the function as a node and return the new graph."""
         if len(arrays) == 1 and isinstance(arrays[0], Graph):
             return self._behind(arrays[0])
         return self.function(*arrays)
@@ -83,7 +83,7 @@ class FunctionNode:
 
     @property
     def args(self) -> dict[str, Value]:
-        """The arguments of a node that runs it.
+        """Arguments of a node that runs the function.
 
         ::
 
@@ -102,7 +102,7 @@ class FunctionNode:
 
     @property
     def op(self) -> str:
-        """The operator that calls it: ``python_function``, or that of torch or numba.
+        """The operator that runs the function: ``python_function``, or that of torch or numba.
 
         ::
 
@@ -120,14 +120,14 @@ class FunctionNode:
         *,
         draws: Mapping[str, tuple[float, float]] = FrozenDict(),
     ) -> Graph:
-        """Add this after an output of a node: its consumers use the first result.
+        """Add the function after an output of a node, in front of all consumers of that output.
 
-        ``draws`` are additional arguments that DALI samples uniformly for each sample: their names,
-        with minimum and maximum. They keep the preview exact, unlike random numbers in the function
-        itself.
+        ``draws`` are additional arguments of the function that DALI samples uniformly for each
+        sample: their names, with minimum and maximum. Unlike random numbers in the function itself,
+        they keep the preview exact.
 
-        Raises GraphEditError if the node or output does not exist, and unless draws are two numbers
-        each::
+        Raises GraphEditError if the node or output does not exist, and unless each entry of
+        ``draws`` is two numbers::
 
             bright = wb.node(brighten).after(graph, "resize", draws={"by": (0, 50)})
         """
@@ -204,18 +204,18 @@ def node(
 
         graph = invert.after(graph, "resize")
 
-    A function in a file is named: ``wb.node("augment.py:invert", layouts="HWC")``, or
+    A function in a file is passed by name: ``wb.node("augment.py:invert", layouts="HWC")``, or
     ``"package.module:invert"``.
 
-    Its source is stored with the graph, not an object: external names must be imported modules.
-    ``outputs`` is the number of returned arrays, ``layouts`` are theirs, which DALI requires inside
-    blocks. With ``batch_processing`` it receives lists of all samples of a batch. ``library``
-    selects its arrays: NumPy on the CPU; CuPy arrays or torch tensors on the GPU. For numba use
-    ``numba_node``.
+    The graph stores the function's source, not an object, so external names must be imported
+    modules. ``outputs`` is the number of returned arrays, and ``layouts`` are their layouts, which
+    DALI requires inside blocks. With ``batch_processing`` the function receives lists of all
+    samples of a batch. ``library`` selects the type of arrays: NumPy on the CPU; CuPy arrays or
+    torch tensors on the GPU. For numba use ``numba_node``.
 
-    It must be deterministic. If it uses its own random numbers, or keeps state between calls, the
-    preview cannot be exact and says so: let DALI sample the number and accept it as an argument
-    (``draws`` of ``after``). It must not write to its inputs.
+    The function must be deterministic. If it uses its own random numbers, or keeps state between
+    calls, the preview is not exact and a warning reports it. Let DALI sample random numbers and
+    pass them as arguments (``draws`` of ``after``). The function must not write to its inputs.
 
     Raises GraphEditError for a lambda, a closure, a method, a decorated function, a generator, an
     async function, and an external name that is not an import.
@@ -251,7 +251,7 @@ def numba_node(
     blocks: tuple[int, int, int] | None = None,
     threads_per_block: tuple[int, int, int] | None = None,
 ) -> Callable[[Callable[..., Any]], FunctionNode]:
-    """Create a node from a function compiled by numba: its arguments are outputs, then inputs.
+    """Create a node from a function compiled by numba; its parameters are outputs, then inputs.
 
     ::
 
@@ -263,9 +263,9 @@ def numba_node(
 
     Each input and output is a DALI type and a layout, or the number of dimensions without a layout:
     ``"FLOAT 1"``. Outputs have the shape of the inputs. With ``blocks`` and ``threads_per_block``
-    it runs on the GPU as a CUDA kernel of ``numba.cuda``.
+    the function runs on the GPU as a CUDA kernel of ``numba.cuda``.
 
-    Raises GraphEditError as ``node``, and for a type that numba does not support.
+    Raises GraphEditError like ``node``, and for a type that numba does not support.
     """
 
     def make(given: Callable[..., Any]) -> FunctionNode:
@@ -300,7 +300,7 @@ def numba_node(
 
 
 def _arrays(given: str | tuple[str, ...]) -> list[tuple[str, str]]:
-    """Type and layout, or number of dimensions, of each."""
+    """Parse array descriptions into element type and layout, or number of dimensions."""
     found: list[tuple[str, str]] = []
     for each in given if isinstance(given, tuple | list) else (given,):
         kind, _, layout = str(each).partition(" ")
@@ -318,7 +318,7 @@ def _dimensions(layout: str) -> int:
 
 
 def _trusted(made: FunctionNode) -> FunctionNode:
-    """Trust a function that the user has just written. Raises GraphEditError if unsupported."""
+    """Trust a function that the user passed in code. Raises GraphEditError if it is unsupported."""
     problem = source_problem(Node("function", made.op, made.args))
     if problem is not None:
         raise GraphEditError(f"{function_location(made.function)}: {problem[0]}. {problem[1]}")

@@ -1,4 +1,4 @@
-"""The method calls that build a graph: written, parsed without executing, and compared."""
+"""Generates the method calls that build a graph, and parses them without executing Python."""
 
 from __future__ import annotations
 
@@ -31,11 +31,12 @@ _MOST_ROUNDS = 8
 
 
 def code_of(graph: Graph, datasets: Datasets, data: Mapping[str, str]) -> str:
-    """Statements that build this graph, except for the order of its nodes.
+    """Generate statements that build this graph, except for the order of its nodes.
 
-    ``data`` has for each parameter of ``datasets`` the argument of ``workbench.read`` as text. Ids
-    and seeds are written if they differ from the defaults. Raises NotWritableError with the reason
-    if no calls build the graph, which includes every graph with a fault.
+    ``data`` is the argument of ``workbench.read`` as source text, for each parameter in
+    ``datasets``. Ids and seeds are included if they differ from the defaults. Raises
+    NotWritableError, with the reason, if no calls build the graph, for example because it has
+    faults.
     """
     catalog, spelled = load_catalog(), Spelled()
     muted = [node for node in graph.walk() if node.muted]
@@ -74,7 +75,7 @@ def code_of(graph: Graph, datasets: Datasets, data: Mapping[str, str]) -> str:
 
 
 def _built(text: str, graph: Graph, datasets: Datasets) -> Graph:
-    """The graph that calls build; their reader receives the graph's own data."""
+    """Build the graph from its code, with the original graph's data."""
     name = graph.sources[0].dataset
 
     def read(_: object, **options: object) -> Graph:
@@ -107,7 +108,7 @@ def _pairs(wanted: Graph, made: Graph) -> Iterator[tuple[Node, Node]]:
 
 
 def _to_spell(wanted: Graph, made: Graph, every: bool) -> Spelled:
-    """Ids that differ, and the first seed that differs, or every one."""
+    """Select the ids that differ, and the first or ``every`` seed that differs, for the code."""
     pairs = list(_pairs(wanted, made))
     names = {one.id for one, two in pairs if one.id != two.id}
     place = {node.id: index for index, node in enumerate(made.walk())}
@@ -120,7 +121,7 @@ def _to_spell(wanted: Graph, made: Graph, every: bool) -> Spelled:
 
 
 def _fixes(wanted: Graph, made: Graph) -> Iterator[str]:
-    """Statements that set ids and seeds that cannot be set where nodes are created."""
+    """Yield statements that set ids and seeds that the creating calls cannot set."""
     pairs = list(_pairs(wanted, made))
     taken = {node.id for node in made.walk()}
     waiting = {two.id: one.id for one, two in pairs if one.id != two.id}
@@ -135,7 +136,7 @@ def _fixes(wanted: Graph, made: Graph) -> Iterator[str]:
 
 
 def ordered(graph: Graph) -> Graph:
-    """The graph with the nodes of each body ordered by id."""
+    """Return the graph with the nodes of each body sorted by id."""
 
     def sort(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
         return tuple(
@@ -165,11 +166,11 @@ _Scope = dict[str, Any]
 
 
 class UnknownSyntaxError(ValueError):
-    """Text that is not a method call of a graph."""
+    """The text contains something other than method calls of a graph."""
 
 
 def read_calls(text: str, read: Callable[..., Graph]) -> Graph:
-    """Parse text into the graph assigned to ``graph``; ``read`` replaces ``wb.read``.
+    """Return the graph that the text assigns to ``graph``; ``read`` replaces ``wb.read``.
 
     The syntax tree is interpreted, and no Python is executed. Only the syntax that ``method_calls``
     writes is supported: assignments, functions, lambdas, literals, arithmetic, indices, and calls
@@ -194,7 +195,7 @@ class _Reader:
         self.methods = frozenset((*METHODS, *operators))
 
     def statements(self, body: Sequence[ast.stmt], names: _Scope) -> Any:
-        """Run statements and return the value of ``return``."""
+        """Interpret statements and return the value of the ``return`` statement, if any."""
         for statement in body:
             match statement:
                 case ast.Assign(targets=[target], value=value):
@@ -223,7 +224,7 @@ class _Reader:
         body: Sequence[ast.stmt] | ast.expr,
         names: _Scope,
     ) -> Callable[[Any], Any]:
-        """A function of one graph."""
+        """Create a callable with one parameter, a graph, from a function definition or lambda."""
         match definition.args:
             case ast.arguments(
                 posonlyargs=[], args=[argument], vararg=None, kwonlyargs=[], kwarg=None, defaults=[]

@@ -1,4 +1,4 @@
-"""A graph as text and as SVG: its display in shells and in notebooks without the workbench."""
+"""A graph as text and as SVG, for shells and for notebooks without the workbench."""
 
 from __future__ import annotations
 
@@ -18,31 +18,32 @@ from workbench.graph.model.node_order import running_order
 from workbench.names import shortened
 
 _WIDTH, _GAP, _PAD, _HEAD, _LINE_HEIGHT = 200, 16, 12, 22, 15
-"""Pixels: of a box, between boxes, inside a frame, of its title, and of a line of text."""
+"""Pixels: box width, gap between boxes, padding and title height of a frame, and line height."""
 _MOST_WIDTH = 760
-"""Pixels; rows that are wider are broken. A notebook cell has at least 800."""
+"""Maximum width of a row in pixels. A notebook cell is at least 800 wide."""
 _MOST_NODES = 400
-"""Maximum number of drawn nodes; a drawing of more is not useful."""
+"""Maximum number of nodes in a drawing; more would not be readable."""
 _LONGEST = 30
 """Maximum characters per line in a box."""
 _LETTER = 6.2
-"""Mean width of a letter."""
+"""Mean width of a letter in pixels."""
 _ROLES = {
     "source": "#6b5f8f", "decode": "#3f6c9c", "geometry": "#2f7a5d", "crop": "#2f7a5d",
     "colour": "#9a5c22", "block": "#ad5f83", "random": "#7c7020",
 }  # fmt: skip
-"""Colour of a node by its role. Notebooks show the drawing as an image without access to the theme,
-so it has no background, and its colours are readable in light and dark themes."""
+"""Colour of a node by its role. Notebooks display the drawing as an image without access to the
+theme, so it has no background, and its colours are readable in light and dark themes.
+"""
 _OTHER_ROLE = "#666666"
 _INK, _GREY, _ALERT = "#ffffff", "#7a7a7a", "#c05621"
-"""Text on nodes, text and lines elsewhere, and warnings."""
+"""Colours of text on nodes, of other text and lines, and of warnings."""
 _LANE, _MOST_LANES = 5, 14
-"""Pixels between edges that bypass nodes, one lane for each source, and the number of lanes."""
+"""Width in pixels, and maximum number, of the lanes for edges that bypass nodes, one per source."""
 _RANDOM = "random."
 
 
 def graph_text(graph: Graph) -> str:
-    """The nodes in topological order, one per line, those inside blocks indented."""
+    """Format the nodes in topological order, one per line; nodes inside blocks are indented."""
     gives = ", ".join(f"{name} = {port}" for name, port in graph.outputs.items()) or "nothing"
     count = sum(1 for _ in graph.walk())
     lines = [f"{graph.name}: {count} nodes"]
@@ -51,7 +52,7 @@ def graph_text(graph: Graph) -> str:
 
 
 def _remarks(graph: Graph) -> list[str]:
-    """Faults and warnings of a graph; none of them for an unfinished body of a block."""
+    """Faults and warnings of a graph; empty for an unfinished body of a block."""
     if graph.enclosing is not None or not graph.outputs:
         return []
     faults, warnings = check_graph(graph), check_warnings(graph)
@@ -78,11 +79,11 @@ def _value(value: Value) -> str:
 
 @dataclass
 class _Box:
-    """A node with its position in pixels, or a frame around others."""
+    """A node with its position in pixels, or the frame of a block."""
 
     node: Node
     lines: list[str]
-    """The arguments; for a block, its controlling input in the title."""
+    """Lines with the node's arguments; for a block, the controlling input for its title."""
     x: float = 0
     y: float = 0
     width: float = _WIDTH
@@ -92,10 +93,10 @@ class _Box:
 
 
 def graph_svg(graph: Graph) -> str:
-    """The graph from top to bottom, coloured by role, with blocks as frames.
+    """Render the graph from top to bottom, coloured by role, with blocks as frames.
 
-    Generators are lines in the boxes that they feed. A single line of text if there are more than
-    400 nodes.
+    Generators are lines in the boxes of their consumers. A graph of more than 400 nodes is rendered
+    as a single line of text.
     """
     count = sum(1 for _ in graph.walk())
     if count > _MOST_NODES:
@@ -140,7 +141,7 @@ def _text(x: float, y: float, text: str, colour: str, style: str = "", weight: i
 
 
 def _folded(graph: Graph, nodes: Sequence[Node]) -> dict[str, Node]:
-    """Generators whose values are arguments of nodes of one body, or decide in its blocks."""
+    """Generators that are drawn inside the only boxes that they feed, by id."""
     given_out = {port.node for port in graph.outputs.values()}
     fed: dict[str, list[bool]] = {}
     for node in nodes:
@@ -158,7 +159,7 @@ def _folded(graph: Graph, nodes: Sequence[Node]) -> dict[str, Node]:
 
 
 def _placed(graph: Graph, nodes: Sequence[Node], most: float) -> tuple[list[_Box], float, float]:
-    """Boxes in rows of at most a width, each node below its inputs."""
+    """Lay out boxes in rows, each node below its inputs; returns boxes, width and height."""
     folded = _folded(graph, nodes)
     ordered, cyclic = running_order(tuple(node for node in nodes if node.id not in folded))
     every = ordered + cyclic
@@ -181,7 +182,7 @@ def _placed(graph: Graph, nodes: Sequence[Node], most: float) -> tuple[list[_Box
 
 
 def _in_rows(boxes: Sequence[_Box], y: float, most: float) -> tuple[float, float]:
-    """Place boxes next to each other, in as many rows as needed; returns width and next y."""
+    """Lay out boxes next to each other, with line breaks; returns the width and the next y."""
     x = width = tallest = 0.0
     for box in boxes:
         if x and x + box.width > most:
@@ -251,7 +252,7 @@ def _draw(
 
 
 def _lines(node: Node, folded: Mapping[str, Node]) -> list[str]:
-    """The arguments of a node: fixed ones in one line, each random one in its own."""
+    """Format a node's arguments: all fixed ones in one line, each random one in a separate line."""
     if node.bodies:
         return [_range(folded[port.node]) for port in node.inputs.values() if port.node in folded]
     fixed = ", ".join(f"{name}={_value(value)}" for name, value in node.args.items())
@@ -266,7 +267,7 @@ def _lines(node: Node, folded: Mapping[str, Node]) -> list[str]:
 
 
 def _range(generator: Node) -> str:
-    """What a generator samples: ``0.5..1.5``, ``p 0.8``, or its operator."""
+    """Format the distribution of a generator: ``0.5..1.5``, ``p 0.8``, or the operator's name."""
     ends = generator.args.get("range")
     if isinstance(ends, tuple) and len(ends) == 2:
         return f"{ends[0]:g}..{ends[1]:g}"
@@ -280,7 +281,7 @@ def _rects_by_id(boxes: Sequence[_Box], dx: float, dy: float) -> dict[str, tuple
 
 
 def _edges(nodes: Sequence[Node], places: Mapping[str, tuple[float, ...]]) -> tuple[list[str], int]:
-    """The edges between nodes of one body, and the number of lanes on its left."""
+    """SVG of the edges between nodes of one body, and the number of lanes to their left."""
     lines: list[str] = []
     lanes: dict[str, int] = {}
     pairs = [(port.node, node.id) for node in nodes for port in node.inputs.values()]
@@ -307,7 +308,7 @@ def _edges(nodes: Sequence[Node], places: Mapping[str, tuple[float, ...]]) -> tu
 
 
 def _edge_crosses(box: tuple[float, ...], x0: float, y0: float, x1: float, y1: float) -> bool:
-    """Whether a straight edge from (x0, y0) down to (x1, y1) passes behind a box."""
+    """Whether a straight edge from (x0, y0) down to (x1, y1) would pass behind a box."""
     left, top, width, height = box
     high, low = max(y0, top), min(y1, top + height)
     if high >= low:
@@ -319,7 +320,7 @@ def _edge_crosses(box: tuple[float, ...], x0: float, y0: float, x1: float, y1: f
 def _output_names(
     graph: Graph, places: Mapping[str, tuple[float, ...]]
 ) -> list[tuple[float, float, str]]:
-    """Position and text of the names of outputs, below their nodes."""
+    """Positions and texts of output names, below their nodes."""
     given: dict[str, list[str]] = {}
     for name, port in graph.outputs.items():
         given.setdefault(port.node, []).append(name)

@@ -1,4 +1,4 @@
-"""Graph methods: operators, edits, nodes by id. Each returns a new graph.
+"""Graph methods: operators, edits, access to nodes by id. Edits return a new graph.
 
 Methods that add blocks are in ``block_methods``.
 """
@@ -62,36 +62,36 @@ from workbench.names import did_you_mean, shortened
 
 
 def decode(graph: Graph, **arguments: Any) -> Graph:
-    """Decode the encoded images: DALI's ``decoders.image``, with its arguments.
+    """Decode the encoded images with DALI's ``decoders.image`` and its arguments.
 
     ::
 
         wb.read("photos").decode(output_type="GRAY")
 
-    The graph then outputs uint8 images with layout HWC and individual sizes. Raises the errors of
-    the operators.
+    The resulting images are uint8 with layout HWC and have individual sizes. Raises the errors of
+    the operator.
     """
     return _appended_to_image(graph, "decoders.image", (), arguments)
 
 
 @checked(name=TEXT, about=TEXT)
 def named(graph: Graph, name: str, about: str = "") -> Graph:
-    """The graph with another name and description.
+    """Return the graph with another name and description.
 
     ::
 
         graph.named("mine", "for photos of leaves")
 
-    Raises ArgumentError if they are not texts.
+    Raises ArgumentError if they are not strings.
     """
     return replace(graph, name=name, about=about or graph.about)
 
 
 @checked()
 def with_settings(graph: Graph, **settings: Any) -> Graph:
-    """The graph with another ``batch_size``, ``num_threads``, ``seed``, ``device`` and so on.
+    """Return the graph with other settings, such as ``batch_size``, ``seed`` and ``device``.
 
-    ``device`` is where images are decoded: ``cpu`` or ``mixed``::
+    ``device`` selects where images are decoded: ``cpu`` or ``mixed``::
 
         graph.with_settings(batch_size=16, device="mixed")
 
@@ -122,7 +122,7 @@ vars(with_settings)["__signature__"] = Signature(
 
 
 def _plain_setting(value: Any) -> Any:
-    """Convert NumPy integers to Python's, as files require."""
+    """Convert NumPy integers to Python integers, which graph files require."""
     return int(value) if WHOLE.fits(value) else value
 
 
@@ -133,16 +133,16 @@ def vars_of_settings() -> tuple[str, ...]:
 
 @checked()
 def outputs(**values: DataNode | Graph) -> Graph:
-    """Return a graph with these named outputs. A graph as a value is its image output.
+    """Return a graph with these named outputs. A graph passed as a value means its image output.
 
     ::
 
         flipped = graph.images.flip()
         two = wb.outputs(view_1=graph.images, view_2=flipped, labels=graph.labels)
 
-    Annotations are output unchanged; a UserWarning reports those that match no output image, and
-    those of another reader. Raises GraphEditError for values that are not of a graph, for invalid
-    Python names, and without values, and ArgumentError for values without a name.
+    Annotations are output unchanged; a UserWarning reports annotations that match no output image,
+    or come from another reader. Raises GraphEditError for values that are not part of a graph, for
+    invalid Python names, and without values, and ArgumentError for values without a name.
     """
     catalog = load_catalog()
     if not values:
@@ -182,7 +182,7 @@ def outputs(**values: DataNode | Graph) -> Graph:
 def _appended_to_image(
     graph: Graph, op: str, inputs: Sequence[Any], arguments: dict[str, Any]
 ) -> Graph:
-    """The graph with one more operator along its image."""
+    """Return the graph with an operator appended to its image path."""
     catalog = load_catalog()
     name, start = main_output(graph, catalog)
     made = call_operator(op, (start, *inputs), arguments)
@@ -201,7 +201,7 @@ def _appended_to_image(
 
 
 def _replaced_output(graph: Graph, name: str, made: DataNode) -> dict[str, Port]:
-    """The outputs of the graph, with one of them replaced."""
+    """The outputs of the graph with one of them replaced by a new value."""
     given = dict(graph.outputs)
     if given[name].output != "jpegs" or name not in ("jpegs", "encoded"):
         return {**given, name: made.port}
@@ -211,9 +211,9 @@ def _replaced_output(graph: Graph, name: str, made: DataNode) -> dict[str, Port]
 
 @checked(path=PATH)
 def save(graph: Graph, path: str | Path) -> Path:
-    """Write the graph as a JSON file, which ``wb.read_graph`` reads. Returns its path.
+    """Write the graph to a JSON file, which ``wb.read_graph`` loads, and return the path.
 
-    An existing file is replaced. The data are not included. Raises SaveError.
+    An existing file is replaced. The data are not included. Raises SaveError if writing fails.
 
     ::
 
@@ -225,10 +225,10 @@ def save(graph: Graph, path: str | Path) -> Path:
 
 @checked()
 def diff(graph: Graph, other: Graph) -> GraphDifferences:
-    """Differences between this graph and another: nodes, arguments, edges and settings.
+    """Return the differences between this graph and another: nodes, arguments, edges, settings.
 
-    Empty if they are equal. ``wb.compare`` shows images of both. Raises ArgumentError if ``other``
-    is not a graph.
+    Empty if they are equal. ``wb.compare`` displays images of both. Raises ArgumentError if
+    ``other`` is not a graph.
 
     ::
 
@@ -255,18 +255,18 @@ _ELSEWHERE = {
     "pipeline": "wb.Workbench(graph).pipeline()",
     "export": "wb.export(graph)",
 }
-"""Attribute that a graph does not have -> what to use instead."""
+"""Names that users try as attributes of a graph -> the call to use instead."""
 
 
 def later_method(name: str, beside: str = "") -> Callable[..., Any]:
-    """A method of a module that is imported on demand, relative to ``beside``'s module."""
+    """Import a method lazily from the module of ``name`` or ``beside`` in ``GRAPH_METHODS``."""
     module = import_module(f"workbench.{workbench.GRAPH_METHODS[beside or name]}")
     method: Callable[..., Any] = getattr(module, name)
     return method
 
 
 class _Methods:
-    """Finds operators and methods for graphs, their values and ``workbench.fn``."""
+    """Looks up operators and methods for graphs, their values and ``workbench.fn``."""
 
     def attribute(self, owner: Any, name: str) -> Any:
         catalog = load_catalog()
@@ -343,7 +343,7 @@ def _with_chance(
 ) -> Any:
     """Apply an operator to each sample with the probability ``p``, using ``with_p``.
 
-    Returns a value for a value, a graph for a graph.
+    Returns a value if ``owner`` is a value, and a graph if ``owner`` is a graph.
     """
     p, rest = arguments["p"], {name: value for name, value in arguments.items() if name != "p"}
     name = default_id(op)
@@ -360,7 +360,7 @@ def _with_chance(
 
 
 def _nested(members: Mapping[str, Callable[[], Any]]) -> dict[str, Callable[[], Any]]:
-    """Members, with groups for names that contain a dot: ``experimental.readers``."""
+    """Group members whose names contain a dot, such as ``experimental.readers``."""
     flat = {name: make for name, make in members.items() if "." not in name}
     for stem in {name.partition(".")[0] for name in members if "." in name}:
         start = f"{stem}."
@@ -388,7 +388,7 @@ def _operator(owner: Any, op: str, catalog: Catalog) -> Callable[..., Any]:
 
 
 def _unbound(found: Any) -> Any:
-    """An operator, or a group of them, as a function whose first argument is the graph or value."""
+    """Convert an operator, or a group, to a function whose first argument is the graph or value."""
     if isinstance(found, OperatorGroup):
         members = {name: partial(_unbound, getattr(found, name)) for name in dir(found)}
         return OperatorGroup(members, repr(found))
@@ -408,7 +408,7 @@ def _unbound(found: Any) -> Any:
 
 @cache
 def _method(name: str) -> Callable[..., Any]:
-    """A graph method with the signature that ``help`` and completion show."""
+    """A graph method with the signature for ``help`` and completion."""
     method = METHODS[name]
     if name != "decode":
         return method
@@ -427,7 +427,7 @@ def _method(name: str) -> Callable[..., Any]:
 
 
 class Fn(Operators[DataNode]):
-    """All DALI operators as functions, for those without inputs or with several values.
+    """All DALI operators as functions, for operators without inputs or with several inputs.
 
     ``wb.random`` has the random generators: one value per sample. Raises AttributeError for an
     unknown operator, with the nearest name, GraphEditError for an unknown argument, and

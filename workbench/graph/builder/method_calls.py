@@ -1,7 +1,7 @@
-"""Write a graph as method calls like a person would: ``wb.read("photos").decode().flip()``.
+"""Generate a graph's code as method calls: ``wb.read("photos").decode().flip()``.
 
-The image path is a chain of calls; values that are used twice, or inside a block, are named first.
-``code_of`` parses the text and compares the resulting graph.
+The image path is a chain of calls. Values that are used twice, or inside a block, are assigned to
+names first. ``code_of`` parses the text and compares the resulting graph.
 """
 
 from __future__ import annotations
@@ -30,26 +30,27 @@ _SIGNS = {
 }  # fmt: skip
 _ONE_IMAGE = "x"
 _LONGEST = 80
-"""Maximum length of a value written inline."""
+"""Maximum length of an inline value."""
 _ENCODED = ("jpegs", "encoded")
 
 
 class NotWritableError(Exception):
-    """Why a graph cannot be written as calls."""
+    """The graph cannot be written as method calls; the message is the reason."""
 
 
 @dataclass(frozen=True)
 class Spelled:
-    """Ids and seeds of nodes to write because they differ from the defaults."""
+    """Ids of nodes whose id or seed must be included in the code."""
 
     names: frozenset[str] = frozenset()
     seeds: frozenset[str] = frozenset()
 
 
 def write_calls(graph: Graph, catalog: Catalog, data: Mapping[str, str], spelled: Spelled) -> str:
-    """Statements that build ``graph``, except for what ``Spelled`` cannot express.
+    """Generate statements that build ``graph``, with only the ids and seeds in ``spelled``.
 
-    ``data`` has the argument of ``read`` for each parameter, as text. Raises NotWritableError.
+    ``data`` is the argument of ``read`` as source text, for each parameter. Raises NotWritableError
+    if no calls can build the graph.
     """
     _require_names(graph.outputs)
     for node in graph.walk():
@@ -59,14 +60,14 @@ def write_calls(graph: Graph, catalog: Catalog, data: Mapping[str, str], spelled
 
 
 def named_in_calls(node: Node) -> bool:
-    """Whether an id and a seed can be set where a node is created."""
+    """Whether the call that creates a node can set its id and seed."""
     signs = node.op in ("subscript", "math.neg") or _has_sign(node)
     return not (node.bodies or signs or isinstance(node, Source))
 
 
 @dataclass
 class _Block:
-    """One body: its statements, and the names of its values."""
+    """Code generator for one body: its statements, and the names of its values."""
 
     graph: Graph
     catalog: Catalog
@@ -75,7 +76,7 @@ class _Block:
     data: Mapping[str, str]
     outer: _Block | None = None
     given: str = ""
-    """Name of the graph that the body receives."""
+    """Name of the graph parameter of the body's function."""
     lines: list[str] = field(default_factory=list)
     names: dict[Port, str] = field(default_factory=dict)
 
@@ -94,7 +95,7 @@ class _Block:
     # Values
 
     def value(self, port: Port) -> str:
-        """A value as text; values used more than once are assigned to a name first."""
+        """Expression for a port; a value used more than once is assigned to a name first."""
         if port in self.names:
             return self.names[port]
         if port.node == self.scope:
@@ -115,7 +116,7 @@ class _Block:
         return self.names[port]
 
     def call(self, node: Node) -> str:
-        """A node as a method of its first input, or as a function without inputs."""
+        """Expression for a node: a method of its first input, or a function if it has no inputs."""
         if isinstance(node, Source):
             raise NotWritableError(f"{node.id} is a second reader")
         if node.op == "subscript":
@@ -139,14 +140,14 @@ class _Block:
         return self.operand(node.inputs[first]) + method_call(node.op, self.arguments(node, others))
 
     def operand(self, port: Port) -> str:
-        """A value as an operand, or before a dot."""
+        """Expression for a port as an operand or before a dot, in parentheses if needed."""
         text = self.value(port)
         node = self.nodes.get(port.node)
         signed = node is not None and (node.op == "math.neg" or _has_sign(node))
         return f"({text})" if signed and port not in self.names else text
 
     def arguments(self, node: Node, places: Sequence[str]) -> list[str]:
-        """Text between the parentheses, ``places`` by position."""
+        """Source of a call's arguments; the inputs ``places`` are positional."""
         spec = self.catalog[node.op]
         written = [self.value(node.inputs[name]) for name in places]
         written += [f"{name}={literal(value)}" for name, value in node.args.items()]
@@ -165,7 +166,7 @@ class _Block:
         return written
 
     def block_value(self, node: Node) -> str:
-        """A block off the chain: it needs a graph around its image."""
+        """Expression for a block off the image path, wrapped in a graph with one output."""
         taken = _block_image_input(node)
         image = self.value(node.inputs[taken])
         return f"wb.outputs({taken}={image}){self.block(node)}.{taken}"
@@ -173,7 +174,7 @@ class _Block:
     # The chain along the image
 
     def step(self, node: Node) -> str:
-        """A node of the chain as a method of the graph."""
+        """Method call for a node of the image path."""
         if node.bodies:
             return self.block(node)
         others = _positional_inputs(node, self.catalog[node.op])[1:]
@@ -181,7 +182,7 @@ class _Block:
         return method_call(method, self.arguments(node, others))
 
     def is_step(self, node: Node) -> bool:
-        """Whether a graph method creates it: it outputs one image."""
+        """Whether a graph method can create the node: its only output is an image or mask."""
         ports = output_ports(node, self.catalog[node.op])
         if len(ports) != 1 or not (node.bodies or named_in_calls(node)):
             return False
@@ -189,7 +190,7 @@ class _Block:
         return port_kind(within, self.catalog, ports[0]) in ("image", "mask")
 
     def chain(self, start: Port, ends: Sequence[Port]) -> list[Node]:
-        """The nodes after ``start`` common to all ends, as far as methods exist."""
+        """Nodes after ``start`` that all ``ends`` depend on and graph methods can create."""
         ways = []
         for port in ends:
             way: list[Node] = []
@@ -212,7 +213,7 @@ class _Block:
         return common
 
     def run(self, head: str, flow: str, start: Port, nodes: Sequence[Node], last: str) -> str:
-        """The text of the chain; parts that are also used elsewhere are named after their node."""
+        """Return the expression for a chain; values with other uses are assigned to names."""
         calls: list[str] = []
         at, more = start, self.uses[start] - (1 if nodes else 0)
         for index, node in enumerate([*nodes, None]):
@@ -236,7 +237,7 @@ class _Block:
     # Bodies
 
     def whole(self) -> list[str]:
-        """The statements of the graph itself."""
+        """Statements that build the whole graph."""
         graph = self.graph
         if len(graph.sources) != 1 or not graph.sources[0].kind:
             count = len(graph.sources)
@@ -288,7 +289,7 @@ class _Block:
         return self.lines
 
     def option(self, block: Node, name: str) -> str:
-        """A body of a block as a function: a lambda, or one with preceding statements."""
+        """Expression for a body as a function: a lambda, or the name of a defined function."""
         scope, taken = block.scope(name), _block_image_input(block)
         depth = scope_depth(self.graph, scope)
         head = _ONE_IMAGE if depth == 1 else f"{_ONE_IMAGE}{depth}"
@@ -312,7 +313,7 @@ class _Block:
         return called
 
     def block(self, node: Node) -> str:
-        """A block as a method of the graph."""
+        """Method call for a block."""
         options = {name: self.option(node, name) for name in node.bodies}
         if node.op not in KINDS:
             raise NotWritableError(f"{node.id} is {node.op}, which has no method")
@@ -333,7 +334,7 @@ class _Block:
     def created_generator(
         self, kind: BlockKind, block: Node, port: Port
     ) -> Mapping[str, Value] | None:
-        """The arguments of the deciding generator, if the method creates such a one itself."""
+        """Arguments of the controlling generator if the block's method creates it, else None."""
         node = self.nodes.get(port.node)
         if node is None or node.op != kind.random_op or node.inputs or self.uses[port] > 1:
             return None
@@ -350,7 +351,7 @@ def _keyword(name: str, value: Value) -> str:
 
 
 def scope_depth(graph: Graph, scope: str) -> int:
-    """Number of blocks around a body."""
+    """Number of blocks that enclose a body."""
     depth = 0
     while scope:
         scope, depth = graph.scope_of(scope.rpartition(".")[0]), depth + 1
@@ -358,7 +359,7 @@ def scope_depth(graph: Graph, scope: str) -> int:
 
 
 def _require_plain(node: Node, catalog: Catalog) -> None:
-    """Raise NotWritableError for what no call creates; only names and literals are written."""
+    """Raise NotWritableError for a node that no call can create."""
     spec = catalog.find(node.op)
     if spec is None or (spec.unusable and not spec.bodies):
         raise NotWritableError(f"{node.id} is {node.op}, which has no method")
@@ -379,7 +380,7 @@ def _require_names(names: Iterable[str]) -> None:
 
 
 def _has_sign(node: Node) -> bool:
-    """Whether a node comes from Python arithmetic of values and numbers."""
+    """Whether a node can be written as Python arithmetic of values and numbers."""
     if node.op.removeprefix("math.") not in _SIGNS or "data" not in node.inputs:
         return False
     if {"data", "other"} == {*node.inputs}:
@@ -392,12 +393,12 @@ def _has_sign(node: Node) -> bool:
 
 
 def _own_inputs(node: Node, spec: OpSpec) -> tuple[str, ...]:
-    """Ports that a block itself reads: its control input and its image."""
+    """Names of the inputs that a block itself uses: the controlling input and the image."""
     return (*(port.name for port in spec.inputs), *spec.args, _block_image_input(node))
 
 
 def _block_image_input(node: Node) -> str:
-    """The image input of a block: the one with the name of its bodies' output."""
+    """Name of a block's image input, which is also the name of its only output."""
     first = next(iter(node.bodies.values()))
     given = list(first.outputs)
     if len(given) != 1 or given[0] not in node.inputs:
@@ -408,7 +409,7 @@ def _block_image_input(node: Node) -> str:
 
 
 def _positional_inputs(node: Node, spec: OpSpec) -> list[str]:
-    """The inputs of a node that are passed by position, in order."""
+    """Names of a node's inputs that are passed by position, in order."""
     named = [spec.input(index).name for index in range(len(node.inputs))]
     found = [name for name in named if name in node.inputs and name not in spec.args]
     if {*found} != {name for name in node.inputs if name not in spec.args}:
@@ -417,16 +418,16 @@ def _positional_inputs(node: Node, spec: OpSpec) -> list[str]:
 
 
 def canonical_order(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
-    """A canonical order of nodes."""
+    """Sort nodes topologically, with ties broken by id."""
     return running_order(tuple(sorted(nodes, key=lambda node: node.id)))[0]
 
 
 WIDTH = 96
-"""Maximum line length; that of calls is shorter because of indentation."""
+"""Maximum line length; lines with calls are shorter because of their indentation."""
 
 
 def literal(value: Value) -> str:
-    """An argument value as Python source."""
+    """Format an argument value as Python source."""
     if isinstance(value, float) and not math.isfinite(value):
         return f"float({str(value)!r})"
     if isinstance(value, tuple):
@@ -437,7 +438,7 @@ def literal(value: Value) -> str:
 
 
 def integer_weights(p: Value) -> str:
-    """Small integers in these proportions, if possible."""
+    """Format probabilities as small integer weights if that is exact, else as they are."""
     if not isinstance(p, tuple):
         return literal(p)
     numbers = [float(share) for share in p if isinstance(share, int | float)]
@@ -450,7 +451,7 @@ def integer_weights(p: Value) -> str:
 
 
 def method_call(name: str, arguments: Sequence[str]) -> str:
-    """``.name(arguments)``, with one argument per line if it is long."""
+    """Format ``.name(arguments)``, with one argument per line if the line is too long."""
     text = f".{name}({', '.join(arguments)})"
     if len(text) <= WIDTH - 8 and "\n" not in text:
         return text
@@ -458,7 +459,7 @@ def method_call(name: str, arguments: Sequence[str]) -> str:
 
 
 def statement(name: str, head: str, calls: Sequence[str]) -> str:
-    """``name = head.call().call()``, with one call per line if it is long."""
+    """Format ``name = head.call().call()``, with one call per line if the line is too long."""
     line = f"{name} = {head}{''.join(calls)}"
     if len(calls) < 2 or (len(line) <= WIDTH and len(calls) < 4 and "\n" not in line):
         return line
@@ -466,7 +467,7 @@ def statement(name: str, head: str, calls: Sequence[str]) -> str:
 
 
 def settings_calls(graph: Graph) -> list[str]:
-    """Calls for name and settings that differ from the defaults."""
+    """Method calls that set a name and settings other than the defaults."""
     calls = []
     if graph.name != Graph().name or graph.about:
         about = [pformat(graph.about, WIDTH)] if graph.about else []

@@ -1,4 +1,4 @@
-"""One node of a graph in code: ``graph["rotate"]``."""
+"""Access to one node of a graph in code: ``graph["rotate"]``."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ from workbench.graph.model.ports import output_ports
 
 
 class NodeHandle:
-    """A node of a graph by its id: ``graph["rotate"]``.
+    """A node of a graph, accessed by its id: ``graph["rotate"]``.
 
-    Its arguments are attributes: values, or the node that generates them. Changes return a new
-    graph. ``graph["rotat"]`` raises GraphEditError, an unknown argument AttributeError::
+    Its arguments are attributes: fixed values, or handles of the nodes that generate them. Edits
+    return a new graph. Raises GraphEditError for an unknown id, and AttributeError for an unknown
+    argument::
 
         assert graph["rotate"].angle == 5
         turned = graph["rotate"].set(angle=wb.random.uniform(range=(-10, 10)))
@@ -40,7 +41,7 @@ class NodeHandle:
 
     @property
     def node(self) -> Node:
-        """The node itself: id, operator, arguments, inputs.
+        """The ``Node``: id, operator, arguments, inputs.
 
         ::
 
@@ -50,7 +51,7 @@ class NodeHandle:
 
     @property
     def args(self) -> dict[str, Value]:
-        """The fixed values of its arguments.
+        """The node's fixed argument values.
 
         ::
 
@@ -60,7 +61,7 @@ class NodeHandle:
 
     @property
     def output(self) -> DataNode:
-        """Its output. Raises GraphEditError if there is not exactly one.
+        """The node's only output. Raises GraphEditError if there is not exactly one.
 
         ::
 
@@ -75,7 +76,7 @@ class NodeHandle:
 
     @property
     def outputs(self) -> dict[str, DataNode]:
-        """Its outputs by name.
+        """The node's outputs by name.
 
         ::
 
@@ -87,9 +88,9 @@ class NodeHandle:
 
     @checked()
     def set(self, **arguments: Any) -> Graph:
-        """The graph with other arguments of this node: values, or outputs of nodes.
+        """Return the graph with arguments of this node set to values, or to outputs of nodes.
 
-        Random nodes also have ``seed``. Raises GraphEditError for an unknown argument, with the
+        Random nodes also accept ``seed``. Raises GraphEditError for an unknown argument, with the
         nearest name, and GraphFaultsError for an unsupported value.
 
         ::
@@ -119,7 +120,7 @@ class NodeHandle:
         return graph
 
     def reset(self, *names: str) -> Graph:
-        """The graph with these arguments, or all, reset to those of a new node.
+        """Return the graph with these arguments, or all, reset to the values of a new node.
 
         Raises GraphEditError for an unknown argument.
 
@@ -135,7 +136,7 @@ class NodeHandle:
         return graph
 
     def remove(self) -> Graph:
-        """The graph without this node: its consumers use its input.
+        """Return the graph without this node; its consumers use its input instead.
 
         ::
 
@@ -147,7 +148,7 @@ class NodeHandle:
 
     @checked(muted=FLAG)
     def mute(self, muted: bool = True) -> Graph:
-        """The graph with this node muted (excluded from runs), or unmuted.
+        """Return the graph with this node muted (excluded from runs) or unmuted.
 
         ::
 
@@ -157,7 +158,7 @@ class NodeHandle:
 
     @checked(new_id=TEXT)
     def rename(self, new_id: str) -> Graph:
-        """The graph with another id of this node. Raises GraphEditError if the id is taken.
+        """Return the graph with this node renamed. Raises GraphEditError if the id is in use.
 
         ::
 
@@ -206,7 +207,7 @@ def _text(value: Value) -> str:
 
 
 def _before(graph: Graph, node_id: str, port: Port) -> Graph:
-    """The graph with the node of a port before another node, as a person would write it."""
+    """Move the node of a port in front of its consumer ``node_id`` in node order."""
     if not graph.has(port.node) or graph.scope_of(port.node) != graph.scope_of(node_id):
         return graph
     if port.node == node_id:

@@ -1,6 +1,6 @@
-"""Writes ``operators.pyi``: all operators as typed methods for editors and mypy.
+"""Generates ``operators.pyi``: all operators as typed methods for editors and mypy.
 
-``python -m workbench.graph.builder.operator_stubs`` generates it from the installed DALI.
+``python -m workbench.graph.builder.operator_stubs`` writes it for the installed DALI.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class GraphMethods(Operators[Graph]):
 
 
 def stub_text(catalog: Catalog) -> str:
-    """The stub for a catalogue."""
+    """The text of the stub file for a catalogue."""
     groups: dict[str, dict[str, OpSpec]] = {}
     for name, spec in sorted(catalog.items()):
         if not spec.unusable:
@@ -117,7 +117,7 @@ def _settings_lines() -> Iterator[str]:
 
 
 def _reader_lines(catalog: Catalog) -> Iterator[str]:
-    """Arguments of all readers, which ``workbench.read`` passes on, with all their types."""
+    """Lines of the ``TypedDict`` of all reader arguments, which ``workbench.read`` accepts."""
     known: dict[str, dict[str, None]] = {"seed": {"int": None}}
     for name, spec in sorted(catalog.items()):
         if is_reader(name) and not spec.unusable:
@@ -129,7 +129,7 @@ def _reader_lines(catalog: Catalog) -> Iterator[str]:
 
 
 def _aliases(catalog: Catalog) -> Iterator[str]:
-    """``Literal`` types of DALI's enumerations, limited to members that arguments accept."""
+    """Lines of ``Literal`` types for enumerations, with the members that arguments accept."""
     found = {
         _alias(arg): arg.members
         for spec in catalog.values()
@@ -148,11 +148,12 @@ def _alias(arg: ArgSpec) -> str:
 
 
 _MOST_MEMBERS = {"DataType": 12, "InterpType": 6, "ImageType": 5}
-"""The set of all members has the enumeration's name; smaller sets have their size appended."""
+"""Number of members of each enumeration. An alias for fewer members has their number in its name.
+"""
 
 
 def _type_of(arg: ArgSpec) -> str:
-    """The type of an argument; a Literal if it accepts certain names only."""
+    """The type annotation of an argument; a Literal if only certain names are accepted."""
     names = accepted_values(arg)
     if not names:
         return type_text(arg)
@@ -200,7 +201,7 @@ def _method_lines(name: str, spec: OpSpec, result: str = "") -> Iterator[str]:
 
 
 def main() -> None:
-    """Write the stub next to ``operators.py``."""
+    """Write the stub file next to ``operators.py``."""
     PATH.write_text(stub_text(load_catalog()), encoding="utf-8")
 
 

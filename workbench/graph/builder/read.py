@@ -1,4 +1,4 @@
-"""Graphs that read data: the start of a graph in code."""
+"""Functions that create a graph with a reader."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ A value that is used twice is sampled once; two calls are independent. Raises li
     assert drawn["rotate_2"].angle.range == (-10, 10)
 """
 fn = Fn()
-"""Every operator of DALI as a function: ``fn.cat(a, b, axis=0)``, ``fn.readers.file()``."""
+"""Every DALI operator as a function: ``fn.cat(a, b, axis=0)``, ``fn.readers.file()``."""
 random: RandomOperators[DataNode] = Fn("random", _RANDOM)  # type: ignore[assignment]  # its group's
-"""The random generators: ``random.uniform(range=(-10, 10))``."""
+"""DALI's random generators as functions: ``random.uniform(range=(-10, 10))``."""
 
 
 @checked()
@@ -51,15 +51,15 @@ def read(
     label: str | None = None,
     **options: Unpack[ReaderOptions],
 ) -> Graph:
-    """A graph that reads data and outputs those of its reader: encoded images, labels.
+    """Create a graph that reads data, with the reader's outputs: encoded images and labels.
 
     Parameters
     ----------
     data:
-        Any argument of ``Workbench``: a folder, a file of samples, a list, a data frame.
+        Any data argument of ``Workbench``: a folder, a file of samples, a list, a data frame.
     path, label:
-        Columns of a data frame or table with paths or images, and with labels; ``label=""``: no
-        labels. By default they are found by name.
+        Columns of a data frame or table with paths or images, and with labels. ``label=""`` means
+        no labels. By default the columns are found by name.
     options:
         Arguments of DALI's reader, such as ``random_shuffle=True``.
 
@@ -67,9 +67,8 @@ def read(
 
         graph = wb.read("photos").decode().resize(size=(224, 224))
 
-    The graph remembers the data for ``Workbench(graph)``; a saved file does not. Raises DataError
-    for invalid or missing data, GraphEditError for an unknown option, and ArgumentError for an
-    option that is set from the data, such as ``files``.
+    The graph refers to the data, so ``Workbench(graph)`` can open them; a saved file does not.
+    Raises DataError for invalid or missing data, and GraphEditError for an unknown option.
     """
     if path is not None or label is not None:
         data = choose_columns(data, path, label)
@@ -89,7 +88,7 @@ def read(
 
 
 def unchecked_reader_graph(datasets: Datasets, options: Mapping[str, Any]) -> Graph:
-    """A graph that reads the first of some datasets, which need not exist."""
+    """Create a graph that reads the first of the datasets, without checking that its data exist."""
     catalog = load_catalog()
     name, dataset = next(iter(datasets.items()))
     kind = load_source(dataset.kind)

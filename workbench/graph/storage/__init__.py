@@ -1,1 +1,1 @@
-"""Graphs as JSON and as text, and what is stored with them: positions, saved samples, recipes."""
+"""Graphs as JSON, and the data stored with them: positions, saved samples, recipes."""

@@ -1,4 +1,4 @@
-"""Import report: which nodes are exact, changed or opaque, and why; stored in the graph file."""
+"""Import report: which nodes are exact, changed or opaque, and why. Stored in the graph file."""
 
 from __future__ import annotations
 
@@ -19,45 +19,46 @@ if TYPE_CHECKING:
 Kind = Literal["opaque", "changed", "refused", "fault"]
 _KINDS: tuple[Kind, ...] = get_args(Kind)
 _NAMED = 3
-"""Maximum number of nodes named per line."""
+"""Maximum number of node ids per line of the report."""
 _ASSUMED = 6
-"""Maximum number of values named per line."""
+"""Maximum number of assumed values per line of the report."""
 _PATHS = (
     r"(?<=['\"])(?:~[a-z]*|/[^/'\"\n]+)(?:/[^/'\"\n]+)+/?(?=['\"])",
     r"(?:(?<![\w/.)\]~-])|(?<=file://))(?:~[a-z]*|/[^\s/'\",;]+)(?:/[\w.@%+~-][^\s/'\",;]*)+/?",
 )
 _PATH = re.compile("|".join(_PATHS))
-"""An absolute path with a folder: in quotes, where it may contain spaces, or a word of a text."""
+"""Matches an absolute path with a folder, in quotes (with spaces allowed) or as a word."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImportIssue:
-    """Something that was not imported exactly."""
+    """Part of the source that was not imported exactly."""
 
     kind: Kind
-    """``opaque``: a node for a call that the graph cannot represent; ``changed``: it works
+    """``opaque``: a node for a call that the graph cannot represent; ``changed``: it behaves
     differently from the source; ``refused``: it was omitted; ``fault``: it was imported, but the
-    workbench cannot run it as it is."""
+    workbench cannot run it as it is.
+    """
     node: str
-    """The node's id; empty if it concerns the whole pipeline."""
+    """Id of the node; empty if the issue concerns the whole pipeline."""
     place: str
-    """The line of the source, such as ``train.py:12``; empty if unknown."""
+    """Location in the source, such as ``train.py:12``; empty if unknown."""
     why: str
     made: str = ""
-    """Id of the first node created for it, if ``node`` names a transform of a composition."""
+    """Id of the first node created for a transform, if ``node`` is the name of that transform."""
 
     def __str__(self) -> str:
         return _line(self, [self.node])
 
     def renamed(self, old: str, new: str) -> ImportIssue:
-        """The issue with a renamed node."""
+        """Return the issue with a node id replaced."""
         node, made = (new if each == old else each for each in (self.node, self.made))
         return replace(self, node=node, made=made)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ImportReport:
-    """What was imported exactly, what is opaque, what was changed or omitted, and why.
+    """Which parts of the source were imported exactly, changed, made opaque or omitted, and why.
 
     ::
 
@@ -71,21 +72,22 @@ class ImportReport:
     entries: tuple[ImportIssue, ...] = ()
     """Issues of kinds ``opaque``, ``changed`` and ``refused``."""
     faults: tuple[ImportIssue, ...] = ()
-    """Reasons, besides opaque nodes, why the workbench cannot run the imported graph."""
+    """Reasons, besides opaque nodes, why the workbench cannot run the graph as it is."""
     notes: tuple[str, ...] = ()
-    """Other notes, such as the folder that the source read."""
+    """Other notes, such as the folder that the source reads."""
     assumed: Mapping[str, str] = field(default_factory=FrozenDict)
-    """Values that the source requires and that were not given, by name: the default used instead,
-    as Python source. Set others with ``args``, in the shell with ``--arg``."""
+    """Values that the source requires and that the caller did not pass, by name: the default used
+    instead, as Python source. Set values with ``args``, on the command line with ``--arg``.
+    """
     changed_nodes: tuple[str, ...] = ()
-    """Ids of the changed nodes of a composition, whose entries name transforms."""
+    """Ids of the changed nodes of a composition, whose issues name transforms instead of nodes."""
     steps: Mapping[str, int] = field(default_factory=FrozenDict)
-    """For a composition: the numbers of ``exact``, ``changed`` and ``left out`` transforms; empty
-    for a pipeline, where each node is a step.
+    """For a composition: the numbers of ``exact``, ``changed`` and ``left out`` transforms. Empty
+    for a pipeline, in which each node is a step.
     """
 
     def to_frame(self) -> Any:
-        """A pandas data frame with one row per issue: kind, node, location, reason.
+        """Return a pandas data frame with one row per issue: kind, node, location, reason.
 
         ::
 
@@ -102,7 +104,7 @@ class ImportReport:
         return pandas.DataFrame(rows, columns=["kind", "node", "place", "why"])
 
     def plot(self) -> Figure:
-        """A matplotlib figure of the numbers of exactly imported steps and of issues.
+        """Plot the numbers of exactly imported steps and of issues as a matplotlib figure.
 
         ::
 
@@ -113,17 +115,17 @@ class ImportReport:
 
     @property
     def opaque(self) -> tuple[ImportIssue, ...]:
-        """The nodes for calls that the graph cannot represent."""
+        """Issues of calls that the graph cannot represent."""
         return self._of("opaque")
 
     @property
     def changed(self) -> tuple[ImportIssue, ...]:
-        """What works differently from the source."""
+        """Issues of parts that behave differently from the source."""
         return self._of("changed")
 
     @property
     def refused(self) -> tuple[ImportIssue, ...]:
-        """What was omitted."""
+        """Issues of parts that were omitted."""
         return self._of("refused")
 
     @property
@@ -133,7 +135,7 @@ class ImportReport:
 
     @property
     def headline(self) -> str:
-        """The counts of steps; it begins with ``partly`` if anything differs from the source.
+        """Summary of step counts; it starts with ``partly`` if anything differs from the source.
 
         A step is a transform of a composition, or a node of a pipeline.
 
@@ -172,7 +174,7 @@ class ImportReport:
         return ", ".join(f"{count} {what}" for what, count in counts.items() if count)
 
     def renamed(self, old: str, new: str) -> ImportReport:
-        """The report with a renamed node."""
+        """Return the report with a node id replaced."""
         exact, changed = (
             tuple(new if node == old else node for node in nodes)
             for nodes in (self.exact, self.changed_nodes)
@@ -187,7 +189,7 @@ class ImportReport:
         return tuple(entry for entry in self.entries if entry.kind == kind)
 
     def lines(self) -> Iterator[str]:
-        """The report as text: a headline, then a line per reason and location, and per note."""
+        """Yield the headline, one line per reason and location, and one line per note."""
         yield self.headline
         alike: dict[ImportIssue, list[str]] = {}
         for entry in (*self.entries, *self.faults):
@@ -207,7 +209,7 @@ class ImportReport:
         return "\n".join(self.lines())
 
     def summary(self, most: int = 12) -> str:
-        """The report in at most ``most`` lines of at most 300 characters."""
+        """The report as text of at most ``most`` lines of at most 300 characters each."""
         lines = [line if len(line) <= 300 else line[:297] + "..." for line in self.lines()]
         more = len(lines) - most
         return "\n".join([*lines[:most], *([f"and {more} more lines"] if more > 0 else [])])
@@ -228,10 +230,10 @@ def _line(entry: ImportIssue, nodes: Sequence[str]) -> str:
 
 
 def report_to_json(report: ImportReport) -> dict[str, Any]:
-    """The report as JSON values without empty entries.
+    """Convert the report to JSON values without empty entries.
 
-    It is part of shared graphs: paths are reduced to their last name, as ``.../train``, to hide the
-    folder names of this machine.
+    The JSON is part of shared graphs, so paths are reduced to their last component (``.../train``)
+    to hide the folder names of this machine.
     """
     issues = [
         {name: _without_folders(text) for name, text in asdict(issue).items() if text}
@@ -253,9 +255,9 @@ def _without_folders(text: str) -> str:
 
 
 def report_from_json(data: Any) -> ImportReport | None:
-    """The report in a graph file, or None: one that cannot be read completely is ignored.
+    """Parse the report in a graph file; None if any part of it is invalid.
 
-    A partial report would claim fewer losses than the import had.
+    A partial report would list fewer differences than the import had.
     """
     if not isinstance(data, dict):
         return None

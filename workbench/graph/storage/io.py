@@ -1,4 +1,4 @@
-"""Graphs as JSON, and back.
+"""Reading and writing graphs as JSON.
 
 ::
 
@@ -11,7 +11,7 @@
                 "inputs": {"data": "decode.output"}}],
      "outputs": {"images": "resize.output", "labels": "reader.labels"}}
 
-A block has its bodies, each with the structure of a graph::
+A block has bodies, each with the structure of a graph::
 
     {"id": "if", "op": "if", "inputs": {"condition": "coin.output", "images": "resize.output"},
      "bodies": {"then": {"inputs": ["images"], "nodes": [...], "outputs": {"images": ...}},
@@ -20,8 +20,8 @@ A block has its bodies, each with the structure of a graph::
 
 A named body has a ``"title"``. A node with ``"muted": true`` does not run.
 
-Version 1 had no blocks and no separate sources: a reader was among the nodes. Up to version 2 a
-graph ran as one pipeline, and had no ``"pipelines"``.
+Version 1 had no blocks and no separate sources: readers were ordinary nodes. Up to version 2 a
+graph ran as one pipeline and had no ``"pipelines"``.
 
 ``"executor"`` is present unless it is ``dynamic``.
 
@@ -29,9 +29,9 @@ Five further entries are ignored here: ``layout`` belongs to the canvas, ``origi
 ``import_report`` to the import, ``draws`` to the preview (all in ``layout.py``), ``session`` to the
 interface (``ui/storage/session_file.py``).
 
-A graph file is data: reading one runs nothing. Operators that the installed DALI lacks are kept.
-Parsed without a library, because the core must import with numpy only, and arguments contain any
-JSON value.
+A graph file is data: loading one runs no code. Operators that the installed DALI lacks are
+preserved. The parser uses no library, because the core must import with numpy only, and arguments
+may be any JSON value.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _settings_to_json(settings: Settings) -> dict[str, Any]:
 
 
 def graph_to_json(graph: Graph) -> dict[str, Any]:
-    """The graph as JSON values without empty entries."""
+    """Convert the graph to JSON values without empty entries."""
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -127,7 +127,7 @@ def _ports_to_json(ports: Mapping[str, Port]) -> dict[str, str]:
 
 @checked(graph=GRAPH)
 def dump_graph(graph: Graph) -> str:
-    """The graph as the text of a graph file, which ``load_graph`` reads.
+    """Serialise the graph to the text of a graph file, which ``load_graph`` parses.
 
     Raises ArgumentError if ``graph`` is not a graph::
 
@@ -138,7 +138,7 @@ def dump_graph(graph: Graph) -> str:
 
 
 def dump_json(data: Mapping[str, Any]) -> str:
-    """JSON in the format of a graph file."""
+    """Serialise JSON values in the format of a graph file: indented, with a final newline."""
     text = json.dumps(data, indent=2, ensure_ascii=False)
     if not is_text(text):
         text = json.dumps(data, indent=2)
@@ -147,7 +147,7 @@ def dump_json(data: Mapping[str, Any]) -> str:
 
 @checked(text=TEXT)
 def load_graph(text: str) -> Graph:
-    """Parse the text of a graph file; nothing in it is run.
+    """Parse the text of a graph file, without running anything in it.
 
     Raises GraphFormatError, which lists every format error with its location. Use ``check_graph``
     to find out whether the graph can run::
@@ -173,7 +173,7 @@ def parse_json(text: str) -> Any:
 
 
 def graph_from_json(data: Any) -> Graph:
-    """Convert parsed JSON to a graph. Raises GraphFormatError, as ``load_graph``."""
+    """Convert parsed JSON to a graph. Raises GraphFormatError like ``load_graph``."""
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise GraphFormatError(f'This is not a graph file: it has no "format": "{FORMAT}".')
     version = data.get("version")
@@ -188,13 +188,13 @@ def graph_from_json(data: Any) -> Graph:
 
 
 class _Reader:
-    """Collects every error with its path, so that all can be fixed at once."""
+    """Parser that collects every error with its path, so that a user can fix all at once."""
 
     def __init__(self) -> None:
         self.faults: list[str] = []
         self.count = 0
         self.places: dict[str, str] = {}
-        """Node id -> its path."""
+        """Path in the file of each node, by id."""
 
     def graph(self, data: dict[str, Any]) -> Graph:
         known = {"format", "version", "name", "about", "settings", "sources", "nodes", "outputs"}
@@ -220,14 +220,14 @@ class _Reader:
         return kind()
 
     def number(self, value: Any, path: str) -> Any:
-        """A number that a float can represent: layouts, rates and limits are computed with it."""
+        """Validate a number: it must fit into a float for computing layouts and rates."""
         if isinstance(value, int) and abs(value) > sys.float_info.max:
             self.faults.append(f"{path}: {_short(value)} is too large.")
             return 0
         return value
 
     def string(self, value: Any, path: str) -> str:
-        """A text that a file can represent, because it is written into exported source."""
+        """Validate a string: it must be encodable, because exported source contains it."""
         text: str = self.expect(value, str, path, "a string")
         if not is_text(text):
             self.faults.append(
@@ -282,7 +282,7 @@ class _Reader:
         return node
 
     def id(self, value: Any, path: str) -> str:
-        """A node's id, which must be unique because scopes and ports refer to it."""
+        """Validate a node's id: it must be unique, because scopes and ports refer to it."""
         node_id = self.string(value, f"{path}.id")
         first = self.places.setdefault(node_id, path)
         if first != path and isinstance(value, str):
@@ -292,11 +292,11 @@ class _Reader:
         return node_id
 
     def structure(self, op: str, args: Mapping[str, Value], path: str) -> None:
-        """Reject arguments of blocks and followers of the wrong kind.
+        """Report arguments of blocks and followers that have the wrong kind.
 
-        They control how often and in which order code is written. For DALI's operators, whose
-        values a user types, that is a fault of ``check_graph``: the file can still be opened and
-        fixed.
+        These arguments control how often and in which order code is generated. For DALI's
+        operators, wrong kinds are faults of ``check_graph`` instead, so that the file can still be
+        opened and fixed.
         """
         known = STRUCTURE[op].args if op in STRUCTURE else {}
         for name, value in args.items():
@@ -341,7 +341,7 @@ class _Reader:
         return found
 
     def title(self, value: Any, path: str) -> str:
-        """The title of a body, which is written into exported source as a comment."""
+        """Validate the title of a body, which becomes a comment in exported source."""
         title = self.string(value, path)
         if not is_title(title):
             self.faults.append(f"{path}: {_short(title)} is not {TITLE_WORDS}.")
@@ -402,7 +402,9 @@ def _short(value: Any) -> str:
 
 @checked(path=PATH)
 def read_graph(path: str | Path) -> Graph:
-    """Read a graph file; nothing in it is run. Raises GraphFormatError, which names the file.
+    """Read a graph file, without running anything in it.
+
+    Raises GraphFormatError, with the file name.
 
     ::
 

@@ -1,6 +1,6 @@
-"""Positions of nodes on the canvas, frames and notes: stored with the graph, not in it.
+"""Positions of nodes on the canvas, frames and notes, which are stored next to the graph.
 
-In a graph file it is a separate entry that does not affect what runs::
+In a graph file the layout is a separate entry that does not affect runs::
 
     "layout": {"positions": {"resize": [320.0, 40.0], ":images": [900.0, 40.0]},
                "unfolded": ["angle"],
@@ -8,8 +8,8 @@ In a graph file it is a separate entry that does not affect what runs::
                "frames": {"frame": {"title": "Geometry", "nodes": ["rotate", "flip"]}},
                "notes": {"note": {"text": "as in the paper", "at": [40.0, 300.0]}}}
 
-So are the source lines that an imported graph came from, and the import report, which edits of the
-graph do not change::
+The source lines of an imported graph, and the import report, are separate entries too. Edits of the
+graph do not change them::
 
     "origins": {"resize": "train.py:12"},
     "import_report": {"exact": ["reader", "decode"],
@@ -30,17 +30,17 @@ from workbench.names import free_name
 
 Position = tuple[float, float]
 _FARTHEST = 20_000.0
-"""Maximum coordinate in pixels, so that the whole graph can be shown."""
+"""Maximum coordinate in pixels, so that the canvas can show the whole graph."""
 _LONGEST_PLACE = 200
 LONGEST_TITLE = 80
 LONGEST_NOTE = 2000
 MOST_REMARKS = 200
-"""Maximum number of frames, and of notes, per graph."""
+"""Maximum number of frames, and maximum number of notes, per graph."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A named rectangle around nodes of one body."""
+    """A titled rectangle around nodes of one body."""
 
     title: str
     nodes: tuple[str, ...]
@@ -48,34 +48,35 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A text on the canvas, with its position in the body of ``scope``."""
+    """Text on the canvas, with its position in the body ``scope``."""
 
     text: str
     at: Position
     scope: str = ""
     node: str = ""
-    """The node that ``at`` is relative to; empty: ``at`` is relative to the origin."""
+    """Id of the node that ``at`` is relative to; empty: relative to the canvas origin."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Manual arrangement of the canvas."""
+    """Canvas arrangement that the user made: positions, frames, notes."""
 
     positions: Mapping[str, Position] = field(default_factory=dict)
-    """Key -> x to the right and y down, in pixels. A key is a node's id, ``:name`` for an output of
-    the graph, ``branch.then:name`` for one of a body, and ``branch.then`` for its inputs. A body
-    without positions is laid out automatically."""
+    """Position (x to the right, y down) in pixels by key. A key is a node's id, ``:name`` for an
+    output of the graph, ``branch.then:name`` for an output of a body, and ``branch.then`` for its
+    inputs. Bodies without positions are laid out automatically.
+    """
     unfolded: frozenset[str] = frozenset()
-    """Generators drawn as separate nodes although they feed only one argument."""
+    """Ids of generators that are drawn as separate nodes although they feed only one argument."""
     collapsed: frozenset[str] = frozenset()
-    """Blocks that are drawn as cards instead of frames around their nodes."""
+    """Ids of blocks that are drawn as cards instead of frames around their nodes."""
     frames: Mapping[str, Frame] = field(default_factory=dict)
-    """By their own ids."""
+    """Frames by id."""
     notes: Mapping[str, Note] = field(default_factory=dict)
-    """By their own ids."""
+    """Notes by id."""
 
     def without_missing(self, graph: Graph) -> Layout:
-        """Remove everything that the graph does not have."""
+        """Return the layout without entries for nodes and outputs that the graph does not have."""
         known: set[str] = set()
         for scope, body in graph.whole.bodies():
             known |= {node.id for node in body.nodes} | {scope}
@@ -101,7 +102,7 @@ class Layout:
         )
 
     def renamed(self, old: str, new: str) -> Layout:
-        """Rename a node id, or the key of an output."""
+        """Return the layout with a node id, or the key of an output, replaced."""
 
         def exchanged(key: str) -> str:
             if key == old:
@@ -123,15 +124,15 @@ class Layout:
         return Layout(positions, unfolded, collapsed, frames, notes)
 
     def with_frame(self, frame: Frame, key: str = "") -> Layout:
-        """Add a frame, or replace the one with the key."""
+        """Add a frame, or replace the frame with the id ``key``."""
         return replace(self, frames={**self.frames, key or free_name("frame", self.frames): frame})
 
     def with_note(self, note: Note, key: str = "") -> Layout:
-        """Add a note, or replace the one with the key."""
+        """Add a note, or replace the note with the id ``key``."""
         return replace(self, notes={**self.notes, key or free_name("note", self.notes): note})
 
     def positions_in_body(self, graph: Graph) -> dict[str, Position]:
-        """The positions in one body, or in the graph itself, where outputs have keys ``:name``."""
+        """Positions in one body or the whole graph; keys of outputs are ``:name``."""
         return {
             key[len(graph.scope) :] if ":" in key else key: place
             for key, place in self.positions.items()
@@ -139,9 +140,9 @@ class Layout:
         }
 
     def visible_positions(self, graph: Graph) -> dict[str, Position]:
-        """The positions of ``positions_in_body``, plus those in the bodies of nested blocks.
+        """Positions in one body, as in ``positions_in_body``, and in its nested bodies.
 
-        Outputs of nested bodies have keys ``block.body:name``.
+        Keys of outputs of nested bodies are ``block.body:name``.
         """
         if not self.positions:
             return {}
@@ -151,14 +152,14 @@ class Layout:
         return {**self.positions_in_body(graph), **nested}
 
     def cleared(self, graph: Graph) -> Layout:
-        """Remove the positions that ``visible_positions`` returns."""
+        """Return the layout without the positions that ``visible_positions`` returns."""
         whole = graph.whole
         scopes = {graph.scope, *_scopes_inside(graph)}
         left = {k: at for k, at in self.positions.items() if _scope_of(k, whole) not in scopes}
         return replace(self, positions=left)
 
     def with_positions(self, graph: Graph, positions: Mapping[str, Position]) -> Layout:
-        """Set positions in one body or in the graph: the inverse of ``positions_in_body``."""
+        """Set the positions in one body or the whole graph; inverse of ``positions_in_body``."""
         whole, scope = graph.whole, graph.scope
         others = {key: at for key, at in self.positions.items() if _scope_of(key, whole) != scope}
         given = {f"{scope}{key}" if ":" in key else key: at for key, at in positions.items()}
@@ -166,7 +167,7 @@ class Layout:
 
 
 def _scopes_inside(graph: Graph) -> set[str]:
-    """Scopes of the bodies nested in one body, at every depth."""
+    """Scopes of the bodies nested in one body, at any depth."""
     whole = graph.whole
     inside = {graph.scope}
     for scope, _ in whole.bodies():  # outer first
@@ -176,7 +177,7 @@ def _scopes_inside(graph: Graph) -> set[str]:
 
 
 def _scope_of(key: str, graph: Graph) -> str | None:
-    """The scope in which a key is drawn; None if the graph does not have it."""
+    """The scope of the body in which a position key is drawn; None if the graph has no such key."""
     scope, colon, _ = key.partition(":")
     if colon or "." in key:
         return scope
@@ -185,18 +186,18 @@ def _scope_of(key: str, graph: Graph) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """State for undo and files: a graph, and everything stored with it."""
+    """A graph with everything that is stored with it; the unit of undo and of files."""
 
     graph: Graph
     layout: Layout = Layout()
     draws: tuple[SavedSample, ...] = ()
     origins: Mapping[str, str] = field(default_factory=dict)
-    """Node id -> the source line that it was imported from, such as ``train.py:12``."""
+    """Source line that each node was imported from, such as ``train.py:12``, by node id."""
     report: ImportReport | None = None
-    """The import report of the graph."""
+    """The import report, if the graph was imported."""
 
     def with_graph(self, graph: Graph) -> Document:
-        """The document with another graph; positions of remaining nodes are kept."""
+        """Return the document with another graph; positions of remaining nodes are preserved."""
         origins = self.origins
         if not all(map(graph.whole.has, origins)):
             origins = {node: at for node, at in origins.items() if graph.whole.has(node)}
@@ -205,7 +206,7 @@ class Document:
         )
 
     def renamed(self, graph: Graph, old: str, new: str) -> Document:
-        """The document with a graph in which the node ``old`` is renamed to ``new``."""
+        """Return the document with ``graph``, in which ``old`` has been renamed to ``new``."""
         origins = {new if node == old else node: place for node, place in self.origins.items()}
         report = self.report and self.report.renamed(old, new)
         layout = self.layout.renamed(old, new)
@@ -213,7 +214,7 @@ class Document:
 
 
 def dump_document(document: Document) -> str:
-    """The text of a graph file with the whole document."""
+    """Serialise the document to the text of a graph file."""
     data = graph_to_json(document.graph)
     layout = document.layout
     if layout != Layout():
@@ -245,10 +246,10 @@ def dump_document(document: Document) -> str:
 
 
 def load_document(text: str) -> Document:
-    """Parse a document.
+    """Parse the text of a graph file.
 
-    Raises GraphFormatError as ``load_graph``. Other entries that cannot be read are ignored, so
-    that the graph is not lost.
+    Raises GraphFormatError like ``load_graph``. Invalid entries other than the graph are ignored,
+    so that the graph can still be opened.
     """
     data = parse_json(text)
     graph = graph_from_json(data)
@@ -259,7 +260,7 @@ def load_document(text: str) -> Document:
 
 
 def _origins(data: Any, graph: Graph) -> dict[str, str]:
-    """Valid entries: texts of limited length for nodes of the graph."""
+    """Parse origins; keeps strings of limited length for nodes of the graph."""
     entries = data.items() if isinstance(data, dict) else ()
     return {
         node: place
@@ -269,7 +270,7 @@ def _origins(data: Any, graph: Graph) -> dict[str, str]:
 
 
 def layout_from_json(data: Any) -> Layout:
-    """The readable part of a layout's JSON."""
+    """Parse a layout; invalid entries are ignored."""
     if not isinstance(data, dict):
         return Layout()
     return Layout(
@@ -316,7 +317,7 @@ def _entries(data: Any) -> list[tuple[str, dict[str, Any]]]:
 
 
 def positions_from_json(data: Any) -> dict[str, Position]:
-    """Valid entries: two finite numbers of limited size."""
+    """Parse positions; entries other than two finite numbers of limited size are ignored."""
     if not isinstance(data, dict):
         return {}
     return {str(key): (float(at[0]), float(at[1])) for key, at in data.items() if _is_place(at)}
@@ -343,9 +344,10 @@ _LONGEST_NOTE = 200
 class SavedSample:
     """A saved batch of random values, or one sample of it.
 
-    Random values depend on the seed, the batch and, from batch 1 on, on the batch size. ``sample``
-    is the index in the batch, or None for all of it; ``repeat`` the index of the photo used for
-    every sample, or None. A file may contain any batch and index; they are checked when used.
+    Random values depend on the seed, the batch and, from batch 1 on, the batch size. ``sample`` is
+    the index in the batch, or None for the whole batch. ``repeat`` is the index of the photo that
+    replaces all photos of the batch, or None. A file may contain any batch and index; they are
+    validated when used.
     """
 
     seed: int
@@ -357,12 +359,12 @@ class SavedSample:
 
 
 def saved_samples_to_json(draws: tuple[SavedSample, ...]) -> list[dict[str, Any]]:
-    """Saved random values as JSON values."""
+    """Convert saved samples to JSON values."""
     return [asdict(draw) for draw in draws]
 
 
 def saved_samples_from_json(data: Any) -> tuple[SavedSample, ...]:
-    """The readable entries; others are ignored, so that the graph is not lost."""
+    """Parse saved samples; invalid entries are ignored, so that the graph can still be opened."""
     entries = data if isinstance(data, list) else []
     found = [_saved_sample(entry) for entry in entries[:MOST_SAVED] if isinstance(entry, dict)]
     return tuple(draw for draw in found if draw is not None)

@@ -1,7 +1,7 @@
 """Built-in graphs: one JSON file each.
 
-Recipes of papers cite them in ``about``; a note on the canvas gives the source of each value, and
-the differences.
+Recipes from papers cite the paper in ``about``; a note on the canvas names the source of each value
+and the differences from the paper.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def _documents() -> dict[str, Document]:
 
 
 class _Recipes(dict[str, Graph]):
-    """Graphs by name, printed as one line each."""
+    """Graphs by name, with a ``repr`` of one line each."""
 
     def __repr__(self) -> str:
         return "\n".join(f"{name}: {graph.about}" for name, graph in self.items())
@@ -39,7 +39,7 @@ class _Recipes(dict[str, Graph]):
 
 
 def load_recipes() -> dict[str, Graph]:
-    """Every recipe by name, in alphabetical order.
+    """Return all recipes by name, in alphabetical order.
 
     ::
 
@@ -50,7 +50,7 @@ def load_recipes() -> dict[str, Graph]:
 
 
 def required_data_text(graph: Graph) -> str:
-    """What a recipe reads if it is not a folder of photos, to append to its line; else empty."""
+    """Sentence about the data that a recipe needs; empty for a folder of photos."""
     kinds = (load_source(source.kind) for source in graph.sources if source.kind)
     kind = next((kind for kind in kinds if kind.sample), None)
     if kind is None:
@@ -63,7 +63,7 @@ def required_data_text(graph: Graph) -> str:
 
 @checked(name=TEXT)
 def load_recipe(name: str) -> Graph:
-    """The recipe with a name. Raises GraphFormatError with the nearest known name.
+    """Return the recipe with a name. Raises GraphFormatError with the nearest known name.
 
     ::
 
@@ -73,7 +73,7 @@ def load_recipe(name: str) -> Graph:
 
 
 def load_recipe_document(name: str) -> Document:
-    """The recipe with its frames and notes; otherwise as ``load_recipe``."""
+    """Like ``load_recipe``, but returns the whole document with frames and notes."""
     recipes = _documents()
     if name not in recipes:
         hint = f"{did_you_mean(name, recipes)} Recipes: {', '.join(recipes)}.".lstrip()
