@@ -1,6 +1,6 @@
 """Graphs composed by the user: frozen graphs, pure edits, checks, JSON and recipes.
 
-Without DALI.
+Does not import DALI.
 """
 
 from workbench.graph.builder.data_node import DataNode

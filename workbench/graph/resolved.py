@@ -22,85 +22,88 @@ from workbench.sources import DataFacts
 
 @dataclass(frozen=True)
 class ResolvedGraph(TypedGraph):
-    """A graph with its statically known properties, each computed once.
+    """A graph with its statically known properties, which are cached.
 
-    ``resolve`` checks a graph; callers of the constructor must have checked it. ``facts`` are
-    properties of the data by parameter, if known: warnings depend on them.
+    ``resolve`` creates it from a checked graph; other callers of the constructor must check the
+    graph themselves. ``facts`` are the properties of the data by parameter, if known; warnings
+    depend on them.
     """
 
     facts: Mapping[str, DataFacts] = field(default_factory=dict)
     beside: Mapping[str, str] = field(default_factory=dict)
-    """For each of ``data_constants`` the suffix appended to the program's path without ``.py`` to
-    get the data path."""
+    """Suffix of the data path for each constant in ``data_constants``. The exported program appends
+    the suffix to its own path without ``.py``.
+    """
     file: str = ""
-    """The name of the exported program; empty: the target's default."""
+    """File name of the exported program; empty for the target's default."""
     hints: bool = False
-    """Whether a comment names the command that finds a bad file, next to the line that DALI's error
-    quotes."""
+    """Whether a comment in the exported code names the command that finds a bad file, at the line
+    that DALI's error message quotes.
+    """
 
     @cached_property
     def outputs(self) -> Mapping[str, TensorType]:
-        """The type of one sample of each output, in order."""
+        """The type of one sample of each output, by output name."""
         return {name: self.types[port] for name, port in self.graph.outputs.items()}
 
     @cached_property
     def nodes(self) -> tuple[Node, ...]:
-        """The nodes on a path to an output, in topological order; blocks represent their bodies."""
+        """Top-level nodes that the outputs depend on, in topological order."""
         wanted = ancestors(self.graph, list(self.graph.outputs.values()))
         return tuple(node for node in topological(self.graph)[0] if node.id in wanted)
 
     @cached_property
     def warnings(self) -> tuple[Fault, ...]:
-        """Warnings of a graph that runs: they do not stop a run."""
+        """Warnings about the graph, which do not prevent a run."""
         return active_warnings(self, self.facts)
 
     @cached_property
     def running(self) -> Self:
-        """The running part of the graph: without muted and loose nodes. It may have faults."""
+        """The active part of the graph, without muted and loose nodes. It may have faults."""
         return self.for_graph(active_graph(self.graph, self.catalog))
 
     @cached_property
     def stopping_faults(self) -> tuple[Fault, ...]:
-        """The faults that prevent the graph from running: not those of loose nodes."""
+        """Faults that prevent the graph from running; faults of loose nodes are excluded."""
         return checked_faults(self.running, self.graph)
 
     @cached_property
     def faults(self) -> tuple[Fault, ...]:
-        """Every fault, as ``check_graph`` returns them."""
+        """All faults, as returned by ``check_graph``."""
         return self.stopping_faults if self.running is self else all_faults(self)
 
     @cached_property
     def loose_faults(self) -> tuple[Fault, ...]:
-        """The faults of nodes that no output depends on, which prevent nothing."""
+        """Faults of nodes that no output depends on, which do not prevent a run."""
         return tuple(fault for fault in self.faults if fault not in self.stopping_faults)
 
     @cached_property
     def mixed_devices(self) -> Mapping[str, Device]:
-        """Where each node runs if images are decoded on the GPU."""
+        """The device of each node if images are decoded on the GPU."""
         return self.decoding_on("mixed").devices
 
     def decoding_on(self, device: DecodeDevice) -> Self:
-        """A copy that decodes images on ``device``: ``cpu`` or ``mixed``."""
+        """Return a copy whose graph decodes images on ``device``: ``cpu`` or ``mixed``."""
         if self.graph.settings.device == device:
             return self
         settings = replace(self.graph.settings, device=device)
         return self.for_graph(replace(self.graph, settings=settings))
 
     def on_data(self, facts: Mapping[str, DataFacts]) -> Self:
-        """A copy with these properties of the data; devices and types are not inferred again."""
+        """Return a copy with other properties of the data; it shares the inferred types."""
         made = replace(self, facts=facts)
         vars(made)["whole"] = self.whole
         return made
 
     def variant(self, graph: Graph) -> Self:
-        """Another graph on the same data, for example that for validation.
+        """Resolve another graph on the same data, for example the validation graph.
 
         Raises GraphFaultsError if it cannot run.
         """
         return self.for_graph(graph).sound()
 
     def sound(self) -> Self:
-        """The running part of the graph. Raises GraphFaultsError if it cannot run."""
+        """Return the active part of the graph. Raises GraphFaultsError if it cannot run."""
         if self.stopping_faults:
             raise GraphFaultsError(self.stopping_faults)
         return self.running
@@ -109,7 +112,7 @@ class ResolvedGraph(TypedGraph):
 def resolve(
     graph: Graph, catalog: Catalog, facts: Mapping[str, DataFacts] | None = None
 ) -> ResolvedGraph:
-    """Resolve the running part of a graph, without muted nodes and nodes that lead to no output.
+    """Resolve the active part of a graph: without muted nodes and without unused nodes.
 
     Raises GraphFaultsError for a graph with faults.
     """

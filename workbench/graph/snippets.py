@@ -1,8 +1,8 @@
 """Templates of the catalogue and snippets of the user: several nodes that are added together.
 
-A snippet consists of nodes of a graph that a user saved under a name, to be inserted into others.
-It has one image input and one image output. It is stored as a graph file, with blocks, generators
-and settings of its nodes.
+A snippet is a part of a graph that a user saved under a name, to insert it into other graphs. It
+has one image input and one image output. It is stored as a graph file, with blocks, generators and
+settings of its nodes.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ LONGEST_NAME = 60
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """Saved nodes.
+    """Nodes that a user saved for reuse.
 
-    ``fed`` are the inputs, node and name, of the image; ``gives`` is the output.
+    ``fed`` lists the inputs that receive the image, as (node, input name); ``gives`` is the output.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Snippet:
 
 
 def make_snippet(graph: Graph, catalog: Catalog, nodes: Collection[str], name: str) -> Snippet:
-    """The nodes, with generators that feed only them, as a snippet.
+    """Create a snippet from nodes, with the generators that feed only them.
 
     Raises GraphEditError unless they have exactly one image input and one image output, and for a
     name that is empty or longer than ``LONGEST_NAME``.
@@ -93,7 +93,7 @@ def make_snippet(graph: Graph, catalog: Catalog, nodes: Collection[str], name: s
 def branch_snippet(
     graph: Graph, catalog: Catalog, snippet: Snippet, source: Port
 ) -> tuple[Graph, Port]:
-    """Add a snippet fed by ``source``, with free ids and new seeds.
+    """Add a snippet with ``source`` as its input, with unused ids and new seeds.
 
     Returns the graph and the snippet's output. Raises GraphEditError if ``source`` is not an image,
     and for operators that this DALI version lacks.
@@ -117,7 +117,7 @@ def branch_snippet(
 
 
 def dump_snippet(snippet: Snippet) -> str:
-    """A snippet as the text of a file."""
+    """Serialise a snippet to the text of a file."""
     return dump_json(
         {
             "format": FORMAT,
@@ -130,7 +130,7 @@ def dump_snippet(snippet: Snippet) -> str:
 
 
 def load_snippet(text: str) -> Snippet:
-    """Parse the text of a snippet. Raises GraphFormatError."""
+    """Parse the text of a snippet file. Raises GraphFormatError if it is invalid."""
     data = parse_json(text)
     if not isinstance(data, Mapping) or data.get("format") != FORMAT:
         raise GraphFormatError("The text contains no snippet.")
@@ -155,17 +155,17 @@ def _place(part: Graph, text: Any) -> tuple[str, str]:
 
 
 Part = Template | Snippet
-"""Several nodes added together: from the catalogue, or saved by the user."""
+"""Several nodes that are added together: a catalogue template or a user's snippet."""
 
 
 @scoped("after")
 def insert_template(
     graph: Graph, catalog: Catalog, template: Part, after: str, second: Port | None = None
 ) -> tuple[Graph, str]:
-    """Insert a template after the image of the node ``after``: it takes over its consumers.
+    """Insert a template after the image output of ``after``, in front of all its consumers.
 
-    ``second`` is the other image of a template that mixes two. Returns the graph and the id of the
-    node to select. Raises GraphEditError if it does not fit there.
+    ``second`` is the second image of a template that mixes two images. Returns the graph and the id
+    of the node to select. Raises GraphEditError if the template does not fit there.
     """
     source = image_of(graph, catalog, template, after)
     before = ancestors(graph, [second]) if second else ()
@@ -194,7 +194,7 @@ def image_of(graph: Graph, catalog: Catalog, template: Part, node: str) -> Port:
 def insert_template_on_edge(
     graph: Graph, catalog: Catalog, template: Part, edge: str
 ) -> tuple[Graph, str]:
-    """Insert a template into one edge; otherwise as ``insert_template``."""
+    """Insert a template into one edge. Returns and raises like ``insert_template``."""
     source, target, into = find_edge(graph, edge)
     graph, given, selected = _branch(graph, catalog, template, source)
     if not target:
@@ -205,9 +205,10 @@ def insert_template_on_edge(
 def branch_template(
     graph: Graph, catalog: Catalog, template: Part, source: Port, second: Port | None = None
 ) -> tuple[Graph, str]:
-    """Add a template fed by ``source``, in addition to the existing consumers.
+    """Add a template with ``source`` as its input; existing consumers are unchanged.
 
-    Raises GraphEditError if it mixes two images and ``second`` is missing.
+    Returns the graph and the id of the node to select. Raises GraphEditError if the template mixes
+    two images and ``second`` is missing.
     """
     graph, _, selected = _branch(graph, catalog, template, source, second)
     return graph, selected
@@ -216,7 +217,7 @@ def branch_template(
 def _branch(
     graph: Graph, catalog: Catalog, template: Part, source: Port, second: Port | None = None
 ) -> tuple[Graph, Port, str]:
-    """The graph with the template inserted, its output port, and the node to select."""
+    """Add a template; returns the graph, the template's output port, and the node to select."""
     if isinstance(template, Snippet):
         graph, end = branch_snippet(graph, catalog, template, source)
         return graph, end, end.node
@@ -246,7 +247,7 @@ def _branch(
 
 
 def _inserted_after_inputs(graph: Graph, made: Node) -> tuple[Node, ...]:
-    """The nodes with a new one after the last of its inputs, or after all."""
+    """Return the nodes with ``made`` inserted after the last of its sources, or at the end."""
     feeding = {port.node for port in made.inputs.values()}
     places = [at for at, node in enumerate(graph.nodes, start=1) if node.id in feeding]
     at = max(places, default=len(graph.nodes))
@@ -266,6 +267,6 @@ def _node(graph: Graph, catalog: Catalog, node: TemplateNode, ports: Mapping[str
 
 
 def _sized(graph: Graph, catalog: Catalog, port: Port) -> bool:
-    """Whether all images at a port are known to have one size."""
+    """Whether height and width of the images at a port are known."""
     flow = infer_types(graph, catalog).get(port)
     return flow is not None and flow.shape is not None and None not in flow.shape[:2]

@@ -1,1 +1,1 @@
-"""The running part of a graph, and its data: active nodes, datasets, several pipelines."""
+"""The active part of a graph, its datasets, and parallel pipelines."""

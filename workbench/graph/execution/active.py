@@ -1,7 +1,7 @@
-"""The running part of a graph: muted nodes are bypassed, loose ones removed.
+"""The active part of a graph: muted nodes are bypassed, and loose nodes are removed.
 
-A muted node stays in the file and on the canvas; the running graph is the one without it, as after
-``remove_nodes``. A loose node is one that no output of the graph, or of its body, depends on.
+A muted node remains in the file and on the canvas; the active graph is the graph after
+``remove_nodes``. A loose node is a node that no output of the graph, or of its body, depends on.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from workbench.graph.types.typed_graph import TypedGraph
 
 
 def active_graph(graph: Graph, catalog: Catalog) -> Graph:
-    """The part of a graph that runs, is exported and measured; the same graph if that is all.
+    """Return the part of a graph that is run, exported and measured.
 
-    If nothing can replace the output of a muted node, the part has a fault: an output without a
-    source, or an unconnected input.
+    The same graph is returned if all of it is active. If nothing can replace the output of a muted
+    node, the result has a fault: an output without a source, or an unconnected input.
     """
     return with_dependencies(without_loose(without_muted(graph, catalog)), catalog)
 
 
 def with_step_followers(graph: Graph, catalog: Catalog) -> Graph:
-    """The running part, with the annotations of followers on every image of their path.
+    """Return the active part with added followers for every image on the path of a follower.
 
     No output depends on the added nodes. None are added after blocks, whose results would be
-    computed again.
+    recomputed.
     """
     graph = without_loose(without_muted(graph, catalog))
     for node in graph.nodes:
@@ -52,7 +52,7 @@ def with_step_followers(graph: Graph, catalog: Catalog) -> Graph:
 
 
 def without_muted(graph: Graph, catalog: Catalog) -> Graph:
-    """The graph without muted nodes; outputs that lose their source stay listed."""
+    """Return the graph without muted nodes; outputs that lose their source remain listed."""
     muted = muted_nodes(graph)
     if not muted:
         return graph
@@ -61,7 +61,10 @@ def without_muted(graph: Graph, catalog: Catalog) -> Graph:
 
 
 def without_loose(graph: Graph) -> Graph:
-    """The graph without loose nodes. If no output depends on a source, all sources stay."""
+    """Return the graph without loose nodes.
+
+    If no output depends on a source, all sources are preserved.
+    """
     nodes = _needed_nodes(graph.nodes, graph.outputs.values())
     if graph.sources and not any(isinstance(node, Source) for node in nodes):
         nodes = (*graph.sources, *nodes)
@@ -69,12 +72,12 @@ def without_loose(graph: Graph) -> Graph:
 
 
 def muted_nodes(graph: Graph) -> tuple[str, ...]:
-    """Ids of the muted nodes, also inside blocks."""
+    """Ids of the muted nodes, including nodes inside blocks."""
     return tuple(node.id for node in graph.walk() if node.muted)
 
 
 def unused_nodes(graph: Graph) -> frozenset[str]:
-    """Ids of the nodes that no output depends on, without the nodes inside them."""
+    """Ids of the nodes that no output depends on; their inner nodes are not listed."""
     left = without_loose(graph)
     if left is graph:
         return frozenset()
@@ -90,10 +93,10 @@ def unused_nodes(graph: Graph) -> frozenset[str]:
 def with_loose_outputs(
     active: Graph, graph: Graph, catalog: Catalog, faulty: Collection[str]
 ) -> Graph:
-    """The running part plus its loose nodes, each with an output of its own.
+    """Return the active part with its loose nodes added, each with an output.
 
-    For views of single nodes. Readers, muted and ``faulty`` nodes and their consumers are excluded.
-    ``active`` is the running part of ``graph``, and is returned if nothing is added.
+    For previews of single nodes. Readers, muted and ``faulty`` nodes and their consumers are
+    excluded. ``active`` is the active part of ``graph``, and is returned if nothing is added.
     """
     for node in topological(graph)[0]:
         spec = catalog.find(node.op)
@@ -121,7 +124,7 @@ def _has_body(graph: Graph, scope: str) -> bool:
 
 
 def _needed_nodes(nodes: tuple[Node, ...], outputs: Collection[Port]) -> tuple[Node, ...]:
-    """Nodes that some outputs depend on, including nested ones; all if none are."""
+    """Nodes that the outputs depend on, including nested ones; all nodes without outputs."""
     by_id = {node.id: node for node in nodes}
     found: set[str] = set()
     waiting = [port.node for port in outputs]
@@ -136,7 +139,7 @@ def _needed_nodes(nodes: tuple[Node, ...], outputs: Collection[Port]) -> tuple[N
 
 
 def _passes_inputs_through(nodes: Collection[Node], outputs: Collection[Port]) -> bool:
-    """Whether outputs are inputs of the body, so that none of its nodes is needed."""
+    """Whether all outputs of a body are its inputs, so that it needs none of its nodes."""
     return bool(outputs) and all("." in port.node for port in outputs)
 
 
@@ -151,7 +154,7 @@ def _reached_inside(node: Node) -> Node:
 
 
 def _with_lost_outputs(graph: Graph, bypassed: Graph) -> Graph:
-    """Restore the outputs lost by removing nodes, which then refer to missing ports."""
+    """Restore outputs that removing nodes has deleted; they then refer to missing ports."""
     for scope, body in graph.bodies():
         if not _has_body(bypassed, scope):
             continue

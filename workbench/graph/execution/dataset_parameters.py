@@ -1,4 +1,4 @@
-"""The sources of a graph: which nodes read, and the data of each."""
+"""The data parameters of a graph's sources, and changing sources to match the data."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ _TAKEN = frozenset(
         "dict",  # in blocks, AutoGraph replaces ** by a call of it
     }
 )
-"""Reserved names in an exported program, besides names in capitals and those in sources."""
+"""Names that an exported program uses itself, besides upper-case names and names of sources."""
 
 
 def parameter_faults(graph: Graph) -> Iterator[Fault]:
-    """Invalid parameter names, and those that two sources read in different ways."""
+    """Report invalid parameter names, and names shared by sources that read in different ways."""
     taken = _TAKEN | {load_source(kind).find.__name__ for kind in source_kinds()}
     kinds: dict[str, Source] = {}
     for source in graph.sources:
@@ -67,7 +67,7 @@ def parameter_faults(graph: Graph) -> Iterator[Fault]:
 
 
 def decoder_faults(graph: Graph) -> Iterator[Fault]:
-    """DALI decoders whose images have formats that DALI does not decode."""
+    """Report DALI decoders of images whose format DALI cannot decode."""
     needed = {
         source.id: load_source(source.kind).decoder for source in graph.sources if source.kind
     }
@@ -84,15 +84,15 @@ def decoder_faults(graph: Graph) -> Iterator[Fault]:
 
 
 def parameter_of(source: Source) -> str | None:
-    """The program's data parameter of a source.
+    """Name of the exported program's data parameter for a source.
 
-    None if the source names its data itself.
+    None if the source's own arguments name the data.
     """
     return source.dataset if source.finds_data else None
 
 
 def reader_name(node: Node) -> str:
-    """The program's function that reads, if it is not DALI's reader; else empty."""
+    """Name of the exported function that replaces DALI's reader for a source; else empty."""
     if not isinstance(node, Source) or parameter_of(node) is None:
         return ""
     reader = load_source(node.kind).reader
@@ -100,37 +100,37 @@ def reader_name(node: Node) -> str:
 
 
 def derived_arguments(node: Node) -> frozenset[str]:
-    """The reader arguments that the program derives from its data."""
+    """Reader arguments that the exported program derives from its data parameter."""
     if not isinstance(node, Source) or parameter_of(node) is None:
         return frozenset()
     return load_source(node.kind).located_by
 
 
 def parameters(nodes: Iterable[Node]) -> dict[str, SourceKind]:
-    """Data parameters of a program of these nodes, and the kind of each.
+    """Names of a program's data parameters for these nodes, and the source kind of each.
 
-    Data next to the program are not parameters: see ``data_constants``.
+    Data stored next to the program have no parameter: see ``data_constants``.
     """
     return {name: kind for name, kind in _named_data(nodes).items() if not name.isupper()}
 
 
 def data_constants(nodes: Iterable[Node]) -> dict[str, SourceKind]:
-    """Data constants of a program of these nodes, and the kind of each."""
+    """Names of a program's data constants for these nodes, and the source kind of each."""
     return {name: kind for name, kind in _named_data(nodes).items() if name.isupper()}
 
 
 def data_constant(parameter: str) -> str:
-    """The constant that replaces a parameter: ``GOOD_DATA`` for ``data``."""
+    """Name of the constant that replaces a parameter: ``GOOD_DATA`` for ``data``."""
     return f"GOOD_{parameter}".upper()
 
 
 def parameter_of_constant(name: str) -> str:
-    """The parameter for a constant's name: ``data`` for ``GOOD_DATA``."""
+    """Name of the parameter that a constant replaces: ``data`` for ``GOOD_DATA``."""
     return name.removeprefix("GOOD_").lower() if name.isupper() else name
 
 
 def with_data_constants(graph: Graph, names: Mapping[str, str]) -> Graph:
-    """The graph with parameters replaced by constants: ``names`` maps them by parameter."""
+    """Replace data parameters by constants; ``names`` maps parameters to constants."""
     for source in graph.sources:
         if (name := parameter_of(source)) in names:
             graph = graph.replace_node(replace(source, dataset=names[str(name)]))
@@ -164,7 +164,7 @@ def require_datasets(graph: Graph, data: Datasets) -> None:
 
 
 def missing_ports(graph: Graph, source: Source, kind: str) -> list[str]:
-    """Used ports of a source that a source of another kind does not have."""
+    """Names of a source's used ports that a source of kind ``kind`` lacks."""
     if kind == source.kind or kind in load_source(source.kind).takes:
         return []  # including those that its options add
     graph = swap_source(graph, source, kind)
@@ -173,9 +173,9 @@ def missing_ports(graph: Graph, source: Source, kind: str) -> list[str]:
 
 
 def kind_for(graph: Graph, source: Source, dataset: Dataset) -> str:
-    """The kind of a source for data: one with annotations, if they are used.
+    """The source kind for a dataset: with annotations if the graph uses them.
 
-    Raises DataError if the data have none.
+    Raises DataError if the graph uses annotations that the data lack.
     """
     richer = load_source(dataset.kind).with_targets
     if source.kind in (dataset.kind, *richer) or not missing_ports(graph, source, dataset.kind):
@@ -195,10 +195,10 @@ def kind_for(graph: Graph, source: Source, dataset: Dataset) -> str:
 
 
 def with_datasets(graph: Graph, data: Datasets) -> Graph:
-    """The graph with each source converted to the kind of its data.
+    """Return the graph with each source converted to the kind of its data.
 
-    A source keeps its ports and options, or is replaced (``swap_source``); if DALI does not decode
-    its images, ``decoders.image`` is replaced by another decoder. Raises DataError if a source has
+    A source keeps its ports and options, or is replaced (``swap_source``). If DALI cannot decode
+    the images, ``decoders.image`` is replaced by another decoder. Raises DataError if a source has
     no data, or data that its reader cannot read.
     """
     require_datasets(graph, data)
@@ -222,9 +222,9 @@ def with_datasets(graph: Graph, data: Datasets) -> Graph:
 
 
 def datasets_as_read(graph: Graph, data: Datasets) -> Datasets:
-    """The data as the graph's sources read them: with annotations, and with their options.
+    """Return the datasets as the graph's sources read them: with annotations and reader options.
 
-    A sample with faulty annotations then counts as unusable. ``graph`` is as for ``with_datasets``.
+    Samples with faulty annotations are then unusable. ``graph`` is as for ``with_datasets``.
     """
     return {name: _read_as(graph, name, each) for name, each in data.items()}
 
@@ -241,7 +241,7 @@ def _read_as(graph: Graph, name: str, data: Dataset) -> Dataset:
 
 
 def _with_decoders(graph: Graph) -> Graph:
-    """Replace DALI's decoders of sources that need another decoder."""
+    """Replace DALI's decoders after sources that need another decoder."""
     decoders = {
         source.id: load_source(source.kind).decoder for source in graph.sources if source.kind
     }
@@ -259,16 +259,16 @@ def _with_decoders(graph: Graph) -> Graph:
 
 _DECODER = "decoders.image"
 _ORDERS = {"HWC": "FHWC", "CHW": "FCHW"}
-"""The axis order of an image, and of a sequence."""
+"""Axis order of an image -> axis order of a sequence."""
 
 
 def swap_source(graph: Graph, source: Source, kind: str, data: Dataset | None = None) -> Graph:
-    """Replace a source by another kind, for these data if known.
+    """Replace a source by a source of another kind, for the data ``data`` if given.
 
     If the new source outputs pixels, decoders are removed and their consumers connected to it;
-    otherwise its decoder is added. Decoders that do more, such as cropping, stay. Options unknown
-    to the new reader are removed. When switching between sequences and images, axis orders in
-    arguments are adapted.
+    otherwise its decoder is added. Decoders that do more, such as cropping, are preserved. Options
+    that the new reader does not support are removed. When switching between sequences and images,
+    axis orders in arguments are converted.
     """
     old, new = load_source(source.kind), load_source(kind)
     if kind == source.kind:
@@ -311,14 +311,14 @@ def swap_source(graph: Graph, source: Source, kind: str, data: Dataset | None = 
 
 
 def _needed(graph: Graph, source: Source, kind: SourceKind) -> set[str]:
-    """Options required so that a reader of the kind outputs what the graph reads."""
+    """Reader options without which a source of this kind lacks outputs that the graph uses."""
     read = {port.output for port in used_ports(graph) if port.node == source.id}
     outputs = load_catalog()[kind.op].outputs
     return {port.needs for port in outputs if port.needs and port.name in read}
 
 
 def _with_axis_order(node: Node, *, frames: bool) -> Node:
-    """The node with its output axis order for sequences or images."""
+    """Convert a node's output axis order to sequences (``frames``) or to images."""
     orders = _ORDERS if frames else {several: one for one, several in _ORDERS.items()}
     given = node.args.get("output_layout")
     if not isinstance(given, str) or given not in orders:
@@ -327,5 +327,5 @@ def _with_axis_order(node: Node, *, frames: bool) -> Node:
 
 
 def _images(kind: SourceKind) -> str:
-    """The output with the images: pixels, or encoded ones."""
+    """Name of the source output with images, as pixels or encoded."""
     return kind.pixels or kind.outputs[0]

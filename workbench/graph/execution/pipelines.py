@@ -1,8 +1,8 @@
-"""Several parallel pipelines of one graph in one process, alternating by batch.
+"""Several parallel pipelines of one graph in one process, which output batches in turn.
 
-Batch k of the whole is batch ``k // n`` of pipeline ``k % n``. Each pipeline reads its own shard
-and has its own seed, so that every sample occurs once per epoch. One pipeline leaves a fifth to a
-third of a GPU's JPEG engines idle; several use more of them.
+Batch k overall is batch ``k // n`` of pipeline ``k % n``. Each pipeline reads its own shard and has
+its own seed, so that every sample occurs once per epoch. One pipeline leaves a fifth to a third of
+a GPU's JPEG engines idle; several pipelines use more of them.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from workbench.graph.types.devices import device_of
 from workbench.graph.types.typed_graph import TypedGraph
 
 SHARD_SEED = 100_000
-"""Seed difference between shards, which makes them independent."""
+"""Difference between the seeds of consecutive shards, large enough for independent values."""
 _WHOLE = {"shard_id": 0, "num_shards": 1}
-"""Shard arguments of a reader of the whole data."""
+"""Shard arguments of a reader that reads all data."""
 _EPOCH_SEED = "shuffle_after_epoch_seed"
 
 
 def single_pipelines(graph: Graph) -> tuple[Graph, ...]:
-    """For each pipeline the graph that runs as it alone; the same graph if there is one.
+    """Return one graph per pipeline, each with its shard; the graph itself if there is only one.
 
-    A reader's own shard is divided further.
+    If the reader already reads a shard, that shard is divided further.
     """
     count = graph.settings.pipelines
     if count == 1:
@@ -35,13 +35,13 @@ def single_pipelines(graph: Graph) -> tuple[Graph, ...]:
 
 
 def pipeline_of_batch(graph: Graph, batch: int) -> tuple[Graph, int]:
-    """The graph of the pipeline of a batch, and the batch number in it."""
+    """The graph of the pipeline that outputs a batch, and the batch's number in that pipeline."""
     pipelines = single_pipelines(graph)
     return pipelines[batch % len(pipelines)], batch // len(pipelines)
 
 
 def several_pipelines(first: Graph, count: int) -> Graph:
-    """The graph of ``count`` pipelines whose first, on shard 0, runs as ``first``."""
+    """Return the graph that runs as ``count`` pipelines, given the graph of shard 0."""
     if count == 1:
         return first
     shards = {"shard_id": 0, "num_shards": count, "pad_last_batch": True}
@@ -56,9 +56,9 @@ def several_pipelines(first: Graph, count: int) -> Graph:
 
 
 def without_shard(graph: Graph, arguments: Collection[str]) -> Graph:
-    """The graph without arguments of a reader of the only shard.
+    """Remove shard arguments of readers if they mean that there is only one shard.
 
-    ``arguments`` are the reader arguments set by the original program, not by the graph.
+    ``told`` names the reader arguments that the original program sets, not the graph.
     """
     only: Mapping[str, Value] = {**_WHOLE, "pad_last_batch": True}
     nodes = []
@@ -71,7 +71,7 @@ def without_shard(graph: Graph, arguments: Collection[str]) -> Graph:
 
 
 def pipeline_faults(typed: TypedGraph) -> Iterator[Fault]:
-    """Why the pipelines of a graph cannot run in parallel."""
+    """Report reasons why the pipelines of a graph cannot run in parallel."""
     graph = typed.graph
     count = graph.settings.pipelines
     if not isinstance(count, int) or count < 2:  # another type is a fault of the setting
@@ -88,7 +88,7 @@ def pipeline_faults(typed: TypedGraph) -> Iterator[Fault]:
 
 
 def executor_faults(typed: TypedGraph) -> Iterator[Fault]:
-    """Graphs that only DALI's dynamic executor can run: CPU nodes after the GPU."""
+    """Report CPU nodes after GPU nodes, which only DALI's dynamic executor supports."""
     graph, devices = typed.graph, typed.devices
     if graph.settings.executor == "dynamic":
         return
@@ -118,7 +118,7 @@ def _on_shard(graph: Graph, shard: int, shards: int) -> Graph:
 
 
 def _sharded_reader(source: Source, shard: int, shards: int, seed: int) -> Source:
-    """A reader of one shard of its data, padded as in the exported code."""
+    """Return the reader restricted to one shard, padded as in the exported code."""
     own, all_own = (source.args.get(name, usual) for name, usual in _WHOLE.items())
     assert isinstance(own, int)
     assert isinstance(all_own, int)

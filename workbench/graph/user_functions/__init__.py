@@ -1,1 +1,1 @@
-"""User functions, stored as source text, and whether they are trusted."""
+"""User functions: their source as text, and whether it is trusted."""

@@ -1,4 +1,4 @@
-"""The source of a function as stored in a node: its text, and what it may use."""
+"""Extract the source of a function for a node, and check what it uses."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from workbench.errors import GraphEditError
 from workbench.graph.model import is_name
 
 _DECORATING = "workbench.graph.builder.function_node"
-"""The module of ``node``."""
+"""Module that defines the decorator ``node``."""
 _DECORATORS = ("node", "numba_node")
 
 
 def function_source(function: Callable[..., Any], imports_inside: bool = True) -> str:
-    """The text of a function without its decorators, with the modules that it uses imported inside.
+    """Return the source of a function without decorators, with the needed imports in its body.
 
-    Without ``imports_inside`` the imports precede it, as numba requires.
+    With ``imports_inside=False`` the imports precede the function, as numba requires.
 
-    Raises GraphEditError, which names the obstacle, its line and a fix.
+    Raises GraphEditError, with the reason, its line and a fix, if the function is unsupported.
     """
     if not isinstance(function, FunctionType):
         raise GraphEditError(_no_function(function))
@@ -80,7 +80,7 @@ def _with_imports(text: str, definition: ast.FunctionDef, imports: list[str], in
 
 
 def definition_problem(definition: ast.FunctionDef) -> str | None:
-    """Why a definition cannot run on arrays, whatever its body; None if it can."""
+    """Why a function cannot process arrays, judged by its kind and signature; None if it can."""
     if any(isinstance(node, ast.Yield | ast.YieldFrom) for node in _of_itself(definition)):
         return "is a generator. Return the values instead of yielding them."
     args = definition.args
@@ -115,7 +115,7 @@ def _no_function(given: Any) -> str:
 
 
 def _is_own(decorator: ast.expr, known: Mapping[str, Any]) -> bool:
-    """Whether a decorator is ``workbench.node``, by identity if it can be resolved."""
+    """Whether a decorator is ``workbench.node``, by module if its name can be resolved."""
     called = decorator.func if isinstance(decorator, ast.Call) else decorator
     parts = ast.unparse(called).split(".")
     value = known.get(parts[0])
@@ -143,7 +143,7 @@ def _imports(function: FunctionType, definition: ast.FunctionDef) -> Iterator[st
 
 
 def _outside_in_defaults(definition: ast.FunctionDef) -> Iterator[ast.Name]:
-    """The names in defaults, which are evaluated where the function is defined."""
+    """Yield the external names in default values, which are evaluated at definition."""
     for default in (*definition.args.defaults, *definition.args.kw_defaults):
         for each in ast.walk(default) if default is not None else ():
             if isinstance(each, ast.Name) and not hasattr(builtins, each.id):
@@ -170,7 +170,7 @@ def _globals_of(function: FunctionType) -> Iterator[str]:
 
 
 def _globals_in(text: str) -> Iterator[str]:
-    """The global names that a function, including nested functions, uses."""
+    """Yield the global names that a function and its nested functions use."""
     waiting = list(symtable.symtable(text, "<function>", "exec").get_children())
     while waiting:
         table = waiting.pop(0)
@@ -193,7 +193,7 @@ def _outside(function: FunctionType, definition: ast.FunctionDef, name: str, wha
 
 
 def function_location(function: Callable[..., Any], line: int = 1) -> str:
-    """The file, line and name of a function, for a message."""
+    """Format the file, line and name of a function for a message."""
     code = getattr(function, "__code__", None)
     if code is None:
         return repr(function)
@@ -201,7 +201,10 @@ def function_location(function: Callable[..., Any], line: int = 1) -> str:
 
 
 def definition_source(source: str, name: str, imports_inside: bool = True) -> str | GraphEditError:
-    """``function_source`` for a function of a script that is only parsed; or the error."""
+    """Like ``function_source``, for a function in a script that is not imported.
+
+    Errors are returned, not raised.
+    """
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -250,7 +253,7 @@ def _only(statement: ast.Import | ast.ImportFrom, alias: ast.alias) -> ast.stmt:
 
 
 def written_function(text: str, definition: ast.FunctionDef, imports: Sequence[str]) -> str:
-    """The definition starting at ``def``, with the imports first in its body.
+    """Return the source of a definition without decorators, with imports first in its body.
 
     Annotations are removed if one uses more than Python's built-ins, because they are evaluated
     when the function is defined, before its imports.
@@ -284,7 +287,7 @@ def _without_blanks(lines: list[bytes]) -> list[bytes]:
 
 
 def _end_of_signature(text: str, definition: ast.FunctionDef) -> tuple[int, int]:
-    """Line and byte offset after the colon that ends the head."""
+    """Line, and byte offset in it, after the colon that ends a function's signature."""
     depth = 0
     for token in tokenize.generate_tokens(StringIO(text).readline):
         if token.type != tokenize.OP or token.start[0] < definition.lineno:
@@ -303,7 +306,7 @@ def _annotations_are_known(definition: ast.FunctionDef) -> bool:
 
 
 def _is_known(annotation: ast.expr) -> bool:
-    """True if an annotation uses only Python's built-ins, so that it can be evaluated."""
+    """True if an annotation uses only Python's built-ins, and no strings with other names."""
     return all(
         hasattr(builtins, each.id)
         if isinstance(each, ast.Name)
@@ -313,7 +316,7 @@ def _is_known(annotation: ast.expr) -> bool:
 
 
 def _signature(definition: ast.FunctionDef) -> str:
-    """The head, without annotations."""
+    """Source of the ``def`` line without annotations."""
     bare = deepcopy(definition)
     bare.decorator_list, bare.body, bare.returns = [], [ast.Pass()], None
     for each in ast.walk(bare.args):
@@ -327,10 +330,10 @@ _LARGEST = 1_000_000
 
 
 def source_at(place: str) -> tuple[str, str]:
-    """The name of a function and its source, with imports inside, for ``file.py:function``.
+    """Return the name and source of the function at ``file.py:function``, with imports inside.
 
     The file is read but not run; for ``package.module:function`` Python imports the package. Raises
-    GraphEditError with the obstacle.
+    GraphEditError if there is no such function or it is unsupported.
     """
     where, colon, name = place.rpartition(":")
     if not colon or not where or not is_name(name):
@@ -393,16 +396,16 @@ REMEDY = "Let DALI sample: accept the number, or a seed, as an argument fed by r
 
 @dataclass(frozen=True, slots=True)
 class Undetermined:
-    """A source of nondeterminism in a function, and its line."""
+    """A call or default value that makes a function's results differ between calls."""
 
     name: str
     line: int
     text: str
-    """The line."""
+    """Text of the source line."""
 
     @property
     def warning(self) -> str:
-        """What the preview cannot guarantee, and a fix."""
+        """Warning that the preview differs from the exported script, with a fix."""
         return (
             f"The preview differs from the script: {self.name} (line {self.line}: "
             f"{self.text}) changes with each call. {REMEDY}"
@@ -410,9 +413,9 @@ class Undetermined:
 
 
 def undetermined(source: str) -> Undetermined | None:
-    """The first source of nondeterminism in a function, if any.
+    """Return the first source of nondeterminism in a function, or None.
 
-    Found by name: what a function calls in other modules is not analysed.
+    Detection is by name; functions of other modules are not analysed.
     """
     try:
         tree = ast.parse(source)
@@ -454,7 +457,7 @@ def _imported(tree: ast.Module) -> Iterator[tuple[str, str]]:
 
 
 def _full_name(node: ast.expr, names: dict[str, str]) -> str:
-    """``numpy.random.rand`` for ``np.random.rand``; empty if no import defines it."""
+    """Resolve an import alias: ``numpy.random.rand`` for ``np.random.rand``; empty if unknown."""
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
         parts.insert(0, node.attr)
@@ -465,7 +468,7 @@ def _full_name(node: ast.expr, names: dict[str, str]) -> str:
 
 
 def _mutated_defaults(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Mutable defaults that a function changes, which persist between calls."""
+    """Yield mutable default values that a function changes, and that persist between calls."""
     for function in tree.body:
         if not isinstance(function, ast.FunctionDef):
             continue

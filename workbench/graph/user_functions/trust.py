@@ -1,8 +1,8 @@
-"""User functions stored as source text: whether they are valid, and trusted.
+"""Validation of user functions, and the record of which sources this process trusts.
 
-Trust belongs to a text, regardless of its origin: a text trusted once in this process is trusted
-again when pasted or reopened, and changing one letter makes it another text. Nothing that is read
-(a file, a picture, a link, a notebook's output) is trusted by itself.
+Trust applies to a text, regardless of its origin: a text that was trusted once in this process is
+trusted again when pasted or reopened, and a changed letter makes it a different text. Nothing that
+is read (a file, a picture, a link, a notebook's output) is trusted automatically.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _TAKEN = frozenset(
         *PLUGINS,
     )
 )
-"""Names that an exported script or a stage uses itself."""
+"""Names that an exported script itself defines or imports."""
 _REMEDY = (
     "Read it. If you trust it: workbench.trust_graph(graph) or Workbench(..., trust=True) in "
     "Python, --trust in the shell. Or mute the node."
@@ -37,7 +37,7 @@ _REMEDY = (
 
 
 class _Trust:
-    """What this process may run."""
+    """The sources that this process may run."""
 
     def __init__(self) -> None:
         self.texts = {DECODER_SOURCE}
@@ -55,10 +55,10 @@ def trust_source(source: str) -> None:
 
 @checked(graph=GRAPH)
 def trust_graph(graph: Graph) -> Graph:
-    """Allow the user functions in a graph to run; returns an equal graph to continue with.
+    """Allow the user functions in a graph to run, and return an equal graph to continue with.
 
-    Read them first: they run with your permissions. Raises ArgumentError if ``graph`` is not a
-    graph.
+    Read the functions first: they run with your permissions. Raises ArgumentError if ``graph`` is
+    not a graph.
 
     ::
 
@@ -71,13 +71,13 @@ def trust_graph(graph: Graph) -> Graph:
 
 
 def trust_everything() -> None:
-    """For worker processes: the parent process sends only trusted code."""
+    """Trust all sources; for worker processes, to which the parent sends only trusted code."""
     _trust.everything = True
 
 
 @contextmanager
 def written_not_run() -> Iterator[None]:
-    """Let this thread write any function into a program that it only compares as text."""
+    """Context manager that lets this thread export untrusted functions, for comparison as text."""
     token = _compared.set(True)
     try:
         yield
@@ -86,14 +86,14 @@ def written_not_run() -> Iterator[None]:
 
 
 def is_trusted(node: Node) -> bool:
-    """Whether a node's code may run; true for nodes without code."""
+    """Whether a node's code may run; True for nodes without code."""
     if not _runs_code(node) or _trust.everything or _compared.get():
         return True
     return str(node.args.get("source", "")) in _trust.texts
 
 
 def without_untrusted(graph: Graph) -> Graph:
-    """The graph without untrusted code in its nodes."""
+    """Return the graph with untrusted source removed from its nodes."""
     for node in tuple(graph.walk()):
         if not is_trusted(node):
             bare = {name: value for name, value in node.args.items() if name != "source"}
@@ -102,7 +102,7 @@ def without_untrusted(graph: Graph) -> Graph:
 
 
 def own_code_faults(node: Node, graph: Graph) -> Iterator[Fault]:
-    """Why a node's function cannot run."""
+    """Faults of a node's user function: invalid, untrusted, or with the wrong number of inputs."""
     problem = source_problem(node)
     if problem is not None:
         yield Fault(node.id, "source", *problem)
@@ -132,7 +132,7 @@ def own_code_faults(node: Node, graph: Graph) -> Iterator[Fault]:
 
 
 def source_problem(node: Node) -> tuple[str, str] | None:
-    """Why a node's source is not a valid function for a script, and a fix."""
+    """Why a node's source is not a valid function for a script, and a fix; None if it is valid."""
     name, source = str(node.args.get("function", "")), str(node.args.get("source", ""))
     remedy = "Create the node again with workbench.node."
     if not is_name(name):
@@ -162,7 +162,7 @@ def source_problem(node: Node) -> tuple[str, str] | None:
 
 
 def _arity_problem(node: Node) -> tuple[str, str] | None:
-    """Why the number of a function's arguments does not match its inputs, and a fix."""
+    """Why a function's parameters do not match the node's inputs, and a fix; None if they match."""
     body = ast.parse(str(node.args["source"])).body
     definition = next(each for each in body if isinstance(each, ast.FunctionDef))
     args = definition.args

@@ -1,1 +1,1 @@
-"""Graphs derived from another: for validation, for inference, with shared seeds, side by side."""
+"""Graphs derived from another graph: for validation, inference, comparison and samples."""

@@ -21,14 +21,14 @@ class GraphDifference:
     Parameters
     ----------
     change:
-        ``added`` is only in the second graph, ``removed`` only in the first.
+        ``added``: only in the second graph; ``removed``: only in the first; ``changed``: in both.
     node:
-        Id of the node; for a body's input or output its scope; empty: the graph itself.
+        Id of the node; for a body's input or output, the scope of the body; empty for the graph.
     what:
-        An argument, an input, ``output NAME``, a setting; ``name``: a renamed node, with the id in
-        the second graph in ``node``; empty: the node itself.
+        What differs: an argument, an input, ``output NAME``, a setting, or ``name`` for a renamed
+        node, whose id in the second graph is ``node``. Empty for the node itself.
     before, after:
-        Both values as text; empty if there is none, so that an argument has its default.
+        Both values as text. Empty if there is no value: an argument then has its default.
     """
 
     change: Change
@@ -39,7 +39,7 @@ class GraphDifference:
 
 
 class GraphDifferences(tuple[GraphDifference, ...]):
-    """Differences from one graph to another, as ``graph.diff`` returns them; a table in notebooks.
+    """Differences from one graph to another, returned by ``graph.diff``; a table in notebooks.
 
     ::
 
@@ -71,7 +71,7 @@ class GraphDifferences(tuple[GraphDifference, ...]):
 
 
 def graph_differences(one: Graph, other: Graph) -> GraphDifferences:
-    """Differences from ``one`` to ``other``; empty if and only if they are equal.
+    """Return the differences from ``one`` to ``other``; empty if and only if they are equal.
 
     Nodes are matched by id, or if they differ only in their ids.
     """
@@ -85,7 +85,7 @@ def graph_differences(one: Graph, other: Graph) -> GraphDifferences:
 
 
 def value_text(value: Any) -> str:
-    """A value of a graph as exact text."""
+    """Format a value of a graph as text, without rounding."""
     if isinstance(value, tuple) and not hasattr(value, "_fields"):
         return ", ".join(map(value_text, value)) or "()"
     return value or "''" if isinstance(value, str) else str(value)
@@ -132,7 +132,7 @@ def _given(node: Node, name: str) -> dict[str, Any]:
 
 
 def _bodies(one: Graph, other: Graph) -> Iterator[GraphDifference]:
-    """Changed inputs of bodies in both graphs, and outputs of all bodies and the graph itself."""
+    """Yield changed inputs and outputs of bodies, and of the graph itself."""
     ours, theirs = dict(one.bodies()), dict(other.bodies())
     new = {node.id for node in other.walk()} - {node.id for node in one.walk()}
     gone = {node.id for node in one.walk()} - {node.id for node in other.walk()}
@@ -172,9 +172,9 @@ def _values(
 
 
 def find_renames(one: Graph, other: Graph) -> dict[str, str]:
-    """Ids in ``one`` -> ids in ``other`` of nodes that differ only in their ids.
+    """Map ids in ``one`` to ids in ``other`` for nodes that differ only in their ids.
 
-    Several equal nodes in one graph are ambiguous and omitted.
+    If several nodes of a graph are equal, the mapping is ambiguous and they are omitted.
     """
     ours = [node for node in one.walk() if not other.has(node.id)]
     theirs = {node.id: _contents(other, node, {}) for node in other.walk() if not one.has(node.id)}
@@ -196,7 +196,7 @@ def find_renames(one: Graph, other: Graph) -> dict[str, str]:
 
 
 def with_ids_of(graph: Graph, leading: Graph) -> Graph:
-    """The graph with renamed nodes given their ids in another graph."""
+    """Return the graph in which renamed nodes have the ids that they have in ``leading``."""
     names = find_renames(graph, leading)
     if not names:
         return graph
@@ -205,7 +205,7 @@ def with_ids_of(graph: Graph, leading: Graph) -> Graph:
 
 
 def _contents(graph: Graph, node: Node, names: Mapping[str, str]) -> tuple[Any, ...]:
-    """Everything of a node except its id and the contents of its bodies."""
+    """Comparison key of a node: everything except its id and the contents of its bodies."""
     scope = renamed_ports({"": Port(graph.scope_of(node.id), "")}, names)[""].node
     read = (node.kind, node.dataset) if isinstance(node, Source) else ()
     inputs = renamed_ports(node.inputs, names)
@@ -217,12 +217,12 @@ def _contents(graph: Graph, node: Node, names: Mapping[str, str]) -> tuple[Any, 
 
 
 def with_seeds_of(graph: Graph, leading: Graph) -> Graph:
-    """The graph with another's seed and batch size, and the seeds of common nodes.
+    """Return the graph with the seeds and batch size of ``leading``, for equal random values.
 
-    Random values of a node depend on the graph's seed, its own, the batch and the batch size, and
-    on no other node: so common nodes get the same values. Nodes are common if id and operator are
-    equal. A node of ``graph`` alone that shares the seed of a common node gets another seed, so
-    that their values differ.
+    Random values of a node depend on the graph's seed, the node's seed, the batch and the batch
+    size, and on no other node, so common nodes get the same values. Nodes are common if id and
+    operator are equal. A node that only ``graph`` has gets another seed if it shares its seed with
+    a common node, so that their values differ.
     """
     settings = replace(
         graph.settings, seed=leading.settings.seed, batch_size=leading.settings.batch_size
@@ -240,9 +240,9 @@ def with_seeds_of(graph: Graph, leading: Graph) -> Graph:
 
 
 def differing_random_nodes(one: Graph, other: Graph, catalog: Catalog) -> tuple[str, ...]:
-    """Ids of the random nodes in only one of the graphs, or with another operator.
+    """Ids of random nodes that only one of the graphs has, or that have another operator.
 
-    Excludes nodes that differ only in id, whose random values are equal.
+    Excludes nodes that differ only in their ids, because their random values are equal.
     """
     one = with_ids_of(one, other)
     apart = [node.id for node in one.walk() if _is_random(node, catalog) and not _has(other, node)]

@@ -1,7 +1,8 @@
-"""Fuse an ``if`` on a coin flip into one operator whose arguments are neutral if it is false.
+"""Fuse an ``if`` with a coin flip into one operator with neutral arguments for false.
 
-``if chance: images = fn.flip(images)`` equals ``fn.flip(images, horizontal=chance)``: the same
-pixels, since the coin flip and other random values are kept. Which is faster is measured.
+``if chance: images = fn.flip(images)`` equals ``fn.flip(images, horizontal=chance)``: the pixels
+are the same, because the coin flip and other random values are unchanged. A measurement decides
+which form is faster.
 """
 
 from __future__ import annotations
@@ -22,21 +23,21 @@ from workbench.graph.types.shapes import TensorType, infer_types
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """Contents of an ``if`` that can be fused."""
+    """Parts of an ``if`` that can be fused."""
 
     coin: Node
     node: Node
     data: str
-    """The input of the node through which the image passes."""
+    """Name of the node's input that receives the image."""
     output: str
-    """The block's only output."""
+    """Name of the block's only output."""
     fed: Mapping[Port, Port]
-    """Inputs of the first body, and the outer ports."""
+    """Input ports of the first body -> the outer ports connected to them."""
     generators: tuple[Node, ...]
 
 
 def fused_refusal(graph: Graph, catalog: Catalog, block: str) -> str:
-    """Why an ``if`` cannot be fused; empty if it can."""
+    """Reason why an ``if`` cannot be fused; empty if it can."""
     try:
         fuse(graph, catalog, block)
     except GraphEditError as error:
@@ -45,10 +46,10 @@ def fused_refusal(graph: Graph, catalog: Catalog, block: str) -> str:
 
 
 def fuse(graph: Graph, catalog: Catalog, block: str) -> tuple[Graph, str]:
-    """Replace an ``if`` by the one operator in it, which then runs on every sample.
+    """Replace an ``if`` by the only operator in it, which then runs on every sample.
 
     The pixels are bit-identical. Returns the whole graph and the id of the operator. Raises
-    GraphEditError if the block contains more, or an operator without neutral arguments.
+    GraphEditError if the block contains other nodes, or an operator without neutral arguments.
     """
     graph = graph.whole
     body = graph.at_scope(graph.scope_of(block))
@@ -126,7 +127,7 @@ def _parts(body: Graph, catalog: Catalog, block: Node) -> _Parts:
 
 
 def _require_exact(body: Graph, catalog: Catalog, parts: _Parts, form: FusedForm) -> None:
-    """Raise GraphEditError if the neutral arguments are not proven to change no bit."""
+    """Raise GraphEditError if the neutral arguments are not proven to leave all bits unchanged."""
     node, spec = parts.node, catalog[parts.node.op]
     refused = f"{node.id} cannot be fused: "
     for name, value in form.requires.items():
@@ -146,14 +147,14 @@ def _require_exact(body: Graph, catalog: Catalog, parts: _Parts, form: FusedForm
 
 
 class _Blend(NewNodes):
-    """New nodes that select a value if the coin flip is true, else the neutral one, exactly."""
+    """Adds nodes that output a value if the coin flip is true, else the neutral value, exactly."""
 
     def __init__(self, body: Graph, catalog: Catalog, coin: Port) -> None:
         super().__init__(body, catalog)
         self.coin = coin
 
     def blended(self, value: Value | Port, neutral: float, random: bool) -> Port:
-        """``coin * value``, and ``+ (1 - coin)`` if 1 is neutral."""
+        """Add nodes for ``coin * value``, plus ``1 - coin`` if the neutral value is 1."""
         chosen = self._chosen(value, random)
         if neutral == 0 and chosen is not None:
             return chosen
@@ -163,7 +164,7 @@ class _Blend(NewNodes):
         return self.add("math.add", {}, {"data": chosen, "other": passed})
 
     def _chosen(self, value: Value | Port, random: bool) -> Port | None:
-        """The value if the coin flip is true, else 0; None if it is always 0."""
+        """Add nodes for ``coin * value``; None if the value is 0."""
         if isinstance(value, Port):
             into = "right" if random else "other"
             return self.add("math.mul", {}, {"data": self.coin, into: value})

@@ -1,4 +1,4 @@
-"""Outputs that identify each sample, and the graph that reproduces such a sample."""
+"""Outputs that identify each sample, and the graph that reproduces one sample."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from workbench.graph.types.typed_graph import TypedGraph
 from workbench.graph.user_functions.function_source import undetermined
 
 FILE = "file"
-"""The output with the name of each sample's file."""
+"""Name of the output with each sample's file name."""
 _INFO = "source_info"
 _NAMING = {
     *("readers.file", "readers.image_masks", "readers.coco", "readers.numpy"),
@@ -24,15 +24,15 @@ _NAMING = {
     *("readers.tfrecord", "readers.tfrecord_boxes", "readers.mxnet"),
     *("readers.caffe", "readers.caffe2", "experimental.readers.video"),
 }
-"""Readers for which DALI reports the file of each sample."""
+"""Readers for which DALI reports the file name of each sample."""
 
 
 def with_samples(typed: TypedGraph) -> Graph:
-    """The graph with outputs for the file name of each sample and for its random values.
+    """Return the graph with added outputs for each sample's file name and random values.
 
-    A sample of an archive is named by the archive and its position. The values are named by the ids
-    of their nodes. Raises GraphExportError for a graph with several sources, for data without file
-    names in DALI, and for an output with the id of such a node.
+    A sample in an archive is named by the archive and its position. Outputs with random values have
+    the ids of their nodes. Raises GraphExportError for a graph with several sources, for data
+    without file names in DALI, and for an existing output with the id of such a node.
     """
     graph, readers = typed.graph, typed.graph.sources
     if len(readers) != 1:
@@ -68,7 +68,7 @@ def _fed(typed: TypedGraph, node: Node, port: Port) -> Node:
 
 
 def nodes_with_unseen_randomness(typed: TypedGraph) -> list[str]:
-    """Nodes with internal randomness, or in a block: no output has their values."""
+    """Ids of nodes whose random values no output can contain: internal, or inside a block."""
     return [node.id for node in _hidden(typed)]
 
 
@@ -83,7 +83,7 @@ def _hidden(typed: TypedGraph) -> Iterator[Node]:
 
 
 def file_names(graph: Graph) -> list[str]:
-    """The outputs of ``with_samples`` that are file names: bytes, padded with zeros."""
+    """Names of the outputs that ``with_samples`` added for file names: bytes, padded with zeros."""
     found = []
     for name, port in graph.outputs.items():
         node = graph.node(port.node)
@@ -94,7 +94,7 @@ def file_names(graph: Graph) -> list[str]:
 
 
 def without_random_outputs(typed: TypedGraph) -> Graph:
-    """The graph without outputs that are random values, for graphs without randomness."""
+    """Return the graph without outputs of generators, for use before removing randomness."""
     generators = {node.id for node in _generators(typed)}
     graph = typed.graph
     outputs = {name: port for name, port in graph.outputs.items() if port.node not in generators}
@@ -102,10 +102,10 @@ def without_random_outputs(typed: TypedGraph) -> Graph:
 
 
 def with_values(typed: TypedGraph, values: Mapping[str, Value]) -> Graph:
-    """The graph with generators replaced by fixed numbers; ``values`` has them by node.
+    """Return the graph with generators replaced by the numbers in ``values``, by node id.
 
-    Raises GraphError, which names the node, for a missing value, for an unknown node, and for nodes
-    with internal randomness, which values cannot reproduce.
+    Raises GraphError, with the node, for a missing value, for an unknown node, and for nodes with
+    internal randomness, which values cannot reproduce.
     """
     draws = {node.id: node for node in _generators(typed)}
     for name in values:
@@ -127,9 +127,9 @@ def with_values(typed: TypedGraph, values: Mapping[str, Value]) -> Graph:
 
 
 def with_fixed_generator(graph: Graph, catalog: Catalog, draw: Node, value: Value) -> Graph:
-    """The graph without a generator: a value replaces it in its arguments.
+    """Remove a generator and set the arguments that it fed to a value.
 
-    Raises GraphEditError for a generator that is an output, or that feeds something else.
+    Raises GraphEditError if the generator is an output, or feeds something other than arguments.
     """
     if any(port.node == draw.id for port in graph.outputs.values()):
         raise GraphEditError(f"{draw.id}: it is an output of the graph. Remove that output.")
@@ -145,7 +145,7 @@ def with_fixed_generator(graph: Graph, catalog: Catalog, draw: Node, value: Valu
 
 
 def _generators(typed: TypedGraph) -> Iterator[Node]:
-    """Nodes outside of blocks that generate values for others."""
+    """Yield the generators outside blocks."""
     nodes = (node for node in typed.graph.nodes if node.seed is not None)
     return (node for node in nodes if is_generator(typed.spec(node)))
 

@@ -1,4 +1,4 @@
-"""Annotations of a source that replaces another: they become outputs, and follow the image."""
+"""Adapt a graph to the annotations of new data: they become outputs that follow the image."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _TARGETS = ("boxes", "points", "mask", "label")
 
 
 def with_opened(graph: Graph, data: Datasets, catalog: Catalog) -> Graph:
-    """The graph with each source converted to the kind of its data.
+    """Return the graph with each source converted to the kind of its data.
 
-    New annotations become outputs and follow the image; annotations that the new source lacks are
-    removed. Raises DataError in the same cases as ``with_datasets`` and ``require_runs``.
+    Annotations that only the new source has become outputs and follow the image; annotations that
+    it lacks are removed. Raises DataError like ``with_datasets`` and ``require_runs``.
     """
     changed = {
         source.id: load_source(kind_for(graph, source, data[name]))
@@ -49,7 +49,7 @@ def with_opened(graph: Graph, data: Datasets, catalog: Catalog) -> Graph:
 
 
 def without_missing_targets(graph: Graph, data: Datasets, catalog: Catalog) -> Graph | None:
-    """The graph without annotations that the data lack; None if it does not run."""
+    """Return the graph without annotations that the data lack; None if it then cannot run."""
     for source in graph.sources:
         name = parameter_of(source)
         if name is not None and name in data:
@@ -66,9 +66,9 @@ def without_missing_targets(graph: Graph, data: Datasets, catalog: Catalog) -> G
 
 
 def require_runs(before: Graph, made: Graph, data: Datasets, catalog: Catalog) -> None:
-    """Raise DataError if a valid graph does not run on data of another kind than its sources'.
+    """Raise DataError if a valid graph cannot run on data of another kind.
 
-    ``made`` is the graph converted for these data. Missing ports are named first.
+    ``made`` is the graph converted for these data. The message names missing ports first.
     """
     for source in before.sources:
         name = parameter_of(source)
@@ -86,7 +86,7 @@ def require_runs(before: Graph, made: Graph, data: Datasets, catalog: Catalog) -
 
 
 def _kind_may_change(source: Source, data: Dataset) -> bool:
-    """Whether a source changes its kind for its data."""
+    """Whether a source must change its kind to read a dataset."""
     return data.kind != source.kind and data.kind not in load_source(source.kind).takes
 
 
@@ -95,7 +95,7 @@ def _used(graph: Graph, port: Port) -> bool:
 
 
 def _without_targets(graph: Graph, source: str, rest: tuple[str, ...], catalog: Catalog) -> Graph:
-    """Remove followers and outputs of annotations that the source no longer has."""
+    """Remove followers and outputs of annotations that are not in ``kept``."""
     node = graph.node(source)
     assert isinstance(node, Source)
     spec = catalog.find(node.op)

@@ -1,4 +1,4 @@
-"""Graphs for validation and inference: the same operations without randomness."""
+"""Graphs for validation and inference: the same operators without randomness."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ _HARMING = {
     *("erase", "grid_mask", "gaussian_blur", "jpeg_compression_distortion"),
     *("experimental.warp_perspective", "warp_affine"),
 }
-"""Operators that only augment, if they are random."""
+"""Operators that only augment images, and are removed if their arguments are random."""
 _MOST_NUMBERS = 1000
-"""Maximum number of values that replace one generator: an argument has a few."""
+"""Maximum number of values that replace one generator; arguments need only a few."""
 _SHARE = 224 / 256
-"""Fraction of the shorter side kept by ResNet's centre crop, which replaces a random crop."""
+"""Fraction of the shorter side that ResNet's centre crop preserves."""
 
 
 def validation_graph(typed: TypedGraph) -> Graph | None:
-    """The graph in data order with random values fixed mid-range; None if it has none.
+    """Return the graph without shuffling and randomness; None if that is impossible.
 
-    A random crop becomes ResNet's centre crop, a coin flip is false, and augmentations of only some
-    images are removed.
+    Random values are replaced by the middle of their range. A random crop becomes ResNet's centre
+    crop, a coin flip is false, and augmentations of only some images are removed.
     """
     graph, catalog = typed.graph, typed.catalog
     made: Graph | None = graph
@@ -60,7 +60,7 @@ def validation_graph(typed: TypedGraph) -> Graph | None:
 
 
 def _without_randomness(graph: Graph, catalog: Catalog, node: Node) -> Graph | None:
-    """The graph with a node's random values fixed; None if that is impossible."""
+    """Return the graph with a node's random values fixed; None if that is impossible."""
     spec = catalog[node.op]
     inside = any(each.seed is not None for body in node.bodies.values() for each in body.nodes)
     deciding = [node.inputs[port.name] for port in spec.inputs if port.name in node.inputs]
@@ -82,7 +82,7 @@ def _depends_on_seed(graph: Graph, ports: list[Port]) -> bool:
 
 
 def _centred(graph: Graph, crop: Node) -> Graph | None:
-    """The graph with ResNet's centre crop in place of a random one."""
+    """Replace a random crop by ResNet's centre crop; None if its size is not fixed."""
     size = crop.args.get("size")
     given = size if isinstance(size, tuple) else (size, size)
     sides = tuple(side for side in given if isinstance(side, int | float))
@@ -101,7 +101,7 @@ def _centred(graph: Graph, crop: Node) -> Graph | None:
 
 
 def _without_generator(graph: Graph, catalog: Catalog, draw: Node) -> Graph | None:
-    """The graph with a generator replaced by the middle of its range."""
+    """Replace a generator by the middle of its range; None if that is impossible."""
     value = _middle(draw)
     if value is None:
         return None
@@ -117,7 +117,7 @@ def _without_generator(graph: Graph, catalog: Catalog, draw: Node) -> Graph | No
 
 
 def _middle(draw: Node) -> Value | None:
-    """The middle of a generator's range; a coin flip is false."""
+    """The middle of a generator's range, or false for a coin flip; None if it is unknown."""
     if draw.inputs:
         return None
     shape = draw.args.get("shape")
@@ -148,15 +148,15 @@ def _middle(draw: Node) -> Value | None:
 # Inference: a graph without random augmentation
 
 _TO_ONE_SIZE = ("crop", "crop_mirror_normalize")
-"""Operators that are required even without random arguments: centred, not mirrored."""
+"""Operators that stay without randomness, centred and not mirrored, because they set the size."""
 
 
 def inference_graph(typed: TypedGraph) -> tuple[Graph, Mapping[str, str], Sequence[str]]:
-    """The graph without random operators, a sentence for each changed node, and the removed nodes.
+    """Return the graph without random operators, a sentence per changed node, and removed nodes.
 
-    A crop at a random position becomes a centre crop, a ``random_resized_crop`` a resize of the
-    whole image, and other random nodes are removed. The graph may have faults if another node needs
-    one of these.
+    A crop at a random position becomes a centre crop, ``random_resized_crop`` becomes a resize of
+    the whole image, and other random nodes are removed. The result may have faults if another node
+    needs a removed node.
     """
     graph = typed.graph
     changed: dict[str, str] = {}
@@ -190,7 +190,7 @@ _CENTRED = frozenset({"crop_pos_x", "crop_pos_y", "crop_pos_z", "mirror"})
 
 
 def _random_inputs(typed: TypedGraph, node: Node) -> set[str]:
-    """The arguments, and deciding inputs of blocks, that come from generators only."""
+    """Names of the arguments, and of a block's controlling input, that depend on generators."""
     names = node.inputs.keys() & {*typed.spec(node).args, kind_of(node).control}
     return {
         name
