@@ -43,7 +43,7 @@ from workbench.sources.source_kind import fits_list as fits_list
 from workbench.sources.source_kind import folder_of as folder_of
 
 _NO_FILES = ("No files found", "specified an empty list", "but the longest video has")
-"""DALI's messages for a folder without images."""
+"""Parts of DALI's error messages for a folder without images."""
 
 
 def is_reader(op: str) -> bool:
@@ -56,7 +56,7 @@ def is_reader(op: str) -> bool:
 
 @cache
 def kind_of_reader(op: str) -> str:
-    """The first kind that uses a reader; empty if there is none."""
+    """Name of the first source kind that uses a reader; empty if there is none."""
     return next((kind for kind in source_kinds() if load_source(kind).op == op), "")
 
 
@@ -68,13 +68,13 @@ def describe_datasets(data: Datasets) -> str:
 
 
 def every_sample(data: Datasets) -> Iterator[Sample]:
-    """Iterate over the samples of all datasets, one dataset after another. Raises DataError."""
+    """Iterate over the samples of all datasets. Raises DataError if one cannot be read."""
     for dataset in dict.fromkeys(data.values()):
         yield from list_samples(dataset)
 
 
 def list_samples(dataset: Dataset) -> Iterator[Sample]:
-    """Iterate over the samples of a dataset in the reader's order. Raises DataError."""
+    """Iterate over the samples of a dataset in reader order. Raises DataError."""
     return load_source(dataset.kind).list_samples(dataset)
 
 
@@ -99,13 +99,13 @@ def require_dataset(dataset: Dataset, device: str = "") -> None:
 
 
 def header_of(path: str) -> Header | None:
-    """Parse the header of a file; None if no kind claims its suffix."""
+    """Parse the header of a file; None if no source kind supports its suffix."""
     found = (kind.read_header(path) for kind in _kinds_of_file(path))
     return next(filter(None, found), None)
 
 
 def content_fault(path: str) -> str:
-    """Describe invalid content in a file that ``header_of`` parses and a reader accepts."""
+    """Describe invalid values in a file with a valid header; empty if there are none."""
     return next(filter(None, (kind.read_content(path) for kind in _kinds_of_file(path))), "")
 
 
@@ -115,7 +115,7 @@ def _kinds_of_file(path: str) -> Iterator[SourceKind]:
 
 
 def describe_kind(dataset: Dataset) -> str:
-    """Describe the kind of a dataset; if it was guessed, also why, and how to override it."""
+    """Describe the kind of a dataset and, if it was guessed, why and how to choose another."""
     kind = load_source(dataset.kind)
     guessed = kind.guessed and kind.accepts(Path(dataset.location))
     return f"{kind.about}, {kind.guessed}" if guessed else kind.about
@@ -153,21 +153,21 @@ def no_files_reason(dataset: Dataset) -> str:
 
 
 def failure_reason(dataset: Dataset, message: str) -> str:
-    """Explain a reader failure from DALI's message, with a fix; empty if the cause is unknown."""
+    """Explain a reader failure from DALI's message ``said``, with a fix; empty if unknown."""
     if any(words in message for words in _NO_FILES):
         return no_files_reason(dataset)
     return load_source(dataset.kind).explain(dataset, message)
 
 
 def name_with_ending(path: str) -> str:
-    """The name of an existing image whose path lacks only the suffix; else empty."""
+    """Name of an existing image file whose path is ``path`` plus a suffix; empty if none exists."""
     folder, stem = os.path.split(path)
     names = (f"{stem}{each}" for each in (".jpg", ".jpeg", ".png", ".JPG", ".tif", ".bmp", ".webp"))
     return next((name for name in names if os.path.isfile(os.path.join(folder, name))), "")
 
 
 def unreadable_reason(path: str) -> str | None:
-    """Why the operating system cannot read a file, or None."""
+    """Why the operating system cannot read a file; None if it can."""
     try:
         found = os.stat(path)
         if not stat.S_ISREG(found.st_mode):

@@ -1,4 +1,4 @@
-"""Faults of an image's boxes and outlines, independent of the file format."""
+"""Faults of an image's boxes and outlines, for all annotation formats."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from collections.abc import Sequence
 from typing import Any
 
 _FAR = 1e6
-"""Pixels: an outline mask beyond this needs too much memory."""
+"""Maximum coordinate of an outline in pixels; a larger mask needs too much memory."""
 _NUMBERS = {int, float}
 WITHOUT_AREA, OVER_EDGE = "has no", "beyond the edge"
-"""Words that identify the two kinds of ``box_remark``."""
+"""Words by which callers distinguish the two kinds of text from ``box_remark``."""
 
 
 def box_fault(box: Any, width: float | None, height: float | None, *, corners: bool = False) -> str:
-    """Describe what is wrong with a box in an image of this size; empty if nothing is.
+    """Describe why a box is invalid for an image of this size; empty if it is valid.
 
     The box is left, top, width and height, or with ``corners`` left, top, right and bottom, in the
     units of ``width`` and ``height``. A box may extend beyond the edge, which is common in COCO; it
-    is clipped when drawn.
+    is clipped for display.
     """
     if not isinstance(box, list | tuple) or len(box) != 4:
         return "is not four numbers"
@@ -41,9 +41,9 @@ def box_remark(
     corners: bool = False,
     smallest: float = 0.0,
 ) -> str:
-    """Describe what is unusual about a box that ``box_fault`` accepts; empty if nothing is.
+    """Describe a valid box that is beyond the edge or has no area; empty for other boxes.
 
-    A box beyond the edge must be clipped to the image, and one without area is not an object.
+    A box beyond the edge must be clipped to the image, and a box without area is not an object.
     ``smallest`` is the width and height below which the reader drops a box.
     """
     left, top, right, bottom = box
@@ -62,10 +62,10 @@ def box_remark(
 
 
 def outline_fault(found: Any, sides: Sequence[int]) -> str:
-    """Describe what is wrong with a COCO ``segmentation``; empty if nothing is, or if missing.
+    """Describe why a COCO ``segmentation`` is invalid; empty if it is valid or missing.
 
-    DALI stops silently at an invalid polygon and outputs no further boxes. ``sides`` are the width
-    and height of the image: a run-length mask of another size ends the process.
+    DALI stops at an invalid polygon without an error and outputs no further boxes. ``sides`` are
+    the width and height of the image: a run-length mask of another size terminates the process.
     """
     if isinstance(found, dict):
         return _runs_fault(found, sides)
@@ -90,7 +90,10 @@ def outline_fault(found: Any, sides: Sequence[int]) -> str:
 
 
 def _runs_fault(found: dict[str, Any], sides: Sequence[int]) -> str:
-    """Faults of a run-length mask: alternating counts of pixels outside and inside, by columns."""
+    """Describe why a run-length mask is invalid; empty if it is valid.
+
+    It has alternating counts of pixels outside and inside the mask, column by column.
+    """
     size, counts = found.get("size"), found.get("counts")
     if not isinstance(size, list) or len(size) != 2 or not set(map(type, size)) <= {int}:
         return "has run lengths without a size [height, width]"
@@ -112,8 +115,9 @@ def _runs_fault(found: dict[str, Any], sides: Sequence[int]) -> str:
 def _runs_of(text: str) -> list[int] | None:
     """Decode COCO's run-length string; None if it is invalid.
 
-    Each character from ``0`` on holds five bits of a number, lowest first, and a continuation bit;
-    the highest bit is the sign. From the fourth on, a number is the difference to the last but one.
+    Each character minus ``0`` has five bits of a number, lowest first, and a continuation bit; the
+    highest of the five is the sign. From the fourth number on, the difference to the number two
+    positions earlier is stored.
     """
     found: list[int] = []
     value = shift = 0

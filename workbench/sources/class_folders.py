@@ -1,4 +1,4 @@
-"""Files of one kind in class folders, in a flat folder, or in a list."""
+"""Files with one suffix in class folders, in a flat folder, or in a list."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ IMAGES = (
     *(".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".pnm", ".ppm"),
     *(".pgm", ".pbm", ".jp2", ".webp"),
 )
-"""Suffixes that DALI's file reader accepts as images (its ``file_filters`` without sounds)."""
+"""Suffixes that DALI's file reader reads as images (its ``file_filters`` without sounds)."""
 _LOOKED_AT = 10_000
 """Maximum number of folder entries checked for a matching file."""
 _NAMED = 3
-"""Maximum number of unread files that a sentence names."""
+"""Maximum number of unread files that a message names."""
 _LOOKED_INTO = 1000
 """Maximum number of folders searched for unread files."""
 
@@ -48,7 +48,7 @@ def class_folders(data: str) -> list[str]:
 def first_names(path: str, most: int) -> list[str]:
     """Lower-case file names in the first non-empty class folder, or in a flat folder.
 
-    Raises OSError.
+    Returns at most ``most`` names. Raises OSError.
     """
     for folder in class_folders(path) or [""]:
         with os.scandir(os.path.join(path, folder)) as entries:
@@ -102,11 +102,11 @@ def files_of(data: Any, suffixes: tuple[str, ...]) -> tuple[list[str], list[int]
 
 _LISTING: tuple[Any, ...] = (is_hidden, is_folder, class_folders, named_files)
 FIND_CLASS_FILES = "\n\n".join(map(inspect.getsource, _LISTING))
-"""Source code that lists the files of class folders, for exported programs."""
+"""Source code for exported programs that lists the files of class folders."""
 
 
 def describe_unread(data: str, suffixes: tuple[str, ...], noun: str = "image") -> Iterator[str]:
-    """Describe which files and folders of a class folder or flat folder are not read.
+    """Yield descriptions of files and folders in a dataset folder that are not read.
 
     Includes class folders without readable files. Raises OSError.
     """
@@ -145,7 +145,7 @@ def describe_unread(data: str, suffixes: tuple[str, ...], noun: str = "image") -
 
 
 def _entries(data: str, classes: list[str]) -> Iterator[tuple[str, str, bool]]:
-    """Parent folder relative to ``data``, name, and is-folder flag of each possible data entry."""
+    """Yield parent folder (relative to ``data``), name and is-folder flag of each folder entry."""
     for place in ["", *classes]:
         with os.scandir(os.path.join(data, place)) as entries:
             for entry in entries:
@@ -163,20 +163,20 @@ def _files_below(folder: str, suffixes: tuple[str, ...]) -> list[str]:
 
 
 def require_whole_labels(dataset: Dataset, noun: str) -> None:
-    """Raise DataError if a label given in Python is not an integer."""
+    """Raise DataError if a label passed in Python is not an integer."""
     named = next((label for _, label in dataset.items if isinstance(label, str)), None)
     if named is not None:
         raise DataError(f"The label of {noun} is {named!r}. Use an integer.")
 
 
 class ClassFiles(SourceKind):
-    """Files with one of ``suffixes``: a single file, a folder, class folders, or a list."""
+    """Source kind for files with certain suffixes: one file, a folder, class folders, or a list."""
 
     imports: tuple[str, ...] = ("os",)
     helpers: tuple[Any, ...] = (is_hidden, is_folder, class_folders, named_files, files_of)
 
     def files(self, dataset: Dataset) -> list[tuple[str, int]]:
-        """Each file with its label. Raises DataError."""
+        """List the files with their labels. Raises DataError if they cannot be listed."""
         try:
             files, labels = files_of(dataset.argument, self.suffixes)
         except OSError as error:
@@ -188,7 +188,7 @@ class ClassFiles(SourceKind):
         return list(zip(files, labels, strict=True))
 
     def accepts(self, path: Path) -> bool:
-        """Accept matching files, lists of them, and folders with some and no image in class 1."""
+        """Accept matching files, lists of such files, and folders of such files without images."""
         try:
             if path.suffix.lower() == ".txt" and path.is_file():
                 with open(path, "rb") as file:
@@ -204,13 +204,13 @@ class ClassFiles(SourceKind):
         )
 
     def class_names(self, dataset: Dataset) -> list[str]:
-        """Names of the class folders, or of the classes of files listed in Python."""
+        """Names of the class folders, or the sorted text labels of a list in Python."""
         if dataset.location or all(isinstance(label, int) for _, label in dataset.items):
             return class_folders(dataset.location)
         return sorted({str(label) for _, label in dataset.items})
 
     def watched_paths(self, dataset: Dataset) -> Iterator[str]:
-        """The folder and its class folders, or the listed files."""
+        """Yield the folder and its class folders, or the listed files."""
         if not dataset.location:
             yield from (path for path, _ in dataset.items)
             return

@@ -1,4 +1,4 @@
-"""Properties of the data that a graph must match: label order, names, boxes outside images."""
+"""Properties of the data that warnings about a graph use: label order, names, faulty boxes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from workbench.sources.source_kind import Sample
 MOST_READ = 20_000
 """Maximum number of samples whose labels are read."""
 _MOST_HEADS = 1_000
-"""Maximum number of sounds and annotated images whose headers are read."""
+"""Maximum number of sounds, and of annotated images, whose headers are read."""
 _MOST_CACHED = 8
 
 
@@ -26,38 +26,44 @@ _MOST_CACHED = 8
 class DataFacts:
     """Properties of the data that a graph reads.
 
-    ``labels`` are the class numbers in file or folder order, at most 20,000; empty if samples have
-    no single class. ``names`` are the names of key points and classes. ``outside`` counts the
-    samples with a box beyond the edge of the image, ``without_area`` those with a box of zero width
-    or height; ``first_outside`` and ``first_without_area`` describe the first such box.
+    ``labels`` are the class numbers in file or folder order, at most 20,000; empty if samples do
+    not have exactly one class. ``names`` are the names of key points and classes. ``outside`` is
+    the number of samples with a box beyond the edge of the image, ``without_area`` of those with a
+    box of zero width or height; ``first_outside`` and ``first_without_area`` describe the first
+    such box.
     """
 
     labels: tuple[int, ...] = ()
     names: tuple[str, ...] = ()
     outside: int = 0
     unusable: int = 0
-    """Samples that no reader can use: faulty entries, and empty or missing files. A lower bound,
-    because files are not opened."""
+    """Number of samples that no reader can read: faulty entries, and empty or missing files. This
+    is a lower bound, because files are not opened.
+    """
     without_area: int = 0
     first_outside: str = ""
     first_without_area: str = ""
     float_rates: tuple[int, ...] = ()
     """Sample rates of the float WAV files among the first 1,000 sounds."""
     turned: int = 0
-    """Annotated images among the first 1,000 that EXIF orientation rotates or mirrors."""
+    """Number of annotated images, among the first 1,000, that EXIF orientation rotates or mirrors.
+    """
     annotated: Literal["", "stored", "upright"] = ""
-    """Whether the annotations of rotated images match the size before or after EXIF rotation. Empty
-    if no annotation differs between the two, or if annotations disagree."""
+    """Whether annotations of rotated images match the size before (``stored``) or after
+    (``upright``) EXIF rotation. Empty if both sizes are equal, or if annotations disagree.
+    """
     first_turned: str = ""
-    """The name of the first rotated image."""
+    """Name of the first image that EXIF orientation rotates or mirrors."""
     headers_read: int = 0
-    """Number of files read for ``float_rates`` and ``turned``; 0 if all were read."""
+    """Number of files whose headers were read for ``float_rates`` and ``turned``; 0 if all were
+    read.
+    """
     more: bool = False
     """Whether the data have more samples than the 20,000 that were read."""
 
     @property
     def at_least(self) -> str:
-        """``"at least "`` if the counts are lower bounds."""
+        """Prefix ``"at least "`` for counts that are lower bounds, else an empty string."""
         return "at least " if self.more else ""
 
 
@@ -66,9 +72,10 @@ _cached: OrderedDict[tuple[Dataset, str], DataFacts] = OrderedDict()
 
 
 def data_facts(dataset: Dataset, version: str = "") -> DataFacts:
-    """Collect the properties of a dataset; ``version`` must change whenever the files change.
+    """Collect the properties of a dataset, cached by dataset and ``version``.
 
-    Data that cannot be read have none: the reader reports the cause.
+    ``version`` must change whenever the files change. Returns ``NO_FACTS`` for data that cannot be
+    read: the reader reports the cause.
     """
     key = dataset, version
     if key not in _cached:
@@ -114,7 +121,7 @@ def _read(dataset: Dataset) -> DataFacts:
 
 
 def _is_empty(sample: Sample) -> bool:
-    """Whether a sample is stored in its own file and that file is empty or missing."""
+    """Whether a sample has its own file, and that file is empty or missing."""
     try:
         return sample.nbytes is None and sample.size == 0
     except OSError:
@@ -126,7 +133,7 @@ def _first(samples: Sequence[Sample]) -> str:
 
 
 def _exif_oriented(samples: Sequence[Sample]) -> dict[Sample, ImageHeader]:
-    """Samples that EXIF orientation rotates or mirrors, with their headers."""
+    """Headers of samples that EXIF orientation rotates or mirrors."""
     found = {}
     for each in samples[:_MOST_HEADS]:
         with suppress(OSError):  # its fault is reported elsewhere
@@ -151,7 +158,7 @@ def _float_rates(samples: Sequence[Sample]) -> tuple[int, ...]:
 
 
 def _head(path: str) -> bytes:
-    """The first bytes of a sound; empty if the file cannot be read."""
+    """The first bytes of a sound file; empty if the file cannot be read."""
     try:
         with open(path, "rb") as file:
             return file.read(SOUND_HEAD)

@@ -1,4 +1,4 @@
-"""``Dataset``: what is read, where it is stored, and the kind that reads it."""
+"""``Dataset``: the location of data and the source kind that reads them."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from workbench.sources import kinds
 from workbench.sources.source_kind import SourceKind
 
 REMOTE = re.compile(r"[a-z][a-z0-9+.-]+://")
-"""Prefix of a remote location."""
+"""Matches the scheme of a remote location, such as ``s3://``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """What a graph reads, and where it is stored.
+    """Data that a graph reads, and their location.
 
     Parameters
     ----------
     kind:
-        Name of a source kind, a key of its module's ``SOURCES``.
+        Name of a source kind: a key of ``SOURCES`` in a module of ``kinds``.
     location:
-        A path; empty for data given in Python.
+        A path or URL; empty for data passed in Python.
     items:
-        The data given in Python: (path, label) for each file.
+        Data passed in Python: (path, label) for each file.
     title:
         Display name, if it differs from ``location``.
     first:
@@ -51,35 +51,35 @@ class Dataset:
 
     @property
     def argument(self) -> Any:
-        """The value passed to the exported program."""
+        """Value of the exported program's data parameter."""
         return load_source(self.kind).argument(self)
 
     @property
     def place(self) -> str:
-        """Absolute path or remote URL of the data; empty for data given in Python."""
+        """Absolute path or remote URL of the data; empty for data passed in Python."""
         local = self.location and not REMOTE.match(self.location)
         return os.path.abspath(self.location) if local else self.location
 
     @property
     def text(self) -> str:
-        """Text that opens the dataset again later; empty for data given in Python."""
+        """Text with which a user can open the dataset again; empty for data passed in Python."""
         kind = load_source(self.kind)
         named = self.location and (kind.decoder or kind.takes)
         return "" if self.title else f"{self.kind}:{self.location}" if named else self.location
 
     @property
     def identity(self) -> str:
-        """Equal for equal data: the absolute path, or the items themselves."""
+        """Cache key of the data: the absolute path, or the items themselves."""
         return (self.place or repr(self.items)) + f"\nfirst {self.first}" * bool(self.first)
 
     @property
     def root(self) -> str:
-        """The folder that file names are relative to."""
+        """Folder that sample names are relative to."""
         return load_source(self.kind).root(self)
 
     @property
     def in_memory(self) -> bool:
-        """Whether a process serves the samples from memory, so that no path locates them."""
+        """Whether a process serves the samples from memory, so that they have no path."""
         return load_source(self.kind).in_memory
 
     def __str__(self) -> str:
@@ -87,14 +87,14 @@ class Dataset:
 
 
 Datasets = Mapping[str, Dataset]
-"""The dataset of each data parameter of a graph's program."""
+"""Datasets by data parameter of the exported program."""
 
 
 @cache
 def _kinds() -> Mapping[str, SourceKind]:
-    """All kinds by name, from the ``SOURCES`` of the modules in ``kinds``; ``folder`` first.
+    """Import all source kinds from ``SOURCES`` of the modules in ``kinds``, ``folder`` first.
 
-    Modules are imported on first use: importing all of them takes 0.2 s.
+    The modules are imported on first use, because importing all of them takes 0.2 s.
     """
     modules = [info.name for info in walk_packages(kinds.__path__, f"{kinds.__name__}.")]
     found = [getattr(import_module(name), "SOURCES", {}) for name in modules]
@@ -111,10 +111,10 @@ def source_kinds() -> tuple[str, ...]:
 
 @cache
 def load_source(kind: str) -> SourceKind:
-    """Return the kind with a name. Raises DataError with similar names.
+    """Return the source kind with a name. Raises DataError with similar names.
 
-    ``folder:file_root`` is the variant whose exported program passes the data unchanged to that
-    argument of DALI's reader.
+    ``folder:file_root`` is the variant of ``folder`` whose exported program passes the data
+    unchanged to the argument ``file_root`` of DALI's reader.
     """
     kind, _, argument = kind.partition(":")
     if argument:

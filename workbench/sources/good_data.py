@@ -1,4 +1,4 @@
-"""Datasets without their faulty samples, stored where an exported program can read them."""
+"""Datasets without their faulty samples, written to files that an exported program can read."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _STEM = "program"
 
 
 class GoodData:
-    """Datasets without some of their samples: lists of files, or folders of links and indices.
+    """Datasets without some of their samples, written as file lists or folders of links.
 
-    They are written to a temporary folder that is deleted with this object. ``place`` copies them
-    next to a program.
+    The files are in a temporary folder that is deleted with this object. ``place`` copies them next
+    to a program.
 
     Parameters
     ----------
     given:
-        The dataset of each parameter.
+        The complete dataset of each parameter.
     skipped:
-        The names of the skipped samples of each parameter.
+        Names of the samples to exclude for each parameter.
 
     Raises DataError if no sample of a dataset remains, or if its kind cannot exclude samples.
     """
@@ -34,9 +34,9 @@ class GoodData:
     def __init__(self, given: Datasets, skipped: Mapping[str, Collection[str]]) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="workbench-good-")
         self.endings: Mapping[str, str] = {}
-        "Suffix of each dataset's path, appended to the program's name without ``.py``."
+        """Suffix of each dataset's path, to be appended to the program's path without ``.py``."""
         self.datasets: Datasets = {}
-        "The reduced datasets in the temporary folder."
+        """The datasets without the excluded samples, in the temporary folder."""
         for name, dataset in given.items():
             path = self._write(name, dataset, skipped[name])
             ending = os.path.relpath(path, self._folder.name).removeprefix(_STEM)
@@ -57,7 +57,7 @@ class GoodData:
         return os.fspath(write_remaining(dataset, skipped, Path(self._folder.name, _STEM + ending)))
 
     def sources(self, program: Path) -> dict[Path, Path]:
-        """Map each path that belongs next to a program to its current location."""
+        """Map the path of each data file next to a program to its path in the temporary folder."""
         names = {ending.split(os.sep)[0] for ending in self.endings.values()}
         # Programs build the path in the same way: only these two suffixes are removed.
         stem = program.name.removesuffix(".py").removesuffix(".ipynb")
@@ -69,7 +69,7 @@ class GoodData:
     def place(self, program: Path) -> list[Path]:
         """Copy the data next to a program and return the new paths. Raises OSError.
 
-        An existing list is replaced. An existing folder is not: FileExistsError.
+        An existing list is replaced; for an existing folder, FileExistsError is raised.
         """
         for path, source in self.sources(program).items():
             if source.is_dir():

@@ -1,4 +1,4 @@
-"""Properties stored in the first bytes of a file: compression, float samples, image size."""
+"""Properties in the first bytes of a file: compression, float sound samples, image size."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _FORMATS = {
     "lz4": b"\x04\x22\x4d\x18",
     "zip": b"PK\x03\x04",
 }
-"""Magic numbers of compressed files."""
+"""Magic numbers of compressed file formats."""
 _ZLIB = (b"x\x01", b"x\x5e", b"x\x9c", b"x\xda")
 
 
 def describe_compression(path: str) -> str:
-    """Say that a file is compressed, with a fix; empty if its first bytes do not match.
+    """Report that a file is compressed, with a fix; empty if its first bytes do not show that.
 
-    Call it only for files that cannot be read: valid records may begin with the same bytes.
+    Call it only for files that cannot be read, because valid records may start with the same bytes.
     """
     try:
         with open(path, "rb") as file:
@@ -49,13 +49,13 @@ def describe_compression(path: str) -> str:
 # Float WAV files, which DALI decodes to silence unless dtype is FLOAT.
 
 SOUND_HEAD = 4096
-"""Bytes read to find the format of a WAV file."""
+"""Number of bytes to read for the format of a WAV file."""
 _FLOAT, _EXTENSIBLE = 3, 0xFFFE
 """WAV format codes."""
 
 
 def float_rate(head: bytes) -> int:
-    """The sample rate of a float WAV file from its first bytes; 0 for other sounds."""
+    """Sample rate of a WAV file with float samples, from its first bytes; 0 for other sounds."""
     at = head.find(b"fmt ") + 8
     if head[:4] not in (b"RIFF", b"RF64") or not 8 < at <= len(head) - 26:
         return 0
@@ -78,13 +78,13 @@ def decodes_to_silence(rate: int, args: Mapping[str, object]) -> bool:
 
 _ORIENTATION = 274
 LAST_UPRIGHT = 4
-"""The last EXIF orientation that keeps width and height; higher ones swap them."""
+"""The last EXIF orientation that preserves width and height; higher values swap them."""
 _HEAD = 2**16
-"""Bytes of an image read first; they contain the header of nearly all files."""
+"""Number of bytes read first; they contain the header of nearly all image files."""
 
 
 def orientation(image: Image.Image) -> Any:
-    """EXIF orientation, 1 to 8; None if it is missing or unreadable."""
+    """EXIF orientation of an image, 1 to 8; None if it is missing or unreadable."""
     if image.format != "TIFF" and "exif" not in image.info:
         return None
     try:
@@ -94,7 +94,7 @@ def orientation(image: Image.Image) -> Any:
 
 
 def upright_size(image: Image.Image) -> tuple[int, int]:
-    """Width and height after EXIF rotation; Pillow may have swapped those of a TIFF already."""
+    """Width and height after EXIF rotation; Pillow may have swapped the size of a TIFF already."""
     tags = getattr(image, "tag_v2", {})
     size = (tags[256], tags[257]) if image.format == "TIFF" else image.size
     return size[::-1] if (orientation(image) or 0) > LAST_UPRIGHT else size
@@ -106,7 +106,7 @@ class ImageHeader(NamedTuple):
     upright: tuple[int, int]
     """Width and height after EXIF rotation."""
     orientation: int
-    """1 to 8; 1 if it is missing or unreadable."""
+    """EXIF orientation, 1 to 8; 1 if it is missing or unreadable."""
 
     @property
     def stored(self) -> tuple[int, int]:
@@ -115,7 +115,7 @@ class ImageHeader(NamedTuple):
 
 
 def image_header(sample: Sample) -> ImageHeader | None:
-    """The image header of a sample in a file or archive; None if it cannot be opened."""
+    """Parse the image header of a sample in a file or archive; None if Pillow cannot open it."""
     from PIL import Image
 
     for count in (_HEAD, sample.size):

@@ -1,4 +1,4 @@
-"""Find the dataset that a path, list, data frame or object with images refers to."""
+"""Create datasets from what a user passes: a path, list, data frame or object with images."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from workbench.sources.tables import categories_of, label_column
 # Both are recognised by the module of their type, so that neither library is imported here.
 
 PATH_COLUMNS = ("path", "file", "filename", "file_name", "filepath", "file_path", "image_path")
-"""Names of the path column in order of preference, case-insensitive."""
+"""Known names of the path column, in order of preference; case is ignored."""
 _LIBRARIES = ("pandas", "polars")
 
 
 class Frame(Protocol):
-    """The part of a pandas or Polars data frame that is used here."""
+    """Interface of pandas and Polars data frames that this module uses."""
 
     @property
     def columns(self) -> Any:
@@ -43,14 +43,14 @@ class Frame(Protocol):
 
 
 def is_data_frame(data: object) -> bool:
-    """Whether data are a data frame, lazy frame or column (``Series``) of pandas or Polars."""
+    """Whether an object is a data frame, lazy frame or column (``Series``) of pandas or Polars."""
     library = type(data).__module__.partition(".")[0]
     kind = type(data)  # querying the columns of a lazy frame would compute them
     return library in _LIBRARIES and (hasattr(kind, "columns") or hasattr(kind, "to_list"))
 
 
 def require_table(data: object) -> None:
-    """Raise DataError for a lazy frame, and for several splits of Hugging Face."""
+    """Raise DataError for a lazy frame, and for a Hugging Face ``DatasetDict`` with splits."""
     if is_data_frame(data) and hasattr(data, "collect"):
         raise DataError("The frame is lazy and has no rows yet. Pass frame.collect().")
     if isinstance(data, Mapping) and hasattr(data, "cast_column"):
@@ -59,11 +59,11 @@ def require_table(data: object) -> None:
 
 
 def rows_of_frame(frame: Any) -> tuple[list[Any], list[str]]:
-    """The path of each row or, if there is a label column, (path, label), and the class names.
+    """Return the rows of a data frame, as paths or (path, label), and the class names.
 
-    Class names are returned only if labels are codes of a Categorical in another order than its
-    used texts. A single column contains paths. Raises DataError, naming the column or row, if there
-    is no path column, no row, or a value that is not a path or label.
+    Class names are returned only if labels are codes of a Categorical whose order differs from that
+    of its used texts. A single column contains paths. Raises DataError, naming the column or row,
+    if there is no path column, no row, or a value that is not a path or label.
     """
     if not hasattr(frame, "columns"):
         return _paths(frame.to_list(), str(frame.name or "")), []
@@ -91,7 +91,7 @@ def rows_of_frame(frame: Any) -> tuple[list[Any], list[str]]:
 
 
 def require_no_other(path: Any, names: Sequence[Any]) -> None:
-    """Raise DataError if columns other than that of paths or images may hold the labels."""
+    """Raise DataError if other columns than the one with paths or images may be labels."""
     if others := ", ".join(str(name) for name in names if name != path):
         raise DataError(
             f"No column is named label; besides {path!r} there are: {others[:200]}. Choose one: "
@@ -100,9 +100,10 @@ def require_no_other(path: Any, names: Sequence[Any]) -> None:
 
 
 def choose_columns(data: Any, path: str | None, label: str | None) -> Any:
-    """Rename the columns of paths or images, and of labels, of a data frame or table.
+    """Rename the columns with paths or images, and with labels, of a data frame or table.
 
-    None: find the column by its usual name; ``label=""``: no labels. Raises DataError.
+    None means that the column is found by its usual name; ``label=""`` means no labels. Raises
+    DataError for unknown columns and for other data.
     """
     require_table(data)
     names = getattr(data, "column_names", None)
@@ -140,7 +141,7 @@ def choose_columns(data: Any, path: str | None, label: str | None) -> Any:
 
 
 def _column(names: Sequence[Any], wanted: tuple[str, ...]) -> Any:
-    """The first wanted column name that exists. Raises DataError if it is ambiguous."""
+    """The first of the ``wanted`` column names that exists. Raises DataError if it is ambiguous."""
     for each in wanted:
         found = [name for name in names if isinstance(name, str) and name.lower() == each]
         if len(found) > 1:
@@ -187,12 +188,12 @@ def _labels(values: list[Any], column: str) -> list[Any]:
 
 
 def _all_texts(values: list[Any]) -> bool:
-    """Whether all values are non-blank texts; takes 0.1 s for a million rows."""
+    """Whether all values are non-blank strings; takes 0.1 s for a million rows."""
     return {*map(type, values)} == {str} and all(map(str.strip, values))
 
 
 def _shown(value: object) -> str:
-    """A value and its type, shortened: ``nan (float)``."""
+    """Format a value with its type, shortened: ``nan (float)``."""
     if isinstance(value, bytes | bytearray):
         return f"{len(value):,} bytes"
     return f"{repr(value)[:60]} ({type(value).__name__})"
@@ -208,22 +209,23 @@ Item = tuple[str, int | str]
 
 @cache
 def _by_precedence() -> tuple[str, ...]:
-    """All kinds, in the order in which they are tried on a path."""
+    """Names of all source kinds in the order in which they are tried for a path."""
     return tuple(sorted(source_kinds(), key=lambda kind: (-load_source(kind).precedence, kind)))
 
 
 Location = str | Path | Dataset | Sequence[str | Path | tuple[str | Path, int | str]] | Frame | Any
-"""What a user may pass for one dataset: a path or, in Python, files, (file, label) pairs, a data
-frame with a path column, or images: arrays, encoded bytes, a dataset object (``memory.py``)."""
+"""Value that a user can pass for one dataset: a path or, in Python, files, (file, label) pairs, a
+data frame with a path column, or images: arrays, encoded bytes, a dataset object (``memory.py``).
+"""
 Data = Location | Mapping[str, Location]
-"""What a user may pass for a graph: one dataset, or one per parameter."""
+"""Value that a user can pass for a graph: one dataset, or one per data parameter."""
 
 
 def open_dataset(data: Location) -> Dataset:
-    """Open what a user passed. Raises DataError if it is not a dataset.
+    """Create a dataset from a value that a user passed. Raises DataError if that is impossible.
 
     The kind of a path is detected, or given as a prefix: ``webdataset:photos``. A path that does
-    not exist is treated as a folder; running a graph on it reports that it is missing.
+    not exist is treated as a folder; running a graph on it reports that the folder is missing.
     """
     if isinstance(data, Dataset):
         return data
@@ -271,7 +273,7 @@ def open_dataset(data: Location) -> Dataset:
 
 
 def _remote_kind(place: str) -> str:
-    """The kind that reads a remote location. Raises DataError if DALI does not read it."""
+    """Source kind of a remote location. Raises DataError if DALI does not support the location."""
     scheme = place.partition("://")[0]
     if scheme not in ("s3", "gs"):
         raise DataError(
@@ -282,7 +284,7 @@ def _remote_kind(place: str) -> str:
 
 
 def _labelled_by_folder(items: tuple[Item, ...]) -> tuple[Item, ...]:
-    """Label files by the names of their class folders if there are several."""
+    """Label files by the names of their parent folders if there are several."""
     classes = [os.path.basename(os.path.dirname(path)) for path, _ in items]
     if len(set(classes)) < 2:
         return items
@@ -314,9 +316,9 @@ def _is_numbers(values: Any) -> bool:
 
 
 def open_datasets(data: Data) -> Datasets:
-    """The dataset of each parameter; data without a parameter belong to ``data``.
+    """Create the dataset of each parameter; data without a parameter name belong to ``data``.
 
-    A Hugging Face ``DatasetDict`` is not a mapping of parameters: its splits are separate datasets.
+    The splits of a Hugging Face ``DatasetDict`` are separate datasets, not parameters.
     """
     splits = hasattr(data, "cast_column")
     named = data if isinstance(data, Mapping) and not splits else {PARAMETER: data}

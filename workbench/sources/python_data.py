@@ -1,6 +1,6 @@
-"""Check Python objects that hold images before anything is read.
+"""Validate Python objects with images before they are read.
 
-Objects are recognised by their attributes, so that none of the libraries is imported here.
+Objects are recognised by their attributes, so this module imports none of the libraries.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from workbench.errors import DataError
 from workbench.sources.tables import label_column
 
 IMAGE_COLUMNS = ("image", "img", "bytes", "photo")
-"""Names of the image column, case-insensitive."""
+"""Known names of the image column; case is ignored."""
 LABEL_FAULT = "its label is"
-"""Start of the message about a label that is not an integer. It ends the run."""
+"""Start of the error message for a label that is not an integer, which stops the run."""
 _TRIED = 3
-"""Number of samples read to test whether a dataset can be read at all."""
+"""Number of leading samples that are read to test a dataset."""
 _GIVE = (
     "Use a folder, a list of files (.txt or .csv), or in Python a list of paths, arrays "
     "(height, width, 3) of uint8, PIL images or encoded bytes, alone or with labels; an "
@@ -32,7 +32,7 @@ _GIVE = (
 
 
 def holds_images(frame: Any) -> bool:
-    """Whether a data frame, or one column, holds images rather than paths."""
+    """Whether a data frame or column contains images, and not paths."""
     if not hasattr(frame, "columns"):
         first = frame.to_list()[:1] if hasattr(frame, "to_list") else []
         return bool(first) and isinstance(first[0], bytes | bytearray | dict)
@@ -41,7 +41,7 @@ def holds_images(frame: Any) -> bool:
 
 
 def names_files(data: Sequence[Any]) -> bool:
-    """Whether the first item of a list is a path, alone or in a pair."""
+    """Whether the first item of a list is a path, or a pair that starts with a path."""
     first = data[0] if len(data) else ""
     if isinstance(first, tuple) and first:
         first = first[0]
@@ -52,7 +52,7 @@ def require_images(data: Any, split: Callable[[Any], tuple[Any, int]]) -> None:
     """Raise DataError, with a fix, if an object cannot be read as images.
 
     ``split`` returns image and label of one entry. Arrays and lists are checked completely except
-    for their pixels; a dataset that reads on access is not read.
+    for their pixels; a dataset that loads samples on access is not read.
     """
     if isinstance(data, bytes | bytearray) or hasattr(data, "convert"):
         raise DataError(f"{type(data).__name__} is one image. Pass a list of images: [image].")
@@ -104,7 +104,7 @@ def _require_shape(what: str, shape: tuple[int, ...], tensor: bool, name: str, e
 
 
 def _wrong_type(array: Any) -> str:
-    """Why the elements are not pixels, or empty."""
+    """Why the elements of an array are not pixels; empty if they are."""
     kind = str(array.dtype).removeprefix("torch.")
     if kind == "uint8":
         return ""
@@ -132,7 +132,7 @@ def _wrong_type(array: Any) -> str:
 
 
 def _is_tensor(array: Any) -> bool:
-    """Whether an array is a PyTorch tensor, which has channels first."""
+    """Whether an array is a PyTorch tensor, whose channels are the first axis."""
     return type(array).__module__.startswith("torch")
 
 
@@ -175,7 +175,7 @@ def _require_rows(rows: Sequence[Any], split: Callable[[Any], tuple[Any, int]]) 
 
 
 def _channels(image: Any, what: str) -> int:
-    """Channels of an array; 0 for encoded or Pillow images. Raises DataError for non-images."""
+    """Number of channels of an array; 0 for encoded and Pillow images. Raises DataError."""
     if isinstance(image, bytes | bytearray | memoryview | Mapping) or hasattr(image, "convert"):
         return 0
     if isinstance(image, str | Path):
@@ -222,7 +222,7 @@ def _require_data_set(data: Any) -> None:
 
 
 def require_readable(data: Any, found: Iterator[Any]) -> None:
-    """Raise DataError if none of the first samples of a dataset is an image."""
+    """Raise DataError if none of the first samples of a dataset can be read as an image."""
     faults = []
     for _, each in zip(range(min(_TRIED, len(data))), found, strict=False):
         if not isinstance(each, Exception):
@@ -232,7 +232,7 @@ def require_readable(data: Any, found: Iterator[Any]) -> None:
 
 
 def describe(data: Any, count: int) -> str:
-    """Display name of the data."""
+    """Display name for data passed in Python, such as ``a list of 12 images``."""
     kind = type(data).__name__
     if hasattr(data, "ndim") and hasattr(data, "dtype"):
         return f"array {tuple(map(int, data.shape))}"
@@ -242,7 +242,7 @@ def describe(data: Any, count: int) -> str:
 
 
 def class_names_of(data: Any) -> list[str]:
-    """Class names stored in a dataset of torchvision or Hugging Face."""
+    """Class names of a torchvision or Hugging Face dataset; empty if it has none."""
     for name, feature in dict(getattr(data, "features", None) or {}).items():
         if name == label_column(data.features) and hasattr(feature, "names"):
             return list(map(str, feature.names))
@@ -253,7 +253,10 @@ def class_names_of(data: Any) -> list[str]:
 def facts_of(
     data: Any, rows: Any, split: Callable[[Any], tuple[Any, int]]
 ) -> Callable[[int], tuple[int, int]]:
-    """A function that returns label and bytes of an image without reading it; -1 if unknown."""
+    """Return a function from an index to label and size in bytes of an image; -1 if unknown.
+
+    The function does not read images.
+    """
     if isinstance(rows, list | tuple):
 
         def of_row(at: int) -> tuple[int, int]:
@@ -275,7 +278,7 @@ def facts_of(
 
 
 def _labels(data: Any, count: int, number: Callable[[Any], Any] | None) -> Any:
-    """The label of each sample, -1 if unknown; ``number`` converts text labels."""
+    """The label of each sample, -1 if unknown; ``number`` converts text labels to numbers."""
     unknown = np.full(count, -1)
     try:
         if columns := _columns(data):
@@ -306,7 +309,7 @@ def _sizes(data: Any, count: int) -> Any:
 
 
 def _columns(data: Any) -> dict[str, Any]:
-    """Column names of a table by their lower-case form."""
+    """Map the lower-case column names of a table to the column names."""
     names = getattr(data, "column_names", None)
     names = getattr(data, "columns", None) if names is None else names
     return {str(name).lower(): name for name in ([] if names is None else names)}

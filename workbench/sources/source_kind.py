@@ -1,4 +1,4 @@
-"""``SourceKind``, the base class of all kinds of source, and ``Sample``."""
+"""``SourceKind``, the base class of all source kinds, and ``Sample``."""
 
 from __future__ import annotations
 
@@ -19,46 +19,47 @@ if TYPE_CHECKING:
 
 @cache
 def _source(function: Callable[..., Any]) -> str:
-    """Source code of a function, cached: finding it takes a millisecond."""
+    """Source code of a function, cached because ``getsource`` takes a millisecond."""
     return getsource(function)
 
 
 class Sample(NamedTuple):
     """One sample of a dataset: the location of its encoded image, its name, and its label.
 
-    The name is the one the reader reports, relative to the root of the dataset.
+    The name is relative to the root of the dataset, as the reader reports it.
     """
 
     path: str
-    """The file that contains it."""
+    """Path of the file that contains the sample."""
     name: str
     label: int
     offset: int = 0
-    """Its offset in the file, in bytes."""
+    """Offset of the sample in the file, in bytes."""
     nbytes: int | None = None
-    """Its size; None if it is the whole file."""
+    """Size in bytes; None if the sample is the whole file."""
     fault: str = ""
-    """Why the reader cannot read it although its bytes are valid, such as a missing label."""
+    """Why the reader cannot read the sample although its bytes are valid, such as a missing label.
+    """
     with_pillow: bool = False
-    """Whether Pillow decodes it instead of DALI."""
+    """Whether Pillow, and not DALI, decodes the image."""
     sides: Sequence[int] = ()
-    """Width and height for which its annotations were written."""
+    """Width and height of the image according to its annotations."""
     mask: str = ""
-    """The file with its mask, of the same width and height."""
+    """Path of the file with the mask, which has the width and height of the image."""
     mask_place: Sequence[int] = ()
     """Offset and size in bytes of the mask in its file; empty if it is the whole file."""
     remark: str = ""
-    """Unusual annotations: a box beyond the edge, or without width or height."""
+    """Description of unusual annotations: a box beyond the edge, or without width or height."""
     counted: bool = True
-    """False for a faulty placeholder of entries that belong to no sample."""
+    """False for a placeholder that reports faulty entries without a sample."""
 
     @property
     def size(self) -> int:
-        """Its size in bytes. Raises OSError if the file does not exist."""
+        """Size of the sample in bytes. Raises OSError if the file does not exist."""
         return os.stat(self.path).st_size if self.nbytes is None else self.nbytes
 
     def open(self) -> BinaryIO:
-        """Open its bytes as a file that begins at 0. Raises OSError."""
+        """Open the bytes of the sample as a file that starts at position 0. Raises OSError."""
         if self.nbytes is None:
             return open(self.path, "rb")
         with open(self.path, "rb") as holder:
@@ -66,7 +67,7 @@ class Sample(NamedTuple):
             return io.BytesIO(holder.read(self.nbytes))
 
     def open_mask(self) -> BinaryIO:
-        """Open the bytes of its mask as a file that begins at 0. Raises OSError."""
+        """Open the bytes of the mask as a file that starts at position 0. Raises OSError."""
         if not self.mask_place:
             return open(self.mask, "rb")
         with open(self.mask, "rb") as holder:
@@ -75,7 +76,7 @@ class Sample(NamedTuple):
             return io.BytesIO(holder.read(size))
 
     def with_location(self) -> Sample:
-        """The sample with its location in a file; some kinds create it on request."""
+        """Return the sample with path and offset; some kinds determine these on request."""
         return self
 
 
@@ -83,17 +84,17 @@ class Header(NamedTuple):
     """Header of a file that is not an image."""
 
     fault: str = ""
-    """Why DALI's reader cannot read it."""
+    """Why DALI's reader cannot read the file; empty if it can."""
     size: tuple[int, int] | None = None
-    """Columns and rows of its images, if known."""
+    """Width and height of the images in the file, if known."""
     remarks: tuple[tuple[str, str], ...] = ()
-    """Findings about a file that DALI reads: kind and description."""
+    """Remarks about a readable file, as (kind, description)."""
 
 
 def folder_of(dataset: Dataset) -> str:
-    """The folder of the data: the location, or its parent if it is a file.
+    """The folder of a dataset: its location, or the parent folder if the location is a file.
 
-    For files listed in Python, their common parent.
+    For files listed in Python, the common parent folder.
     """
     if dataset.location:
         path = os.path.abspath(dataset.location)
@@ -102,15 +103,15 @@ def folder_of(dataset: Dataset) -> str:
 
 
 def fits_list(file: Sample) -> bool:
-    """Whether a file list, which has one file per line, can hold a file: no line breaks."""
+    """Whether a text list with one file per line can contain a file: its path has no line break."""
     path = os.path.abspath(file.path)
     return "\n" not in path and "\r" not in path
 
 
 def dump_file_list(files: Iterable[Sample]) -> bytes:
-    """Write files as DALI's ``file_list``: an absolute path and a label per line.
+    """Serialise files as DALI's ``file_list``: an absolute path and a label per line.
 
-    Returns bytes, because names need not be UTF-8. Files that fail ``fits_list`` are omitted.
+    Returns bytes, because file names may not be UTF-8. Files that fail ``fits_list`` are omitted.
     """
     return b"".join(
         b"%b %d\n" % (os.fsencode(os.path.abspath(file.path)), file.label)
@@ -123,14 +124,14 @@ _DIRECTLY = {
     "file_root": "folder of {noun}s by class",
     "file_list": "list of files and labels",
 }
-"""Descriptions of data passed directly to an argument of DALI's reader."""
+"""Value of ``about`` if the data are passed directly to this argument of DALI's reader."""
 
 
 class SourceKind:
     """One way to read data: attributes describe the reader, methods the data.
 
-    A module in ``sources.kinds`` defines a subclass and its only instance, in ``SOURCES``. A kind
-    overrides what differs from files that DALI's reader reads one by one. It must define ``about``,
+    A module in ``sources.kinds`` defines a subclass and an instance of it in ``SOURCES``. The
+    defaults are for files that DALI's reader reads one by one. A kind must define ``about``,
     ``op``, ``located_by``, ``find``, ``require``, ``list_samples``, ``nothing_found`` and
     ``write_placeholder``.
     """
@@ -138,114 +139,131 @@ class SourceKind:
     # Names.
 
     about: str
-    """What it reads, in the exported program's parameter help: ``folder of images``."""
+    """Description of the data in the exported program's help: ``folder of images``."""
     noun: str = "image"
-    """What one sample is called."""
+    """Noun for one sample in messages."""
     metavar: str = "DIR"
     """Placeholder of the data parameter in the usage line of the exported program."""
     sample: str = ""
-    """Path of this kind's data in the folder written by ``workbench samples --targets``."""
+    """Path of sample data of this kind in the folder that ``workbench samples --targets`` writes.
+    """
     guessed: str = ""
-    """If a path may be of another kind too: why this kind was chosen, and how to override it."""
+    """Why this kind was chosen for an ambiguous path, and how to choose another; empty if
+    unambiguous.
+    """
 
     # Which data it accepts.
 
     precedence: int = 2
-    """Among kinds that accept a path the highest wins, then the first by name: 4 is a narrower form
-    of another kind, 3 records of many samples, 2 samples in their own files, 1 guesses from names
-    alone, lists and images that DALI does not decode, 0 any folder."""
+    """Rank among kinds that accept the same path; the highest wins, then the first by name. 4 is a
+    narrower form of another kind, 3 files of many samples, 2 samples in their own files, 1 guesses
+    from names alone, lists and images that DALI does not decode, 0 any folder.
+    """
     suffixes: tuple[str, ...] = ()
-    """Suffixes of files with many samples: a list of these in Python is of this kind."""
+    """Suffixes of files that contain many samples; a Python list of such files is of this kind."""
     takes: frozenset[str] = frozenset()
-    """Other kinds whose data it can read without changing kind."""
+    """Names of other kinds whose data a source of this kind can read."""
     with_targets: tuple[str, ...] = ()
-    """Kinds that read the same data with annotations, if a graph uses these."""
+    """Names of kinds that read the same data with annotations, for graphs that use annotations."""
 
     # Its reader in a graph.
 
     op: str
-    """DALI's reader."""
+    """Name of the reader operator."""
     located_by: frozenset[str]
-    """Reader arguments that locate the data. A graph that sets one names its data itself."""
+    """Reader arguments that locate the data. If a graph sets one, it needs no data parameter."""
     options: frozenset[str] | None = None
-    """Reader options that this kind supports; None: all of DALI's reader."""
+    """Reader options that this kind supports; None for all options of DALI's reader."""
     demanding: frozenset[str] = frozenset()
-    """Reader options that impose requirements on the data; ``Dataset.options`` has those set."""
+    """Reader options that impose requirements on the data; ``Dataset.options`` lists those in use.
+    """
     seeded: bool = True
     """Whether the reader accepts a seed."""
     outputs: tuple[str, ...] = ("jpegs", "labels")
-    """The output ports of its reader in a graph."""
+    """Names of the reader's output ports in a graph."""
     pixels: str = ""
-    """The output with pixels, if the reader decodes; empty if decoders follow it. The exported code
-    then passes ``device`` (``cpu``, ``mixed`` or ``gpu``) to ``reader``."""
+    """Name of the output with pixels if the reader decodes; empty if decoders follow. The exported
+    code then passes ``device`` (``cpu``, ``mixed`` or ``gpu``) to ``reader``.
+    """
     has_sequences: bool = False
     """Whether samples can be sequences of images."""
     begins: ClassVar[Mapping[str, int]] = {}
-    """Options added and removed together with the source, such as the frames of a sequence."""
+    """Initial reader options that are removed when the source is swapped, such as
+    ``sequence_length``.
+    """
     decoder: str = ""
-    """The operator that decodes its images, if not DALI's decoders."""
+    """Operator that decodes the images, if DALI's decoders cannot; else empty."""
 
     # Code in the exported program.
 
     find: Callable[[Any], dict[str, Any]]
-    """Static method that the exported code calls with the data parameter; returns the reader's
-    arguments. Its source is exported, so it must be self-contained."""
+    """Static method of the exported code that converts the data parameter to the reader's
+    arguments. Its source is exported, so it must be self-contained.
+    """
     reader: Callable[..., Any] | None = None
-    """Static method that replaces DALI's reader in the exported code if outputs differ from
-    ``outputs``: it accepts the result of ``find`` and the reader's options. Its source is exported.
-    The last output must be created last."""
+    """Static method that replaces DALI's reader in the exported code if its outputs differ from
+    ``outputs``. It receives the result of ``find`` and the reader's options. Its source is
+    exported. The last output must be created last.
+    """
     helpers: tuple[Any, ...] = ()
-    """Functions, classes or source text that ``find`` needs, exported before it."""
+    """Functions, classes or source text that ``find`` and ``reader`` need; exported before them."""
     imports: tuple[str, ...] = ()
-    """Modules that the exported code needs."""
+    """Modules that the exported source imports."""
     unread: ClassVar[Mapping[str, Any]] = {}
-    """Substitute for the result of ``find`` if a pipeline is built without data: the minimum that
-    gives the reader its outputs."""
+    """Substitute for the result of ``find`` when a pipeline is built without data: the minimum for
+    the reader to have all outputs.
+    """
     argument_name: str = ""
-    """The reader argument for the data if the exported program has no ``find``; see
-    ``directly``."""
+    """Reader argument that receives the data if the exported program has no ``find``; see
+    ``directly``.
+    """
     pipeline_arguments: tuple[str, ...] = ()
-    """Arguments of the pipeline itself that its reader needs in an exported program, as Python
-    code."""
+    """Arguments of the exported pipeline that this reader requires, as Python code."""
 
     # Its samples, and the handling of faulty ones.
 
     is_listed: bool = True
-    """Whether ``list_samples`` lists them; if not, nothing is counted, checked or excluded."""
+    """Whether ``list_samples`` can list the samples; if not, they are not counted, checked or
+    excluded.
+    """
     in_files: bool = True
-    """Whether each sample is a file of its own; if not, ``container_of`` names the file."""
+    """Whether each sample is a separate file; if not, ``container_of`` returns the containing file.
+    """
     in_memory: bool = False
-    """Whether a process serves its samples from memory, so that no path locates them."""
+    """Whether a process serves the samples from memory, so that they have no path."""
     targets: Literal["", "boxes", "masks"] = ""
-    """The annotations that are counted; empty if a sample has one label."""
+    """The kind of annotations that class counts use; empty if each sample has one label."""
     decodes_images: bool = False
-    """Whether its reader decodes images, so that an invalid one ends the process."""
+    """Whether the reader decodes images, so that an invalid image terminates the process."""
     is_indexed: bool = False
-    """Whether its reader uses an index, without which it would scan all data."""
+    """Whether the reader uses an index; without it, the reader scans all data."""
     checked_first: bool = False
-    """Whether all samples are checked before the reader is built, because it silently skips some
-    and ends at others."""
+    """Whether all samples are checked before the reader is built, because the reader silently skips
+    some faulty samples and stops at others.
+    """
     looks_ahead: bool = False
-    """Whether ``list_samples`` reports the first faulty samples quickly: a preview names those that
-    the reader accepts silently."""
+    """Whether ``list_samples`` finds the first faulty samples quickly, so that a preview can report
+    samples that the reader accepts silently.
+    """
     ends_process: str = ""
-    """Words in a sample's fault that would end the process, for a kind that looks ahead: such a
-    sample is excluded in advance."""
+    """Words in the fault of a sample that would terminate the process, for a kind that looks ahead:
+    such a sample is excluded in advance.
+    """
 
     def accepts(self, path: Path) -> bool:
-        """Whether a path is of this kind."""
+        """Whether a path contains data of this kind."""
         return False
 
     def files_in(self, folder: str) -> Iterator[str]:
-        """Files of this kind in a folder of images."""
+        """Yield paths of files of this kind in a folder of images."""
         return iter(())
 
     def has_unread_masks(self, dataset: Dataset) -> bool:
-        """Whether its annotations have masks that its reader outputs only with an option."""
+        """Whether the annotations contain masks that the reader outputs only with an option."""
         return False
 
     def identity(self, dataset: Dataset) -> object:
-        """Compares equal for two descriptions of the same data."""
+        """Comparison key: equal for two descriptions of the same data."""
         return dataset.kind, os.path.abspath(dataset.location), dataset.items
 
     def require(self, dataset: Dataset) -> None:
@@ -253,71 +271,73 @@ class SourceKind:
         raise NotImplementedError
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
-        """All samples in the reader's order. Raises DataError."""
+        """Iterate over all samples in reader order. Raises DataError."""
         raise NotImplementedError
 
     def nothing_found(self, dataset: Dataset) -> str:
-        """Explain why there are no samples, with a fix."""
+        """Explain why a dataset has no samples, with a fix."""
         raise NotImplementedError
 
     def write_placeholder(self, folder: Path) -> Path:
-        """Write data of the kind into an empty folder and return their path.
+        """Write minimal data of this kind to an empty folder and return their path.
 
-        An exported program is imported with them, which reads nothing.
+        Used to import an exported program, which does not read the data.
         """
         raise NotImplementedError
 
     def argument(self, dataset: Dataset) -> Any:
-        """The value passed to the exported program for a dataset."""
+        """Value of the exported program's data parameter for a dataset."""
         return dataset.location or [list(item) for item in dataset.items]
 
     def directly(self, dataset: Dataset | None) -> str:
-        """The argument with which DALI's reader reads a dataset without ``find``, or empty.
+        """Argument of DALI's reader that accepts the data without ``find``; empty if none.
 
         ``dataset`` is None if it is unknown.
         """
         return ""
 
     def samples_are_sequences(self, dataset: Dataset | None) -> bool:
-        """Whether samples are sequences of images; for None, whether most datasets' are."""
+        """Whether samples are sequences of images; with None, whether they usually are."""
         return self.has_sequences
 
     def root(self, dataset: Dataset) -> str:
-        """The folder that names are relative to."""
+        """The folder that sample names are relative to."""
         return folder_of(dataset)
 
     def container_of(self, name: str) -> str:
-        """The file, relative to the root, that contains the named sample."""
+        """Path, relative to the root, of the file that contains the named sample."""
         return name
 
     def samples_at(self, dataset: Dataset, places: Sequence[int]) -> list[Sample]:
-        """Name and fault of the samples at some indices of an in-memory dataset.
+        """Samples, with name and fault only, at some indices of an in-memory dataset.
 
-        DALI reports no names; ``samples`` in the pipeline's ``reader_meta`` lists those of a batch.
+        DALI reports no names for such data; ``samples`` in the pipeline's ``reader_meta`` returns
+        the indices of a batch.
         """
         raise NotImplementedError
 
     def watched_paths(self, dataset: Dataset) -> Iterator[str]:
-        """Paths; at least one changes when files are added or removed."""
+        """Yield paths of which at least one is modified when files are added or removed."""
         return iter([dataset.location] if dataset.location else [])
 
     def needs_index(self, dataset: Dataset) -> bool:
         """Whether the reader would take seconds before its first sample.
 
-        Without an index it scans all data; meanwhile the ``first`` samples are previewed.
+        Without an index it scans all data. Until the index exists, the ``first`` samples are
+        previewed.
         """
         return False
 
     def make_index(self, dataset: Dataset, tell: Callable[[int], None]) -> None:
-        """Make a missing index in a temporary folder. Raises DataError.
+        """Create a missing index in a temporary folder. Raises DataError.
 
-        ``tell`` is called with the number of samples so far; an exception in it stops the work.
+        ``tell`` is called with the number of samples so far; an exception from it cancels the work.
         """
 
     def find_indexed(self, dataset: Dataset, folder: Path) -> dict[str, Any] | None:
-        """The result of ``find`` with the index, or None if there is no index.
+        """Return the result of ``find`` with an index, or None if there is no index.
 
-        The index of the ``first`` samples is made in ``folder``.
+        An index of only the ``first`` samples is created in ``folder``.
         """
         return None
 
@@ -326,52 +346,52 @@ class SourceKind:
         return []
 
     def key_point_names(self, dataset: Dataset) -> list[str]:
-        """Key point names in order; empty if they have none."""
+        """Names of the key points in order; empty if they have no names."""
         return []
 
     def class_counts(self, dataset: Dataset) -> list[int] | None:
-        """Annotations per class, if stored in one place; None: count the samples' labels."""
+        """Annotations per class if the data list them in one place; None to count labels."""
         return None
 
     def without_targets(self, dataset: Dataset) -> int:
-        """Number of samples without annotations, if stored in one place."""
+        """Number of samples without annotations, if the data store annotations in one place."""
         return 0
 
     def classes_in(
         self, dataset: Dataset, samples: Sequence[Sample]
     ) -> Iterator[Collection[int]] | None:
-        """The annotation classes of each given sample; None if samples have one label.
+        """The annotation classes of each given sample; None if each sample has one label.
 
-        One class per box, or each class of a mask once. Faulty samples are skipped.
+        Yields one class per box, or each class of a mask once. Faulty samples are skipped.
         """
         return None
 
     def explain(self, dataset: Dataset, message: str) -> str:
-        """Explain a reader failure from DALI's message, with a fix; empty if unknown."""
+        """Explain a reader failure from DALI's message ``said``, with a fix; empty if unknown."""
         return ""
 
     def undecodable(self, dataset: Dataset, device: str) -> str:
-        """Why its reader cannot decode a dataset on ``cpu`` or ``mixed``, or empty."""
+        """Why the reader cannot decode a dataset on ``cpu`` or ``mixed``; empty if it can."""
         return ""
 
     def decoding_remark(self, dataset: Dataset, device: str) -> str:
-        """What its reader decodes incorrectly on ``cpu`` or ``mixed``, or empty."""
+        """Describe what the reader decodes incorrectly on ``cpu`` or ``mixed``, or empty."""
         return ""
 
     def read_header(self, path: str) -> Header | None:
-        """The header of a non-image file with one of ``suffixes``; None: the kind reads none."""
+        """Parse the header of a non-image file; None if this kind does not support the suffix."""
         return None
 
     def read_content(self, path: str) -> str:
-        """Describe invalid numbers in such a file that its reader accepts, or empty."""
+        """Describe invalid numbers in a non-image file that the reader accepts; empty if none."""
         return ""
 
     def pillow_only(self, dataset: Dataset) -> Iterator[str]:
-        """Names of images that its reader skips and ``pillow_images`` reads."""
+        """Yield names of images that the reader skips and the kind ``pillow_images`` reads."""
         return iter(())
 
     def unread_notes(self, dataset: Dataset) -> Iterator[str]:
-        """Sentences about files and folders that are not read and about empty class folders.
+        """Yield sentences about unread files and folders, and about empty class folders.
 
         Raises OSError.
         """
@@ -380,8 +400,8 @@ class SourceKind:
     def write_without(self, dataset: Dataset, names: Collection[str], place: Path) -> Path:
         """Write a dataset without the named samples to ``place`` and return its path.
 
-        It links to the original data; only LMDB is copied. Raises DataError if the reader cannot
-        exclude samples.
+        The result links to the original data; only LMDB is copied. Raises DataError if the reader
+        cannot exclude samples.
         """
         if not self.lists_files:
             first = ", ".join(sorted(names)[:3])
@@ -401,7 +421,7 @@ class SourceKind:
         return path
 
     def with_argument(self, argument_name: str) -> SourceKind:
-        """A variant of the kind whose program passes the data to an argument of DALI's reader."""
+        """Return a variant of the kind that passes the data to an argument of DALI's reader."""
         kind = copy(self)
         kind.argument_name, kind.imports = argument_name, ()
         kind.about = _DIRECTLY[argument_name].format(noun=self.noun)
@@ -410,11 +430,11 @@ class SourceKind:
 
     @property
     def find_source(self) -> str:
-        """Source code of ``helpers``, ``find`` and ``reader``, ending in a line break."""
+        """Source code of ``helpers``, ``find`` and ``reader`` for the exported program."""
         return self.decorated_source("")
 
     def decorated_source(self, decorator: str) -> str:
-        """``find_source`` with a decorator above ``find`` and ``reader``, called in a pipeline."""
+        """Like ``find_source``, with a decorator on ``find`` and ``reader`` for pipelines."""
         if self.argument_name:
             return ""
         called = (self.find, *([self.reader] if self.reader else []))
@@ -430,7 +450,7 @@ class SourceKind:
 
     @property
     def lists_files(self) -> bool:
-        """Whether samples can be excluded with a list of the others: DALI's ``file_list``."""
+        """Whether a ``file_list`` of the remaining files can exclude samples."""
         return self.op == "readers.file"
 
 
@@ -440,13 +460,13 @@ READER_OPTIONS = frozenset(
         *("stick_to_shard", "prefetch_queue_depth", "dont_use_mmap"),
     }
 )
-"""Options of DALI's readers that do not decode."""
+"""Options that all of DALI's readers of encoded data have."""
 
 
 class Annotated(SourceKind):
-    """A kind that is used only if a graph uses its annotations, or if it is named.
+    """Base class of kinds that are used only if a graph uses annotations, or if they are named.
 
-    It precedes the kind of the same data in the bases: ``class Masks(Annotated, WebDataset)``.
+    It is listed before the kind that reads the same data: ``class Masks(Annotated, WebDataset)``.
     """
 
     options: frozenset[str] | None = READER_OPTIONS
@@ -459,7 +479,7 @@ class Annotated(SourceKind):
 
 
 class AnnotatedBoxes(Annotated):
-    """Images with boxes and key points, in the outputs of COCO's reader."""
+    """Base class of kinds with boxes and key points; the outputs are those of COCO's reader."""
 
     outputs = ("jpegs", "boxes", "labels", "polygons", "vertices")
     targets = "boxes"

@@ -169,7 +169,7 @@ def read_parquet(path: str) -> Any:
 
 
 def require_memory(path: str) -> None:
-    """Raise DataError if a Parquet file, which is loaded completely, exceeds free memory."""
+    """Raise DataError if a Parquet file, which is loaded completely, exceeds the free memory."""
     from pyarrow import parquet
 
     meta = parquet.read_metadata(path)

@@ -1,9 +1,9 @@
-"""Dataset of images held by another process: each is requested once, then read from memory.
+"""Dataset of images in another process: each is requested once, then read from shared memory.
 
 A copy of this file is stored next to the images, so it must not import other modules of the
 project. ``index`` has a record for each image: its position in ``samples``, or the state ``FAULTY``
-and the reason. ``rows`` exists if the folder is a subset of another folder, ``origin``, and holds
-the numbers of its images there.
+and the reason. ``rows`` exists if the folder is a subset of another folder, ``origin``, and
+contains the numbers of its images there.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ INDEX, SAMPLES, SOCKET, ROWS, ORIGIN = "index", "samples", "socket", "rows", "or
 
 
 class CachedImages:
-    """Encoded images (byte arrays) and their labels by index."""
+    """Sequence of encoded images (byte arrays) with their labels."""
 
     def __init__(self, folder: str) -> None:
         origin = os.path.join(folder, ORIGIN)
@@ -51,7 +51,7 @@ class CachedImages:
         return [self._read(self.index[row]) for row in rows]
 
     def request(self, rows: Any) -> None:
-        """Request missing images from the owner. Raises OSError if it cannot provide them."""
+        """Request missing images from the process that owns them. Raises OSError if that fails."""
         absent = rows[self.index["state"][rows] == ABSENT]
         if not len(absent):
             return
@@ -67,7 +67,7 @@ class CachedImages:
             raise OSError(reply.decode())
 
     def fault(self, row: int) -> str:
-        """Why there is no image; empty if there is one."""
+        """Why an image is missing; empty if it is available."""
         record = self.index[row]
         return bytes(self._bytes(record)).decode() if record["state"] == FAULTY else ""
 
@@ -85,5 +85,5 @@ class CachedImages:
 
 
 def images() -> CachedImages:
-    """The images stored next to this file."""
+    """Open the images that are stored next to this file."""
     return CachedImages(os.path.dirname(os.path.abspath(__file__)))

@@ -1,9 +1,9 @@
 """In-process store that serves images to other processes, encoding each on first request.
 
-A folder in shared memory (a temporary folder if shared memory is small) holds the encoded images,
-an index, and a copy of ``_cached_images.py``. Other processes request missing images through a
-socket in the folder; a thread fetches them from the dataset. The folder is deleted with the last
-``Dataset`` that refers to it, or with the process.
+A folder in shared memory (a temporary folder if shared memory is small) contains the encoded
+images, an index, and a copy of ``_cached_images.py``. Other processes request missing images
+through a socket in the folder; a thread fetches them from the dataset. The folder is deleted with
+the last ``Dataset`` that refers to it, or with the process.
 """
 
 from __future__ import annotations
@@ -29,11 +29,13 @@ from workbench.sources.kinds import _cached_images as kept
 _PREFIX = "dali-workbench-images-"
 _SHARED = "/dev/shm"
 _ENOUGH = 2**30
-"""Bytes of shared memory that must be free: containers often have 64 MiB."""
+"""Minimum free shared memory in bytes; containers often have only 64 MiB."""
 _SHARE = 0.5
 """Maximum fraction of the free space that is used."""
 _AT_ONCE = 64
-"""Images fetched while the lock is held, so that small requests do not wait for large ones."""
+"""Maximum images to fetch while holding the lock, so that small requests do not wait for large
+ones.
+"""
 PROGRAM, CLASSES = "images.py", "classes"
 
 _stores: weakref.WeakValueDictionary[str, ImageStore] = weakref.WeakValueDictionary()
@@ -41,13 +43,15 @@ _stores: weakref.WeakValueDictionary[str, ImageStore] = weakref.WeakValueDiction
 
 
 class StorePlace(str):
-    """A store's folder, which exists as long as a ``Dataset`` refers to it by this object."""
+    """Path of a store's folder that keeps the store alive while a ``Dataset`` refers to it."""
 
     store: ImageStore
 
 
 Fetch = Callable[[Sequence[int]], Iterable[tuple[Any, int] | Exception]]
-"""Return for each index the encoded image (a byte array) and its label, or an error text."""
+"""Function that returns, for each index, the encoded image (a byte array) and its label, or an
+error.
+"""
 
 
 class ImageStore:
@@ -58,13 +62,13 @@ class ImageStore:
     count:
         Number of images.
     fetch:
-        Called by one thread at a time.
+        Returns images by index; called by one thread at a time.
     classes:
         Class names in label order.
     facts:
-        Returns label and bytes of an image that was not requested yet; -1 if unknown.
+        Returns label and size in bytes of an image that was not requested yet; -1 if unknown.
     data:
-        The object that holds the images, to recognise it.
+        The object that contains the images, for recognising it later.
     """
 
     def __init__(
@@ -102,7 +106,7 @@ class ImageStore:
         _stores[self.folder] = self
 
     def have(self, indices: Sequence[int]) -> None:
-        """Add these images to the store. Raises OSError if there is no space for them."""
+        """Add missing images to the store. Raises OSError if there is no space for them."""
         for begin in range(0, len(indices), _AT_ONCE):
             with self._lock:
                 part = [
@@ -141,7 +145,7 @@ def _place() -> str | None:
 
 
 def _remove_abandoned() -> None:
-    """Remove the folders of killed processes."""
+    """Remove store folders whose processes no longer exist."""
     for place in filter(None, (_place(), tempfile.gettempdir())):
         for folder in Path(place).glob(f"{_PREFIX}*"):
             found = re.match(r"\d+", folder.name.removeprefix(_PREFIX))
@@ -169,7 +173,7 @@ def _listen(listener: socket.socket, store: weakref.ref[ImageStore]) -> None:
 
 
 def _send_reply(connection: socket.socket, store: weakref.ref[ImageStore]) -> None:
-    """Reply with nothing if all requested images are stored, else with the reason."""
+    """Store the requested images; reply with an error message, or with nothing on success."""
     with connection:
         try:
             whole = b"".join(iter(lambda: connection.recv(65536), b""))
@@ -181,14 +185,14 @@ def _send_reply(connection: socket.socket, store: weakref.ref[ImageStore]) -> No
 
 
 def store_folder(store: ImageStore) -> StorePlace:
-    """The folder of a store; the returned object keeps the store alive."""
+    """Return the path of a store's folder as an object that keeps the store alive."""
     place = StorePlace(store.folder)
     place.store = store
     return place
 
 
 def objects_in(folder: str) -> object:
-    """Compares equal for two stores of the same objects, if this process holds them."""
+    """Comparison key of a store: equal for stores of the same objects in this process."""
     return _stores[folder].objects if folder in _stores else folder
 
 
@@ -199,12 +203,12 @@ def _identities(data: object) -> object:
 
 
 def loader_argument(folder: str) -> str:
-    """The argument with which an exported program reads the images of a store."""
+    """Data argument with which an exported program reads the images of a store."""
     return f"{os.path.abspath(folder)}/{PROGRAM}:images"
 
 
 def part_without(folder: str, names: Collection[str], place: Path) -> Path:
-    """Create a folder with all images except those with these numbers; nothing is copied."""
+    """Create a folder with the images of a store except the named ones, without copying images."""
     whole = kept.CachedImages(folder)
     left = [row for row in whole.rows if str(row) not in names]
     np.array(left, np.int64).tofile(place / kept.ROWS)
@@ -215,23 +219,23 @@ def part_without(folder: str, names: Collection[str], place: Path) -> Path:
 
 
 class UnreadSample(Sample):
-    """A sample that was not requested yet; ``offset`` is its number."""
+    """A sample of an image that was not requested yet; ``offset`` is the image's number."""
 
     __slots__ = ()
 
     @property
     def size(self) -> int:
-        """Its size in bytes. Raises OSError if it is known only after reading."""
+        """Size of the sample in bytes. Raises OSError if it is unknown before reading."""
         if self.nbytes is None or self.nbytes < 0:
             raise OSError("it has not been read yet")
         return self.nbytes
 
     def open(self) -> BinaryIO:
-        """Open its bytes. Raises OSError."""
+        """Request the image and open its bytes as a file. Raises OSError."""
         return self.with_location().open()
 
     def with_location(self) -> Sample:
-        """The sample with its location in the file."""
+        """Request the image and return the sample with its location in the store."""
         images = kept.CachedImages(os.path.dirname(self.path))
         images.request(np.array([self.offset]))
         return _sample(images, self.offset)
@@ -246,7 +250,7 @@ def _sample(images: kept.CachedImages, row: int) -> Sample:
 
 
 def samples_of(folder: str) -> Iterator[Sample]:
-    """All images of a store in order; images that were not requested yet are ``UnreadSample``."""
+    """Samples of all images of a store in order; ``UnreadSample`` for images not requested yet."""
     images = kept.CachedImages(folder)
     store, path = _stores.get(images.folder), os.path.join(images.folder, kept.SAMPLES)
     for row in map(int, images.rows):
@@ -258,6 +262,6 @@ def samples_of(folder: str) -> Iterator[Sample]:
 
 
 def samples_at(folder: str, places: Sequence[int]) -> list[Sample]:
-    """Name and fault of the samples at some indices."""
+    """Samples, with name and fault only, at some indices of a store."""
     images = kept.CachedImages(folder)
     return [Sample("", str(row), 0, fault=images.fault(row)) for row in images.rows[list(places)]]

@@ -1,8 +1,8 @@
 """COCO: images of a folder, with the boxes and classes of an annotations file (.json).
 
-The images are next to the file, in ``images`` there, in the folder that the file is named after
-(``annotations/instances_train2017.json`` and ``train2017`` or ``images/train2017``), or in one of
-these one level up; the folder with most of the images is used.
+The image folder is the folder of the annotations file, its subfolder ``images``, a folder that the
+file is named after (``annotations/instances_train2017.json``: ``train2017`` or
+``images/train2017``), or one of these one level up. The one with the most images is used.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ from workbench.sources.annotation_faults import box_fault, box_remark, outline_f
 class _Document(NamedTuple):
     entries: dict[str, Any]
     is_finite: bool
-    """True if all numbers are finite, as JSON requires; Python also reads and writes others."""
+    """Whether all numbers are finite, as JSON requires; Python also writes and reads NaN and
+    infinity.
+    """
 
 
 @lru_cache(maxsize=2)
@@ -63,7 +65,7 @@ def _read(location: str, stamp: int) -> _Document:
 
 
 def annotations_of(dataset: Dataset) -> dict[str, Any]:
-    """The parsed annotations file. Raises DataError."""
+    """Return the parsed annotations file. Raises DataError."""
     return _read(dataset.location, _stamp(dataset)).entries
 
 
@@ -75,7 +77,7 @@ def _stamp(dataset: Dataset) -> int:
 
 
 def faults_of(dataset: Dataset) -> Mapping[Any, str]:
-    """Reasons, by image id, why an image or one of its annotations cannot be read as intended."""
+    """Faults of images and their annotations, by image id."""
     requested = OUTLINES if dataset.options is None else OUTLINES.intersection(dataset.options)
     return _faults(dataset.location, _stamp(dataset), requested)
 
@@ -110,7 +112,7 @@ def _faults(location: str, stamp: int, outlines: frozenset[str]) -> Mapping[Any,
 
 
 def box_remarks(dataset: Dataset) -> Mapping[Any, str]:
-    """By image id: the first box beyond the edge of the image, or without width or height."""
+    """Description, by image id, of the first box beyond the edge, or without width or height."""
     return _remarks(dataset.location, _stamp(dataset))
 
 
@@ -130,7 +132,7 @@ def _remarks(location: str, stamp: int) -> Mapping[Any, str]:
 
 
 def sides_of(image: dict[str, Any]) -> tuple[int, ...]:
-    """Width and height given by an image entry; empty if missing."""
+    """Width and height in an image entry; empty if they are missing or invalid."""
     sides = image.get("width"), image.get("height")
     return sides if all(_is_whole(side) and side > 0 for side in sides) else ()  # type: ignore
 
@@ -149,21 +151,22 @@ _WHOLE = {
     "annotations": ("image_id", "category_id", "iscrowd"),
     "categories": ("id",),
 }
-"""Fields that DALI reads as 32-bit integers; another value ends it or drops all later boxes."""
+"""Fields that must be 32-bit integers; for other values DALI stops or skips all further boxes."""
 _SMALLEST = 0.1
-"""Pixels: DALI's default of ``size_threshold``, below which ``readers.coco`` drops a box."""
+"""DALI's default of ``size_threshold`` in pixels, below which ``readers.coco`` drops a box."""
 _WORDS = (b'"images"', b'"categories"', b'"annotations"', b'"bbox"')
 OUTLINES = frozenset({"polygon_masks", "pixelwise_masks"})
-"""Reader options that make it read outlines."""
+"""Reader options with which ``readers.coco`` reads outlines."""
 _BY_SIZE = ("ratio", "pixelwise_masks")
-"""Reader options that use the image sizes in the file; if one is missing, DALI uses another
-image's."""
+"""Reader options for which ``readers.coco`` uses the image sizes in the file. If a size is missing,
+it uses the size of another image.
+"""
 
 
 def require_entries(dataset: Dataset, found: dict[str, Any]) -> None:
     """Raise DataError if an entry has a value of a type that DALI does not read.
 
-    DALI names none of them: at ``"iscrowd": false`` it stops and outputs no further boxes.
+    DALI does not report such values: at ``"iscrowd": false`` it stops and outputs no further boxes.
     """
     for part, names in _WHOLE.items():
         strange = [each for each in found[part] if not isinstance(each, dict)]
@@ -206,17 +209,20 @@ def _is_whole(value: Any) -> bool:
 
 
 def missing_fields(image: dict[str, Any]) -> str:
-    """The required fields that an image entry lacks, or empty."""
+    """Names of required fields that an image entry lacks, joined for a message; empty if none."""
     return " and no ".join(key for key in ("id", "file_name") if image.get(key) is None)
 
 
 def known_images(found: dict[str, Any]) -> set[Any]:
-    """Ids of the images that can be read."""
+    """Ids of the image entries that have all required fields."""
     return {image["id"] for image in found["images"] if not missing_fields(image)}
 
 
 def without_image(found: dict[str, Any]) -> Sample | None:
-    """A faulty sample for all annotations of unlisted images, which DALI skips; None if none."""
+    """A faulty sample that represents all annotations of unlisted images; None without any.
+
+    DALI skips such annotations.
+    """
     known = known_images(found)
     lost = [one.get("image_id") for one in found["annotations"] if one.get("image_id") not in known]
     if not lost:
@@ -266,10 +272,10 @@ def find_annotations(data: str) -> dict[str, str]:
 
 @lru_cache(maxsize=8)
 def _root_of(location: str, stamp: int) -> str:
-    """Find the folder of ``find_annotations`` from parsed annotations: parsing 156 MB takes 5 s.
+    """Return the image folder like ``find_annotations``, using cached annotations.
 
-    Exported scripts have ``find_annotations`` alone. If no image is found, it is the folder of the
-    annotations file.
+    Parsing 156 MB takes 5 s. Exported scripts contain only ``find_annotations``. If no image is
+    found, the result is the folder of the annotations file.
     """
     names = [image.get("file_name") or "" for image in _read(location, stamp).entries["images"]]
     file = pathlib.Path(location).absolute()
@@ -280,7 +286,7 @@ def _root_of(location: str, stamp: int) -> str:
 
 
 def annotation_files(folder: str) -> Iterator[str]:
-    """The .json files with boxes in a folder and in its subfolder ``annotations``."""
+    """Yield the .json files with boxes in a folder and its subfolder ``annotations``."""
     for place in (folder, os.path.join(folder, "annotations")):
         if not os.path.isdir(place):
             continue
@@ -344,11 +350,11 @@ class Coco(SourceKind):
             )
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
-        """Samples in file order.
+        """Iterate over the samples in file order.
 
-        An image is faulty if it lacks id or file_name, shares its id, or has an invalid box or
-        outline or an annotation of an unlisted category. A last faulty sample stands for all
-        annotations of unlisted images.
+        An image is faulty if it lacks id or file_name, shares its id, or has an invalid box, an
+        invalid outline, or an annotation of an unlisted category. A final faulty sample represents
+        all annotations of unlisted images.
         """
         root, found, faults = self.root(dataset), annotations_of(dataset), faults_of(dataset)
         remarks = box_remarks(dataset)
@@ -364,7 +370,7 @@ class Coco(SourceKind):
             yield lost
 
     def write_without(self, dataset: Dataset, names: Collection[str], place: Path) -> Path:
-        """Write annotations of the remaining images next to a link to the image folder."""
+        """Write the annotations of the remaining images, with a link to the image folder."""
         place.mkdir()
         found = annotations_of(dataset)
         images = [
@@ -462,7 +468,7 @@ def _has_points(points: Any) -> bool:
 
 
 class CocoKeypoints(Coco):
-    """COCO key points, read as outlines."""
+    """COCO key points, read as outlines because DALI's reader does not support key points."""
 
     about = "COCO key points (*keypoints*.json)"
     begins: ClassVar = {"polygon_masks": True}
@@ -485,13 +491,13 @@ class CocoKeypoints(Coco):
             )
 
     def find_indexed(self, dataset: Dataset, folder: Path) -> dict[str, Any]:
-        """Return the reader arguments; the copy is stored in ``folder``, deleted by a preview."""
+        """Return the reader arguments; the converted annotations are written to ``folder``."""
         path = folder / "annotations.json"
         path.write_text(keypoints_as_polygons(dataset.location), encoding="utf-8")
         return {"annotations_file": str(path), "file_root": self.root(dataset)}
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
-        """Samples as in COCO, ignoring faults of the file's outlines, which are not read."""
+        """Iterate over the samples like ``Coco``, but ignore faults of outlines."""
         requested = tuple(option for option in dataset.options or () if option not in OUTLINES)
         return super().list_samples(replace(dataset, options=requested))
 

@@ -1,6 +1,6 @@
 """A list of files with labels: a text or CSV file, or pairs in Python.
 
-If labels are numbers, a text file with the same name and the suffix ``.names`` gives the class
+If labels are numbers, a text file with the same name and the suffix ``.names`` contains the class
 names, one per line, as in Darknet.
 """
 
@@ -25,8 +25,9 @@ from workbench.sources.tables import label_column
 _SUFFIXES = (".txt", ".csv", ".lst")
 _NAMES = ".names"
 _MANY = 10_000
-"""From this many files given in Python on, a list is written instead of sending them in each
-call."""
+"""Minimum number of files passed in Python for which a list file is written, so that calls stay
+small.
+"""
 
 
 def is_header(row: Any) -> bool:
@@ -67,7 +68,7 @@ def read_rows(data: Any, malformed: Any = None) -> Any:
 
 
 def numbered_paths(data: str) -> Iterator[tuple[int, str]]:
-    """Row number in a list and absolute path of each file; malformed rows are skipped."""
+    """Yield row number and absolute path of each file in a list; malformed rows are skipped."""
     malformed: list[tuple[int, str]] = []
     root = os.path.dirname(os.path.abspath(data))
     paths = [os.path.join(root, path) for path, _ in read_rows(data, malformed)]
@@ -140,7 +141,7 @@ def read_list(data: Any) -> dict[str, Any]:
 
 @lru_cache(maxsize=8)
 def _labels_in(dataset: Dataset, time: int, size: int) -> tuple[str, ...]:
-    """Labels of one version of a list, cached: scanning a million rows takes a second."""
+    """Class names in a list, cached by time and size: scanning a million rows takes a second."""
     path = Path(dataset.location)
     try:
         if is_numbered(dataset.argument):
@@ -156,7 +157,7 @@ def _labels_in(dataset: Dataset, time: int, size: int) -> tuple[str, ...]:
 
 
 def _require_columns(path: Path) -> None:
-    """Raise DataError for another separator, or if the roles of the columns are ambiguous."""
+    """Raise DataError for an unsupported separator, or if the meaning of columns is ambiguous."""
     is_csv = path.suffix.lower() == ".csv"
     with open(path, newline="", encoding="utf-8-sig", errors="surrogateescape") as file:
         rows = filter(None, csv.reader(file) if is_csv else (line.split() for line in file))
@@ -199,7 +200,7 @@ def _require_path(path: Path, first: Sequence[str], second: Sequence[str], is_cs
 
 
 def _require_label_column(path: Path, first: Sequence[str]) -> None:
-    """Raise DataError if a CSV file has more columns and its second may not be the label."""
+    """Raise DataError if a CSV file has further columns and the second may not be the label."""
     names = [name.strip() for name in first]
     if not names or label_column(names[1:2]):
         return
@@ -227,7 +228,7 @@ def _is_fraction(label: str) -> bool:
 def file_pairs_dataset(
     items: Sequence[tuple[str, int | str]], classes: Sequence[str] = ()
 ) -> Dataset:
-    """The dataset of files given in Python as (path, label) pairs.
+    """Create the dataset of (path, label) pairs passed in Python.
 
     ``classes`` are the names of numeric labels.
     """
@@ -251,7 +252,7 @@ def file_pairs_dataset(
 
 
 def _with_names(path: Path, names: str) -> str:
-    """Copy a list next to a file with these class names; other lists may share its numbers."""
+    """Copy a list and write its class names next to the copy; other lists may share its numbers."""
     content = names.encode(errors="surrogateescape")
     named = path.with_stem(f"{path.stem}-{hashlib.sha256(content).hexdigest()[:8]}")
     if not named.exists():
@@ -261,14 +262,14 @@ def _with_names(path: Path, names: str) -> str:
 
 
 def is_list(path: Path) -> bool:
-    """Whether a path has the suffix of a list of files."""
+    """Whether a path has the suffix of a list file."""
     return path.suffix.lower() in _SUFFIXES and not os.path.isdir(path)
 
 
 def require_files(dataset: Dataset) -> None:
     """Raise DataError, with row numbers, if listed files do not exist.
 
-    Rows of a list in Python are counted from 0, those of a text or CSV file from 1.
+    Rows of a Python list are counted from 0, rows of a text or CSV file from 1.
     """
     rows = list(FILE_LIST._listed_rows(dataset))
     missing = [(row, path) for row, path in rows if not os.path.exists(path)]
@@ -295,7 +296,7 @@ def _is_utf8(path: Path) -> bool:
 
 
 class FileList(SourceKind):
-    """Files with labels in a text or CSV file, or in a list of Python."""
+    """Files with labels in a text or CSV file, or in a Python list."""
 
     about = "list of files with labels (.txt or .csv)"
     op = "readers.file"
@@ -309,7 +310,7 @@ class FileList(SourceKind):
         self._labels(dataset)
 
     def class_names(self, dataset: Dataset) -> list[str]:
-        """Class names in order. Raises DataError for a bad list."""
+        """Class names in label order. Raises DataError if the list is invalid."""
         found = list(self._labels(dataset))
         beside = os.path.splitext(dataset.location)[0] + _NAMES
         if found or not dataset.location or not os.path.isfile(beside):
@@ -320,7 +321,7 @@ class FileList(SourceKind):
             raise DataError(f"{beside} cannot be read as class names: {error}.") from None
 
     def _labels(self, dataset: Dataset) -> tuple[str, ...]:
-        """Class names in label order; empty if labels are numbers. Raises DataError if invalid."""
+        """Class names in the list; empty if labels are numbers. Raises DataError if invalid."""
         if not dataset.location:
             return _labels_in(dataset, 0, 0)
         path = Path(dataset.location)
@@ -362,7 +363,7 @@ class FileList(SourceKind):
         return []
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
-        """Samples in list order, then the faulty rows that name no file."""
+        """Iterate over the samples in list order, then over malformed rows as faulty samples."""
         numbers = {name: number for number, name in enumerate(self._labels(dataset))}
         root = self.root(dataset)
         malformed: list[tuple[int, str]] = []
@@ -376,7 +377,7 @@ class FileList(SourceKind):
         return os.path.dirname(os.path.abspath(dataset.location)) if dataset.location else "/"
 
     def _listed_rows(self, dataset: Dataset) -> Iterator[tuple[int, str]]:
-        """Row number and path of each listed file; empty for other data."""
+        """Yield row number and path of each listed file; nothing for other data."""
         if not dataset.in_memory and dataset.items:
             yield from enumerate(path for path, _ in dataset.items)
         elif is_list(Path(dataset.location)) and os.path.isfile(dataset.location):
@@ -387,7 +388,7 @@ class FileList(SourceKind):
                     yield number - 1 + first, path
 
     def accepts(self, path: Path) -> bool:
-        """Only DALI reads a text that is not UTF-8; ``folder`` passes such a list to DALI."""
+        """Accept lists in UTF-8; ``folder`` passes text files in other encodings to DALI."""
         return is_list(path) and (path.suffix.lower() == ".csv" or _is_utf8(path))
 
     def directly(self, dataset: Dataset | None) -> str:

@@ -1,8 +1,8 @@
 """A folder of images: class folders, or one flat folder.
 
-Follows DALI's ``readers.file`` with ``file_root``: the images of each subfolder are a class;
+Follows DALI's ``readers.file`` with ``file_root``: the images of each subfolder are a class, and
 folders and files are sorted by name. A folder without visible subfolders is flat, and its images
-have label 0. A DALI ``file_list`` is accepted too; it names the same files without the faulty ones.
+have label 0. A DALI ``file_list`` is accepted too, with which faulty files can be excluded.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ LIST_IMAGES = f"{IMAGES_SOURCE}\n\n{FIND_CLASS_FILES}"
 """Source code that lists the images of a folder, for exported programs."""
 
 OTHERS = (".gif", ".avif", ".avifs", ".ico", ".icns", ".tga", ".qoi", ".dds", ".pcx", ".sgi")
-"""Image suffixes that Pillow opens and DALI's readers skip."""
+"""Suffixes of images that Pillow opens and DALI's readers skip."""
 
 SOUNDS = (".flac", ".ogg", ".wav")
-"""Sound suffixes that ``readers.file`` also finds in class folders."""
+"""Suffixes of sounds that ``readers.file`` also finds in class folders."""
 
 _MOST_NAMES = 10_000
 """Maximum number of folder entries searched for images."""
@@ -76,7 +76,7 @@ def find_files(data: str) -> dict[str, Any]:
 
 
 def _lost_links(data: str) -> Iterator[Sample]:
-    """Broken or circular links next to the class folders, at which DALI stops."""
+    """Yield broken or circular links next to the class folders, at which DALI stops."""
     with os.scandir(data) as entries:
         lost = sorted(e.name for e in entries if e.is_symlink() and not os.path.exists(e.path))
     for name in lost:
@@ -84,14 +84,14 @@ def _lost_links(data: str) -> Iterator[Sample]:
 
 
 def images_in(folder: str) -> list[str]:
-    """The image names among the first entries of a folder. Raises OSError."""
+    """Names of images among the first entries of a folder. Raises OSError."""
     with os.scandir(folder) as entries:
         some = list(islice(entries, _MOST_NAMES))
     return [e.name for e in some if e.name.lower().endswith(IMAGES) and not is_hidden(e.name)]
 
 
 def _suggest_subfolder(data: str) -> str:
-    """Suggest a location if the images are one folder level deeper; else empty."""
+    """Suggest a path if the images are one folder level deeper; else empty."""
     for name in islice(class_folders(data), _LOOKED_INTO):
         for inner in islice(class_folders(os.path.join(data, name)), _LOOKED_INTO):
             with suppress(OSError):
@@ -170,7 +170,7 @@ class Folder(SourceKind):
         yield from (Sample(os.path.join(data, name), name, label) for name, label in found)
 
     def pillow_only(self, dataset: Dataset) -> Iterator[str]:
-        """Names of images, in the folder and its subfolders, that only Pillow opens."""
+        """Yield names of images in the folder and its subfolders that only Pillow can open."""
         places = [dataset.location] if not self._is_list(dataset) else []
         with suppress(OSError):
             places += [
@@ -185,7 +185,7 @@ class Folder(SourceKind):
             yield from describe_unread(dataset.location, IMAGES)
 
     def watched_paths(self, dataset: Dataset) -> Iterator[str]:
-        """The folder and its subfolders, whose times change when files are added or removed."""
+        """Yield the folder and its subfolders, which adding or removing files modifies."""
         yield dataset.location
         try:
             with os.scandir(dataset.location) as entries:
@@ -222,7 +222,7 @@ class Folder(SourceKind):
         )
 
     def directly(self, dataset: Dataset | None) -> str:
-        """DALI's reader finds class folders and lists; files of a flat folder are passed to it."""
+        """Return ``file_root`` or ``file_list``; empty if the files must be passed by name."""
         if dataset is None:
             return "file_root"
         if os.path.isfile(dataset.location):
@@ -292,7 +292,7 @@ class PillowImages(Folder):
             yield Sample(path, name, label, with_pillow=True)
 
     def accepts(self, path: Path) -> bool:
-        """Accept folders whose checked entries have images, but none that DALI decodes."""
+        """Accept folders whose first entries include images for Pillow, but none for DALI."""
         if not os.path.isdir(path):
             return False
         try:
@@ -337,7 +337,7 @@ def read_requests(**options: Any) -> Any:
 
 
 class Request(Folder):
-    """Encoded images of requests, read from files when no server runs."""
+    """Images of sample requests, read from files if no server runs."""
 
     about = "folder of sample requests"
     op = "request"

@@ -1,8 +1,9 @@
 """A folder of images and a folder of masks with the same names: ``images/7.jpg, masks/7.png``.
 
-A mask is an image file with one number per pixel, a class or an instance. Palette images use the
-palette index; colour images are COCO panoptic masks. DALI would decode colours, so Pillow opens the
-masks, inside the reader. ``masks.names`` may name the numbers from 0 on, one per line.
+A mask is an image file with one number per pixel, a class or an instance. Palette images contain
+the palette index; colour images are COCO panoptic masks. DALI would decode colours, so the reader
+opens masks with Pillow. The file ``masks.names`` can contain the class names from 0 on, one per
+line.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from nvidia.dali import fn  # the exported program has it
 
 _FEW = 65_536
-"""Number of values of a 16-bit mask."""
+"""Number of different values in a 16-bit mask."""
 
 
 def pair_folders(data: str) -> tuple[str, str]:
@@ -89,7 +90,7 @@ def read_pairs(masks: list[str], **options: Any) -> Any:
 
 
 def classes_of_masks(samples: Iterable[Sample]) -> Iterator[Collection[int]]:
-    """The numbers in the mask of each sample; unreadable masks are skipped."""
+    """Yield the numbers in the mask of each sample; unreadable masks are skipped."""
     import numpy as np
     from PIL import Image
 
@@ -132,7 +133,7 @@ class ImageMasks(SourceKind):
             raise DataError(f"{error.filename} cannot be listed: {error.strerror}.") from None
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
-        """Samples; an image without a mask is faulty, as is a mask without an image."""
+        """Iterate over the samples; images without a mask and masks without an image are faulty."""
         pairs = self._pairs(dataset)
         for image, mask in pairs:
             name = os.path.relpath(image, dataset.location)
@@ -150,7 +151,7 @@ class ImageMasks(SourceKind):
             raise DataError(self.nothing_found(dataset))
 
     def write_without(self, dataset: Dataset, names: Collection[str], place: Path) -> Path:
-        """Links to the remaining images and their masks."""
+        """Create folders of links to the remaining images and their masks."""
         place.mkdir()
         for inner in ("images", "masks"):
             (place / inner).mkdir()

@@ -1,10 +1,10 @@
 """Images that are not files: arrays, encoded bytes, PIL images, datasets of PyTorch and others.
 
 The exported program receives ``module:factory`` and calls the factory to create the dataset. In the
-workbench one process holds the objects (``_image_store.py``); other processes read them through a
-folder in shared memory, which is itself such a module.
+workbench one process owns the objects (``_image_store.py``); other processes read them through a
+folder in shared memory, which contains such a module.
 
-Pixels are output as PNM, which DALI's decoders read, so every graph accepts them.
+Pixels are encoded as PNM, which DALI's decoders support, so these data work in every graph.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 
 WORKERS = 0
 _WORKERS = "WORKERS = 0  # processes that call the factory and read; 0: this one reads by itself\n"
-"""Exported setting: the number of reader processes."""
+"""Source line of the exported setting for the number of reader processes."""
 
 
 def open_images(data: Any) -> Any:
@@ -289,9 +289,9 @@ def read_images(source: Any, name: str, **options: Any) -> Any:
 
 
 def memory_dataset(data: Any) -> Dataset:
-    """The dataset of an object with images; this process stores the requested images.
+    """Create the dataset of an object with images; this process stores the requested images.
 
-    Raises DataError if the object holds no images.
+    Raises DataError if the object does not contain images.
     """
 
     def split_text(row: Any) -> tuple[Any, int]:
@@ -351,7 +351,7 @@ def _error_text(error: Exception) -> str:
 
 @lru_cache(maxsize=4)
 def _parquet_store(path: str, time: int, size: int) -> Dataset:
-    """The images of a Parquet file, stored by this process."""
+    """Create the dataset of a Parquet file, whose images this process stores."""
     try:
         require_memory(path)
         return memory_dataset(read_parquet(path))
@@ -366,7 +366,7 @@ def _parquet_store(path: str, time: int, size: int) -> Dataset:
 
 
 class Memory(SourceKind):
-    """A dataset in Python, whose images one process stores."""
+    """A dataset in Python whose images one process stores."""
 
     about = "dataset in Python (module:factory) or Parquet"
     op = "external_source"
@@ -386,7 +386,7 @@ class Memory(SourceKind):
     options = frozenset({"random_shuffle", "num_shards", "shard_id", "pad_last_batch"})
 
     def root(self, dataset: Dataset) -> str:
-        """The folder that stores the images. Raises DataError if it no longer exists."""
+        """The folder with the stored images. Raises DataError if it no longer exists."""
         place = dataset.location or str(dataset.items[0][0])
         if self.accepts(Path(place)):
             try:
@@ -415,7 +415,7 @@ class Memory(SourceKind):
         self.root(dataset)
 
     def write_placeholder(self, folder: Path) -> Path:
-        """Write a module whose dataset has one image without pixels."""
+        """Write a module with a dataset of one image without pixels."""
         path = folder / "images.py"
         path.write_text("def images():\n    return [b'\\xff\\xd8\\xff\\xd9']\n", encoding="utf-8")
         return Path(f"{path}:images")

@@ -1,11 +1,11 @@
 """NumPy files (.npy): arrays of pixels, which need no decoder.
 
-A file, a folder of files, class folders, a text file of lines ``path label``, or a list in Python.
-An array is an image (rows, columns) or (rows, columns, up to 4 channels), or a volume (slices,
-rows, columns) or (slices, rows, columns, channels), read as a sequence of slices. ``roi_axes``,
-``roi_start`` and ``roi_shape`` of ``readers.numpy`` select a part. Each sample has the layout HWC
-or FHWC. All arrays must have the element type and number of axes of the first, because DALI batches
-them; both are read from the header.
+The data are a file, a folder of files, class folders, a text file of lines ``path label``, or a
+Python list. An array is an image (rows, columns) or (rows, columns, up to 4 channels), or a volume
+(slices, rows, columns) or (slices, rows, columns, channels), which is read as a sequence of slices.
+``roi_axes``, ``roi_start`` and ``roi_shape`` of ``readers.numpy`` select a part. Each sample has
+the layout HWC or FHWC. All arrays must have the element type and number of axes of the first array,
+because DALI batches them. Both are read from the header.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SUFFIX = ".npy"
 _HEAD = 2**16
 """Maximum size in bytes of a version 1 header."""
 _EMPTY = "it is empty"
-"""DALI reads an empty array, but the operators after it end the run."""
+"""Fault of an empty array, which DALI reads but at which subsequent operators stop the run."""
 
 
 def array_axes(path: str) -> list[int]:
@@ -97,13 +97,13 @@ def read_arrays(files: Any, labels: Any, axes: Any, device: str, **options: Any)
 
 class _Array(NamedTuple):
     fault: str = ""
-    """Why DALI's reader, or an image, cannot use it."""
+    """Why DALI's reader cannot read the array or it is not an image; empty if it is usable."""
     dtype: str = ""
     shape: tuple[int, ...] = ()
 
 
 def _parse_header(path: str) -> _Array:
-    """Parse the header of a file and check its size."""
+    """Parse the header of a file and compare it with the file's size."""
     try:
         with open(path, "rb") as file:
             size, head = os.fstat(file.fileno()).st_size, file.read(10)
@@ -120,7 +120,7 @@ def _parse_header(path: str) -> _Array:
 
 @lru_cache(maxsize=1024)
 def _parsed(head: bytes) -> _Array:
-    """Parse a header; cached, because similar arrays share theirs."""
+    """Parse the bytes of a header; cached, because similar arrays have equal headers."""
     if head[:6] != b"\x93NUMPY":
         return _Array("it is not a .npy file")
     if tuple(head[6:8]) != (1, 0):
@@ -145,7 +145,7 @@ def _parsed(head: bytes) -> _Array:
 
 
 def _batching_fault(found: _Array, first: _Array) -> str:
-    """Why an array cannot be batched with the first one."""
+    """Why an array cannot be batched with the first array; empty if it can."""
     if found.fault:
         return found.fault
     if found.dtype != first.dtype:
@@ -158,12 +158,12 @@ def _batching_fault(found: _Array, first: _Array) -> str:
 
 
 def _first(files: list[tuple[str, int]]) -> _Array | None:
-    """The first readable array."""
+    """Header of the first readable array, or None."""
     return next((found for path, _ in files if not (found := _parse_header(path)).fault), None)
 
 
 class NumpyFiles(ClassFiles):
-    """Arrays in NumPy files."""
+    """Images or volumes in NumPy files."""
 
     about = "NumPy files (.npy, or a folder of these)"
     op = "readers.numpy"
@@ -182,7 +182,7 @@ class NumpyFiles(ClassFiles):
     ends_process = _EMPTY
 
     def read_header(self, path: str) -> Header:
-        """Columns and rows from a file's header, and why the file cannot be read."""
+        """Parse width and height from a file's header, or why the file cannot be read."""
         found = _parse_header(path)
         if found.fault:
             return Header(found.fault)
@@ -191,7 +191,7 @@ class NumpyFiles(ClassFiles):
         return Header("", (columns, rows))
 
     def read_content(self, path: str) -> str:
-        """Count the NaN and infinite numbers of an array."""
+        """Report the number of NaN and infinite values in an array; empty if there are none."""
         array = np.load(path, mmap_mode="r")
         if array.dtype.kind != "f":
             return ""
@@ -199,7 +199,7 @@ class NumpyFiles(ClassFiles):
         return f"{count:,} of its {array.size:,} numbers are NaN or infinite" if count else ""
 
     def samples_are_sequences(self, dataset: Dataset | None) -> bool:
-        """Whether the arrays are volumes, judged by the first readable one."""
+        """Whether the first readable array is a volume."""
         return dataset is not None and len(find_arrays(dataset.argument)["axes"]) == 4
 
     def require(self, dataset: Dataset) -> None:

@@ -1,7 +1,7 @@
 """Sounds: WAV, FLAC and Ogg Vorbis files, decoded by ``decoders.audio``.
 
-A file, a folder of files, class folders, or a list. A folder that also contains images is read as
-images.
+The data are a file, a folder of files, class folders, or a list. A folder that also contains images
+is read as images.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def find_sounds(data: Any) -> dict[str, Any]:
 
 
 def sound_fault(head: bytes) -> str:
-    """Why DALI cannot decode a file that begins with these bytes; empty if it can."""
+    """Why DALI cannot decode a sound file with these first bytes; empty if it can."""
     if not head:
         return "the file is empty"
     kind = _MAGIC.get(head[:4], "")
@@ -56,8 +56,8 @@ def sound_fault(head: bytes) -> str:
 def silence_reason(head: bytes, args: Mapping[str, object]) -> str:
     """Why ``decoders.audio`` with these arguments decodes a sound to silence; else empty.
 
-    DALI 2.4 rounds floats from -1 to 1 to integers unless it resamples (16, 8, 24 and 32-bit
-    integers, FLAC, Ogg Vorbis and Opus are correct).
+    DALI 2.4 rounds floats from -1 to 1 to integers unless it resamples. Integers of 8, 16, 24 and
+    32 bits, FLAC, Ogg Vorbis and Opus are decoded correctly.
     """
     if not decodes_to_silence(float_rate(head), args):
         return ""
@@ -65,7 +65,7 @@ def silence_reason(head: bytes, args: Mapping[str, object]) -> str:
 
 
 class Sounds(ClassFiles):
-    """Sound files."""
+    """Sound files in a folder, class folders or a list."""
 
     about = "sounds (.wav, .flac, .ogg, or a folder of these)"
     op = "readers.file"
@@ -93,7 +93,7 @@ class Sounds(ClassFiles):
             raise DataError(self.nothing_found(dataset))
 
     def root(self, dataset: Dataset) -> str:
-        """The folder that paths are relative to; files listed in Python have full paths."""
+        """The folder that sample names are relative to; files listed in Python have full paths."""
         path = os.path.abspath(dataset.location or os.sep)
         return path if os.path.isdir(path) else os.path.dirname(path)
 
@@ -108,7 +108,7 @@ class Sounds(ClassFiles):
         return path
 
     def directly(self, dataset: Dataset | None) -> str:
-        """The reader argument for class folders, which DALI reads without ``find``."""
+        """Return ``file_root`` for class folders, which DALI reads without ``find``; else empty."""
         if dataset is None or not class_folders(dataset.location):
             return ""
         return "" if has_hidden(dataset.location, SOUNDS) else "file_root"

@@ -1,10 +1,11 @@
 """Video files, read as sequences of frames.
 
-A file, a folder of files, class folders, or a list in Python. Each sample is a sequence of
-``sequence_length`` frames, ``stride`` frames apart, as uint8 (frames, rows, columns, 3); sequences
-of a file begin ``step`` frames apart. DALI decodes while reading; its CPU decoder supports motion
-JPEG in AVI, and VP8 and VP9 in WebM or Matroska (tested with DALI 2.4.0). A file with another codec
-ends the pipeline, so such files are reported in advance and excluded if others remain.
+The data are a file, a folder of files, class folders, or a Python list. Each sample is a sequence
+of ``sequence_length`` frames, ``stride`` frames apart, as uint8 (frames, rows, columns, 3);
+sequences of a file start ``step`` frames apart. DALI decodes while reading. Its CPU decoder
+supports motion JPEG in AVI, and VP8 and VP9 in WebM or Matroska (tested with DALI 2.4.0). A file
+with another codec stops the pipeline, so such files are reported in advance and excluded if others
+remain.
 """
 
 from __future__ import annotations
@@ -24,32 +25,32 @@ if TYPE_CHECKING:
     from nvidia.dali import fn  # the exported program has it
 
 VIDEOS = (".avi", ".webm", ".mkv", ".mp4", ".mov", ".m4v", ".mpg", ".mpeg")
-"""Suffixes of video files, whatever their codec."""
+"""Suffixes of video files with any codec."""
 
 _VIDEOS_SOURCE = f"VIDEOS = ({', '.join(f'{suffix!r}' for suffix in VIDEOS)})\n".replace("'", '"')
 
 DECODABLE = frozenset({("avi", "mjpg"), ("matroska", "vp8"), ("matroska", "vp9")})
-"""Container and codec pairs that DALI decodes on the CPU."""
+"""Pairs of container and codec that DALI decodes on the CPU."""
 ON_GPU = frozenset(
     {"avc1", "h264", "mpeg4/iso/avc", "hvc1", "hev1", "mpegh/iso/hevc", "vp8", "vp9", "vp09"}
     | {"mp4v"}
 )
-"""Codecs that DALI decodes on a GPU, which excludes AV1 and motion JPEG (2.4.0 on an H200)."""
+"""Codecs that DALI decodes on a GPU; AV1 and motion JPEG are not supported (2.4.0 on an H200)."""
 _MATRICES = {0: "RGB", 1: "BT.709", 7: "SMPTE 240M", 8: "YCoCg", 9: "BT.2020", 10: "BT.2020"}
 """Colour matrices other than BT.601, by their number in ITU-T H.273."""
 _UNSPECIFIED = 2
 _COLOUR_TAGS = _MATRIX, _RANGE = b"\x55\xb1\x81", b"\x55\xb9\x81"
-"""Elements of Matroska's Colour, each with a length of one byte."""
+"""Ids of elements inside Matroska's Colour element, each with a length of one byte."""
 _FULL = 2
 _ON_CPU = "on the CPU"
 _VP9_MATRICES = {2: 1, 4: 7, 5: 9, 7: 0}
-"""Colour matrices by their number in VP9."""
+"""Colour matrix number in VP9 -> number in ITU-T H.273."""
 _HEAD = 2**16
-"""Bytes at the start of AVI and Matroska files that name the codec."""
+"""Number of bytes at the start of AVI and Matroska files that contain the codec name."""
 _UNKNOWN = 2**32 - 1
-"""The size in an AVI header if it is unknown."""
+"""Value of the size field in an AVI header if the size is unknown."""
 _LARGEST_INDEX = 2**26
-"""Maximum size in bytes of the MP4 part that describes its tracks."""
+"""Maximum size in bytes of the MP4 box ``moov``, which describes the tracks."""
 
 
 def find_videos(data: Any) -> dict[str, Any]:
@@ -67,9 +68,9 @@ def read_videos(device: str, **options: Any) -> Any:
 
 
 def codec_of(path: str) -> tuple[str, str]:
-    """Container and codec of a video from its header, as in ``DECODABLE``.
+    """Parse container and codec from the header of a video, as in ``DECODABLE``.
 
-    Either is empty if unknown. Raises OSError.
+    Each is empty if unknown. Raises OSError.
     """
     with open(path, "rb") as file:
         head = file.read(_HEAD)
@@ -96,7 +97,7 @@ def _letters(name: bytes) -> str:
 
 
 def _movie_index(file: Any) -> bytes:
-    """The ``moov`` box of an MP4, empty if it is not found."""
+    """Content of the MP4 box ``moov``; empty if it is not found."""
     at, end = 0, file.seek(0, os.SEEK_END)
     while at + 8 <= end:
         file.seek(at)
@@ -120,7 +121,7 @@ _NAMES = {
     "av01": "AV1", "av1": "AV1", "mp4v": "MPEG-4", "xvid": "MPEG-4", "divx": "MPEG-4",
     "fmp4": "MPEG-4", "ffv1": "FFV1", "mjpg": "motion JPEG",
 }  # fmt: skip
-"""Common names of codecs."""
+"""Display names of codecs."""
 
 
 def has_gpu() -> bool:
@@ -129,9 +130,9 @@ def has_gpu() -> bool:
 
 
 def refusal(path: str, device: str = "") -> str:
-    """Why DALI cannot decode a video on a device, or on any device; empty if it can.
+    """Why DALI cannot decode a video on a device, by default on any device; empty if it can.
 
-    Raises OSError. ``gpu`` is ruled out on a machine without a GPU.
+    On a machine without a GPU, only decoding on the CPU counts. Raises OSError.
     """
     gpu = has_gpu()
     cpu = device != "mixed" or not gpu
@@ -140,7 +141,7 @@ def refusal(path: str, device: str = "") -> str:
 
 @lru_cache(maxsize=4096)
 def _refusal(path: str, stamp: int, cpu: bool, gpu: bool) -> str:
-    """Compute ``refusal`` of a file modified at ``stamp``."""
+    """Compute ``refusal`` for a file modified at ``stamp`` (cached)."""
     try:
         container, codec = codec_of(path)
     except OSError as error:
@@ -154,7 +155,7 @@ def _refusal(path: str, stamp: int, cpu: bool, gpu: bool) -> str:
 
 
 def _fault(path: str) -> str:
-    """Why a video cannot be read; empty if it can or does not exist."""
+    """Why an existing video cannot be read; empty if it can."""
     if not os.path.isfile(path):
         return ""
     if os.path.getsize(path) == 0:
@@ -166,9 +167,9 @@ def _fault(path: str) -> str:
 
 
 def _missing_bytes(path: str) -> int:
-    """Bytes that an AVI lacks compared with its header; DALI skips the missing frames.
+    """Number of bytes by which an AVI is shorter than its header specifies.
 
-    0 for streamed files, whose header gives no size.
+    DALI skips the missing frames. 0 for streamed files, whose header does not specify the size.
     """
     with open(path, "rb") as file:
         head = file.read(12)
@@ -179,7 +180,7 @@ def _missing_bytes(path: str) -> int:
 
 @lru_cache(maxsize=4096)
 def _colour_loss(path: str, stamp: int) -> str:
-    """Colour information of a video that DALI ignores; empty if there is none.
+    """Describe the colour information of a video that DALI ignores; empty if there is none.
 
     DALI converts by BT.601 on both devices: on the CPU from limited range except for VP9 (tested
     with 2.4.0), on the GPU from the range of the stream (DALI's
@@ -199,7 +200,7 @@ def _colour_loss(path: str, stamp: int) -> str:
 
 
 def _matroska_colour(path: str, codec: str) -> tuple[int, bool]:
-    """Colour matrix and full-range flag, from the element Colour or VP9's frame header."""
+    """Parse colour matrix and full-range flag from the element Colour or VP9's frame header."""
     with open(path, "rb") as file:
         head = file.read(_HEAD)
     at = head.find(b"\x55\xb0")
@@ -213,9 +214,9 @@ def _matroska_colour(path: str, codec: str) -> tuple[int, bool]:
 
 
 def _mp4_matrix(path: str) -> int:
-    """The colour matrix in the box ``colr`` of the video track, or in VP9's box ``vpcC``.
+    """Parse the colour matrix from the box ``colr`` of the video track, or VP9's box ``vpcC``.
 
-    A matrix that only the H.264 or H.265 stream names is not read. Layouts: ISO/IEC 14496-12, and
+    A matrix that is only in the H.264 or H.265 stream is not found. Layouts: ISO/IEC 14496-12, and
     "VP Codec ISO Media File Format Binding".
     """
     with open(path, "rb") as file:
@@ -267,7 +268,7 @@ class Video(ClassFiles):
             raise DataError(reason)
 
     def undecodable(self, dataset: Dataset, device: str) -> str:
-        """Why no file can be decoded on a device, or which file only the other device decodes.
+        """Why no file can be decoded on a device, or which file requires the other device.
 
         Other faults are reported per file, and those files are excluded.
         """
@@ -296,7 +297,7 @@ class Video(ClassFiles):
         return Header(remarks=(("other colours", words),) if loss else ())
 
     def decoding_remark(self, dataset: Dataset, device: str) -> str:
-        """Describe videos whose colours a device decodes differently; empty if there are none."""
+        """Describe videos whose colours a device decodes incorrectly; empty if there are none."""
         found = [
             (path, remark)
             for path, _ in self.files(dataset)
@@ -310,7 +311,7 @@ class Video(ClassFiles):
         return f"{os.path.relpath(path, folder_of(dataset))} is {words}{more}"
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
-        """Each file once, regardless of how many sequences are read from it."""
+        """Yield one sample per file, regardless of how many sequences are read from it."""
         root = folder_of(dataset)
         for path, label in self.files(dataset):
             yield Sample(path, os.path.relpath(path, root), label, fault=_fault(path))

@@ -1,15 +1,15 @@
-"""Frame folders: the frames of a video as images, read as sequences.
+"""Frame folders: the frames of videos as image files, read as sequences.
 
-Class folders contain a folder per video with its frames in name order: ``class/video/0001.jpg``.
+Class folders contain one folder per video with its frames in name order: ``class/video/0001.jpg``.
 Folders are recognised if the images of the first one are numbered without gaps and have one size;
-otherwise use ``video_frames:PATH``. Frame folders outside class folders look like class folders of
-images and are read as such.
+otherwise use ``video_frames:PATH``. Frame folders that are not in class folders look like class
+folders of images and are read as such.
 
 DALI's ``readers.sequence`` may be removed, has no labels and does not report file names (2.4.0).
-Instead one ``readers.file`` reads the first frame of each sequence, another the second, and so on,
-in step; frames may have any format that DALI decodes. The options are those of
-``experimental.readers.video``. Frames are decoded on the CPU: a GPU decoder per position in the
-sequence would take seconds to build.
+Instead, one ``readers.file`` reads the first frame of each sequence, another the second, and so on,
+in step, so frames may have any format that DALI decodes. The options are those of
+``experimental.readers.video``. Frames are decoded on the CPU, because one GPU decoder per position
+in the sequence would take seconds to build.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 
 
 _PARTS = frozenset({"train", "training", "val", "valid", "validation", "dev", "test", "testing"})
-"""Names of dataset splits, which are not classes."""
+"""Names of dataset splits, which are not class names."""
 _NUMBER = re.compile(r"(?P<before>.*?)(?P<number>\d+)(?P<after>\D*\.\w+)")
 _STACKING = "Tensor stacking requires"
-"""DALI's message for frames of different sizes."""
+"""Part of DALI's error message for frames of different sizes."""
 _LOOKED_AT = 4
-"""Minimum number of images in a folder whose sizes are compared."""
+"""Minimum number of images in a folder for comparing their sizes."""
 
 
 def frames_in(folder: str) -> list[str]:
@@ -100,7 +100,7 @@ def _shown(size: tuple[int, int]) -> str:
 
 
 def _are_frames(folder: str) -> bool:
-    """Whether images are numbered consecutively and, if known, have one size."""
+    """Whether the images of a folder are numbered consecutively and, if known, have one size."""
     names = images_in(folder)
     found = [_NUMBER.fullmatch(name) for name in names]
     numbered = [(each["before"], int(each["number"]), each["after"]) for each in found if each]
@@ -115,7 +115,7 @@ def _are_frames(folder: str) -> bool:
 
 
 def _sizes(paths: Iterable[str]) -> Iterator[tuple[int, int]]:
-    """Columns and rows, after EXIF rotation, of the images with a readable header."""
+    """Yield width and height, after EXIF rotation, of images with a readable header."""
     from PIL import Image  # imported on demand: headers are rarely read
 
     for path in paths:
@@ -147,7 +147,7 @@ class VideoFrames(SourceKind):
     )
 
     def _videos(self, dataset: Dataset) -> list[tuple[list[str], int]]:
-        """The frames of each video, with its label. Raises DataError."""
+        """List the frames of each video, with its label. Raises DataError."""
         try:
             found = find_frames(dataset.location)
         except OSError as error:
@@ -159,7 +159,7 @@ class VideoFrames(SourceKind):
             raise DataError(self.nothing_found(dataset))
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
-        """Each frame once, regardless of how many sequences contain it."""
+        """Yield one sample per frame, regardless of how many sequences contain it."""
         for frames, label in self._videos(dataset):
             for path in frames:
                 yield Sample(path, os.path.relpath(path, dataset.location), label)
@@ -189,7 +189,7 @@ class VideoFrames(SourceKind):
         )
 
     def explain(self, dataset: Dataset, message: str) -> str:
-        """Frames whose size differs from the first of their video, which DALI cannot stack."""
+        """Name a frame whose size differs from the first of its video: DALI cannot stack them."""
         if _STACKING not in message:
             return ""
         for frames, _ in self._videos(dataset):
@@ -207,7 +207,7 @@ class VideoFrames(SourceKind):
         return ""
 
     def write_without(self, dataset: Dataset, names: Collection[str], place: Path) -> Path:
-        """Links to the remaining frames; a video is split where a frame is excluded."""
+        """Create links to the remaining frames; a video is split where a frame is excluded."""
         place.mkdir()
         parts: defaultdict[str, int] = defaultdict(int)
         for sample in self.list_samples(dataset):
@@ -223,7 +223,7 @@ class VideoFrames(SourceKind):
         return place
 
     def accepts(self, path: Path) -> bool:
-        """Accept nested folders whose first has no images, or whose images look like frames."""
+        """Accept nested folders without images on the first level and with frames on the second."""
         try:
             first, *others = class_folders(str(path))
             if not {first.lower(), *(name.lower() for name in others)} - _PARTS:
@@ -237,7 +237,7 @@ class VideoFrames(SourceKind):
             return False
 
     def write_placeholder(self, folder: Path) -> Path:
-        """A video as long as the longest possible sequence: 64 frames with a stride of 16."""
+        """Write a video with enough frames for the longest sequence: 64 frames with stride 16."""
         place = folder / "class" / "video"
         place.mkdir(parents=True)
         for number in range(64 * 16):

@@ -1,8 +1,8 @@
 """Program that lists the values of an LMDB: ``python _lmdb_values.py FOLDER``.
 
 It runs in a separate process because LMDB maps the file and asserts on its content: a damaged or
-truncated file ends the process. Its binary output is the number of values, then an ``ENTRY`` and
-the key for each. The output is unbuffered, so that everything found before a crash is available.
+truncated file terminates the process. The binary output is the number of values, then an ``ENTRY``
+and the key for each value. Output is unbuffered, so that everything before a crash is available.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import sys
 
 COUNT = struct.Struct("<Q")
 ENTRY = struct.Struct("<QQH")
-"""Offset of the value in ``data.mdb``, its size in bytes, and the length of its key."""
+"""Offset of the value in ``data.mdb``, its size in bytes, and the length of its key in bytes."""
 
 
 def list_values(folder: str) -> None:
-    """Write the values of the database in a folder to standard output."""
+    """Write the entries of the database in a folder to standard output."""
     import lmdb
     import numpy as np
 

@@ -1,6 +1,6 @@
-"""Indices of record files: two numbers per line, stored next to the file or temporarily.
+"""Index files of record files, stored next to the record file or in a temporary folder.
 
-The numbers are offset and size in bytes for TFRecord, key and offset for RecordIO.
+Each line has two numbers: offset and size in bytes for TFRecord, key and offset for RecordIO.
 """
 
 from __future__ import annotations
@@ -20,17 +20,19 @@ from workbench.errors import DataError
 from workbench.sources import Dataset, SourceKind
 
 Entry = tuple[int, int]
-"""One line of an index."""
+"""The two numbers of one line of an index."""
 Left = dict[str, list[Entry]]
-"""The remaining entries of each file."""
+"""Remaining index entries by file."""
 
 _LARGE = 2**28
-"""Bytes: smaller files are scanned in a moment (some 100,000 small photos)."""
+"""Size in bytes up to which files without an index are scanned quickly (about 100,000 small
+photos).
+"""
 _TOLD_EACH = 10_000
 _LARGE_INDEX = 2**24
-"""Bytes: some 300,000 samples of WebDataset."""
+"""Size in bytes up to which an index is read quickly (about 300,000 samples of WebDataset)."""
 _PARTIAL = "# other records of the file are left out\n"
-"""The last line of a partial index; DALI reads numbers up to it."""
+"""Last line of a partial index; DALI stops reading numbers at this line."""
 
 
 def index_place(path: str) -> str:
@@ -65,7 +67,7 @@ def index_of(path: str, scan: Any) -> str:
 def _starts_slowly(paths: Sequence[str]) -> bool:
     """Whether DALI takes seconds before it outputs the first record.
 
-    It scans files without an index, and reads indices completely.
+    DALI scans files without an index, and reads index files completely.
     """
     indices = {path: index_place(path) for path in paths}
     indexed = [index for index in indices.values() if os.path.isfile(index)]
@@ -75,7 +77,7 @@ def _starts_slowly(paths: Sequence[str]) -> bool:
 
 
 def read_index(index: str) -> Iterator[Entry]:
-    """All entries in line order. Raises OSError, and ValueError for an invalid line."""
+    """Yield the entries of an index in line order. Raises OSError, and ValueError if invalid."""
     with open(index, encoding="utf-8", errors="backslashreplace") as lines:
         for number, line in enumerate(lines, 1):
             if line == _PARTIAL:
@@ -87,7 +89,7 @@ def read_index(index: str) -> Iterator[Entry]:
 
 
 def _is_place(text: str) -> bool:
-    """Whether a text is a valid byte offset or record number."""
+    """Whether a string is a valid byte offset or record number."""
     return text.isascii() and text.isdecimal() and len(text) < 19
 
 
@@ -103,10 +105,10 @@ def is_stale_index(
 ) -> bool:
     """Whether the index next to a file belongs to another file.
 
-    ``place`` is the position of the record offset within an entry; ``end_of`` returns where the
-    record at an offset ends, None if there is none. An index matches if more than half of the
-    checked offsets are records and it covers the end of the file; single damaged records are
-    reported separately. Raises OSError, and ValueError for an invalid line.
+    ``place`` is the position of the record offset within an entry. ``end_of`` returns the end of
+    the record at an entry, or None if no record starts there. An index matches if more than half of
+    the checked entries are records and the last record ends at the end of the file; single damaged
+    records are reported separately. Raises OSError, and ValueError for an invalid line.
     """
     if os.path.dirname(os.path.abspath(index)) != os.path.dirname(os.path.abspath(path)):
         return False  # made from this very file
@@ -119,9 +121,10 @@ def is_stale_index(
 
 
 def write_partial(left: Mapping[str, Sequence[Entry]], folder: Path, *, numbered: bool) -> Path:
-    """Create a folder of links to files with remaining entries, each next to a partial index.
+    """Create a folder of links to files, each with an index of its remaining entries.
 
-    ``numbered`` if the order of the files is not that of their names.
+    With ``numbered``, link names have numbers, because the order of files is not that of their
+    names.
     """
     for number, (path, entries) in enumerate(left.items()):
         if entries:
@@ -133,25 +136,25 @@ def write_partial(left: Mapping[str, Sequence[Entry]], folder: Path, *, numbered
 
 
 class IndexedFiles(SourceKind):
-    """Files of many samples each, with an index per file for DALI's reader."""
+    """Base class of kinds with many samples per file and an index file for DALI's reader."""
 
     precedence = 3
     in_files = False
     looks_ahead = True
     is_indexed = True
     file_noun = "file"
-    """What one file is called in messages."""
+    """Noun for one file in messages."""
     ending: str
-    """The usual suffix."""
+    """Usual suffix of the files."""
     find_files: Callable[[Any], list[str]]
-    """Static method that lists the files of an exported program's data argument."""
+    """Static method that lists the files for the exported program's data argument."""
 
     def scan(self, path: str, progress: Callable[[Iterable[Any]], Iterator[Any]]) -> Iterator[Any]:
-        """Yield the two numbers of each index line, for samples passed through ``progress``."""
+        """Yield the index entries of a file; ``told`` wraps the iteration to report progress."""
         raise NotImplementedError
 
     def files(self, dataset: Dataset) -> list[str]:
-        """The files. Raises DataError if there are none, or if one cannot be read."""
+        """List the files. Raises DataError if there are none, or if one cannot be read."""
         try:
             paths = self.find_files(dataset.argument)
         except OSError as error:
@@ -173,7 +176,7 @@ class IndexedFiles(SourceKind):
         return paths
 
     def watched_paths(self, dataset: Dataset) -> Iterator[str]:
-        """The files, their indices, and their folder."""
+        """Yield the files, their indices, and their folder."""
         if dataset.location:
             yield dataset.location
         with suppress(OSError):  # the reader reports the cause
@@ -199,11 +202,11 @@ class IndexedFiles(SourceKind):
                 index_of(path, lambda path: self.scan(path, told))
 
     def write_first(self, path: str, count: int, index: Path) -> int:
-        """Index at most ``count`` leading samples of a file, and return their number."""
+        """Write an index of at most ``count`` leading samples, and return their number."""
         raise NotImplementedError
 
     def indexed(self, dataset: Dataset, paths: list[str], indices: list[str]) -> dict[str, Any]:
-        """Arguments of the reader for some of the files, with their indices."""
+        """Reader arguments for some of the files, with their indices."""
         raise NotImplementedError
 
     def find_indexed(self, dataset: Dataset, folder: Path) -> dict[str, Any] | None:

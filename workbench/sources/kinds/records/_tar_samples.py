@@ -1,4 +1,4 @@
-"""Files, samples, index and damage of a tar archive."""
+"""Finds the files, samples and damaged parts of a tar archive, and writes its index."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from workbench.sources.headers import describe_compression
 _BLOCK = tarfile.BLOCKSIZE
 _CHUNK = 2**20
 _MAGIC = 257
-"""Offset of ``ustar`` in a header."""
+"""Offset of the magic string ``ustar`` in a header."""
 _NAMES = ("utf-8", "surrogateescape")
-"""Encoding and error handler of names."""
+"""Encoding and error handler of file names."""
 
 
 class TarFile(NamedTuple):
@@ -31,17 +31,17 @@ class TarFile(NamedTuple):
 
     name: str
     offset_data: int
-    """Offset of its content, in bytes."""
+    """Offset of the file's content in the archive, in bytes."""
     size: int
 
 
 class TarDamage(NamedTuple):
-    """A damaged part of an archive, in which no file can be found."""
+    """A damaged part of an archive in which no file was found."""
 
     at: int
-    """Offset of its first byte."""
+    """Offset of the first damaged byte."""
     end: int
-    """Offset of the next file, or the size of the archive."""
+    """Offset of the next intact file, or the size of the archive."""
 
     @property
     def fault(self) -> str:
@@ -53,10 +53,10 @@ class TarDamage(NamedTuple):
 
 
 def files_in_tar(path: str) -> Iterator[TarFile | TarDamage]:
-    """The files of an archive in order, and the damaged or truncated parts between them.
+    """Yield the files of an archive in order, and the damaged or truncated parts between them.
 
-    Files after an end marker or a damaged part are found too. Raises DataError if there is no file
-    at all, or if the archive cannot be read.
+    Files after an end marker or a damaged part are found too. Raises DataError if there are no
+    files, or if the archive cannot be read.
     """
     try:
         with open(path, "rb") as opened:
@@ -76,9 +76,9 @@ def files_in_tar(path: str) -> Iterator[TarFile | TarDamage]:
 
 
 def _plain_files(opened: BinaryIO, at: int, end: int) -> Generator[TarFile, None, int]:
-    """Yield files with plain headers, ten times as fast as ``tarfile``; return where they end.
+    """Yield files with plain headers, ten times as fast as ``tarfile``; return the end offset.
 
-    A file is trusted only if a plain header or zeros follow it.
+    A file is accepted only if a plain header or zeros follow it.
     """
     head = os.pread(opened.fileno(), _BLOCK, at)
     while _is_plain(head) and (digits := head[124:136].strip(b"\0 ")).isdigit():
@@ -93,12 +93,12 @@ def _plain_files(opened: BinaryIO, at: int, end: int) -> Generator[TarFile, None
 
 
 def _is_plain(head: bytes) -> bool:
-    """Whether a block begins like the header of a file with a short name."""
+    """Whether a block looks like the header of a file with a short name."""
     return head[_MAGIC : _MAGIC + 5] == b"ustar" and head[156:157] == b"0" and not head[345]
 
 
 def _other_files(opened: BinaryIO, at: int, end: int) -> Generator[TarFile | TarDamage, None, int]:
-    """Yield files found by ``tarfile``, up to the first damaged part; return where they end."""
+    """Yield files found by ``tarfile``, up to the first damaged part; return the end offset."""
     opened.seek(at)
     try:
         with tarfile.open(fileobj=opened, mode="r:", errors=_NAMES[1]) as archive:
@@ -141,7 +141,7 @@ def _is_header(block: bytes) -> bool:
 
 
 def _skip_zero_blocks(opened: BinaryIO, at: int, end: int) -> int:
-    """The first block that is not all zeros, or the size of the archive."""
+    """Offset of the first block that is not all zeros, or the size of the archive."""
     for start in range(at, end, _CHUNK):
         chunk = os.pread(opened.fileno(), _CHUNK, start)
         if rest := chunk.lstrip(b"\0"):
@@ -152,15 +152,15 @@ def _skip_zero_blocks(opened: BinaryIO, at: int, end: int) -> int:
 # The samples of a WebDataset archive: consecutive files with the same base name.
 
 Group = tuple[str, list[tuple[str, TarFile]]]
-"""Key of a sample, and its files by component."""
+"""Key of a sample, and its files with their components (suffixes)."""
 _LOOKED_AT = 8
 """Number of samples checked to find the components of an archive."""
 
 
 def groups_in(path: str) -> Iterator[Group | TarDamage]:
-    """Key and files of each sample of an archive, and the damaged parts between samples.
+    """Yield key and files of each sample of an archive, and the damaged parts between samples.
 
-    A sample ends before a damaged part; its files up to there are intact. Raises DataError.
+    A sample ends before a damaged part; its files before that part are intact. Raises DataError.
     """
     key = ""
     parts: list[tuple[str, TarFile]] = []
@@ -184,7 +184,7 @@ def groups_in(path: str) -> Iterator[Group | TarDamage]:
 
 
 def first_parts(group: Group) -> dict[str, TarFile]:
-    """The files of a sample by component; DALI reads the first of several with one component."""
+    """Files of a sample by component. For duplicate components the first file, as in DALI."""
     parts: dict[str, TarFile] = {}
     for component, file in group[1]:
         parts.setdefault(component, file)
@@ -192,9 +192,9 @@ def first_parts(group: Group) -> dict[str, TarFile]:
 
 
 def hidden_first_file(path: str) -> TarFile | None:
-    """The first file of an archive if its name begins with a dot, else None.
+    """The first file of an archive if its name starts with a dot, else None.
 
-    DALI skips such files, except for the first, which it counts as a sample.
+    DALI skips such files, except for the first file, which it treats as a sample.
     """
     with contextlib.suppress(DataError):
         first = next(files_in_tar(path), None)
@@ -204,7 +204,7 @@ def hidden_first_file(path: str) -> TarFile | None:
 
 
 def readable_groups(path: str) -> Iterator[Group]:
-    """Samples of ``groups_in`` up to where the archive cannot be read."""
+    """Samples from ``groups_in``, ending silently where the archive cannot be read."""
     with contextlib.suppress(DataError):
         for group in groups_in(path):
             if not isinstance(group, TarDamage):
@@ -212,7 +212,7 @@ def readable_groups(path: str) -> Iterator[Group]:
 
 
 def first_samples(path: str) -> dict[str, set[str]]:
-    """The components of the first samples of an archive."""
+    """Components of the first samples of an archive, by sample key."""
     whole = (group for group in groups_in(path) if not isinstance(group, TarDamage))
     return {key: {part for part, _ in parts} for key, parts in islice(whole, _LOOKED_AT)}
 
@@ -220,9 +220,9 @@ def first_samples(path: str) -> dict[str, set[str]]:
 def with_component(
     samples: Iterable[Sample], component: str
 ) -> Iterator[tuple[Sample, tuple[int, int] | None]]:
-    """Each sample with offset and size in bytes of a component in its archive; None if missing.
+    """Yield each sample with offset and size in bytes of one of its components, or None.
 
-    Samples are in archive order; archives are read only as far as needed.
+    Samples must be in archive order; archives are read only as far as needed.
     """
     path = ""
     for sample in samples:
@@ -237,7 +237,7 @@ def with_component(
 
 
 def _key_and_component(name: str) -> tuple[str, str]:
-    """Key and component of a file name in an archive; the key is empty if there is none."""
+    """Split a file name in an archive into key and component; empty strings if it has no key."""
     start = name.rfind("/") + 1
     dot = name.find(".", start)
     end = len(name) if dot < 0 else dot
@@ -248,12 +248,12 @@ def _key_and_component(name: str) -> tuple[str, str]:
 
 
 class NamedFiles:
-    """The files that an index names; the index is read lazily."""
+    """Files that an index lists; the index is read lazily."""
 
     def __init__(self, index: str) -> None:
         self._lines = _indexed(index)
         self._found: dict[int, int] = {}
-        "Offset and size in bytes of the entries that were not queried yet."
+        """Offset -> size, in bytes, of entries that were read but not queried yet."""
 
     def contains_any(self, files: Collection[TarFile]) -> bool:
         """Whether the index names a file of a sample; all of its files then count as queried."""
@@ -292,7 +292,7 @@ def require_index(path: str) -> None:
 
 @lru_cache(maxsize=4096)
 def _check_index(path: str, index: str, *stamps: int) -> None:
-    """Check an index once per version; ``stamps`` are modification times."""
+    """Check an index, cached by modification times (``stamps``). Raises DataError."""
     remedy = f"Create it again (`wds2idx {path} {index}`) or remove it."
     try:
         lines = _indexed(index)
@@ -316,7 +316,7 @@ def _check_index(path: str, index: str, *stamps: int) -> None:
 
 
 def _indexed(index: str) -> Iterator[dict[int, int]]:
-    """Component offsets and sizes, in bytes, of each line of an index.
+    """Yield offset -> size, in bytes, of the components in each line of an index.
 
     Raises ValueError or LookupError if the file is not an index.
     """
@@ -328,7 +328,7 @@ def _indexed(index: str) -> Iterator[dict[int, int]]:
 
 
 def index_lines(path: str) -> Iterator[tuple[str, list[int]]]:
-    """An index line for each sample of an archive, and the offsets of its components."""
+    """Yield an index line for each sample of an archive, and the offsets of its components."""
     for _, parts in readable_groups(path):
         fields = [f"{c} {m.offset_data} {m.size} {m.name}" for c, m in parts]
         yield " ".join(fields), [member.offset_data for _, member in parts]

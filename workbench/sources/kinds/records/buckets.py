@@ -1,6 +1,6 @@
 """Images and WebDataset archives in a bucket of S3 or Google Cloud Storage, read by DALI itself.
 
-Objects are read but not listed: they are not counted, and none is excluded.
+The workbench does not list the objects, so samples are not counted and none is excluded.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from workbench.sources import Dataset, Sample, SourceKind
 from workbench.sources.kinds.records.webdataset import WEBDATASET, read_shards
 
 _TIMEOUT = 2.0
-"""Timeout of a connection check in seconds; without the check DALI retries for longer."""
+"""Timeout of the connection check in seconds. Without this check, DALI retries for longer."""
 _VALID = 30.0
-"""Seconds for which the result of a connection is cached."""
+"""Seconds for which the result of a connection check is cached."""
 _checked: dict[tuple[str, int], tuple[float, str]] = {}
 
 
 def host_and_port(url: str) -> tuple[str, int]:
-    """Host and port of an endpoint."""
+    """Host and port of an endpoint URL."""
     parts = urlsplit(url)
     return parts.hostname or url, parts.port or (80 if parts.scheme == "http" else 443)
 
 
 def why_unreachable(endpoint: tuple[str, int]) -> str:
-    """The reason why there is no connection, or empty."""
+    """Why an endpoint cannot be connected to (cached); empty if it can."""
     checked, reason = _checked.get(endpoint, (-_VALID, ""))
     if time.monotonic() - checked > _VALID:
         try:
@@ -45,7 +45,7 @@ def why_unreachable(endpoint: tuple[str, int]) -> str:
 
 
 class Bucket(SourceKind):
-    """Class folders of images in a bucket: what all cloud providers share."""
+    """Base class for class folders of images in a bucket of any cloud provider."""
 
     op = "readers.file"
     located_by = frozenset({"file_root", "files", "file_list"})
@@ -54,18 +54,18 @@ class Bucket(SourceKind):
     scheme: str
     """URL scheme: ``s3`` or ``gs``."""
     copy: str
-    """Command that copies a location to the folder ``photos``."""
+    """Template of a command that copies a location to the local folder ``photos``."""
     variables: str
-    """Environment variables that set the endpoint."""
+    """Names of the environment variables that set the endpoint."""
     remedies: ClassVar[Mapping[tuple[str, ...], str]]
-    """Fixes by words of DALI's message."""
+    """Fixes by words of DALI's error message."""
 
     def endpoint(self) -> tuple[str, int]:
         """Host and port that DALI connects to."""
         raise NotImplementedError
 
     def require_credentials(self, place: str) -> None:
-        """Raise DataError if DALI would wait for credentials."""
+        """Raise DataError if credentials are missing, because DALI would wait for them."""
 
     def explain(self, dataset: Dataset, message: str) -> str:
         remedy = next(
@@ -89,7 +89,7 @@ class Bucket(SourceKind):
         self.require_reachable(place)
 
     def require_reachable(self, place: str) -> None:
-        """Raise DataError without a connection to the cloud, or without credentials."""
+        """Raise DataError if there is no connection to the cloud, or if credentials are missing."""
         endpoint = self.endpoint()
         if reason := why_unreachable(endpoint):
             raise DataError(
@@ -127,7 +127,7 @@ def find_objects(data: str) -> dict[str, Any]:
 
 
 class S3(Bucket):
-    """Class folders of images in a bucket."""
+    """Class folders of images in an S3 bucket."""
 
     about = "class folders in an S3 bucket"
     find = staticmethod(find_objects)
@@ -164,7 +164,7 @@ class S3(Bucket):
 # without credentials if ``DALI_GCS_ANONYMOUS=1``; ``DALI_GCS_ENDPOINT_URL`` sets another endpoint.
 
 _METADATA = "metadata.google.internal", 80
-"""The server that provides credentials to machines of Google's cloud."""
+"""Host and port of the server that provides credentials to machines in Google's cloud."""
 
 
 def find_gs_objects(data: str) -> dict[str, Any]:
@@ -173,7 +173,7 @@ def find_gs_objects(data: str) -> dict[str, Any]:
 
 
 def has_credentials() -> bool:
-    """Whether DALI finds or needs no credentials. Without this check DALI waits for minutes."""
+    """Whether credentials exist or are not needed; without them DALI waits for minutes."""
     if os.environ.get("DALI_GCS_ANONYMOUS") or os.environ.get("GOOGLE_APPLICATION_CREDENTIALS"):
         return True
     saved = Path("~/.config/gcloud/application_default_credentials.json").expanduser()

@@ -20,12 +20,12 @@ from workbench.sources.kinds.records.tfrecord import fields_of
 
 FILE = "data.mdb"
 _LOOKED_AT = 100
-"""Number of leading values; at least one must be an image."""
+"""Number of leading values of which at least one must be an image."""
 _CUT = "cut short"
-"""Marks the fault of a sample at which LMDB ends the process."""
+"""Words in the fault of a sample at which LMDB terminates the process."""
 
 Place = tuple[int, int, int]
-"""Location of an image in a value: begin and end in bytes, and its label."""
+"""Start and end of an image in a value, in bytes, and its label."""
 
 
 class _Value(NamedTuple):
@@ -35,7 +35,7 @@ class _Value(NamedTuple):
 
 
 def _list_values(folder: str) -> Iterator[_Value | int]:
-    """All values of a database by key, with their offsets in the file in bytes.
+    """Yield the values of a database in key order, with their byte offsets in the file.
 
     If LMDB stops at damaged data, the last item is the number of lost values. Raises DataError.
     """
@@ -71,12 +71,12 @@ def _list_values(folder: str) -> Iterator[_Value | int]:
 
 
 def _name(holder: str, key: bytes) -> str:
-    """The name of a value as DALI's reader reports it."""
+    """Sample name of a value, as DALI's reader reports it."""
     return f"{holder} at key {key.decode(errors='replace')}"
 
 
 def first_value(folder: Path) -> bytes:
-    """The first value of the database in a folder; empty if there is none."""
+    """Content of the first value of the database in a folder; empty if there is none."""
     try:
         found = os.stat(folder / FILE)
         return _first_value(str(folder), found.st_mtime_ns, found.st_size)
@@ -96,13 +96,16 @@ def _first_value(folder: str, *stamps: int) -> bytes:
 
 
 def fields(message: bytes, start: int = 0, end: int | None = None) -> dict[int, tuple[int, int]]:
-    """The last field of each number of a protobuf message: begin and end, or twice its value."""
+    """Map field numbers of a protobuf message to start and end of their content.
+
+    For a number, both are its value. For repeated fields, the last one.
+    """
     whole = fields_of(message, start, len(message) if end is None else end)
     return {number: (first, last) for number, first, last in whole}
 
 
 class Lmdb(SourceKind):
-    """A database whose values hold an encoded image and its label."""
+    """Base class for databases whose values contain an encoded image and its label."""
 
     located_by = frozenset({"path"})
     unread: ClassVar = {"path": ["lmdb"]}
@@ -112,11 +115,11 @@ class Lmdb(SourceKind):
     ends_process = _CUT
 
     def place_of(self, value: bytes) -> Place | str:
-        """Location of the image in a value, or why there is none."""
+        """Location of the image in a value, or the reason why there is none."""
         raise NotImplementedError
 
     def _file(self, dataset: Dataset) -> str:
-        """The database file. Raises DataError if it is missing or not readable."""
+        """Path of the database file. Raises DataError if it is missing or not readable."""
         path = os.path.join(dataset.location, FILE)
         if not os.path.isfile(path):
             raise DataError(f"There is no {path}. Use a folder with an LMDB, {FILE}.")
@@ -125,7 +128,7 @@ class Lmdb(SourceKind):
         return path
 
     def require(self, dataset: Dataset) -> None:
-        """Raise DataError if there is no value, or if none of the first holds an image."""
+        """Raise DataError if there is no value, or if none of the first values has an image."""
         found = list(islice(self.list_samples(dataset), _LOOKED_AT))
         if not found:
             raise DataError(self.nothing_found(dataset))
@@ -139,7 +142,7 @@ class Lmdb(SourceKind):
         return f"The LMDB {dataset} is empty. Add images."
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
-        """Samples in key order."""
+        """Iterate over the samples in key order."""
         path = self._file(dataset)
         holder, key = os.path.basename(os.path.abspath(dataset.location)), b""
         try:
@@ -158,7 +161,7 @@ class Lmdb(SourceKind):
             raise DataError(f"{path} cannot be read: {error}. Create it again.") from None
 
     def _sample(self, path: str, name: str, found: _Value, value: bytes) -> Sample:
-        """The sample of a value, or a faulty one if the file is truncated."""
+        """Create the sample of a value; it is faulty if the value is truncated or has no image."""
         try:
             place = self.place_of(value) if len(value) == found.nbytes else f"its value is {_CUT}"
         except (IndexError, ValueError):
@@ -169,7 +172,7 @@ class Lmdb(SourceKind):
         return Sample(path, name, label, found.offset + begin, end - begin)
 
     def write_without(self, dataset: Dataset, names: Collection[str], place: Path) -> Path:
-        """Copy the readable values of a database except those with these names.
+        """Copy the readable values of a database except the named ones.
 
         Raises DataError if there is no space for the copy.
         """
@@ -220,7 +223,7 @@ def find_caffe_lmdb(data: str) -> dict[str, Any]:
 
 
 class CaffeLmdb(Lmdb):
-    """A database of Caffe."""
+    """An LMDB database of Caffe."""
 
     about = "LMDB of Caffe (a folder with data.mdb)"
     op = "readers.caffe"
@@ -229,7 +232,7 @@ class CaffeLmdb(Lmdb):
     sample = "caffe"
 
     def place_of(self, datum: bytes) -> Place | str:
-        """Location of the image of a ``Datum`` and its label, or why it has none."""
+        """Location and label of the image in a ``Datum``, or the reason why there is none."""
         found = fields(datum)
         if _DATA not in found:
             return "its Datum has no data"
@@ -250,7 +253,7 @@ class CaffeLmdb(Lmdb):
 
 _TYPE, _NUMBERS, _STRING = 2, 4, 6
 _IS_STRING = 4
-"""Caffe2's type number of strings."""
+"""Number of the type string in Caffe2's protobuf messages."""
 
 
 def find_caffe2_lmdb(data: str) -> dict[str, Any]:
@@ -259,7 +262,7 @@ def find_caffe2_lmdb(data: str) -> dict[str, Any]:
 
 
 class Caffe2Lmdb(Lmdb):
-    """A database of Caffe2."""
+    """An LMDB database of Caffe2."""
 
     about = "LMDB of Caffe2 (a folder with data.mdb)"
     op = "readers.caffe2"
@@ -268,7 +271,7 @@ class Caffe2Lmdb(Lmdb):
     sample = "caffe2"
 
     def place_of(self, tensors: bytes) -> Place | str:
-        """Location of the image of ``TensorProtos`` and its label, or why there is none."""
+        """Location and label of the image in ``TensorProtos``, or the reason why there is none."""
         found = [fields(tensors, *place) for _, *place in fields_of(tensors, 0, len(tensors))]
         if not found or found[0].get(_TYPE, (0, 0))[0] != _IS_STRING or _STRING not in found[0]:
             return "its first tensor is not a string with an encoded image"
@@ -281,7 +284,7 @@ class Caffe2Lmdb(Lmdb):
         return (*found[0][_STRING], packed[1][0])
 
     def accepts(self, path: Path) -> bool:
-        """Accept any LMDB except Caffe's, which is tried first, so that errors are reported."""
+        """Accept any LMDB, so that errors are reported; Caffe's LMDB has precedence."""
         return os.path.isfile(path / FILE)
 
 

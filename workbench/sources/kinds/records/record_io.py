@@ -1,9 +1,10 @@
 """RecordIO of MXNet: a file of records with a header, a label and an encoded image.
 
-One file (``.rec``), or a folder with one, because DALI accepts a single index. The index next to it
-(``.idx`` by ``im2rec`` or ``rec2idx``) is used; if it is missing, one is made in a temporary folder
-by reading the header of each record once. Nothing is written next to the data. Labels are numbers
-without names. A graph expects one label per record; the reader outputs all labels of a record.
+The data are one file (``.rec``), or a folder with one, because DALI accepts a single index. The
+index next to it (``.idx`` by ``im2rec`` or ``rec2idx``) is used. If it is missing, one is created
+in a temporary folder by reading the header of each record once. Nothing is written next to the
+data. Labels are numbers without names. A graph expects one label per record; the reader outputs all
+labels of a record.
 """
 
 from __future__ import annotations
@@ -36,8 +37,9 @@ _SUFFIX = ".rec"
 _MAGIC = 0xCED7230A
 _LABEL = struct.Struct("<f")
 _HEADER = struct.Struct("<IfQQ")
-"""Content header of a record: number of labels that follow (0: one, in the header), label, two
-ids."""
+"""Content header of a record: number of labels after the header (0: one, in the header), label, two
+ids.
+"""
 
 
 def scan_record_file(path: str) -> Any:
@@ -80,7 +82,7 @@ def read_record_file(**options: Any) -> Any:
 
 
 def _offsets(path: str) -> Sequence[int]:
-    """Offsets of the records in the reader's order, which is file order. Raises DataError."""
+    """Offsets of the records in reader order, which is file order. Raises DataError."""
     index = _index(path)
     return _sorted_offsets(path, index, os.stat(path).st_mtime_ns, os.stat(index).st_mtime_ns)
 
@@ -96,7 +98,7 @@ def _index(path: str) -> str:
 
 @lru_cache(maxsize=4)
 def _sorted_offsets(path: str, index: str, *stamps: int) -> Sequence[int]:
-    """Compute ``_offsets``, 8 bytes each. ``stamps`` are modification times."""
+    """Compute ``_offsets``, cached by modification times (``stamps``)."""
     remedy = (
         f"Create it again (`rec2idx {path} {index}`), or remove it: then the workbench creates a "
         "temporary one."
@@ -112,7 +114,10 @@ def _sorted_offsets(path: str, index: str, *stamps: int) -> Sequence[int]:
 
 
 def _record_end(file: BinaryIO, offset: int) -> int | None:
-    """End of the record at an offset (of the file, if it has parts); None if none begins there."""
+    """Offset of the end of the record at an offset; None if no record starts there.
+
+    For a record of several parts, the end of the file.
+    """
     file.seek(offset)
     head, size = file.read(8), os.fstat(file.fileno()).st_size
     magic, length = struct.unpack("<II", head) if len(head) == 8 else (0, 0)
@@ -122,7 +127,7 @@ def _record_end(file: BinaryIO, offset: int) -> int | None:
 
 
 def _sample(path: str, name: str, offset: int, head: bytes, size: int) -> Sample:
-    """The sample of a record from its first bytes, in a file of ``size`` bytes."""
+    """Create the sample of a record from its first bytes, in a file of ``size`` bytes."""
     if len(head) < 8 + _HEADER.size:
         return Sample(path, name, 0, offset, 0, "its record is truncated")
     magic, length = struct.unpack_from("<II", head)
@@ -142,7 +147,7 @@ def _sample(path: str, name: str, offset: int, head: bytes, size: int) -> Sample
 
 
 def _name(holder: str, offset: int) -> str:
-    """The name of the record at a byte offset as DALI reports it."""
+    """Sample name of the record at a byte offset, as DALI reports it."""
     return f"{holder} at index {offset}"
 
 
@@ -167,7 +172,7 @@ class RecordIO(SourceKind):
     in_files = False
 
     def _path(self, dataset: Dataset) -> str:
-        """The file. Raises DataError if it is missing or not readable."""
+        """Path of the file. Raises DataError if it is missing or not readable."""
         path = dataset.location
         if os.path.isdir(path):
             names = _names(path)
@@ -208,7 +213,7 @@ class RecordIO(SourceKind):
         return place / os.path.basename(path)
 
     def accepts(self, path: Path) -> bool:
-        """Accept a file, or a folder of RecordIO files only, with their indices and lists."""
+        """Accept a file, or a folder that contains only RecordIO files, indices and lists."""
         if not os.path.isdir(path):
             return path.suffix.lower() == _SUFFIX
         try:
@@ -224,7 +229,7 @@ class RecordIO(SourceKind):
             yield self._path(dataset)
 
     def write_placeholder(self, folder: Path) -> Path:
-        """One record with an image without pixels."""
+        """Write a file of one record with an image without pixels."""
         content = _HEADER.pack(0, 0, 0, 0) + b"\xff\xd8\xff\xd9"
         path = folder / "samples.rec"
         path.write_bytes(struct.pack("<II", _MAGIC, len(content)) + content)

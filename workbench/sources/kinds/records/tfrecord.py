@@ -1,9 +1,10 @@
 """TFRecord: files of ``tf.train.Example`` records.
 
-A file, a folder of files, or a list of files in Python. Image and label features are found in the
-first record. DALI needs an index of each file: the one next to it (``.idx`` by ``tfrecord2idx``) is
-used; if it is missing, one is made in a temporary folder by reading the header of each record once.
-Meanwhile the workbench shows the first samples of large files. Nothing is written next to the data.
+The data are a file, a folder of files, or a Python list of files. Image and label features are
+determined from the first record. DALI needs an index of each file. The index next to it (``.idx``
+by ``tfrecord2idx``) is used; if it is missing, one is created in a temporary folder by reading the
+header of each record once. Meanwhile the workbench shows the first samples of large files. Nothing
+is written next to the data.
 """
 
 from __future__ import annotations
@@ -149,7 +150,7 @@ def first_features(path: str, index: str) -> tuple[str, str]:
 
 
 def texts_of(record: bytes, name: str) -> list[str]:
-    """The texts of a bytes feature; empty if there is no such feature."""
+    """The strings of a bytes feature; empty if there is no such feature."""
     for _, start, end in fields_of(record, 0, len(record)):
         for _, first, last in fields_of(record, start, end):
             key, value = list(fields_of(record, first, last))[:2]
@@ -161,7 +162,7 @@ def texts_of(record: bytes, name: str) -> list[str]:
 
 
 def varints_of(data: bytes, start: int, end: int) -> Iterator[int]:
-    """The numbers of a packed field."""
+    """Decode the numbers of a packed protobuf field."""
     value = shift = 0
     for byte in data[start:end]:
         value, shift = value | (byte & 127) << shift, shift + 7
@@ -171,7 +172,7 @@ def varints_of(data: bytes, start: int, end: int) -> Iterator[int]:
 
 
 def numbers_of(record: bytes, feature: tuple[str, int, int]) -> list[Any]:
-    """The numbers of a feature of ``read_features``; empty if it has bytes."""
+    """Decode the numbers of a feature from ``read_features``; empty if it contains bytes."""
     kind, start, end = feature
     if kind == "float":
         return list(struct.unpack_from(f"<{(end - start) // 4}f", record, start))
@@ -180,9 +181,10 @@ def numbers_of(record: bytes, feature: tuple[str, int, int]) -> list[Any]:
 
 _SUFFIXES = (".tfrecord", ".tfrecords")
 _NO_BYTES = "not bytes as in the first record"
-"""DALI ends the process if the image feature of a later record is a list of numbers."""
+"""Fault of a record whose image feature is a list of numbers, at which DALI terminates the process.
+"""
 _LABELS = ("label", "class", "target", "cls", "category")
-"""Names of label features, after the last slash."""
+"""Known names of label features, after the last slash."""
 
 
 def list_records(data: Any) -> list[str]:
@@ -223,13 +225,13 @@ def read_records(**options: Any) -> Any:
 
 
 def _entries(path: str) -> Iterator[Entry]:
-    """Offset and size of each record, from the index if there is one. Raises ValueError."""
+    """Yield offset and size of each record, from the index if it exists. Raises ValueError."""
     index = index_place(path)
     return read_index(index) if os.path.isfile(index) else scan_records(path)
 
 
 def _records(path: str) -> Iterator[tuple[int, bytes | None]]:
-    """Offset and content of each record, None for a damaged one. Raises DataError."""
+    """Yield offset and content of each record, None for damaged content. Raises DataError."""
     try:
         with open(path, "rb") as file:
             length = os.fstat(file.fileno()).st_size
@@ -309,13 +311,13 @@ def _require_index(path: str) -> None:
 
 @lru_cache(maxsize=4096)
 def _is_of_another(path: str, index: str, *stamps: int) -> bool:
-    """Check an index once per version; ``stamps`` are modification times."""
+    """Whether an index belongs to another file, cached by modification times (``stamps``)."""
     with open(path, "rb") as file:
         return is_stale_index(path, index, 0, lambda offset, size: _record_end(file, offset, size))
 
 
 def _record_end(file: BinaryIO, offset: int, size: int) -> int | None:
-    """End of a record of the index; None if no record of this size begins there."""
+    """Offset of the end of an indexed record; None if no record of this size starts there."""
     file.seek(offset)
     head = file.read(8)
     is_whole = len(head) == 8 and struct.unpack("<Q", head)[0] + 16 == size
@@ -353,7 +355,10 @@ class TFRecord(IndexedFiles):
         _chosen(paths)
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
-        """Samples in index order. A record without the features of the first is faulty."""
+        """Iterate over the samples in index order.
+
+        Records without the features of the first record are faulty.
+        """
         paths, root = self.files(dataset), folder_of(dataset)
         for path in paths:
             _require_index(path)
@@ -427,7 +432,7 @@ class TFRecord(IndexedFiles):
         return bool(names) and not rest
 
     def write_placeholder(self, folder: Path) -> Path:
-        """One record with an image without pixels and a label."""
+        """Write a file of one record with an image without pixels and a label."""
 
         def field(number: int, content: bytes) -> bytes:
             return bytes([number << 3 | 2, len(content)]) + content

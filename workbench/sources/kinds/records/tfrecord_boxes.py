@@ -1,4 +1,4 @@
-"""TFRecord files whose records have boxes, as TensorFlow's object detection API writes them.
+"""TFRecord files whose records have boxes, as written by TensorFlow's object detection API.
 
 Four lists of floats, relative to the image's width and height, whose names end in ``xmin``,
 ``ymin``, ``xmax`` and ``ymax``, and a list of class numbers: ``image/object/bbox/xmin``,
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from nvidia.dali import fn, types  # the exported program has them
 
 _LOOKED_AT = 1000
-"""Number of records searched for class names."""
+"""Number of records that are searched for class names."""
 Features = dict[str, tuple[str, int, int]]
-"""The result of ``read_features``."""
+"""Type, start and end of each feature, as returned by ``read_features``."""
 _MISSING = ("missing", 0, 0)
 
 
@@ -119,7 +119,7 @@ def read_boxes(
 
 
 def _record_of(sample: Sample) -> bytes:
-    """The whole record of a sample."""
+    """Read the whole record of a sample."""
     with open(sample.path, "rb") as file:
         file.seek(int(sample.name.rpartition(" at index ")[2]))
         size = int.from_bytes(file.read(8), "little")
@@ -144,7 +144,7 @@ def _boxes_fault(record: bytes, features: Features, sides: list[str], label: str
 
 
 def _boxes_remark(record: bytes, features: Features, sides: list[str]) -> str:
-    """The first box that is beyond the edge or has no area; empty if there is none."""
+    """Describe the first box that is beyond the edge or has no area; empty if there is none."""
     lists = [numbers_of(record, features[side]) for side in sides]
     for number, box in enumerate(zip(*lists, strict=True)):
         if remark := box_remark(box, 1, 1, corners=True):
@@ -173,13 +173,13 @@ class TFRecordBoxes(AnnotatedBoxes, TFRecord):
     takes = frozenset({"tfrecord"})
 
     def _first(self, dataset: Dataset) -> bytes:
-        """The first record; empty if there is none."""
+        """Content of the first record; empty if there is none."""
         files = list_records(dataset.argument)
         found = (first_record(path, index_of(path, scan_records)) for path in files)
         return next(filter(None, found), b"")
 
     def _boxes_of(self, dataset: Dataset) -> tuple[list[str], str]:
-        """Feature names of box edges and classes. Raises DataError if there are none."""
+        """Names of the features with box edges and with classes. Raises DataError if missing."""
         features = read_features(self._first(dataset))
         sides, label = choose_boxes(features)
         if not sides or not label:
@@ -196,7 +196,10 @@ class TFRecordBoxes(AnnotatedBoxes, TFRecord):
         self._boxes_of(dataset)
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
-        """Samples; records with an invalid box or without the first one's features are faulty."""
+        """Iterate over the samples.
+
+        Records with an invalid box, or without the features of the first record, are faulty.
+        """
         sides, label = self._boxes_of(dataset)
         points = choose_points(read_features(self._first(dataset)))
         image = ""
@@ -226,7 +229,7 @@ class TFRecordBoxes(AnnotatedBoxes, TFRecord):
                     yield numbers_of(record, features[label])
 
     def class_names(self, dataset: Dataset) -> list[str]:
-        """Class names from the texts stored with the numbers, if there are any."""
+        """Class names from the strings stored with the class numbers; empty if there are none."""
         _, label = self._boxes_of(dataset)
         text = f"{label.rpartition('/')[0]}/text"
         named: dict[int, str] = {}

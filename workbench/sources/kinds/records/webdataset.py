@@ -1,10 +1,10 @@
 """WebDataset: tar archives in which consecutive files with the same base name form a sample.
 
-An archive, a folder of archives, or a list of archives in Python. The image of a sample is read,
-and the component ``cls``, an integer, as its label; without it labels are 0. An index (``wds2idx``)
-named ``.idx`` next to every archive is used; without it DALI first reads the headers of all
-archives, 7 s for a million samples. Meanwhile the workbench shows the first samples, and makes an
-index in a temporary folder.
+The data are an archive, a folder of archives, or a Python list of archives. The reader outputs the
+image of a sample, and the component ``cls``, an integer, as its label; without it labels are 0. An
+index (``wds2idx``) named ``.idx`` next to every archive is used. Without an index DALI first reads
+the headers of all archives, which takes 7 s for a million samples. Meanwhile the workbench shows
+the first samples, and creates an index in a temporary folder.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def read_shards(**options: Any) -> Any:
 
 @lru_cache(maxsize=8)
 def _check_first_samples(stamps: tuple[tuple[str, int], ...]) -> None:
-    """Check the first samples. ``stamps`` are the archives with their modification times.
+    """Check the first samples, cached by ``stamps``: archives with their modification times.
 
     Raises DataError if they have no image, or a label that is not a number.
     """
@@ -115,9 +115,9 @@ def _check_first_samples(stamps: tuple[tuple[str, int], ...]) -> None:
 def _samples(
     path: str, holder: str, labelled: bool, indexed: NamedFiles | None = None
 ) -> Iterator[Sample]:
-    """Samples of an archive that an index names, or all without an index.
+    """Yield the samples of an archive; with an index (``kept``), only those that it lists.
 
-    Each damaged part of the archive is one faulty sample, which no index contains.
+    Each damaged part of the archive is one faulty sample, which no index lists.
     """
     with open(path, "rb") as opened:
         groups = groups_in(path)
@@ -198,9 +198,9 @@ class WebDataset(IndexedFiles):
             require_index(path)
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
-        """Samples in archive order; if all archives have indices, only the indexed ones.
+        """Iterate over the samples in archive order; only listed ones if all have indices.
 
-        An index entry at which no file begins is faulty.
+        An index entry at which no file starts is a faulty sample.
         """
         root, paths = folder_of(dataset), self.files(dataset)
         for path in paths:
@@ -219,7 +219,7 @@ class WebDataset(IndexedFiles):
                 yield Sample(path, f"{holder}:{at}:damaged", 0, at, 0, fault)
 
     def write_without(self, dataset: Dataset, names: Collection[str], place: Path) -> Path:
-        """Links to the archives, each with an index of the remaining samples."""
+        """Create links to the archives, each with an index of its remaining samples."""
         place.mkdir()
         left: dict[str, set[int]] = {}
         for sample in self.list_samples(dataset):

@@ -1,9 +1,9 @@
 """WebDataset samples with annotations next to the image: ``0000.jpg, 0000.json``.
 
-A list as in COCO, alone or under the key ``annotations``. Each object has ``bbox`` (left, top,
-width, height in pixels), ``category_id`` and optionally ``keypoints`` (x, y, visibility, ...) and
-``category_name``. An archive is read in this way if a graph uses boxes or key points, or if the
-kind is named (``webdataset_boxes:PATH``).
+The JSON file has a list as in COCO, alone or under the key ``annotations``. Each object has
+``bbox`` (left, top, width, height in pixels), ``category_id`` and optionally ``keypoints`` (x, y,
+visibility, ...) and ``category_name``. An archive is read in this way if a graph uses boxes or key
+points, or if the kind is named (``webdataset_boxes:PATH``).
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
 _COMPONENT = "json"
 _LOOKED_AT = 1000
-"""Number of samples searched for class names."""
+"""Number of samples that are searched for class names."""
 _TRIED = 8
-"""Number of leading samples; at least one must have annotations."""
+"""Number of leading samples of which at least one must have annotations."""
 _NO_ANNOTATIONS = "has no annotations"
 
 
@@ -89,7 +89,7 @@ def read_annotated(
 
 
 def _annotated(samples: Iterable[Sample]) -> Iterator[tuple[Sample, bytes | None]]:
-    """Each sample with the contents of its annotation file, or None if it has none."""
+    """Yield each sample with the content of its annotation file, or None if it has none."""
     for sample, place in with_component(samples, _COMPONENT):
         if place is None:
             yield sample, None
@@ -100,7 +100,7 @@ def _annotated(samples: Iterable[Sample]) -> Iterator[tuple[Sample, bytes | None
 
 
 def _listed(content: bytes) -> list[Any]:
-    """The entries of a sample's annotations."""
+    """Parse the list of objects in an annotation file."""
     found = json.loads(content)
     listed: list[Any] = found["annotations"] if isinstance(found, dict) else found
     return listed
@@ -123,7 +123,7 @@ def _fault(content: bytes, width: float | None = None, height: float | None = No
 
 
 def _objects(samples: Iterable[Sample]) -> Iterator[list[Any]]:
-    """The annotations of each sample without faults."""
+    """Yield the annotated objects of each sample without faults."""
     for sample, content in _annotated(samples):
         if content is not None and not sample.fault and not _fault(content):
             yield _listed(content)
@@ -158,7 +158,7 @@ class WebDatasetBoxes(AnnotatedBoxes, WebDataset):
             )
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
-        """Samples; those without annotations or with invalid ones are faulty."""
+        """Iterate over the samples; samples without valid annotations are faulty."""
         self.require(dataset)
         for sample, content in _annotated(super().list_samples(dataset)):
             missing = f"it has no {_COMPONENT}, unlike others"
@@ -178,7 +178,7 @@ class WebDatasetBoxes(AnnotatedBoxes, WebDataset):
             yield [one["category_id"] for one in objects]
 
     def class_names(self, dataset: Dataset) -> list[str]:
-        """Class names from the names stored with the numbers, if there are any."""
+        """Class names stored as ``category_name`` with the annotations; empty if there are none."""
         named: dict[int, str] = {}
         samples = islice(super().list_samples(dataset), _LOOKED_AT)
         for objects in _objects(samples):
@@ -249,7 +249,7 @@ class WebDatasetMasks(Annotated, WebDataset):
         self._component(dataset)
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
-        """Samples; those without a mask of the image's size are faulty."""
+        """Iterate over the samples; samples without a mask of the image's size are faulty."""
         component = self._component(dataset)
         for sample, place in with_component(super().list_samples(dataset), component):
             fault = sample.fault or ("" if place else f"it has no {component}, unlike others")
