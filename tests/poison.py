@@ -17,7 +17,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from tests.graph.builder.test_code_of import STEPS, a_graph
+from tests.graph.builder.test_graph_code import STEPS, a_graph
 from tests.helpers import CATALOG, good_value
 from workbench.catalog import ArgSpec
 from workbench.catalog.extra_operators import STRUCTURE

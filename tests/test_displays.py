@@ -173,7 +173,7 @@ def test_an_import_shows_graph_and_report(photos: Path) -> None:
     w.close()
     assert size_of(found) < MOST
     assert "<svg" in found._repr_mimebundle_()["text/html"]
-    assert "3 nodes: 3 exact" in repr(found)
+    assert "3 of 3 steps exact" in repr(found)
     assert size_of(found.report) < MOST
     issues = tuple(ImportIssue("opaque", f"n{i}", f"t.py:{i}", "x" * 900) for i in range(900))
     crowded = ImportReport(entries=issues)

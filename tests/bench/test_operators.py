@@ -199,8 +199,8 @@ def test_tables_that_a_person_can_read() -> None:
         "flip                1,233        -",
         "",
         "µs per image that the operator adds   DALI, cpu      OpenCV",
-        "turn (rotate)                          856 ±56   500 ±20 *",
-        "flip                                       ~-0           -",
+        "turn (rotate)                           856 ±56   500 ±20 *",
+        "flip                                        ~-0           -",
         "",
         HOW,
         OTHER_PIXELS,
@@ -221,7 +221,7 @@ def operator_report() -> Report:
 
 def test_a_report_shows_its_tables_and_its_picture() -> None:
     found = operator_report()
-    assert "  turn (rotate)                          856 ±56   500 ±20 *" in repr(found)
+    assert "  turn (rotate)                           856 ±56   500 ±20 *" in repr(found)
     assert "<pre>imgs/s          DALI, cpu" in found._repr_html_()
     (axes,) = plot_record(found).axes
     assert [label.get_text() for label in axes.get_yticklabels()] == [

@@ -51,9 +51,9 @@ def test_rounds_at_the_same_time_add_up() -> None:
     (one,), (two,) = rounds(100, others=1.5), rounds(300, others=1.6)
     found = merge_rounds([one, replace(two, seconds=2.0, samples=600)], overlapping=True)
     assert found.imgs_per_s == pytest.approx(400, rel=0.01)
-    assert found.other_busy_cores == pytest.approx(0.425, abs=0.01), "neighbours are no strangers"
-    assert merge_rounds([one, two], overlapping=False).other_busy_cores == pytest.approx(3.1)
-    assert merge_rounds(rounds(1, 2, others=None), overlapping=True).other_busy_cores is None
+    assert found.others == pytest.approx(0.425, abs=0.01), "neighbours are no strangers"
+    assert merge_rounds([one, two], overlapping=False).others == pytest.approx(3.1)
+    assert merge_rounds(rounds(1, 2, others=None), overlapping=True).others is None
 
 
 def test_cores_are_shared_out(monkeypatch: pytest.MonkeyPatch) -> None:

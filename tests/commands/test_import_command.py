@@ -179,11 +179,11 @@ def test_of_two_pipelines_one_is_named(spot: Path) -> None:
 
 def test_arguments_that_are_not_given_are_named(spot: Path) -> None:
     script = written(spot, bad.NEEDY)
-    assert "good needs data, size. Pass them: --arg data=... --arg size=..." in refused(script)
+    assert "good requires data, size. Pass --arg data=... --arg size=..." in refused(script)
     option = "import argparse\nargparse.ArgumentParser().add_argument('--size', default=224)\n"
     assumed = written(spot, bad.NEEDY + option)
     result = run("import", assumed, "--arg", "data=photos", "-o", spot / "graph.json")
-    assert "assumed  size=224\n         give others by --arg size=..." in result.output
+    assert "assumed  size=224\n         set others by --arg size=..." in result.output
     (spot / "graph.json").unlink()
     script = written(spot, bad.NEEDY)
     message = refused(script, "--arg", "data=photos", "--arg", "size=3", "--arg", "sise=3")
@@ -299,7 +299,7 @@ def test_a_serialised_pipeline_cut_short_is_refused(serialised: bytes, spot: Pat
         source.write_bytes(serialised[:length])
         with pytest.raises(PipelineFormatError, match=r"short\.dali: This is not a pipeline"):
             from_file(source)
-    assert "cut short" in refused(source)
+    assert "truncated" in refused(source)
 
 
 @given(st.binary(max_size=2000))

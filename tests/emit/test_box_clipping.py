@@ -219,7 +219,7 @@ def test_data_facts_tell_both_kinds_apart(tmp_path: Path) -> None:
         facts = data_facts(open_dataset(written(kind, tmp_path, [*boxes])))
         assert facts.outside == 4
         assert facts.without_area == (2 if kind == "coco" else 1)
-        assert "over the edge" in facts.first_outside
+        assert "beyond the edge" in facts.first_outside
         assert "has no width" in facts.first_without_area
 
 
@@ -235,7 +235,7 @@ def test_a_box_outside_the_image_is_bad_in_check_panel_and_warning(
     assert (counted.at_fault, counted.odd_boxes) == (1, 1)
     facts = data_facts(open_dataset(place))
     assert (facts.unusable, facts.outside) == (1, 1)
-    assert "over the edge" in facts.first_outside
+    assert "beyond the edge" in facts.first_outside
 
 
 @pytest.mark.parametrize("orientation", [1, 6])
@@ -249,7 +249,7 @@ def test_boxes_in_archives_are_compared_with_the_upright_image(
     note = json.dumps([{"bbox": [10, 10, 65, 45], "category_id": 1}]).encode()
     write_shard([{"jpg": buffer.getvalue(), "json": note}], tmp_path / "a.tar")
     (sample,) = list_samples(open_dataset(f"webdataset_boxes:{tmp_path / 'a.tar'}"))
-    assert sample.remark.endswith("over the edge") == (orientation == 6)
+    assert sample.remark.endswith("beyond the edge") == (orientation == 6)
 
 
 Array = NDArray[Any]

@@ -129,7 +129,7 @@ def crop(data, strength):
 def test_arguments() -> None:
     scripts = found(train=train)
     lacking = refusal(found(crop=crop))
-    assert "crop needs data, strength. Pass them: --arg data=... --arg strength=..." in lacking
+    assert "crop requires data, strength. Pass --arg data=... --arg strength=..." in lacking
     assert 'args={"data": ...}' in lacking
     assert "has no argument sise. It has data, size" in refusal(scripts, sise=1, data="x")
 
@@ -163,7 +163,7 @@ def test_our_own_scripts_get_a_folder() -> None:
     given = find_pipeline(found(build_pipeline=build_pipeline), None, {"data": "photos"})
     assert (given.placeholders, given.notes) == ((), ())
     other = found((), "def pipe(folder): read(folder)", build_pipeline=build_pipeline)
-    assert "build_pipeline needs data. Pass them: --arg data=..." in refusal(other)
+    assert "build_pipeline requires data. Pass --arg data=..." in refusal(other)
 
 
 @pytest.mark.parametrize(

@@ -156,7 +156,7 @@ def test_the_class_form(trace: Any) -> None:
     traced = trace(text, data="photos")
     assert ops(traced) == ["File"]
     assert traced.name == "old"
-    with pytest.raises(ImportFailedError, match=r"Old needs data\. Pass them: --arg data=\.\.\."):
+    with pytest.raises(ImportFailedError, match=r"Old requires data\. Pass --arg data=\.\.\."):
         trace(text)
 
 

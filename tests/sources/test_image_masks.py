@@ -112,7 +112,7 @@ def test_what_is_no_pair_is_named_counted_and_left_out(copied: Path, engine: Eng
     faults = {each.file: each.reason for each in checked.bad}
     assert list(faults) == [*(f"images/{names[n]}.jpg" for n in (1, 3, 5)), "masks/alone.png"]
     first, second, third, last = faults.values()
-    assert first.startswith("its mask is 40×30, and it is ")
+    assert first.startswith("its mask is 40×30, but it is ")
     assert second == "it has no mask"
     assert third == "its mask cannot be opened"
     assert last == "it is a mask without an image"
@@ -142,7 +142,7 @@ def test_a_mask_of_another_size_is_told_on_its_tile_and_one_that_is_none_left_ou
     shown = preview_batch(engine, PreviewRequest(graph, str(copied), tiles=8))
     (bad,) = (each.sample for each in shown.tiles if each.sample.error)
     assert bad.file == f"images/{Path(names[1]).stem}.jpg"
-    assert "its mask is 33×44, and it is" in bad.error
+    assert "its mask is 33×44, but it is" in bad.error
 
     (copied / "masks" / names[3]).write_bytes(b"no mask")
     with Engine() as fresh:

@@ -239,7 +239,7 @@ def test_bad_masks_are_named_and_counted(tmp_path: Path) -> None:
     write_shard(components, tmp_path / "masks.tar")
     found = check_folder(f"{MASKS}:{tmp_path / 'masks.tar'}", full=False)
     assert [one.reason for one in found.bad] == [
-        "its mask is 60×41, and it is 60×40",
+        "its mask is 60×41, but it is 60×40",
         "it has no mask.png, unlike others",
         "its mask cannot be opened",
     ]

@@ -206,7 +206,7 @@ def runs(counts: Any, size: Any = (30, 40)) -> dict[str, Any]:
         (runs("~~"), "run lengths without counts"),
         (runs([1201]), "run lengths for 1,201 pixels, but the image has 1,200"),
         (runs([-1, 1200]), "run lengths for 1,199 pixels"),
-        (runs([1200], [40, 30]), "for an image of 30×40, and the image is 40×30"),
+        (runs([1200], [40, 30]), "for an image of 30×40, but the image is 40×30"),
     ],
 )
 def test_an_outline_that_is_none_is_told(found: Any, words: str) -> None:

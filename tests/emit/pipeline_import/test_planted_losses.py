@@ -116,7 +116,7 @@ def val():
 def both():
     return [pipe(), val()]
 """),
-        told="makes 2 different pipelines",
+        told="creates 2 different pipelines",
         name="both",
     ),
     "the pipeline that runs is not the last one built": Loss(
@@ -541,7 +541,7 @@ def test_what_was_assumed_is_named_with_how_to_give_another() -> None:
     report = ImportReport(exact=("reader",), assumed=values, notes=("name the folder",))
     assert str(report).splitlines()[1:] == [
         "assumed  crop=224, mean=[0.5, 0.5, 0.5]",
-        "         give others by --arg crop=... --arg mean=...",
+        "         set others by --arg crop=... --arg mean=...",
         "note     name the folder",
     ]
     assert not report.is_exact
@@ -552,7 +552,7 @@ def test_what_was_assumed_is_named_with_how_to_give_another() -> None:
     assert lines == [
         "assumed  a0=0, a1=1, a2=2, a3=3, a4=4, a5=5",
         "assumed  a6=6, a7=7",
-        "         give others by --arg a0=... --arg a1=... --arg a2=... and so on",
+        "         set others by --arg a0=... --arg a1=... --arg a2=... and so on",
     ]
 
 

@@ -151,7 +151,7 @@ def test_cuda_is_asked_for_real(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         (GpuUse(2, 0), 2 * 2**30, ""),
         (GpuUse(83, None), 2 * 2**30, "other processes use the GPU: it was 83 % busy before"),
-        (GpuUse(0, 40), 100 * 2**30, "it was 40 % busy and 100 of its 140 GiB were taken"),
+        (GpuUse(0, 40), 100 * 2**30, "it was 40 % busy and 100 of its 140 GiB were in use"),
         (GpuUse(None, None), None, ""),
     ],
 )

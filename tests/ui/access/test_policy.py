@@ -105,7 +105,7 @@ def test_the_token_is_known_from_the_address_or_a_header() -> None:
         assert not policy.has_valid_token(request(Authorization=f"token {wrong}"))
         assert not policy.has_valid_token(request(uri=f"/?token={wrong}"))
     assert not policy.has_valid_token(request(Authorization="Basic of-sixteen-letters"))
-    assert not AccessPolicy(token="").knows_token(request(Authorization="token "))
+    assert not AccessPolicy(token="").has_valid_token(request(Authorization="token "))
 
 
 @pytest.mark.parametrize(

@@ -202,7 +202,7 @@ def test_a_body_is_named_and_the_name_undone(branched: Ready) -> None:
     assert [body["title"] for body in screen.node("branch")["bodies"]] == ["a turn", ""]
     assert screen["bar", "undo_label"] == "name branch.then a turn"
     edit(model, "name_body", block="branch", body="else", title="a turn")
-    assert "has the title 'a turn' already" in screen["bar", "message"]
+    assert "already has the title 'a turn'" in screen["bar", "message"]
     ask(model, "undo")
     assert model.graph == BRANCHED
 

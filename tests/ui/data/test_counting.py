@@ -238,7 +238,7 @@ def test_warnings_about_the_data_come_when_these_are_counted(make: Make, tmp_pat
     sound.mkdir()
     model.act("data", {"do": "open", "path": written("coco", sound, [[1.0, 1.0, 5.0, 5.0]])})
     screen.wait(lambda s: s["data", "summary"]["counted"], "the other data counted")
-    assert not any("over the edge" in text for text in texts(screen))
+    assert not any("beyond the edge" in text for text in texts(screen))
 
 
 @pytest.mark.usefixtures("no_preview")

@@ -186,7 +186,7 @@ def test_the_menu_says_which_targets_cannot_hold_the_graph_and_why(shown: Ready)
     screen.wait(lambda s: s["bar", "refusals"], "the refusals")
     found = screen["bar", "refusals"]
     assert screen["code", "refusals"] == found
-    assert "has no if" in found["dynamic"]
+    assert "does not support if" in found["dynamic"]
     assert not {"script", "pytorch"} & found.keys()
     model.act("bar", {"do": "undo"})
     assert screen["bar", "refusals"] == {}  # they were of the other graph
@@ -209,7 +209,7 @@ def test_files_are_saved_one_alone_several_in_a_new_folder(shown: Ready) -> None
     for file in others:
         assert (Path("served") / file["path"]).read_text() == file["text"]
     model.act("code", {"do": "save", "path": "served"})
-    assert "is there already" in screen["code", "message"]
+    assert "already exists" in screen["code", "message"]
     with zipfile.ZipFile(io.BytesIO(screen["code", "download"])) as packed:
         assert packed.testzip() is None
         assert packed.namelist() == paths(screen)
@@ -446,7 +446,7 @@ def test_a_file_that_is_there_is_overwritten_only_by_will(work: Path, confined: 
     roots = Roots.of([work]) if confined else None
     (work / "mine.py").write_bytes(b"old")
     (work / "mine.py").chmod(0o600)
-    with pytest.raises(OverwriteError, match=r"mine\.py is there already"):
+    with pytest.raises(OverwriteError, match=r"mine\.py already exists"):
         OutputPath("mine.py", ".py", roots).write(b"new")
     assert (work / "mine.py").read_bytes() == b"old"
     OutputPath("mine.py", ".py", roots, overwrite=True).write(b"new")

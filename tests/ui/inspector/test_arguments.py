@@ -405,9 +405,9 @@ def test_a_bad_value_is_named_with_what_is_allowed(op: str, arg: str) -> None:
     assert repr(bad) in said
     allowed = spec.choices or spec.members
     words = [str(choice) for choice in allowed] or {
-        "int": ["number"],
+        "int": ["integer"],
         "float": ["number"],
-        "str": ["text"],
+        "str": ["string"],
         "bool": ["true or false"],
         "policy": ["For example [["],
     }[element]

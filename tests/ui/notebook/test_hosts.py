@@ -123,7 +123,7 @@ def test_pictures_stand_in_the_middle_of_nothing(engine: Engine, photos: Path) -
     request = PreviewRequest(graph, str(photos), batch=1, tiles=4, lossless=True, raw=True)
     preview = preview_batch(engine, request)
     html = snapshot_html(preview)
-    assert "<p>4 samples of batch 1. Run the cell to go on.</p>" in html
+    assert "<p>4 samples of batch 1. Run the cell to continue.</p>" in html
     assert preview.tiles[0].sample.file in html
     found = re.search(r"base64,([^\"]+)", html)
     assert found
