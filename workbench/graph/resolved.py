@@ -32,14 +32,12 @@ class ResolvedGraph(TypedGraph):
     facts: Mapping[str, DataFacts] = field(default_factory=dict)
     beside: Mapping[str, str] = field(default_factory=dict)
     """Suffix of the data path for each constant in ``data_constants``. The exported program appends
-    the suffix to its own path without ``.py``.
-    """
+    the suffix to its own path without ``.py``."""
     file: str = ""
     """File name of the exported program; empty for the target's default."""
     hints: bool = False
     """Whether a comment in the exported code names the command that finds a bad file, at the line
-    that DALI's error message quotes.
-    """
+    that DALI's error message quotes."""
 
     @cached_property
     def outputs(self) -> Mapping[str, TensorType]:

@@ -38,8 +38,7 @@ class DataFacts:
     outside: int = 0
     unusable: int = 0
     """Number of samples that no reader can read: faulty entries, and empty or missing files. This
-    is a lower bound, because files are not opened.
-    """
+    is a lower bound, because files are not opened."""
     without_area: int = 0
     first_outside: str = ""
     first_without_area: str = ""
@@ -50,14 +49,12 @@ class DataFacts:
     """
     annotated: Literal["", "stored", "upright"] = ""
     """Whether annotations of rotated images match the size before (``stored``) or after
-    (``upright``) EXIF rotation. Empty if both sizes are equal, or if annotations disagree.
-    """
+    (``upright``) EXIF rotation. Empty if both sizes are equal, or if annotations disagree."""
     first_turned: str = ""
     """Name of the first image that EXIF orientation rotates or mirrors."""
     headers_read: int = 0
     """Number of files whose headers were read for ``float_rates`` and ``turned``; 0 if all were
-    read.
-    """
+    read."""
     more: bool = False
     """Whether the data have more samples than the 20,000 that were read."""
 

@@ -149,16 +149,14 @@ class SourceKind:
     """
     guessed: str = ""
     """Why this kind was chosen for an ambiguous path, and how to choose another; empty if
-    unambiguous.
-    """
+    unambiguous."""
 
     # Which data it accepts.
 
     precedence: int = 2
     """Rank among kinds that accept the same path; the highest wins, then the first by name. 4 is a
     narrower form of another kind, 3 files of many samples, 2 samples in their own files, 1 guesses
-    from names alone, lists and images that DALI does not decode, 0 any folder.
-    """
+    from names alone, lists and images that DALI does not decode, 0 any folder."""
     suffixes: tuple[str, ...] = ()
     """Suffixes of files that contain many samples; a Python list of such files is of this kind."""
     takes: frozenset[str] = frozenset()
@@ -183,14 +181,12 @@ class SourceKind:
     """Names of the reader's output ports in a graph."""
     pixels: str = ""
     """Name of the output with pixels if the reader decodes; empty if decoders follow. The exported
-    code then passes ``device`` (``cpu``, ``mixed`` or ``gpu``) to ``reader``.
-    """
+    code then passes ``device`` (``cpu``, ``mixed`` or ``gpu``) to ``reader``."""
     has_sequences: bool = False
     """Whether samples can be sequences of images."""
     begins: ClassVar[Mapping[str, int]] = {}
     """Initial reader options that are removed when the source is swapped, such as
-    ``sequence_length``.
-    """
+    ``sequence_length``."""
     decoder: str = ""
     """Operator that decodes the images, if DALI's decoders cannot; else empty."""
 
@@ -198,25 +194,21 @@ class SourceKind:
 
     find: Callable[[Any], dict[str, Any]]
     """Static method of the exported code that converts the data parameter to the reader's
-    arguments. Its source is exported, so it must be self-contained.
-    """
+    arguments. Its source is exported, so it must be self-contained."""
     reader: Callable[..., Any] | None = None
     """Static method that replaces DALI's reader in the exported code if its outputs differ from
     ``outputs``. It receives the result of ``find`` and the reader's options. Its source is
-    exported. The last output must be created last.
-    """
+    exported. The last output must be created last."""
     helpers: tuple[Any, ...] = ()
     """Functions, classes or source text that ``find`` and ``reader`` need; exported before them."""
     imports: tuple[str, ...] = ()
     """Modules that the exported source imports."""
     unread: ClassVar[Mapping[str, Any]] = {}
     """Substitute for the result of ``find`` when a pipeline is built without data: the minimum for
-    the reader to have all outputs.
-    """
+    the reader to have all outputs."""
     argument_name: str = ""
     """Reader argument that receives the data if the exported program has no ``find``; see
-    ``directly``.
-    """
+    ``directly``."""
     pipeline_arguments: tuple[str, ...] = ()
     """Arguments of the exported pipeline that this reader requires, as Python code."""
 
@@ -224,8 +216,7 @@ class SourceKind:
 
     is_listed: bool = True
     """Whether ``list_samples`` can list the samples; if not, they are not counted, checked or
-    excluded.
-    """
+    excluded."""
     in_files: bool = True
     """Whether each sample is a separate file; if not, ``container_of`` returns the containing file.
     """
@@ -239,16 +230,13 @@ class SourceKind:
     """Whether the reader uses an index; without it, the reader scans all data."""
     checked_first: bool = False
     """Whether all samples are checked before the reader is built, because the reader silently skips
-    some faulty samples and stops at others.
-    """
+    some faulty samples and stops at others."""
     looks_ahead: bool = False
     """Whether ``list_samples`` finds the first faulty samples quickly, so that a preview can report
-    samples that the reader accepts silently.
-    """
+    samples that the reader accepts silently."""
     ends_process: str = ""
     """Words in the fault of a sample that would terminate the process, for a kind that looks ahead:
-    such a sample is excluded in advance.
-    """
+    such a sample is excluded in advance."""
 
     def accepts(self, path: Path) -> bool:
         """Whether a path contains data of this kind."""

@@ -1,4 +1,4 @@
-"""Rows of tables that hold images: Arrow, Polars, pandas and Parquet files.
+"""Row access for tables that contain images: Arrow, Polars, pandas and Parquet files.
 
 The exported program has a copy of this code.
 """

@@ -174,7 +174,7 @@ def _moved_to_image(graph: Graph, catalog: Catalog, node: Node, image: Port) -> 
 
 
 def _output_frames(typed: TypedGraph) -> set[Port]:
-    """Frames of the output images."""
+    """Frames (coordinate systems) of the output images."""
     ports = typed.graph.outputs.values()
     return {frame_of(typed, port) for port in ports if typed.kind(port) == "image"}
 

@@ -15,8 +15,7 @@ _CLIPPED = {
     "xyzWHD": ("clip_sized_boxes", 3),
 }
 """By ``bbox_layout``: the helper function in exported code that clips boxes, and its argument
-``axes`` (0 if it has none).
-"""
+``axes`` (0 if it has none)."""
 CLIP_FUNCTIONS = frozenset(function for function, _ in _CLIPPED.values())
 
 

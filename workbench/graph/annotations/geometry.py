@@ -47,7 +47,7 @@ class GeometryPath:
     blocked: str = ""
     """Id of the node that prevents annotations from following; empty if they can follow."""
     reason: str = ""
-    """Why ``blocked`` prevents it, and a fix, as two sentences."""
+    """Why the node ``blocked`` prevents annotations from following, and a fix, as two sentences."""
 
     @property
     def frame(self) -> Port:

@@ -32,8 +32,7 @@ _ROLES = {
     "colour": "#9a5c22", "block": "#ad5f83", "random": "#7c7020",
 }  # fmt: skip
 """Colour of a node by its role. Notebooks display the drawing as an image without access to the
-theme, so it has no background, and its colours are readable in light and dark themes.
-"""
+theme, so it has no background, and its colours are readable in light and dark themes."""
 _OTHER_ROLE = "#666666"
 _INK, _GREY, _ALERT = "#ffffff", "#7a7a7a", "#c05621"
 """Colours of text on nodes, of other text and lines, and of warnings."""
@@ -320,7 +319,6 @@ def _edge_crosses(box: tuple[float, ...], x0: float, y0: float, x1: float, y1: f
 def _output_names(
     graph: Graph, places: Mapping[str, tuple[float, ...]]
 ) -> list[tuple[float, float, str]]:
-    """Positions and texts of output names, below their nodes."""
     given: dict[str, list[str]] = {}
     for name, port in graph.outputs.items():
         given.setdefault(port.node, []).append(name)

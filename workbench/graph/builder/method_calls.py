@@ -409,7 +409,6 @@ def _block_image_input(node: Node) -> str:
 
 
 def _positional_inputs(node: Node, spec: OpSpec) -> list[str]:
-    """Names of a node's inputs that are passed by position, in order."""
     named = [spec.input(index).name for index in range(len(node.inputs))]
     found = [name for name in named if name in node.inputs and name not in spec.args]
     if {*found} != {name for name in node.inputs if name not in spec.args}:

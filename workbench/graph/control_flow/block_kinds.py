@@ -114,7 +114,7 @@ class BlockKind:
         return max(1, self.repetitions(block) or 1)
 
     def may_skip(self, block: Node) -> bool:
-        """Whether there may be samples for which none of several consecutive bodies runs."""
+        """Whether it is possible that no body runs for a sample, if bodies run consecutively."""
         return True
 
     # Texts

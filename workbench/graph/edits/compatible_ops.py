@@ -23,7 +23,7 @@ Place = Port | str | None
 
 @dataclass(frozen=True)
 class _Facts:
-    """The type available at a place of the graph, and the type required there."""
+    """Types that a new node must accept and output at a place of the graph."""
 
     kind: PortKind | None = None
     """Kind of the available data; None for a node that is added without an edge."""

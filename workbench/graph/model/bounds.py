@@ -21,20 +21,17 @@ SETTINGS: Mapping[str, tuple[int, int]] = {
 
 MOST_FILE_NODES = 10_000
 """Maximum number of nodes in a graph file. Checking and rendering take longer with more nodes,
-and a file may be hostile.
-"""
+and a file may be hostile."""
 MOST_CANVAS_NODES = 1000
 """Maximum number of nodes that the page renders at a usable speed."""
 MOST_NESTED = 16
 """Maximum nesting depth of bodies, which each split the batch in DALI, and of lists in a file."""
 MOST_TURNS_IN_ALL = 1024
 """Maximum iterations of a body, multiplied over nested repeat blocks. DALI builds each iteration,
-which takes about 2 ms.
-"""
+which takes about 2 ms."""
 MOST_PAGE_CHARACTERS = 4_000_000
 """Maximum characters of a graph file that the page opens, also from a link. A graph of 1,000 nodes
-with every argument set has 1.5 million.
-"""
+with every argument set has 1.5 million."""
 
 FILES = "mapped", "read"
 """Ways in which readers access files: memory-mapped, or with ``dont_use_mmap``."""

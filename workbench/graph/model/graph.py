@@ -1,7 +1,6 @@
 """The graph that a user composes: frozen nodes, connected by named ports.
 
-A graph is immutable. Edits (``graph.edits``) return a new graph that shares the unchanged parts,
-so the undo history is a list of graphs.
+A graph is immutable. Edits (``graph.edits``) return a new graph that shares the unchanged parts.
 
     Graph     sources and other nodes, named outputs, and settings
     Source    a node that reads data: the kind of data, and the name of the data parameter
@@ -199,8 +198,7 @@ class Body:
     def renamed(self, old: str, new: str, names: Mapping[str, str] | None = None) -> Body:
         """Rename a node, or the body's own scope, in the body's ports.
 
-        ``names`` maps old to new output names of these ports; the body's inputs are renamed as
-        well.
+        ``names`` maps old to new output names of these ports, and renames the body's inputs.
         """
         names = names or {}
         ports = {
@@ -329,12 +327,10 @@ class Settings:
     prefetch_queue_depth: int = 2
     pipelines: int = 1
     """Number of parallel pipelines in one process, each on its own shard (``graph.pipelines``).
-    ``num_threads`` and ``prefetch_queue_depth`` apply to each pipeline.
-    """
+    ``num_threads`` and ``prefetch_queue_depth`` apply to each pipeline."""
     executor: Executor = "dynamic"
     """``static`` is DALI's ``exec_dynamic=False``. ``separate`` is ``static`` with two queues, of
-    depth ``prefetch_queue_depth`` on the device and twice that on the host.
-    """
+    depth ``prefetch_queue_depth`` on the device and twice that on the host."""
 
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
@@ -351,10 +347,9 @@ class Graph(GraphMethods):
 
     Sources come first; a node with a DALI reader is converted to a ``Source``.
 
-    ``enclosing`` is set for a body that ``at_scope`` extracted from another graph for editing: the
-    other graph, and the scope. ``datasets`` is the data passed to ``workbench.read``, and
-    ``origins`` maps copies to their original nodes (``graph.builder.data_node``). These three are
-    neither stored nor compared.
+    ``enclosing`` is set for a body extracted by ``at_scope``: the whole graph, and the body's
+    scope. ``datasets`` is the data passed to ``workbench.read``, and ``origins`` maps copies to
+    their original nodes (``graph.builder.data_node``). These three are neither stored nor compared.
 
     DALI's operators are methods. Each method applies an operator to the image and returns a new
     graph. Outputs are attributes, and nodes are items. Raises AttributeError for an unknown
@@ -396,7 +391,6 @@ class Graph(GraphMethods):
 
     @cached_property
     def _places(self) -> Mapping[str, tuple[Node, str]]:
-        """Every node with its scope, by id. For duplicate ids, the first node."""
         places: dict[str, tuple[Node, str]] = {}
         for scope, body in self.bodies():
             for node in body.nodes:
@@ -464,7 +458,7 @@ class Graph(GraphMethods):
         return node_id in self._places
 
     def owns(self, port: Port) -> bool:
-        """Whether a port belongs to a node of this body, or is an input of it."""
+        """Whether a port belongs to a node of this body, or is an input of this body."""
         if self.enclosing is not None:
             outer, scope = self.enclosing
             if port.node == scope:

@@ -90,7 +90,7 @@ def is_value(typed: TypedGraph, node: Node, name: str, *allowed: Value) -> bool:
 
 
 def with_args(node: Node, more: Mapping[str, Value | Port], *without: str) -> Node:
-    """The node with other arguments, values or links, and without some."""
+    """Return the node with the arguments ``more`` set, and the arguments ``without`` removed."""
     cleared = node.without({*more, *without})
     links = {name: value for name, value in more.items() if isinstance(value, Port)}
     values = {name: value for name, value in more.items() if not isinstance(value, Port)}

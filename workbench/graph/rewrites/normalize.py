@@ -153,8 +153,8 @@ def scale_into_normalize(typed: TypedGraph) -> Iterator[Graph]:
     """A factor before ``crop_mirror_normalize`` moves into its mean and deviation.
 
     ``crop_mirror_normalize(x / 255, mean=m, std=s)`` becomes ``crop_mirror_normalize(x, mean=255 m,
-    std=255 s)``, and likewise with a product; flips may be in between. Near: the same number except
-    for the last bit of a float.
+    std=255 s)``. Products are moved in the same way, and flips may be in between. Near: the same
+    number except for the last bit of a float.
     """
     for normalize in typed.graph.nodes:
         if normalize.op != "crop_mirror_normalize":
@@ -276,7 +276,7 @@ def _operand(graph: Graph, node: Node) -> Affine | None:
 
 
 def _fixed_statistics(graph: Graph, node: Node) -> Affine | None:
-    """For ``normalize`` with given mean and deviation."""
+    """Factor and addend of ``normalize`` with fixed mean and deviation, or None."""
     if not {*node.args, *node.inputs} <= _FIXED:
         return None
     mean, deviation = (_numbers(graph, node, name, name) for name in ("mean", "stddev"))

@@ -37,8 +37,7 @@ class ImportIssue:
     kind: Kind
     """``opaque``: a node for a call that the graph cannot represent; ``changed``: it behaves
     differently from the source; ``refused``: it was omitted; ``fault``: it was imported, but the
-    workbench cannot run it as it is.
-    """
+    workbench cannot run it as it is."""
     node: str
     """Id of the node; empty if the issue concerns the whole pipeline."""
     place: str
@@ -77,14 +76,12 @@ class ImportReport:
     """Other notes, such as the folder that the source reads."""
     assumed: Mapping[str, str] = field(default_factory=FrozenDict)
     """Values that the source requires and that the caller did not pass, by name: the default used
-    instead, as Python source. Set values with ``args``, on the command line with ``--arg``.
-    """
+    instead, as Python source. Set values with ``args``, on the command line with ``--arg``."""
     changed_nodes: tuple[str, ...] = ()
     """Ids of the changed nodes of a composition, whose issues name transforms instead of nodes."""
     steps: Mapping[str, int] = field(default_factory=FrozenDict)
     """For a composition: the numbers of ``exact``, ``changed`` and ``left out`` transforms. Empty
-    for a pipeline, in which each node is a step.
-    """
+    for a pipeline, in which each node is a step."""
 
     def to_frame(self) -> Any:
         """Return a pandas data frame with one row per issue: kind, node, location, reason.

@@ -244,7 +244,7 @@ _NAMES = {kind: name for name, kind in _TYPES.items()}
 
 
 def _promoted(one: str, other: str) -> str:
-    """The common element type of two, by DALI's promotion rules.
+    """The element type of the result of arithmetic on two types, by DALI's promotion rules.
 
     Floats take precedence over integers, and wider types over narrower ones. Signed and unsigned
     integers become a signed type that represents both, at most INT64.

@@ -34,8 +34,7 @@ _SHARE = 0.5
 """Maximum fraction of the free space that is used."""
 _AT_ONCE = 64
 """Maximum images to fetch while holding the lock, so that small requests do not wait for large
-ones.
-"""
+ones."""
 PROGRAM, CLASSES = "images.py", "classes"
 
 _stores: weakref.WeakValueDictionary[str, ImageStore] = weakref.WeakValueDictionary()
@@ -50,8 +49,7 @@ class StorePlace(str):
 
 Fetch = Callable[[Sequence[int]], Iterable[tuple[Any, int] | Exception]]
 """Function that returns, for each index, the encoded image (a byte array) and its label, or an
-error.
-"""
+error."""
 
 
 class ImageStore:

@@ -33,8 +33,7 @@ class _Document(NamedTuple):
     entries: dict[str, Any]
     is_finite: bool
     """Whether all numbers are finite, as JSON requires; Python also writes and reads NaN and
-    infinity.
-    """
+    infinity."""
 
 
 @lru_cache(maxsize=2)
@@ -159,8 +158,7 @@ OUTLINES = frozenset({"polygon_masks", "pixelwise_masks"})
 """Reader options with which ``readers.coco`` reads outlines."""
 _BY_SIZE = ("ratio", "pixelwise_masks")
 """Reader options for which ``readers.coco`` uses the image sizes in the file. If a size is missing,
-it uses the size of another image.
-"""
+it uses the size of another image."""
 
 
 def require_entries(dataset: Dataset, found: dict[str, Any]) -> None:

@@ -26,8 +26,7 @@ _SUFFIXES = (".txt", ".csv", ".lst")
 _NAMES = ".names"
 _MANY = 10_000
 """Minimum number of files passed in Python for which a list file is written, so that calls stay
-small.
-"""
+small."""
 
 
 def is_header(row: Any) -> bool:

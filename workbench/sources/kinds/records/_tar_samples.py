@@ -256,7 +256,7 @@ class NamedFiles:
         """Offset -> size, in bytes, of entries that were read but not queried yet."""
 
     def contains_any(self, files: Collection[TarFile]) -> bool:
-        """Whether the index names a file of a sample; all of its files then count as queried."""
+        """Whether the index lists a file of a sample; marks all of its files as queried."""
         if not self._found:  # while each line is the next sample, the answer comes quickly
             self._read_line()
             if self._found == {file.offset_data: file.size for file in files}:

@@ -38,8 +38,7 @@ _MAGIC = 0xCED7230A
 _LABEL = struct.Struct("<f")
 _HEADER = struct.Struct("<IfQQ")
 """Content header of a record: number of labels after the header (0: one, in the header), label, two
-ids.
-"""
+ids."""
 
 
 def scan_record_file(path: str) -> Any:
