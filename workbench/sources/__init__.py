@@ -140,7 +140,7 @@ def class_names(dataset: Dataset) -> list[str]:
 
 
 def describe_not_read(dataset: Dataset) -> list[str]:
-    """Sentences about files and folders that are not read and about empty class folders."""
+    """Return sentences about files and folders that are not read, and about empty class folders."""
     try:
         return list(load_source(dataset.kind).unread_notes(dataset))
     except OSError as error:

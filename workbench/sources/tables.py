@@ -80,7 +80,7 @@ class TableRows:
 
 
 class NumberedClasses:
-    """Rows whose text labels are replaced by their index in ``texts``, or by their digits."""
+    """Rows of a table with text labels replaced by their index in ``texts``, or by their digits."""
 
     def __init__(self, rows: Any, column: Any, texts: Any) -> None:
         self.rows, self.column, self.classes = rows, column, list(texts)
@@ -100,7 +100,7 @@ class NumberedClasses:
         return [{**row, self.column: self.number(row.get(self.column))} for row in found]
 
     def number(self, label: Any) -> Any:
-        """The number of a label; a text that is not in ``texts`` is unchanged."""
+        """Convert a label to its class number; a text that is not in ``texts`` is unchanged."""
         return self.numbers.get(label, str(label))
 
 
@@ -153,7 +153,7 @@ def number_classes(rows: Any, table: Any) -> Any:
 
 
 def read_parquet(path: str) -> Any:
-    """The columns of a Parquet file with encoded images and labels, or all columns."""
+    """Read the columns of a Parquet file with encoded images and labels, or all columns."""
     from pyarrow import parquet
 
     table = parquet.read_table(path, memory_map=True).flatten()  # Hugging Face: image.bytes

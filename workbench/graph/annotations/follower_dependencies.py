@@ -93,7 +93,7 @@ def through_blocks(graph: Graph, node: Node, path: GeometryPath | None) -> Graph
 
 
 class _Carried:
-    """Routes annotations through blocks."""
+    """Adds carrier nodes that route a follower's annotations through blocks."""
 
     def __init__(self, graph: Graph, follower: Node, state: tuple[str, ...]) -> None:
         self.graph = graph

@@ -1,4 +1,4 @@
-"""All reasons why a graph cannot run, found in one pass without running it."""
+"""Find all reasons why a graph cannot run, without running it."""
 
 from __future__ import annotations
 

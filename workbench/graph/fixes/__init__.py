@@ -56,7 +56,7 @@ def fixes(resolved: ResolvedGraph, fault: Fault) -> tuple[Fix, ...]:
 
 
 def image_output_fixes(graph: Graph, catalog: Catalog) -> Iterator[Fix]:
-    """For a graph without an image output: output the last image, or add a decoder."""
+    """Fixes for a graph without an image output: output the last image, or add a decoder."""
     known = [node for node in ordered_nodes(graph, catalog) if node.op in catalog]
     for node in reversed(known):
         for port in (Port(node.id, output.name) for output in catalog[node.op].outputs):

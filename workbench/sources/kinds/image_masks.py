@@ -38,7 +38,7 @@ def pair_folders(data: str) -> tuple[str, str]:
 
 
 def pairs_in(data: str) -> list[tuple[str, str]]:
-    """The path of each image, sorted by name, and of its mask; empty if there is none."""
+    """Path of each image, sorted by name, with the path of its mask, or empty if it has none."""
     images, masks = (os.path.join(data, name) for name in pair_folders(data))
     named = {
         os.path.splitext(name)[0]: name
@@ -54,13 +54,13 @@ def pairs_in(data: str) -> list[tuple[str, str]]:
 
 
 def find_pairs(data: str) -> dict[str, Any]:
-    """The images that have a mask, and the masks."""
+    """Paths of the images that have a mask, and paths of their masks."""
     pairs = [(image, mask) for image, mask in pairs_in(data) if mask]
     return {"files": [image for image, _ in pairs], "masks": [mask for _, mask in pairs]}
 
 
 def mask_numbers(content: bytes) -> Any:
-    """The numbers of a mask, int32 (height, width, 1).
+    """Decode a mask to int32 numbers of shape (height, width, 1).
 
     Colours become red + 256 green + 65,536 blue.
     """
@@ -79,7 +79,7 @@ def mask_numbers(content: bytes) -> Any:
 
 
 def read_pairs(masks: list[str], **options: Any) -> Any:
-    """Images, and their masks by the image's position in the list."""
+    """Read images and decode their masks, which are found by the image's index in the list."""
     jpegs, places = fn.readers.file(labels=list(range(len(masks))), **options)
 
     def mask_at(place: Any) -> Any:

@@ -260,7 +260,7 @@ class ImageBatches:
 
 
 def find_dataset(data: Any) -> dict[str, Any]:
-    """Arguments of ``read_images``."""
+    """Arguments of ``read_images`` for a data argument."""
     return {"source": data}
 
 

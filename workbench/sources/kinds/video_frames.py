@@ -48,7 +48,7 @@ def frames_in(folder: str) -> list[str]:
 
 
 def find_frames(data: str) -> dict[str, Any]:
-    """The frames of each video and its label: ``class/video/frame``, or ``video/frame``."""
+    """Frame paths and label of each video: ``class/video/frame``, or ``video/frame``."""
     videos, labels = [], []
     for label, name in enumerate(class_folders(data)):
         place = os.path.join(data, name)
@@ -69,7 +69,7 @@ def read_frames(
     pad_mode: str = "none",
     **options: Any,
 ) -> Any:
-    """Sequences and labels: one reader per position in a sequence, all in step."""
+    """Read sequences and labels, with one synchronised reader per position in a sequence."""
     if pad_mode not in ("none", "edge"):
         raise RuntimeError(f"pad_mode is {pad_mode!r}; frame folders accept 'none' or 'edge'")
     span = sequence_length * stride

@@ -31,9 +31,9 @@ STD = [0.229 * 255, 0.224 * 255, 0.225 * 255]
 def find_annotations(data: str) -> dict[str, str]:
     """Arguments of the COCO reader: the annotations file and the folder of its images.
 
-    Of train2017 for annotations/instances_train2017.json, as in COCO, images/train2017, images and
-    the file's own folder, there and one level up, it is the folder with most of the images. Raises
-    FileNotFoundError if none of these has an image.
+    For annotations/instances_train2017.json the folders train2017, images/train2017, images and the
+    file's own folder are searched, there and one level up; the one with the most images is used.
+    Raises FileNotFoundError if none of these has an image.
     """
     file = pathlib.Path(data).absolute()
     names = [image.get("file_name") or "" for image in json.loads(file.read_bytes())["images"]]
@@ -46,7 +46,7 @@ def find_annotations(data: str) -> dict[str, str]:
 
 
 def keypoints_as_polygons(data: str) -> str:
-    """Annotations whose polygons are the key points: DALI's COCO reader has no key points."""
+    """Return the annotations with key points as polygons: DALI's COCO reader has no key points."""
     annotations = json.loads(pathlib.Path(data).read_bytes())
     for annotation in annotations["annotations"]:
         points = np.array(annotation["keypoints"]).reshape(-1, 3)

@@ -98,7 +98,7 @@ def array_axes(path: str) -> list[int]:
 
 
 def label_files(labels: Any) -> list[str]:
-    """One temporary file per label, for a second reader in step with that of the arrays."""
+    """Write one temporary file per label; a second reader reads them in the order of the arrays."""
     import numpy
 
     folder = os.path.join(tempfile.gettempdir(), f"array-labels-{os.getuid()}")
@@ -118,7 +118,7 @@ def label_files(labels: Any) -> list[str]:
 
 @do_not_convert
 def find_arrays(data: Any) -> dict[str, Any]:
-    """The files, their labels, and the axes of the first readable one."""
+    """Paths of the files, their labels, and the array axes of the first readable file."""
     files, labels = files_of(data, (".npy",))
     axes = [0, 1, 2]
     for path in files:

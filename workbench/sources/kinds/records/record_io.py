@@ -66,7 +66,7 @@ def scan_record_file(path: str) -> Any:
 
 
 def find_record_file(data: str) -> dict[str, Any]:
-    """Arguments of the RecordIO reader: the file, also if its folder was given, and its index."""
+    """Arguments of the RecordIO reader: the file, or the only one in a folder, and its index."""
     if os.path.isdir(data):
         (name,) = (name for name in os.listdir(data) if name.lower().endswith(".rec"))
         data = os.path.join(data, name)

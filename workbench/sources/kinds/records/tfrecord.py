@@ -72,7 +72,7 @@ def next_record(content: Any, start: int) -> int:
 
 
 def fields_of(data: bytes, start: int, end: int) -> Any:
-    """The fields of a protobuf message: number, and begin and end of its content."""
+    """Yield the fields of a protobuf message: number, start and end of the content."""
 
     def varint(at: int) -> tuple[int, int]:
         value = shift = 0
@@ -97,7 +97,7 @@ def fields_of(data: bytes, start: int, end: int) -> Any:
 
 
 def read_features(record: bytes) -> dict[str, tuple[str, int, int]]:
-    """The features of a ``tf.train.Example``: type (bytes, float or int64), begin and end."""
+    """Features of a ``tf.train.Example`` by name: type (bytes, float or int64), start and end."""
     found = {}
     for _, start, end in fields_of(record, 0, len(record)):
         for _, first, last in fields_of(record, start, end):
@@ -188,7 +188,7 @@ _LABELS = ("label", "class", "target", "cls", "category")
 
 
 def list_records(data: Any) -> list[str]:
-    """List the files: one, those of a folder, or those of a list."""
+    """List the files: a single file, the files of a folder, or the files of a list."""
     if not isinstance(data, str):
         return [path for path, _ in data]
     if not os.path.isdir(data):

@@ -82,9 +82,9 @@ def find_boxes(data: Any) -> dict[str, Any]:
 
 
 def place_points(across: Any, down: Any, seen: Any, labels: Any) -> Any:
-    """Rows (object, begin and end of its key points) and the key points (x, y).
+    """Rows (object index, start and end of its key points), and all key points as (x, y).
 
-    Unlabelled key points lie far outside the image.
+    Unlabelled key points get coordinates far outside the image.
     """
     import numpy as np
 

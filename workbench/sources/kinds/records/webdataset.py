@@ -41,7 +41,7 @@ LABEL = "cls"
 
 
 def list_shards(data: Any) -> list[str]:
-    """List the archives: one, those of a folder, or those of a list."""
+    """List the archives: a single archive, the archives of a folder, or those of a list."""
     if not isinstance(data, str):
         return [path for path, _ in data]
     if not os.path.isdir(data):
@@ -77,7 +77,7 @@ def find_shards(data: Any) -> dict[str, Any]:
 
 
 def read_shards(**options: Any) -> Any:
-    """Images and labels of WebDataset archives: the digits of cls as a number, or 0."""
+    """Read images and labels of WebDataset archives; labels are the integer in cls, or 0."""
     options.setdefault("case_sensitive_extensions", False)
     if len(options["ext"]) == 1:
         jpegs: Any = fn.readers.webdataset(**options)
