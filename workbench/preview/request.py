@@ -40,7 +40,7 @@ _KINDS = {"batch": WHOLE, "tiles": WHOLE, "tile_size": WHOLE, "repeat": WHOLE, "
 
 @dataclass(frozen=True, slots=True)
 class PreviewRequest:
-    """What to show. Raises GraphError for invalid values, DataError without data.
+    """Settings of a preview. Raises GraphError for invalid values, DataError without data.
 
     ::
 

@@ -215,5 +215,5 @@ class Benchmark(ComparedExperiment):
 
 
 def _as_tuple(given: Any) -> tuple[Any, ...]:
-    """Convert to a tuple; a single text becomes a tuple of one."""
+    """Convert a sequence to a tuple; a single text becomes a tuple of one."""
     return (given,) if isinstance(given, str) else tuple(given)

@@ -34,7 +34,7 @@ _LONG = 300
 """Maximum number of characters of a reason: an import error may list every path that was searched.
 """
 _CROWDED = 4
-"""Maximum workers per core."""
+"""Maximum number of workers per core."""
 _SEARCH = 0.5
 """Fraction of the time for the search, except its first probe."""
 _PROBES_WITHIN = 3
@@ -66,7 +66,7 @@ class ComparedProgram:
     spent: float = 0.0
     """Seconds spent on the search."""
     start: float = 0.0
-    """Part of these seconds until a worker's first round."""
+    """Seconds of the search that passed before a worker's first round."""
     tried: dict[int, Measurement] = field(default_factory=dict)
     """Probe of each number of workers."""
     notes: tuple[str, ...] = ()
@@ -80,7 +80,7 @@ class ComparedProgram:
 
     @property
     def best(self) -> Measurement | None:
-        """The fastest probe."""
+        """Fastest probe; None if none succeeded."""
         found = [row for row in self.tried.values() if row.rounds]
         return max(found, key=lambda row: row.median or 0.0, default=None)
 
@@ -91,7 +91,7 @@ class ComparedProgram:
 
     @property
     def entry(self) -> ConfigJobs | None:
-        """The program with its best number of workers; None if it cannot be measured."""
+        """Entry of the program with its best number of workers; None if it cannot be measured."""
         if self.jobs is None or self.reason:
             return None
         entry = self.jobs(self.best.threads if self.best else self.config.threads)

@@ -357,7 +357,7 @@ class InterleavedExperiment(SpeedExperiment):
     """An experiment whose configurations are all measured interleaved in one run."""
 
     def measure_all(self) -> Outcome:
-        """Measure the entries."""
+        """Measure the entries interleaved."""
         rows = self.measure(self.entries(), self.progress)
         return Outcome(rows, self.conclusions(rows))
 

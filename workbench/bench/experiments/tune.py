@@ -218,7 +218,7 @@ class Probes:
         return TIME_UP if self._time_up else ""
 
     def close(self) -> None:
-        """End the worker."""
+        """End the worker that runs the probes."""
         self._kept.close()
 
 

@@ -1,1 +1,1 @@
-"""How one result is measured: workers, rounds, warm-up, statistics, deadlines."""
+"""Measure one result: workers, rounds, warm-up, statistics, deadlines."""

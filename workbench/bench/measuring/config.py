@@ -1,4 +1,4 @@
-"""A configuration to measure, and the graph whose exported source runs it."""
+"""Configurations to measure, and the graph whose exported source runs one."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ _ROUNDS_WITHIN, _WARM_WITHIN = 8, 0.5
 FEWEST_ROUNDS = FEWEST_BATCHES = 2
 """Minimum number of counted rounds, and of batches per round, regardless of limits."""
 UNSTABLE = 0.1
-"""Coefficient of variation above which rounds count as disturbed."""
+"""Coefficient of variation above which rounds are considered disturbed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class MeasurementConfig:
     precision: float = 0.03
     """Maximum distance of the interval's ends from the median, as a fraction of the median."""
     confidence: float = 0.95
-    """Confidence of that interval: two rounds have 0.5, three 0.75, six 0.95."""
+    """Confidence of the interval for ``precision``: two rounds have 0.5, three 0.75, six 0.95."""
     budget: float = 20.0
     """Maximum seconds of timed rounds per configuration, beyond its first ``rounds`` rounds."""
     limit: float | None = None

@@ -425,7 +425,7 @@ def _walk_nodes(entries: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 def gpu_command(
     graph: Graph, regimes: Sequence[Regime] = REGIMES, more: Sequence[str] = ()
 ) -> tuple[str, str]:
-    """Return the command to run on a machine with a GPU, and a hint what to do before.
+    """Return the command to run on a machine with a GPU, and a hint on preparation.
 
     A recipe is named, with changed settings as options; any other graph is a file. The record that
     the command writes can be opened and compared anywhere. ``more`` are further options.

@@ -92,7 +92,7 @@ def batch_time(times: Sequence[float], threads: int) -> float:
 
 
 def file_times(names: Sequence[str], times: Sequence[float], batch: int, threads: int) -> FileTimes:
-    """Estimate the effect of these file times (ms, not empty) on random batches."""
+    """Estimate the effect of these decoding times (ms, not empty) on random batches."""
     chance = random.Random(0)
     median = statistics.median(times)
     limit = SLOW * median
@@ -252,7 +252,7 @@ class CriticalPath:
     stages: tuple[str, ...]
     milliseconds: float
     beside: Mapping[str, float]
-    """Milliseconds per batch of each other kind, by name."""
+    """Milliseconds per batch of each kind that runs in parallel to the path, by name."""
 
     def text(self, total: float) -> str:
         """Describe the path for a batch of ``total`` milliseconds."""

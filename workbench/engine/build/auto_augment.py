@@ -148,7 +148,7 @@ def suite_of(node: Node) -> list[Any]:
 
 
 def policy_of(node: Node) -> Any:
-    """DALI's policy object for a node of ``POLICY_OPS``."""
+    """Return DALI's policy object for a node of ``POLICY_OPS``."""
     if node.op == OWN_POLICY:
         return _policy(policy_module(node))
     module = import_module("nvidia.dali.auto_aug.auto_augment")
@@ -291,7 +291,7 @@ def _reporting_places(node: str, places: int, listener: Callable[[str], None]) -
 
 
 class _Functions:
-    """``nvidia.dali.fn`` with predetermined random values."""
+    """Replacement of ``nvidia.dali.fn`` that returns predetermined random values."""
 
     def __init__(self, functions: Any, waiting: list[Any]) -> None:
         self._functions = functions

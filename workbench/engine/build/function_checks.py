@@ -22,12 +22,12 @@ from workbench.graph.model import Node
 _KINDS = "biuf"
 """NumPy's kind codes of DALI's types: bool, integers, floats."""
 _WIDEST = 8
-"""Maximum bytes per number."""
+"""Maximum number of bytes per number."""
 _LONGEST = 80
 
 
 class FunctionMisuseError(TypeError):
-    """Describes an invalid result or write of a function, without its name."""
+    """Raised for an invalid result or write of a function; the message lacks its name."""
 
 
 class FunctionChecks:

@@ -147,7 +147,7 @@ def loader(
     epochs: int | None = 1,
     **options: Any,
 ) -> InProcessLoader:
-    """Batches of a graph as tensors of ``torch`` or ``jax``, or as NumPy arrays.
+    """Return a loader of batches as ``torch`` tensors, ``jax`` arrays or NumPy arrays.
 
     The batches equal those of the exported script. The last batch of an epoch may be shorter with
     ``torch``, and is filled from the next epoch with ``numpy``. An epoch that is left early, as by

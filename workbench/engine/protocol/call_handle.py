@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from workbench.errors import CancelledError
 
 ReportListener = Callable[[Any], None]
-"""Called with what a task reports while it runs."""
+"""Callback for the progress that a task reports while it runs."""
 
 
 class Caller(Protocol):

@@ -1,4 +1,4 @@
-"""How child processes end: OOM priority, exit codes and last output."""
+"""Exits of child processes: OOM priority, exit codes and last output."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from workbench.engine.protocol.process import Engine
 from workbench.errors import CancelledError
 
 Progress = Callable[[float, str], None]
-"""Called with the completed fraction, 0 to 1, and a description of the current step."""
+"""Callback for progress: the completed fraction, 0 to 1, and a description of the current step."""
 NO_ANSWER = "the worker does not respond"
 
 

@@ -29,13 +29,13 @@ def task(function: _F) -> _F:
 
 
 def sendable(kind: _T) -> _T:
-    """Register a dataclass to be sent where a hint names a Protocol that it implements."""
+    """Register a dataclass to be sent for type hints that name a Protocol it implements."""
     _registered[name_of(kind)] = kind
     return kind
 
 
 def name_of(registered: Any) -> str:
-    """``module:name`` of a function or class."""
+    """Return the name of a function or class: ``module:name``."""
     return f"{registered.__module__}:{registered.__qualname__}"
 
 

@@ -45,7 +45,7 @@ class WorkerProcess:
         self.running: tuple[str, ...] = ()
         """Nodes that the current call started last."""
         self.files: tuple[str, ...] = ()
-        """Files that these nodes decode."""
+        """Files that the current nodes decode."""
         self.ended = False
         """True if the process was ended on purpose."""
         self.ended_because = ""

@@ -89,5 +89,5 @@ class CheckedFile:
 
     @property
     def reason(self) -> str:
-        """The worst findings as text."""
+        """Text of the worst findings."""
         return "; ".join(f.reason for f in self.findings if f.level == self.level)

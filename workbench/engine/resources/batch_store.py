@@ -160,6 +160,6 @@ class BatchStore:
             self.used[thing.device] -= thing.nbytes
 
     def clear(self) -> None:
-        """Drop everything."""
+        """Remove all values."""
         self._kept.clear()
         self.used = {"cpu": 0, "gpu": 0}

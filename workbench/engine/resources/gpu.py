@@ -23,7 +23,7 @@ _LIMIT = 60.0
 """Timeout in seconds for starting the driver: usually 0.3 s, much longer with eight GPUs without
 persistence mode."""
 _WORD = 64
-"""Bits per word of NVML's core masks."""
+"""Number of bits per word of NVML's core masks."""
 _IDLE = 5
 """Utilisation in percent below which a GPU counts as idle."""
 T = TypeVar("T")
@@ -175,7 +175,7 @@ def shared_gpu_text(gpu: Gpu) -> str:
 
 
 def first_visible_gpu(environment: Mapping[str, str] = os.environ) -> str | None:
-    """UUID of the GPU that CUDA numbers 0 in a process of this environment, or None."""
+    """Return the UUID of the GPU that CUDA numbers 0 in a process of this environment, or None."""
     return next(iter(cuda_uuids(environment)), None)
 
 

@@ -274,7 +274,7 @@ class MemoryBudget:
         return [member for member in self._members if member.pid is not None]
 
     def _idle_workers(self) -> list[BudgetMember]:
-        """Idle preview workers, longest idle first."""
+        """Return idle preview workers, longest idle first."""
         found = [
             member
             for member in self._alive()
@@ -330,7 +330,7 @@ def _watch(budget: weakref.ref[MemoryBudget]) -> None:
 
 @cache
 def shared_budget() -> MemoryBudget:
-    """Budget of this process's previews: half of the machine's memory, and half of the GPU's."""
+    """Return the budget of this process's previews: half of the host's and the GPU's memory."""
     gpu = int(describe_machine().gpu_memory_gib * 2**30)
     return MemoryBudget(usable_memory() // 2, gpu // 2)
 

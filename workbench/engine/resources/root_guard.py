@@ -22,7 +22,7 @@ from workbench.sources import Dataset, list_samples, load_source, source_kinds
 CHANGED = "it changed while it was read"
 _FOLDER = "file_root"
 NAMED_IN_DATA = "io.file.read"
-"""The operator that reads files named by another node, which are unknown in advance."""
+"""Operator that reads files named by another node, so that the files are unknown in advance."""
 
 
 def located_paths(source: Source) -> Iterator[tuple[str, str, str]]:

@@ -1,4 +1,4 @@
-"""Runs parts of a graph and caches outputs, so that a change reruns only what it affects.
+"""Run parts of a graph and cache outputs, so that a change reruns only the affected nodes.
 
 Used in the worker process only. Nodes without cached outputs run part by part (see
 ``plan.partition``).
@@ -80,7 +80,7 @@ class Result:
 
     @property
     def keys(self) -> dict[str, str]:
-        """Cache key of each node's outputs: equal keys mean equal bits."""
+        """Cache key of each node's outputs: outputs with equal keys are bit-identical."""
         return self.plan.keys
 
 
@@ -139,8 +139,8 @@ class Runner:
     ) -> None:
         """``report_running`` is called with the nodes about to run, so a crash can be attributed.
 
-        ``report_making`` is called with what is being built, and which user functions run.
-        ``budget`` limits the cache, in bytes on each device.
+        ``report_making`` is called with the nodes that are being built, and the user functions that
+        run. ``budget`` limits the cache, in bytes on each device.
         """
         self.catalog = catalog
         self._report_running = report_running

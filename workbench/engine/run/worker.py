@@ -236,7 +236,7 @@ class BoundedOutput:
         self._written = 0
 
     def write(self, text: str) -> int:
-        """Write the text, or the end of a text that is too long."""
+        """Write the text; if it is longer than the limit, only its end."""
         tail = text[-self._limit :]
         self._written += len(tail)
         full = self._written > self._limit

@@ -35,7 +35,7 @@ _LOST = ("cache_type_", "use_batched_decode")
 
 @dataclass
 class BlockedCall:
-    """Replaces calls that would run a pipeline."""
+    """Replacement of calls that would run a pipeline."""
 
     made: list[Any]
     stand_ins: StandIns

@@ -40,9 +40,9 @@ from workbench.names import did_you_mean
 from workbench.sources import SourceKind, load_source
 
 BUILDER = "build_pipeline"
-"""Name of a function that takes precedence, as in the workbench's own scripts."""
+"""Name of a function that is preferred to others, as in the workbench's own scripts."""
 SIDE_BY_SIDE = "build_pipelines"
-"""Name of such a function for several parallel pipelines; ``PIPELINES`` is their number."""
+"""Name of the builder of several parallel pipelines; ``PIPELINES`` is their number."""
 _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])")
 """Word boundaries in a class name."""
 

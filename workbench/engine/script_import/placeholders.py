@@ -44,8 +44,8 @@ class StandIns:
         self.note_use: Callable[[str, Literal["truth", "text", "type", "missing"]], None] = (
             lambda *_: None
         )
-        """Called with the name of a stand-in that the script converts to a known value, or of a
-        missing module whose import error the script catches."""
+        """Callback that receives the name of a stand-in that the script converts to a known value,
+        or of a missing module whose import error the script catches."""
 
     def noted(self, value: Any) -> Any:
         """Return a value unchanged; for a stand-in, record a test of its type or identity."""

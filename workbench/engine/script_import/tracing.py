@@ -37,7 +37,7 @@ _HELD = frozenset(
 )
 """Parameters of ``nvidia.dali.Pipeline`` that a graph represents."""
 _DERIVED = frozenset({"py_callback_pickler"})
-"""Parameters that DALI derives from others."""
+"""Parameters of ``nvidia.dali.Pipeline`` that DALI derives from others."""
 _LONGEST_VALUE = 80
 _NUMBERS = re.compile(r"-?\d+")
 _NO_OUTPUTS = (

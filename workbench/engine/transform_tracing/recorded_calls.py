@@ -53,7 +53,7 @@ class RecordedName(StandIn):
 _CHANGING = frozenset(
     {"append", "extend", "insert", "pop", "remove", "clear", "add_module", "register_module"}
 )
-"""Methods of a composition that change its transforms."""
+"""Names of methods that change the transforms of a composition."""
 _KEPT_METHODS = frozenset(
     {"__init__", "__call__", "forward", "__repr__", "__str__", "extra_repr", "__len__"}
 )

@@ -131,7 +131,7 @@ class PreviewResult:
     branches: tuple[Branch, ...] = ()
     augmentations: tuple[Augmentation, ...] = ()
     warnings: tuple[Fault, ...] = ()
-    """Result of ``check_warnings`` for the graph and these data."""
+    """Warnings of ``check_warnings`` about the graph and these data."""
 
     def to_frame(self) -> Any:
         """Return a pandas data frame with a row per sample.

@@ -12,7 +12,7 @@ export interface Augmentation {
   name: string;
 }
 
-/** A body of a block. */
+/** A body of a block, as a branch of the graph. */
 export interface Branch {
   scope: string;
   block: string;
@@ -20,7 +20,7 @@ export interface Branch {
   text: string;
 }
 
-/** One channel of a batch. */
+/** Statistics of one channel of a batch. */
 export interface ChannelStatistics {
   counts: number[];
   mean: number | null;
@@ -39,7 +39,7 @@ export interface GraphDifference {
   after: string;
 }
 
-/** The values of an image's channels; ``low`` and ``high`` are the ends of the axis. */
+/** Histograms of an image's channels; ``low`` and ``high`` are the ends of the axis. */
 export interface Histogram {
   low: number;
   high: number;
@@ -56,7 +56,7 @@ export interface MemoryUse {
   threads: number;
 }
 
-/** One image output of a batch. */
+/** Statistics of one image output of a batch. */
 export interface OutputStatistics {
   output: string;
   port: string;
