@@ -345,5 +345,5 @@ class OverwriteError(SaveError):
     """A file exists already, and overwriting was not requested."""
 
     def __init__(self, path: str) -> None:
-        super().__init__(f"{path} is there already and was not overwritten.")
+        super().__init__(f"{path} already exists and was not overwritten.")
         self.path = path

@@ -270,7 +270,7 @@ def test_a_worker_goes_from_one_measurement_to_the_next_until_one_fails() -> Non
     scripts = [Script([100]), Script([50]), Script([1], fail_at=0), Script([25])]
     rows, reused = [], []
     for script in scripts:
-        rows += run(script, kept=kept)
+        rows += run(script, reusable=kept)
         reused.append(kept.reused)
     assert [row.median for row in rows] == [100, 50, None, 25]
     assert reused == [False, True, True, False]
@@ -281,7 +281,7 @@ def test_a_worker_goes_from_one_measurement_to_the_next_until_one_fails() -> Non
 
 def test_a_worker_that_is_kept_is_ended_with_its_keeper() -> None:
     kept = ReusableWorker()
-    run(Script([100]), kept=kept)
+    run(Script([100]), reusable=kept)
     assert not FakeWorkerGroup.made[0].closed
     kept.close()
     kept.close()

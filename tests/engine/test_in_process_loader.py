@@ -136,7 +136,7 @@ def test_what_cannot_be_is_told_in_a_sentence(graph: Graph, tmp_path: Path) -> N
     data = open_datasets(tmp_path)
     with pytest.raises(GraphExportError, match="Use one of torch, jax"):
         make_loader(graph, data, "mxnet")
-    with pytest.raises(GraphExportError, match="integer from 1"):
+    with pytest.raises(GraphExportError, match="integer of 1 or more"):
         make_loader(graph, data, "torch", epochs=0)
     with pytest.raises(DataError, match="There is no folder"):
         build_pipeline(graph, open_datasets(tmp_path / "nowhere"))

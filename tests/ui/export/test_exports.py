@@ -276,7 +276,7 @@ def test_the_list_of_usable_files_is_written_and_the_check_reported(
     model, screen = make(folder.parent, roots=roots, connected=False)
     write = {"do": "save_file_list", "path": "good.txt", "overwrite": False}
     model.act("code", write)
-    assert "Check the files first" in screen["code", "message"]
+    assert "First check the files" in screen["code", "message"]
     model.act("data", {"do": "report"})
     assert "Check the files first" in screen["bar", "message"]
     model.act("data", {"do": "check"})

@@ -75,7 +75,7 @@ def test_the_line_says_on_what() -> None:
     on = measured_on("k", record, "of an earlier graph")
     assert on["line"] == (
         "A CPU · 16 cores · H200 · 120 files of 68 kB · batch 64 · 4 threads · prefetch 2 · "
-        "pages cold · time limit reached · unstable"
+        "page cache cold · time limit reached · unstable"
     )
     facts = {fact["name"]: fact["value"] for fact in on["facts"]}
     assert facts["Checkout"] == "0123456789ab with changes"

@@ -347,8 +347,8 @@ def test_where_it_is_kept(
 @pytest.mark.parametrize(
     ("when", "words"),
     [
-        (lambda: datetime.now().replace(hour=9, minute=5), "of 09:05 with 1 edit to undo."),
-        (lambda: datetime(2026, 3, 4, 17, 30), "of 4 Mar, 17:30 with 1 edit to undo."),
+        (lambda: datetime.now().replace(hour=9, minute=5), "from 09:05 with 1 edit to undo."),
+        (lambda: datetime(2026, 3, 4, 17, 30), "from 4 Mar, 17:30 with 1 edit to undo."),
     ],
 )
 def test_the_line_says_when(when: Callable[[], datetime], words: str) -> None:
