@@ -153,7 +153,7 @@ def test_the_best_probe_stands_where_there_was_no_time_for_turns() -> None:
     assert (row.threads, row.median) == (4, 200.0)
     assert (
         row.flags[-1]
-        == f"{BY_ITSELF}: the time limit was reached: choose Precise or a higher time limit"
+        == f"{BY_ITSELF}: the time limit was reached: allow more time"
     )
     beside = measured(100.0, program=CONTROL)
     assert report(measured(100.0), beside).ratios

@@ -29,7 +29,7 @@ from workbench.bench.records.record import Report
 from workbench.engine.protocol.progress import WorkerProgress
 from workbench.errors import CancelledError, EngineError
 
-GIVE_MORE = "the time limit was reached: choose Precise or a higher time limit"
+GIVE_MORE = "the time limit was reached: allow more time"
 _LONG = 300
 """Maximum number of characters of a reason: an import error may list every path that was searched.
 """

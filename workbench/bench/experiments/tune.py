@@ -154,12 +154,9 @@ def long_seconds(settings: int, device: DecodeDevice) -> float:
 
 
 UNCOMPARED = (
-    "the time limit was reached: measured once, not interleaved with the others; choose Precise "
-    "or a higher time limit"
+    "the time limit was reached: measured once, not interleaved with the others; allow more time"
 )
-NOT_FOR_LONG = (
-    "the time limit was reached before it could run for long: choose Precise or a higher time limit"
-)
+NOT_FOR_LONG = "the time limit was reached before it could run for long: allow more time"
 """Flag of a choice whose long run did not fit into the time limit."""
 _SEARCH_SHARE, _TURNS_SHARE = 0.7, 0.9
 """Fractions of the progress bar at which the search and the interleaved rounds end."""

@@ -30,11 +30,11 @@ _WARM = 2
 """Expected number of warm-up rounds."""
 
 OnRows = Callable[[tuple[Measurement, ...]], None]
-WARM_UP_CUT = "the time budget ended during the warm-up: choose Precise or a higher time limit"
-ROUNDS_CUT = "the time budget ended before {} rounds: choose Precise or a higher time limit"
-ROUND_CUT = "the time budget ended during a round: choose Precise or a higher time limit"
+WARM_UP_CUT = "the time budget ended during the warm-up"
+ROUNDS_CUT = "the time budget ended before {} rounds"
+ROUND_CUT = "the time budget ended during a round: allow more time"
 """Flag of a result whose round was ended early by a limit."""
-TIME_UP = "the time budget ended before the first round: choose Precise or a higher time limit"
+TIME_UP = "the time budget ended before the first round: allow more time"
 """Reason of a configuration that has no result because its ``seconds`` were over."""
 NOT_YET = "not measured yet"
 """Reason of a configuration that has no result yet."""
