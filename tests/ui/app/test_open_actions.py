@@ -309,7 +309,10 @@ def test_a_good_folder_stays_when_another_cannot_be_opened(
 ) -> None:
     model, screen = make()
     screen.wait_ready()
-    model.act("data", {"do": "open", "path": str(tmp_path / "mistyped")})
+    model.act("bar", {"do": "open_folder", "path": str(tmp_path / "mistyped")})
+    assert screen["bar", "message"] == ""  # the dialog shows it
+    assert "mistyped" in screen["bar", "data"]["refused"]
+    model.act("canvas", {"do": "open", "path": str(tmp_path / "mistyped")})
     assert "mistyped" in screen["bar", "message"]
     assert "stays open" in screen["bar", "message"]
     assert screen["data", "summary"]["root"] == str(photos)

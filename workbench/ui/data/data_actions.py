@@ -24,7 +24,11 @@ class OpenFolder(Action, tag="open", frozen=True):
 
 
 class OpenData(OpenFolder, tag="open_folder", frozen=True):
-    """Open another data folder; for components that also open graphs."""
+    """Open another data folder; for components with a dialog, which shows a refusal."""
+
+    def apply(self, model: ViewModel) -> str:
+        super().apply(model)
+        return ""
 
 
 class AddRoot(Action, tag="add_root", frozen=True):
@@ -37,7 +41,8 @@ class AddRoot(Action, tag="add_root", frozen=True):
         if model.roots is not None:
             model.roots.add(self.path)
             model.engine.set_environment(model.roots.environment)
-        return model.open_data(model.data_panel.with_path(self.path))
+        model.open_data(model.data_panel.with_path(self.path))
+        return ""  # the dialog shows a refusal
 
 
 class UseGoodFiles(Action, tag="use_good", frozen=True):

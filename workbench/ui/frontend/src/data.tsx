@@ -31,7 +31,7 @@ function Data({ link, root }: PanelProps<"data">) {
   const open = (event: Event): void => {
     event.preventDefault();
     const typed = path.current!.value.trim();
-    if (typed) link.ask("open", { path: typed });
+    if (typed) link.ask("open_folder", { path: typed });
     else path.current!.focus();
   };
   return (
@@ -63,7 +63,7 @@ function Data({ link, root }: PanelProps<"data">) {
               data={{ path: folder.root ?? "", refused: wrong, outside: folder.outside ?? "" }}
               list={() => link.ask("list_folders", {})}
               look={(to) => link.ask("browse", { path: to })}
-              open={(to) => link.ask("open", { path: to })}
+              open={(to) => link.ask("open_folder", { path: to })}
               confirm={(to) => link.ask("add_root", { path: to })}
             />
           </form>
@@ -112,10 +112,10 @@ function Data({ link, root }: PanelProps<"data">) {
       </div>
       <div class="wb-data-body">
         <AnnotationFaults {...folder} />
-        <PillowOnly {...folder} open={(path) => link.ask("open", { path })} />
+        <PillowOnly {...folder} open={(path) => link.ask("open_folder", { path })} />
         <AlternativeSources
           {...folder}
-          open={(path) => (path ? link.ask("open", { path }) : link.ask("give_masks", {}))}
+          open={(path) => (path ? link.ask("open_folder", { path }) : link.ask("give_masks", {}))}
         />
         <Inputs parameters={folder.parameters ?? []} />
         <Facts {...folder} />
