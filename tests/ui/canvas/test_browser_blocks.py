@@ -135,9 +135,12 @@ def test_one_of_several_is_made_and_weighed_by_keyboard(host: Host, photos: Path
     search = part(page, "canvas").get_by_role("combobox")
     search.fill("apply with probability")
     search.press("Enter")
-    slider = inspector.get_by_role("spinbutton", name="probability of branch, number")
-    slider.fill("0.8")
-    slider.press("Enter")
+    number = inspector.get_by_role("spinbutton", name="probability of branch, number")
+    number.fill("0.8")
+    number.press("Enter")
+    slider = inspector.get_by_role("slider", name="probability of branch").bounding_box()
+    assert slider is not None
+    assert slider["width"] >= 160
     await_python(host, "model.graph.node('chance').args['probability']", lambda found: found == 0.8)
 
 
