@@ -100,6 +100,7 @@ def test_compare_edit_and_open_a_record(host: Host, photos: Path, tmp_path: Path
     speed = speed_panel(host, photos)
     compare = speed.locator("[data-part=compare]")
     compare.locator("[data-wb=measure]").click()
+    expect(compare.locator("[data-wb=unmeasured]")).to_contain_text("Measuring.")
     figure = compare.locator("[data-wb=figure]")
     expect(figure).to_have_attribute("data-bars", "4", timeout=PATIENCE)
     ended(speed)  # a bar stands before its figure does
@@ -114,7 +115,8 @@ def test_compare_edit_and_open_a_record(host: Host, photos: Path, tmp_path: Path
     expect(figure.get_by_role("rowheader", name="CPU, whole pipeline")).to_be_visible()
     no_gpu = host.python("model.machine.no_gpu")
     if no_gpu:
-        expect(rows.nth(1)).to_contain_text(no_gpu)
+        expect(rows.nth(1).locator(".wb-reason")).to_have_text("not measured")
+        expect(compare.locator("[data-wb=elsewhere]")).to_contain_text(no_gpu)
         expect(compare.locator("[data-wb=command]")).to_contain_text(
             "workbench bench rotate-jitter --batch-size 4 --threads 2 --data DIR"
         )

@@ -8,7 +8,8 @@ import { Notes, PartialMark } from "./notes";
 import { isStale, Provenance, QualityFlags } from "./provenance";
 import { Table, Wide } from "./table";
 
-export function Bars({ on = [], bars = [], ratios = [], notes = [] }: Partial<CompareView>) {
+/** `stated` is a reason of missing figures that is shown next to the bars. */
+export function Bars({ on = [], bars = [], ratios = [], notes = [], stated = "" }: Partial<CompareView> & { stated?: string }) {
   const tops = bars.flatMap((bar) => [bar.high ?? bar.median ?? 0, ...bar.rounds]);
   const most = Math.max(1, ...tops) * 1.01; // so that the last whisker is not clipped
   const several = new Set(bars.map((bar) => bar.settings)).size > 1;
@@ -34,7 +35,7 @@ export function Bars({ on = [], bars = [], ratios = [], notes = [] }: Partial<Co
               {bars
                 .filter((bar) => bar.group === name)
                 .map((bar, at) => (
-                  <Bar key={at} bar={bar} most={most} withSettings={several} />
+                  <Bar key={at} bar={bar} most={most} withSettings={several} stated={stated} />
                 ))}
             </ol>
           </section>
@@ -82,9 +83,10 @@ interface BarProps {
   bar: SpeedBar;
   most: number;
   withSettings: boolean;
+  stated: string;
 }
 
-function Bar({ bar, most, withSettings }: BarProps) {
+function Bar({ bar, most, withSettings, stated }: BarProps) {
   const { label, kind, median, source, settings, notes, flags } = bar;
   const small = [source, withSettings && settings, ...notes].filter(Boolean).join(" · ");
   return (
@@ -100,7 +102,7 @@ function Bar({ bar, most, withSettings }: BarProps) {
         <div class="wb-track">
           <span class="wb-reason">
             <Icon name="warn" size={13} />
-            <span>{bar.reason || "not measured"}</span>
+            <span>{stated && bar.reason.endsWith(stated) ? "not measured" : bar.reason || "not measured"}</span>
           </span>
         </div>
       ) : (
@@ -117,13 +119,9 @@ function Bar({ bar, most, withSettings }: BarProps) {
       )}
       {small && <small class="wb-speed-under">{small}</small>}
       {flags.length > 0 && (
-        <p class="wb-speed-flags">
-          {flags.map((flag) => (
-            <span key={flag}>
-              <Icon name="warn" size={12} />
-              {flag}
-            </span>
-          ))}
+        <p class="wb-speed-flags" data-tip={flags.join("\n")}>
+          <Icon name="warn" size={12} />
+          {flags.some((flag) => flag.startsWith("unstable")) ? "unstable" : "with a warning"}
         </p>
       )}
     </li>

@@ -8,11 +8,12 @@ import { copyText } from "../lib/files";
 import { useChange, useField } from "../lib/hooks";
 import { Icon } from "../lib/icons";
 import { Bars } from "./bars";
-import { Effort, Head, StartButton, type Speed } from "./controls";
+import { Effort, Head, StartButton, Unmeasured, type Speed } from "./controls";
 import { OpenButton } from "./openRecord";
 
 export function Compare({ link }: { link: Speed }) {
   const view = useField(link, "compare", {});
+  const { mixed = "" } = useField(link, "limits", {});
   return (
     <>
       <Head line="CPU and mixed decoding compared: decoding alone and the whole pipeline.">
@@ -25,11 +26,11 @@ export function Compare({ link }: { link: Speed }) {
           run={() => link.ask("measure", { what: "compare" })}
         />
       </Head>
-      <Bars {...view} />
-      <p class="wb-empty" hidden={!!view.on?.length}>
+      <Bars {...view} stated={mixed} />
+      <Unmeasured link={link} part="compare" hidden={!!view.on?.length}>
         Not compared yet. Measure runs the exported script with each decoder, interleaved, in fresh
         processes.
-      </p>
+      </Unmeasured>
       <GpuCommand link={link} />
     </>
   );

@@ -200,6 +200,18 @@ export function TimeLimit({ limit, choose }: LimitProps) {
   );
 }
 
+/** Description of a part without figures; while they are measured, that they are. */
+export function Unmeasured(props: { link: Speed; part: Part; hidden: boolean; children: ComponentChildren }) {
+  const { link, part, hidden, children } = props;
+  const running = useField(link, "running", false);
+  const what = useField(link, "what", "");
+  return (
+    <p class="wb-empty" data-wb="unmeasured" hidden={hidden}>
+      {running && what === part ? "Measuring. The first figures appear here." : children}
+    </p>
+  );
+}
+
 /** Precision: a quick measurement, or the rounds of METHOD.md. */
 export function Effort({ link, usual = "Precise" }: { link: Speed; usual?: string }) {
   return (

@@ -5,7 +5,7 @@ import type { RewriteEntry, RewritesView } from "../payloads";
 import { WordButton } from "../lib/button";
 import { useField } from "../lib/hooks";
 import { Icon } from "../lib/icons";
-import { Head, StartButton, TimeLimit, type Speed } from "./controls";
+import { Head, StartButton, TimeLimit, Unmeasured, type Speed } from "./controls";
 import { PartialMark } from "./notes";
 import { isStale, Provenance } from "./provenance";
 import { Table, Wide } from "./table";
@@ -29,10 +29,10 @@ export function Rewrites({ link }: { link: Speed }) {
       <div data-wb="figure" data-stale={isStale(view.on)} hidden={!known}>
         {known && <Figure view={view as RewritesView} link={link} />}
       </div>
-      <p class="wb-empty" hidden={known}>
+      <Unmeasured link={link} part="rewrites" hidden={known}>
         No rewrites measured yet. Exact rewrites produce identical output; near ones differ slightly, with a PSNR of
         at least 35 dB. Random values stay the same. Slower graphs are not proposed.
-      </p>
+      </Unmeasured>
     </>
   );
 }

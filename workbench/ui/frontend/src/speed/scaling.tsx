@@ -5,7 +5,7 @@ import type { ScalingPoint, ScalingView } from "../payloads";
 import { useField } from "../lib/hooks";
 import { rateFigure, rateSpread, rateUnit, rateWords } from "../lib/number";
 import { Segmented } from "../lib/segmented";
-import { Effort, Head, StartButton, type Speed } from "./controls";
+import { Effort, Head, StartButton, Unmeasured, type Speed } from "./controls";
 import { PartialMark } from "./notes";
 import { isStale, Provenance } from "./provenance";
 import { Table, Wide } from "./table";
@@ -41,10 +41,10 @@ export function Scaling({ link }: { link: Speed }) {
       <div data-wb="figure" data-stale={isStale(view.on)} hidden={!known}>
         {known && <Figure view={view as ScalingView} />}
       </div>
-      <p class="wb-empty" hidden={known}>
+      <Unmeasured link={link} part="scaling" hidden={known}>
         Scaling is not measured yet. Runs the pipeline with 1, 2, 4, … threads up to the number of
         cores, or 1 to 4 pipelines in parallel, interleaved.
-      </p>
+      </Unmeasured>
       <p class="wb-speed-fact" data-wb="no-gpus" hidden={!why}>
         {`GPUs: ${why}.`}
       </p>

@@ -4,7 +4,7 @@ import type { StageEntry, StagesView } from "../payloads";
 import { useField } from "../lib/hooks";
 import { Icon } from "../lib/icons";
 import { rateSpread, rateWords } from "../lib/number";
-import { Effort, Head, StartButton, type Speed } from "./controls";
+import { Effort, Head, StartButton, Unmeasured, type Speed } from "./controls";
 import { Notes, PartialMark } from "./notes";
 import { isStale, Provenance, QualityFlags, sentence } from "./provenance";
 import { Table, Wide } from "./table";
@@ -35,10 +35,10 @@ export function Stages({ link }: { link: Speed }) {
           <Figure view={view as StagesView} show={(node) => link.ask("select", { node })} />
         )}
       </div>
-      <p class="wb-empty" hidden={known}>
+      <Unmeasured link={link} part="stages" hidden={known}>
         Stages are not measured yet. The script is truncated after each stage; the time that a
         stage adds to a batch is its cost.
-      </p>
+      </Unmeasured>
     </>
   );
 }

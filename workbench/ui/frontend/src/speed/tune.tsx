@@ -8,7 +8,7 @@ import { useField } from "../lib/hooks";
 import { Icon } from "../lib/icons";
 import { rateFigure, rateSpread, rateWords } from "../lib/number";
 import { Segmented } from "../lib/segmented";
-import { Head, StartButton, TimeLimit, type Speed } from "./controls";
+import { Head, StartButton, TimeLimit, Unmeasured, type Speed } from "./controls";
 import { Notes, PartialMark } from "./notes";
 import { isStale, Provenance, QualityFlags } from "./provenance";
 
@@ -59,10 +59,10 @@ export function Tune({ link }: { link: Speed }) {
       >
         {known && <Figure view={view as TuneView} link={link} />}
       </div>
-      <p class="wb-empty" hidden={known}>
+      <Unmeasured link={link} part="tune" hidden={known}>
         No settings measured yet. The tuner tries up to a quarter of the settings (all, if there are eight or fewer),
         and measures the best again, interleaved with the current ones.
-      </p>
+      </Unmeasured>
     </>
   );
 }
