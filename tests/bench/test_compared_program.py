@@ -151,10 +151,7 @@ def test_the_best_probe_stands_where_there_was_no_time_for_turns() -> None:
     assert not found.has_time, "its worker takes 3 s to start"
     row = found.row()
     assert (row.threads, row.median) == (4, 200.0)
-    assert (
-        row.flags[-1]
-        == f"{BY_ITSELF}: the time limit was reached: allow more time"
-    )
+    assert row.flags[-1] == f"{BY_ITSELF}: the time limit was reached: allow more time"
     beside = measured(100.0, program=CONTROL)
     assert report(measured(100.0), beside).ratios
     assert not report(row, beside).ratios, "their rounds were not side by side"

@@ -177,13 +177,13 @@ def test_the_dice_remembers_and_a_draw_is_shared(host: Host, photos: Path) -> No
 
 @pytest.mark.thorough
 def test_what_is_typed_stays_with_the_reason(host: Host, photos: Path) -> None:
-    page = open_page(host, photos, with_ops("erase"))
+    page = open_page(host, photos, with_ops("erase", "crop"))
     before = of(host, "settings.seed")
 
     select(page, "erase")
-    row = argument(page, "shape")
+    row, error = argument(page, "shape"), part(page, "inspector").locator("[data-wb=row-error]")
     give(page, "shape", "0.x")
-    expect(row).to_contain_text("'0.x' is not a number")
+    expect(error).to_contain_text("'0.x' is not a number")
     expect(field(page, "shape")).to_have_value("0.x")
     expect(field(page, "shape")).to_have_attribute("aria-invalid", "true")
     row.locator("[data-wb=reset]").click()
@@ -192,18 +192,23 @@ def test_what_is_typed_stays_with_the_reason(host: Host, photos: Path) -> None:
     row = argument(page, "fill_value")
     row.locator("[data-wb=split]").click()
     give(page, "fill_value", "7x", 1)
-    expect(row).to_contain_text("'7x' is not a number")
+    expect(error).to_contain_text("'7x' is not a number")
     give(page, "fill_value", "200", 1)
     expect(row.locator("[data-wb=swatch]")).to_have_value("#00c800")
     held = "list(model.graph.node('erase').args['fill_value'])"
     await_python(host, held, lambda value: value == [0, 200, 0])
+
+    select(page, "crop")
+    give(page, "crop", "-5", 0)
+    expect(field(page, "crop")).to_have_attribute("aria-invalid", "true")
+    expect(field(page, "crop", 1)).not_to_have_attribute("aria-invalid", "true")
 
     preview = part(page, "preview")
     for name, bad in (("seed", "1.5"), ("batch", "1000")):
         field_of = preview_control(page, name)
         field_of.fill(bad)
         field_of.press("Enter")
-        expect(preview.locator("[data-wb=refused]")).to_contain_text(f"{bad} is no {name}")
+        expect(preview.locator("[data-wb=refused]")).to_contain_text(f"{bad} is not a valid {name}")
         expect(preview.locator(f"[data-wb={name}]")).to_have_value(bad)
     assert of(host, "settings.seed") == before
     assert host.python("model.state.batch") == 0

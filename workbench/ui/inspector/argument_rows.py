@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from math import isfinite
 from typing import Literal
 
 from workbench.catalog.extra_operators.user_functions import OWN_CODE
@@ -13,6 +14,7 @@ from workbench.graph.control_flow.block_kinds import kind_of
 from workbench.graph.edits.connect import possible_feeders
 from workbench.graph.edits.generators import element_for
 from workbench.graph.model import Graph, Node, Port
+from workbench.graph.model.values import value_limits
 from workbench.graph.types.devices import first_outputs_pixels, is_generator
 from workbench.graph.types.typed_graph import TypedGraph
 from workbench.graph.user_functions.function_source import Undetermined, undetermined
@@ -146,6 +148,7 @@ def _row(
     view = random_view(typed, link, f"{node.id}.{arg.name}") if link else None
     share = _is_share(typed.graph, node, arg, view)
     limits = (0, 1) if share else limits_of_fed(typed, node, arg)
+    minimum, maximum = (end if isfinite(end) else None for end in value_limits(arg))
     row: ArgRow = {
         "name": arg.name,
         "label": arg.label,
@@ -160,8 +163,8 @@ def _row(
         "low": limits[0],
         "high": limits[1],
         "step": arg.step,
-        "minimum": arg.minimum,
-        "maximum": arg.maximum,
+        "minimum": minimum,
+        "maximum": maximum,
         "choices": [json_value(choice) for choice in arg.choices or arg.members],
         "default": json_value(usual),
         "changed": not off and arg.form != "shown" and (link is not None or value != usual),

@@ -120,14 +120,17 @@ function useCells({ row, ask }: ControlProps, names: readonly string[]) {
       empty={send}
       value={fieldText(values[index] ?? null)}
       placeholder={usual[index] === undefined ? "–" : fieldText(usual[index] ?? null)}
-      {...described(row, row.error !== "" && isWrong(values, values[index]))}
+      {...described(row, row.error !== "" && isWrong(row, values, values[index]))}
     />
   ));
 }
 
-/** Whether a list's error may concern this element: a non-number, if there is one. */
-function isWrong(values: readonly Json[], value: Json | undefined): boolean {
-  return values.some((item) => typeof item !== "number") ? typeof value !== "number" : true;
+/** Whether a list's error may concern this element: one that is no allowed number, if there is one. */
+function isWrong(row: ArgRow, values: readonly Json[], value: Json | undefined): boolean {
+  const { minimum, maximum } = row;
+  const refused = (item: Json | undefined): boolean =>
+    typeof item !== "number" || item < (minimum ?? item) || item > (maximum ?? item);
+  return refused(value) || !values.some(refused);
 }
 
 /** One value for all elements, or one per element. */
@@ -232,7 +235,7 @@ export function Ends({ row, value, set, children }: EndsProps) {
   const field = (at: number) => ({
     limits,
     value: fieldText(given[at] ?? null),
-    ...described(row, row.error !== "" && isWrong(given, given[at])),
+    ...described(row, row.error !== "" && isWrong(row, given, given[at])),
   });
   return (
     <div class="wb-range">
