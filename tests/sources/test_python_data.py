@@ -96,9 +96,9 @@ def not_a_number() -> NDArray[np.float32]:
         ((PIXELS[0], 3), "one image with its label. Pass a list"),
         (png(PIXELS[0]), "bytes is one image"),
         (Image.fromarray(PIXELS[0]), "Image is one image"),
-        (Stream(), "A Stream only iterates: it cannot be shuffled"),
+        (Stream(), "A Stream can only be iterated over, not shuffled"),
         (Loader(), "A Loader yields batches in its own order. Pass its dataset"),
-        ({3}, "A set only iterates"),
+        ({3}, "A set can only be iterated over"),
         (3, "int cannot be read as data"),
     ],
 )  # fmt: skip
@@ -136,7 +136,7 @@ def test_an_iterable_data_set_of_pytorch_is_refused() -> None:
         def __iter__(self) -> Iterator[int]:
             return iter(())
 
-    with pytest.raises(DataError, match="only iterates"):
+    with pytest.raises(DataError, match="can only be iterated over"):
         open_dataset(Endless())
 
 

@@ -84,7 +84,9 @@ def records(path: str, table: str | None, plots: str | None, kind: str, name: st
     refuse_overwriting_source(path, table)
     if Path(path).is_dir():
         if name is not None:
-            raise click.UsageError("--name renames one record. Name its file, not a folder.")
+            raise click.UsageError(
+                "--name renames a single record. Pass its file instead of a folder."
+            )
         found, refused = read_folder(path)
         for reason in refused:
             click.echo(f"skipped: {reason}", err=True)

@@ -172,7 +172,7 @@ def _present(folder: Path, ours: dict[str, dict[str, Save]]) -> set[str]:
         if not folder.exists():  # checked first, because another run may create it meanwhile
             return set()
         if not folder.is_dir():
-            raise DataError(f"{folder} is a file. Name a folder for the sample photos.")
+            raise DataError(f"{folder} is a file. Choose a folder for the sample photos.")
         entries = sorted(path for path in folder.iterdir() if not path.name.startswith(UNFINISHED))
         for entry in entries:
             files = {str(path.relative_to(entry)) for path in entry.rglob("*") if path.is_file()}

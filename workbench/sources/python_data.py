@@ -211,7 +211,7 @@ def _require_data_set(data: Any) -> None:
     iterable = any("IterableDataset" in each.__name__ for each in type(data).__mro__)
     if iterable or (hasattr(data, "__iter__") and not hasattr(data, "__getitem__")):
         raise DataError(
-            f"A {kind} only iterates: it cannot be shuffled, sharded or indexed. Pass a "
+            f"A {kind} can only be iterated over, not shuffled, sharded or indexed. Pass a "
             "dataset with len() and data[i], or a list: list(itertools.islice(data, "
             "1000))."
         )

@@ -225,7 +225,7 @@ class SourceKind:
     targets: Literal["", "boxes", "masks"] = ""
     """The kind of annotations that class counts use; empty if each sample has one label."""
     decodes_images: bool = False
-    """Whether the reader decodes images, so that an invalid image terminates the process."""
+    """Whether the reader itself decodes images; an invalid image then crashes the process."""
     is_indexed: bool = False
     """Whether the reader uses an index; without it, the reader scans all data."""
     checked_first: bool = False

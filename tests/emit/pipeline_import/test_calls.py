@@ -92,7 +92,7 @@ def test_outputs_that_an_optional_input_adds(name: str) -> None:
     assert beside.outputs == (*without.outputs, "labels")
     assert beside.inputs["labels"] == LABELS
     more = call(op(name, "__B_1", BOXES, outputs=usual + 1))
-    assert more.opaque == f"it has {usual + 1} outputs, but {usual} in a graph"
+    assert more.opaque == f"it has {usual + 1} outputs, but in a graph this operator has {usual}"
 
 
 def test_an_opaque_call_keeps_all_its_edges() -> None:

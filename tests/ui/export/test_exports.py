@@ -74,7 +74,7 @@ def test_training_is_a_row_of_its_own(shown: Ready) -> None:
     model.act("code", {"do": "save", "path": "loader"})
     assert Path("loader.py").read_text().startswith(file["text"])
     model.receive("code", "target", "script with training")
-    assert "script cannot be exported with 'training'" in screen["bar", "message"]
+    assert "The target script has no variant with 'training'" in screen["bar", "message"]
 
 
 def test_samples_are_rows_of_targets_that_can_return_them(shown: Ready) -> None:
@@ -88,7 +88,7 @@ def test_samples_are_rows_of_targets_that_can_return_them(shown: Ready) -> None:
         assert "def file_names(" in file["text"]
         assert ("def loss_of(" in file["text"]) == (name in both)
     model.receive("code", "target", "keras with samples")
-    assert "keras cannot be exported with 'samples'" in screen["bar", "message"]
+    assert "The target keras has no variant with 'samples'" in screen["bar", "message"]
 
 
 def test_code_is_for_the_data_that_are_open(shown: Ready, photos: Path) -> None:

@@ -248,7 +248,7 @@ def test_devices() -> None:
     assert view["follows"] == "follows its input"
     told = graph.replace_node(dataclasses.replace(graph.node("it"), device="gpu"))
     assert of(told, "it")["device_set"] == "gpu"
-    assert of(graph, "decode")["follows"] == "follows the setting"
+    assert of(graph, "decode")["follows"] == "follows the decoding setting"
 
 
 def test_nothing_selected_is_an_empty_inspector() -> None:

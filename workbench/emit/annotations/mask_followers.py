@@ -218,7 +218,7 @@ class MaskWriter(FollowerWriter):
             yield replace(node, op=each.op, args=args, inputs=inputs, seed=None)
 
     def _call(self, step: GeometryStep, mask: str, call_: Node, dtype: str | None) -> None:
-        """Write one call of the image's node on a mask variable."""
+        """Write the call that applies one of the image's operators to a mask variable."""
         emitter = self.emitter
         spec = emitter.catalog[call_.op]
         source = Port(self.node.id, "moving")

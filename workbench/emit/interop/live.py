@@ -1,4 +1,4 @@
-"""Convert composition objects of this process to calls."""
+"""Convert transform objects that exist in this process, such as a ``Compose``, to calls."""
 
 from __future__ import annotations
 

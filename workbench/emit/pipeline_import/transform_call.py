@@ -33,7 +33,7 @@ _CALL, _NAME, _DRAWN = "call", "name", "drawn"
 class TransformCall:
     """A transformation with its arguments.
 
-    Arguments are numbers, texts, lists, ``NamedValue``, ``RandomValue`` and calls.
+    Arguments are numbers, strings, lists, ``NamedValue``, ``RandomValue`` and calls.
     """
 
     name: str

@@ -166,7 +166,7 @@ def _returned(sample: Sequence[str]) -> str:
 
 
 def _composed(name: str, transforms: Transforms) -> Lines:
-    """Return the definition of a chain, and the lines of each node."""
+    """Return the code that defines the composed transform, with the line range of each node."""
     composed = transforms.library.composed(transforms.made)
     made = Lines(lines_of(composed, f"{name} = "))
     places = [range(len(made.text))] * len(transforms.made)

@@ -158,7 +158,7 @@ class ReaderCursor:
         self._other_size: dict[str, str] = {}
         """Both sizes of each image that differs from its annotations, by name."""
         self._odd_boxes: dict[str, str] = {}
-        """Box of each image with a box beyond the edge or without area, by name."""
+        """By image name: a box that extends beyond the image or has no area."""
         self.unreadable: dict[str, str] = {}
         self.folder = self._folder()
         "The folder that the files of its batches are relative to."

@@ -147,7 +147,8 @@ class UniformNumber:
 
 
 Plain = Callable[[RecordedCall], TransformCall]
-"""Function that converts a recorded call to plain values."""
+"""Function that converts a recorded call to a ``TransformCall`` whose arguments are plain values.
+"""
 
 
 def read_own_transform(

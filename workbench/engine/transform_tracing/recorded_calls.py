@@ -69,7 +69,9 @@ class RecordedBase:
 
     def __call__(self, picture: Any) -> Any:
         if methods := self._own_methods() - _KEPT_METHODS:  # the library's class may call these
-            raise TypeError(f"{', '.join(sorted(methods))} may be called by the library's class")
+            raise TypeError(
+                f"the class overrides {', '.join(sorted(methods))}, which the library may call"
+            )
         if "_base_call" not in self.__dict__:
             RecordedBase.__init__(self)
         return self.__dict__["_base_call"](picture)

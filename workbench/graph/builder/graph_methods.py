@@ -156,7 +156,8 @@ def outputs(**values: DataNode | Graph) -> Graph:
             value = main_output(value, catalog)[1]
         if not isinstance(value, DataNode):
             raise GraphEditError(
-                f"{name} is {type(value).__name__}. Pass a node's output, such as graph.images."
+                f"{name} has type {type(value).__name__}. "
+                "Pass a node's output, such as graph.images."
             )
         if graph is None:
             graph = value.graph

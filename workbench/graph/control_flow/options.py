@@ -114,7 +114,7 @@ def remove_option(graph: Graph, catalog: Catalog, block: str, body: str) -> Grap
         raise GraphEditError(f"{block} has no body {body!r}. It has: {', '.join(names)}.")
     if len(names) == 2:
         raise GraphEditError(
-            f"{block} has two bodies, which is the minimum. Replace the block with one of them."
+            f"{block} has only two options, the minimum. Replace the block with one of them."
         )
     left = [name for name in names if name != body]
     before = kind_of(node).weights(graph, node) or equal_probabilities(len(names))

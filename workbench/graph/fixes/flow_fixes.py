@@ -151,7 +151,7 @@ def fix_dtype(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("same_dtype")
 def fix_same_dtype(case: Case) -> Iterator[FixCandidate]:
-    """Offer a cast to the type of the other input, or to remove the edge."""
+    """Offer two fixes: cast to the type of the other input, or remove the edge."""
     yield from _cast(case)
     yield "Remove the edge", case.without(case.arg)
 

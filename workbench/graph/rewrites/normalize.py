@@ -209,9 +209,9 @@ def normalize_by_hand(typed: TypedGraph) -> Iterator[Graph]:
     ``((cast(x, FLOAT) / 255) - m) / s``, with numbers or a number per channel, and ``normalize``
     with given mean and deviation become ``crop_mirror_normalize(x, mean=255 m, std=255 s,
     output_layout="HWC")``; a following transposition can then move into it
-    (``axes-into-normalize``). Near: the same number except for the last bits of a float. Only at
-    the end, where the values are outputs or transposed: elsewhere operators that reduce the size
-    should come first.
+    (``axes-into-normalize``). The result differs in the last bits of a float (category ``near``).
+    Offered only where the values are outputs or are transposed next: elsewhere operators that
+    reduce the size of images should run first.
     """
     for last in typed.graph.nodes:
         steps = _affine_steps(typed, last)

@@ -60,7 +60,7 @@ def function_source(function: Callable[..., Any], imports_inside: bool = True) -
         if not _is_own(decorator, inspect.unwrap(function).__globals__):
             raise GraphEditError(
                 f"{function_location(function)} has the decorator {ast.unparse(decorator)}, which "
-                "cannot be stored. Remove it, and do the same inside the function."
+                "cannot be stored. Remove it, and do inside the function what it did."
             )
     if (problem := definition_problem(definition)) is not None:
         raise GraphEditError(f"{function_location(function)} {problem}")

@@ -260,6 +260,6 @@ def samples_of(folder: str) -> Iterator[Sample]:
 
 
 def samples_at(folder: str, places: Sequence[int]) -> list[Sample]:
-    """Samples, with name and fault only, at some indices of a store."""
+    """Return the samples of a store at the given indices, with only name and fault set."""
     images = kept.CachedImages(folder)
     return [Sample("", str(row), 0, fault=images.fault(row)) for row in images.rows[list(places)]]

@@ -32,7 +32,6 @@ class AccessPolicy:
     r"""Listening address, token and allowed names of the server.
 
     Parameters
-
     ----------
     host:
         The address to listen on.
@@ -41,8 +40,9 @@ class AccessPolicy:
     allow_hosts:
         Names by which browsers may reach the app, such as a proxy's: ``name`` or ``name:port``.
     lasting_token:
-        True if the server gets the same token at every start; a browser that logged in with
-        another token must then log in again. Browsers stay logged in if the token was created.
+        True if the server gets the same token at every start. A browser that logged in with a
+        different token must then log in again. If the workbench creates the token, browsers stay
+        logged in.
     prefix:
         Start of every path: empty, or ``/`` and names.
 

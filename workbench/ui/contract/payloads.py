@@ -205,11 +205,11 @@ class BodyEntry(TypedDict):
     """Body of a block."""
 
     name: str
-    """``then``"""
+    """Name of the body, for example ``then``."""
     title: str
     """Title set by the user; may be empty."""
     scope: str
-    """``branch.then``"""
+    """Id of the block and name of the body, for example ``branch.then``."""
     nodes: int
     """Number of nodes without generators."""
     faulty: bool

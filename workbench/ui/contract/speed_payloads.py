@@ -123,11 +123,12 @@ class StageEntry(TypedDict):
     kind: str
     device: str
     adds: float | None
+    """Time that the stage adds to the pipeline."""
     low: float | None
     high: float | None
     """Interval of ``adds``."""
     exclusive: float | None
-    """``adds`` without noise: not negative, and the sum is the whole."""
+    """``adds`` corrected for noise: never negative; all stages add up to the pipeline's time."""
     alone: float | None
     node: str
     """Node, or empty if the current graph has none with this id."""

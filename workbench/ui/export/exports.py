@@ -59,7 +59,7 @@ def choose_target(state: ViewState, name: str) -> None:
     if name not in entry_names():
         target, _, with_ = name.partition(_WITH)
         load_target(target)
-        raise GraphExportError(f"{target} cannot be exported with {with_!r}.")
+        raise GraphExportError(f"The target {target} has no variant with {with_!r}.")
     state.target, state.target_number = name, state.target_number + 1
     state.code_from_top = True
 

@@ -27,7 +27,6 @@ class OutputPath:
     r"""Path entered by the user.
 
     Parameters
-
     ----------
     path:
         As typed: absolute, below ``~``, or relative to the working folder, with ``roots`` to

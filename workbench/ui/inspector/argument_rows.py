@@ -111,7 +111,9 @@ def inspector_view(
     view["augments"] = bool(spec.inputs) and kinds == {"image"}
     view["devices"] = list(spec.devices)
     view["follows"] = (
-        "follows the setting" if first_outputs_pixels(node, typed.catalog) else "follows its input"
+        "follows the decoding setting"
+        if first_outputs_pixels(node, typed.catalog)
+        else "follows its input"
     )
     if is_generator(spec) or spec.stays:
         view["follows"] = "on the CPU"

@@ -128,7 +128,7 @@ def panel_view(workbench: Workbench, part: str, height: int) -> Any:
     """A whole workbench, or one part of it, for a Panel page."""
     if part != WHOLE and part not in _FOLLOWED:
         raise ArgumentError(
-            f"panel received the part {part!r}. Use one of: {WHOLE}, {', '.join(_FOLLOWED)}."
+            f"panel: there is no part {part!r}. Use one of: {WHOLE}, {', '.join(_FOLLOWED)}."
         )
     view = PanelView(workbench)
     if part != WHOLE:

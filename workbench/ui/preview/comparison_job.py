@@ -308,7 +308,10 @@ class ComparisonJob:
             self._background.request(_DISTANCES, (request, other), distances, self._measured)
 
     def _pictured(self, request: PreviewRequest, outcome: Any) -> None:
-        """A failed request is not repeated until something changes: it may end the worker."""
+        """Store the picture of the other graph, or the failure.
+
+        A failed request may have crashed the worker: it is not repeated until something changes.
+        """
         if isinstance(outcome, PreviewResult):
             self._picture = picture_bytes(outcome, request)
         else:

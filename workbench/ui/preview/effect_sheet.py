@@ -277,7 +277,7 @@ class EffectJob:
         }
 
     def follow(self, state: ViewState, request: PreviewRequest) -> None:
-        """Compute the sheet for this request, whose picture has arrived, after a pause in edits."""
+        """Compute the sheet for a request whose picture has arrived, after a pause in edits."""
         names = self._names(request.graph, state.inspected)
         if not state.effect_open or not names:
             self.forget()

@@ -199,7 +199,10 @@ class ViewState:
     target_number: int = 1
     """Counter, incremented when a target is selected."""
     code_from_top: bool = True
-    """Whether no node was selected since a graph was opened or a target selected."""
+    """Whether the code panel shows the code from its first line.
+
+    No node was selected since a graph was opened or a target was chosen.
+    """
     unread: Fault | None = None
     """Why the graph cannot read the open data."""
     unread_fixes: tuple[Fix, ...] = ()

@@ -107,7 +107,10 @@ def snippet_entries(snippets: Iterable[Snippet]) -> list[TemplateEntry]:
 
 
 def _told(snippet: Snippet) -> str:
-    """Names of operators and blocks, also nested ones; random values if there is nothing else."""
+    """Return the names of a snippet's operators and blocks, including nested ones.
+
+    Generators are named only if there is nothing else.
+    """
     ops = list(dict.fromkeys(node.op for node in snippet.part.walk()))
     return ", ".join([op for op in ops if not op.startswith("random.")] or ops)
 

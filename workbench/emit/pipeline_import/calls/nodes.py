@@ -288,7 +288,9 @@ def _outputs(
 ) -> tuple[str, ...]:
     names = op.ports or tuple(port.name for port in spec.outputs_with(fed, args))
     if len(names) != len(op.outputs):
-        raise _UnsupportedError(f"it has {len(op.outputs)} outputs, but {len(names)} in a graph")
+        raise _UnsupportedError(
+            f"it has {len(op.outputs)} outputs, but in a graph this operator has {len(names)}"
+        )
     return names
 
 

@@ -122,7 +122,9 @@ class Lmdb(SourceKind):
         """Path of the database file. Raises DataError if it is missing or not readable."""
         path = os.path.join(dataset.location, FILE)
         if not os.path.isfile(path):
-            raise DataError(f"There is no {path}. Use a folder with an LMDB, {FILE}.")
+            raise DataError(
+                f"{path} does not exist. Use a folder that contains an LMDB file ({FILE})."
+            )
         if not os.access(path, os.R_OK):
             raise DataError(f"The file {path} cannot be read. Check its permissions.")
         return path

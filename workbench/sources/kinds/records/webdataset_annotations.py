@@ -152,9 +152,9 @@ class WebDatasetBoxes(AnnotatedBoxes, WebDataset):
                 reason = faults[0]
         if reason:
             raise DataError(
-                f"{dataset}: its first samples have no annotations ({reason}). Add a list "
-                f'next to each image, 0000.json, of {{"bbox": [left, top, width, height], '
-                '"category_id": 1} in pixels.'
+                f"{dataset}: its first samples have no annotations ({reason}). Next to "
+                'each image, add a JSON file such as 0000.json with a list of {"bbox": [left, top, '
+                'width, height], "category_id": 1}, in pixels.'
             )
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:

@@ -62,7 +62,7 @@ export function Block({ link, view, guard }: Props) {
                 has a fault
               </span>
             ) : (
-              <span class="wb-muted">{nodes === 0 ? "no operation" : counted(nodes)}</span>
+              <span class="wb-muted">{nodes === 0 ? "no operators" : counted(nodes)}</span>
             )}
             <WordButton
               label="Open"

@@ -101,7 +101,7 @@ export function Condition({ link, guard, block, asks, classes }: Props) {
       )}
       {kind === "size" && (
         <>
-          <span class="wb-muted">{asks.measure === "aspect" ? "width / height, of" : "px, of"}</span>
+          <span class="wb-muted">{asks.measure === "aspect" ? "(width / height) of" : "px of"}</span>
           <Source {...{ block, asks, ask }} />
         </>
       )}

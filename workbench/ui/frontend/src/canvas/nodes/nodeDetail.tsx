@@ -128,7 +128,7 @@ function Histogram({ of: { low, high, channels } }: { of: HistogramValues }) {
       <svg
         viewBox={`0 0 ${SIZE.width} ${SIZE.height}`}
         role="img"
-        aria-label={`Histogram from ${low} to ${high}; mean and deviation ${told.join(", ")}`}
+        aria-label={`Histogram from ${low} to ${high}; mean ± standard deviation: ${told.join(", ")}`}
       >
         {channels.slice(0, 3).map(({ counts }, at) => (
           <path

@@ -22,7 +22,7 @@ export function RenameField({ id, name }: { id: string; name: string }) {
     <input
       className="wb-rename nodrag nopan"
       data-wb="rename"
-      aria-label={`New name of ${name}`}
+      aria-label={`New name for ${name}`}
       defaultValue={name}
       spellcheck={false}
       maxLength={60}

@@ -85,7 +85,7 @@ const COMMANDS: readonly Run[] = [
     ...["bench", "speed", "measure", "throughput", "images per second", "CPU against GPU", "how fast"],
   ]),
   measure("stages", "Measure each operator", "Time per operator", ["profile", "bottleneck", "stages", "slowest"]),
-  measure("threads", "Measure threads", "Speed by the number of threads", ["scaling", "num_threads"]),
+  measure("threads", "Measure thread scaling", "Speed by the number of threads", ["scaling", "num_threads"]),
   measure("peers", "Measure other libraries", "The same pipeline in torchvision and Albumentations", ["peers", "compare libraries"]),
   press("export", "Export the script", ["bar", "[data-wb=export]"], "Write the Python script", [
     ...["export", "python", "save script", "generate code", "write code"],
