@@ -1,4 +1,4 @@
-"""Rotate by up to 10 degrees, vary colour and brightness, flip half of the photos.
+"""Turn by up to 10 degrees, vary colour and light, mirror half of them.
 
 Yields images (uint8 HWC [224, 224, 3]) and labels (int32 [1]). With device='mixed'
 labels stay on the CPU.
