@@ -75,6 +75,9 @@ function reveal(list: HTMLElement): void {
   const line = list.querySelector<HTMLElement>(HIGHLIGHTED);
   if (!line) return;
   const top = line.offsetTop - list.offsetTop;
-  const seen = top >= list.scrollTop && top < list.scrollTop + list.clientHeight - 20;
-  if (!seen) list.scrollTop = Math.max(0, top - list.clientHeight / 3);
+  // In a low window the listing reaches below the panel, whose lower end is above the status line.
+  const shown = Math.min(list.clientHeight, window.innerHeight - list.getBoundingClientRect().top - 40);
+  const height = Math.max(shown, 60);
+  const seen = top >= list.scrollTop && top < list.scrollTop + height - 20;
+  if (!seen) list.scrollTop = Math.max(0, top - height / 3);
 }
