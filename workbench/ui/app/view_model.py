@@ -1,7 +1,7 @@
 """View-model: fields shown by both hosts, and the handling of user actions.
 
 It depends on no toolkit. A host passes ``publish(component, field, value)``, which is called for
-every field that has changed, and calls ``take`` and ``receive`` with values from the browser.
+every field that has changed, and calls ``handle_outbox`` and ``receive`` with the browser's values.
 """
 
 from __future__ import annotations
