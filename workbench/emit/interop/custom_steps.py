@@ -1,6 +1,6 @@
 """Convert image operations of a script's own functions and classes to DALI operators.
 
-They are recorded by calling them with a placeholder image (``engine/own_transforms``): Pillow's
+They are recorded by calling them with a placeholder image (``engine/transform_tracing``): Pillow's
 methods, ``ImageOps`` and ``ImageEnhance``, and arithmetic on tensors. Each function is named after
 the recorded call.
 """
