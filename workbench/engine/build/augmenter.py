@@ -48,7 +48,7 @@ Turns = tuple[tuple[tuple[Augmented, ...], ...], ...]
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """One call of a node on ``count`` samples, the first of which has the index ``position``."""
+    """One call of a node on ``count`` samples, beginning with index ``position``."""
 
     node: Node
     draws: Sequence[UniformCall]

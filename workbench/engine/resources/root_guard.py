@@ -82,7 +82,7 @@ def outside_roots(
     """Return the files that this worker may not show, with the reason for each.
 
     ``files`` are relative to ``folder``. ``read`` has the bytes of each file as DALI read them, or
-    None. ``holder`` returns the file that contains a sample, of which only the location is checked.
+    None. ``holder`` returns the file that contains a sample; only the file's location is checked.
     """
     roots = roots_of_worker()
     if roots is None:
