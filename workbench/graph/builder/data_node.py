@@ -39,7 +39,7 @@ from workbench.sources.dataset import load_source
 
 
 def _arithmetic(name: str, left: Any, right: Any) -> DataNode:
-    """Apply an arithmetic operator to two values, one of which may be a number."""
+    """Apply an arithmetic operator to two values; at most one is a number."""
     if isinstance(left, DataNode) and isinstance(right, DataNode):
         return single_output(call_operator(f"math.{name}", (left, right), {}))
     node, side, number = (left, "right", right) if isinstance(left, DataNode) else (

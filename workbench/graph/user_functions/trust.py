@@ -1,4 +1,4 @@
-"""Validation of user functions, and the record of which sources this process trusts.
+"""Validation of user functions, and the sources that this process trusts.
 
 Trust applies to a text, regardless of its origin: a text that was trusted once in this process is
 trusted again when pasted or reopened, and a changed letter makes it a different text. Nothing that
