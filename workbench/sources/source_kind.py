@@ -305,7 +305,7 @@ class SourceKind:
         raise NotImplementedError
 
     def watched_paths(self, dataset: Dataset) -> Iterator[str]:
-        """Yield paths of which at least one is modified when files are added or removed."""
+        """Yield paths; adding or removing files modifies at least one of them."""
         return iter([dataset.location] if dataset.location else [])
 
     def needs_index(self, dataset: Dataset) -> bool:

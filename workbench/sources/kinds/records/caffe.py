@@ -20,7 +20,7 @@ from workbench.sources.kinds.records.tfrecord import fields_of
 
 FILE = "data.mdb"
 _LOOKED_AT = 100
-"""Number of leading values of which at least one must be an image."""
+"""Number of leading values; at least one of them must be an image."""
 _CUT = "cut short"
 """Words in the fault of a sample at which LMDB terminates the process."""
 

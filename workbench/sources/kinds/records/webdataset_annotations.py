@@ -35,7 +35,7 @@ _COMPONENT = "json"
 _LOOKED_AT = 1000
 """Number of samples that are searched for class names."""
 _TRIED = 8
-"""Number of leading samples of which at least one must have annotations."""
+"""Number of leading samples; at least one of them must have annotations."""
 _NO_ANNOTATIONS = "has no annotations"
 
 
