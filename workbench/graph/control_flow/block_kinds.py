@@ -291,7 +291,7 @@ class SomeOf(BlockKind):
             yield Fault(
                 block.id,
                 "count",
-                f"{count} of {options} bodies have {number} orders, all of which the code lists",
+                f"{count} of {options} bodies have {number} orders, and the code lists all of them",
                 f"At most {MOST_ORDERS} are supported: reduce count, or set shuffled to False.",
                 "value",
             )
