@@ -84,7 +84,7 @@ export interface ContentBounds {
   cards: Rectangle;
   /** Cards and pills, without the frames around them. */
   boxes: readonly (Rectangle & { id: string })[];
-  /** The first node and the selection, both of which must be visible. */
+  /** The first node and the selection; both must be visible. */
   head: string;
   current: string;
   /** Whether cards show buttons. */

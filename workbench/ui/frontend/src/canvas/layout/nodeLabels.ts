@@ -56,7 +56,7 @@ export function tipOf(node: NodeEntry): string | undefined {
   if (!hidden && node.known && !node.fault && !node.generator) return undefined;
   const aside = node.label && node.label !== node.op ? `${node.id} · ${node.label}` : node.id;
   const lacking = node.label
-    ? "It stands for code that a graph cannot represent. It is not changed."
+    ? "This node represents code that a graph cannot express. The node is not changed."
     : "The installed DALI does not have this operator. The node is not changed.";
   const opaque = node.known ? "" : lacking;
   const draws = node.draws.map((draw) => draw.text);
