@@ -37,6 +37,7 @@ CORE = (
     "files",
     "system_limits",
     "figures",
+    "results",
     "sources",
     "catalog",
     "graph",
@@ -44,7 +45,7 @@ CORE = (
     "engine",
 )
 CAPABILITIES = ("preview", "bench", "health")
-JOINT = ("optimiser", "transform_comparison")
+JOINT = ("optimiser", "transform_comparison", "training", "pipeline_difference", "serving_check")
 """Capabilities that need others."""
 MAY_IMPORT: dict[str, set[str]] = {
     **{part: set(CORE[:index]) for index, part in enumerate(CORE)},
