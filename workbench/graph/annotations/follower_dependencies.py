@@ -1,7 +1,7 @@
-"""Dependencies of followers: every geometric operator that is applied to their image.
+"""Add the nodes that move an image's pixels as inputs of the image's followers.
 
-The dependencies become additional inputs of the follower, in the running graph only, so that a
-change of one of these operators also changes the follower.
+A follower is a node that transforms annotations with their image. The additional inputs exist only
+in the graph that runs, so that a change of a geometric operator also changes the annotations.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _THROUGH = "through_"
 
 
 def with_dependencies(graph: Graph, catalog: Catalog) -> Graph:
-    """Return the graph with followers that depend on everything that moves their annotations.
+    """Add all nodes that move annotations as inputs of their followers, and return the graph.
 
     If the image passes through blocks, carrier nodes before and inside the blocks pass the
     annotations to the follower.
@@ -66,16 +66,19 @@ _STATES: Mapping[str, tuple[str, ...]] = {
     "follow_points": ("at", "seen"),
     "follow_masks": ("moved",),
 }
-"""Outputs of carrier nodes that pass a follower's state through a block."""
+"""For each follower operator: outputs of the carrier nodes that pass its annotations through a
+block.
+"""
 _WARPED = ("map",)
-"""Outputs of carrier nodes for masks to which a single affine map is applied at the end."""
+"""Output of carrier nodes for masks that are transformed once, by one affine map, after all blocks.
+"""
 _WARPED_AND_CUT = ("map", "seen")
 CARRIED_INPUTS = frozenset(name for state in (*_STATES.values(), _WARPED_AND_CUT) for name in state)
-"""Names of all follower inputs that contain state from carrier nodes."""
+"""Names of all follower inputs that are connected to carrier nodes."""
 
 
 def through_blocks(graph: Graph, node: Node, path: GeometryPath | None) -> Graph:
-    """Route a follower's annotations through the blocks on its path."""
+    """Add carrier nodes that pass a follower's annotations through the blocks on its path."""
     scope = graph.scope_of(node.id)
     name = FOLLOWERS[node.op].inputs[0].name
     if path is None or path.blocked or name not in node.inputs:
@@ -103,7 +106,7 @@ class _Carried:
     def through(
         self, scope: str, path: GeometryPath, given: Mapping[str, Port], before: Port
     ) -> tuple[Mapping[str, Port], Port]:
-        """Route the state along a path; returns the state and the image after its last block."""
+        """Route the annotations along a path; return them, and the image after the last block."""
         pending = given.keys() != set(self.state)
         for step in path.steps:
             if not step.bodies:
@@ -117,7 +120,7 @@ class _Carried:
     def carrier(
         self, name: str, scope: str, given: Mapping[str, Port], before: Port, image: Port
     ) -> Mapping[str, Port]:
-        """Add a node that transfers the state from one image to another in the same body."""
+        """Add a node that transforms the annotations from one image to another in the same body."""
         op = "carry_map" if self.state[0] == "map" else f"carry_{self.follower.op[7:]}"
         args = {n: v for n, v in self.follower.args.items() if n in CARRIERS[op].args}
         if op == "carry_map":
@@ -129,7 +132,7 @@ class _Carried:
         return {name: Port(node.id, name) for name in self.state}
 
     def block(self, step: GeometryStep, given: Mapping[str, Port]) -> Mapping[str, Port]:
-        """Route the state through the bodies of a block and return it after the block."""
+        """Route the annotations through the bodies of a block, and return them after the block."""
         names = {name: f"{self.follower.id}_{name}" for name in self.state}
         for body_name, path in step.bodies.items():
             scope = step.node.scope(body_name)

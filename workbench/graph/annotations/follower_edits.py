@@ -1,4 +1,4 @@
-"""Functions that add, update or remove followers after an edit."""
+"""Add, update or remove followers (nodes that transform annotations) after an edit."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def with_followers(before: Graph, after: Graph, catalog: Catalog) -> Graph:
 
 
 def with_new_targets(graph: Graph, catalog: Catalog, names: Collection[str]) -> Graph:
-    """Add followers for these outputs if a geometric operator is applied to their image."""
+    """Add followers for those outputs in ``names`` whose image a geometric operator changes."""
     for image, output, port in unfollowed_targets(TypedGraph(graph, catalog)):
         if output in names:
             graph = _follow(graph, catalog, image, output, port)
@@ -83,7 +83,7 @@ def with_masks(graph: Graph, catalog: Catalog) -> Graph:
 def with_followed(graph: Graph, catalog: Catalog, output: str) -> Graph | None:
     """Add a follower for an output that contains annotations of a source.
 
-    None if no follower can be added, for example inside a block.
+    Returns None if no follower can be added, for example inside a block.
     """
     port = graph.outputs[output]
     if graph.has(port.node) and follows(graph.node(port.node)):
@@ -106,7 +106,7 @@ def with_followed(graph: Graph, catalog: Catalog, output: str) -> Graph | None:
 
 
 def with_polygons(graph: Graph, follower: str) -> Graph:
-    """Return the graph with a box follower that also renumbers the boxes of polygons."""
+    """Return the graph with a box follower that also updates the box numbers of polygons."""
     node = graph.node(follower)
     rows = polygons_as_read(graph, node)
     if rows is None:
@@ -117,7 +117,7 @@ def with_polygons(graph: Graph, follower: str) -> Graph:
 
 
 def _with_polygons(graph: Graph, before: Graph | None = None) -> Graph:
-    """Apply ``with_polygons`` to all followers that did not output polygons as read ``before``."""
+    """Apply ``with_polygons`` to followers, except those that lacked polygons in ``before``."""
     for node in graph.nodes:
         left = before and before.has(node.id) and polygons_as_read(before, before.node(node.id))
         graph = graph if left else with_polygons(graph, node.id)
@@ -125,9 +125,9 @@ def _with_polygons(graph: Graph, before: Graph | None = None) -> Graph:
 
 
 def with_class_count(before: Graph, after: Graph, count: int) -> Graph:
-    """Set the data's number of classes in label followers that the edit added to ``after``.
+    """Set ``num_classes`` of the label followers that were added between ``before`` and ``after``.
 
-    ``count`` is 0 if the number is unknown.
+    ``count`` is 0 if the number of classes is unknown.
     """
     start = FOLLOWERS["follow_labels"].args["num_classes"].start
     for node in after.nodes if count else ():
@@ -159,7 +159,7 @@ def _moved_to_new_outputs(before: Graph, after: Graph, catalog: Catalog) -> Grap
 
 
 def _moved_to_image(graph: Graph, catalog: Catalog, node: Node, image: Port) -> Graph:
-    """Connect a follower to another image; if that image depends on it, add a second follower."""
+    """Connect a follower to another image, or add a second follower if that image depends on it."""
     if node.id not in ancestors(graph, [image]):
         return graph.replace_node(node.fed({"image": image}))
     taken = [output.name for output in catalog[node.op].outputs if output.name in node.inputs]
@@ -174,7 +174,6 @@ def _moved_to_image(graph: Graph, catalog: Catalog, node: Node, image: Port) -> 
 
 
 def _output_frames(typed: TypedGraph) -> set[Port]:
-    """Frames (coordinate systems) of the output images."""
     ports = typed.graph.outputs.values()
     return {frame_of(typed, port) for port in ports if typed.kind(port) == "image"}
 

@@ -31,14 +31,14 @@ _POLYGONS_MIXED = (
 
 
 def follows(node: Node) -> bool:
-    """Whether a node is a follower."""
+    """Whether a node is a follower, which transforms annotations with their image."""
     return node.op in FOLLOWERS
 
 
 def path_of(typed: TypedGraph, follower: Node) -> GeometryPath | None:
-    """The geometric operators applied to a follower's image; None if it has no image input.
+    """Return the geometric operators applied to a follower's image; None without an image input.
 
-    For image classes only mixing counts: moving pixels does not change the class.
+    For image classes only mixing is included, because moving pixels does not change the class.
     """
     image = follower.inputs.get("image")
     if image is None:
@@ -60,7 +60,7 @@ def path_of(typed: TypedGraph, follower: Node) -> GeometryPath | None:
 
 
 def follower_faults(typed: TypedGraph, node: Node) -> Iterator[Fault]:
-    """Why annotations cannot follow the image, reported at the operator that prevents it."""
+    """Report annotations that cannot follow the image, at the operator that prevents it."""
     graph = typed.graph
     path = path_of(typed, node)
     if path is not None and path.blocked:
@@ -78,9 +78,10 @@ def follower_faults(typed: TypedGraph, node: Node) -> Iterator[Fault]:
 
 
 def polygons_as_read(graph: Graph, node: Node) -> Port | None:
-    """The port of polygons that are output as read although a follower drops some boxes.
+    """Return the port of polygons that are output unchanged although a follower drops some boxes.
 
-    None otherwise, and if the graph outputs ``places``, the original index of each remaining box.
+    Returns None if there are none, or if the graph outputs ``places``, the original index of each
+    remaining box.
     """
     boxes = node.inputs.get("boxes")
     if node.op != "follow_boxes" or boxes is None or "polygons" in node.inputs:
@@ -94,10 +95,10 @@ def polygons_as_read(graph: Graph, node: Node) -> Port | None:
 
 
 def unmoved_targets(typed: TypedGraph) -> dict[str, str]:
-    """Outputs with annotations of an earlier image, and the node that moved the pixels since.
+    """Return outputs whose annotations do not match the output image.
 
-    Excludes annotations that match another output image, and annotations that are output both as
-    read and through a follower.
+    The value is the node that moved the pixels. Excludes annotations that match another output
+    image, and annotations that are output both unchanged and through a follower.
     """
     graph = typed.graph
     images = [port for port in graph.outputs.values() if typed.kind(port) == "image"]
@@ -139,7 +140,7 @@ def _is_read_label(graph: Graph, port: Port) -> bool:
 
 
 def _followed_origins(graph: Graph) -> set[Port]:
-    """Inputs of the followers among the outputs, and the inputs of followers before them."""
+    """Return the annotations from which the followers among the outputs compute theirs."""
     found: set[Port] = set()
     given = (graph.node(port.node) for port in graph.outputs.values() if graph.has(port.node))
     waiting = [node for node in given if follows(node)]
@@ -171,7 +172,7 @@ _SAME_ROWS = frozenset(
 
 
 def annotation_origin(typed: TypedGraph, port: Port) -> Port | None:
-    """The source port whose annotations a port outputs without moving them, or None.
+    """Return the source port whose annotations a port passes on without moving them, or None.
 
     Operators that only change type or shape, and blocks that pass annotations through, are ignored.
     """
@@ -202,7 +203,7 @@ def annotation_origin(typed: TypedGraph, port: Port) -> Port | None:
 
 
 def _still_fits(typed: TypedGraph, target: Port, path: GeometryPath) -> bool:
-    """Whether relative boxes and points are still correct: the image was only resized."""
+    """Whether relative boxes and points are still correct because the image was only resized."""
     node = typed.graph.node(target.node)
     kind = target_kind(typed, target)
     relative = kind in ("boxes", "points") and bool(node.args.get("ratio"))
@@ -210,7 +211,7 @@ def _still_fits(typed: TypedGraph, target: Port, path: GeometryPath) -> bool:
 
 
 def unfollowed_targets(typed: TypedGraph) -> list[tuple[Port, str, Port]]:
-    """Outputs without a needed follower, as (image port, output name, annotation port)."""
+    """Return (image port, output name, annotation port) of outputs that need a follower."""
     graph = typed.graph
     mixing = any(node.op == MIXING for node in graph.walk())
     kinds = {
@@ -243,7 +244,7 @@ def _is_mixed(typed: TypedGraph, image: Port) -> bool:
 
 
 def target_kind(typed: TypedGraph, port: Port) -> PortKind | None:
-    """The kind of annotations of a source's port; None for other ports, including followers'."""
+    """Return the kind of annotations that a source's port outputs, or None."""
     graph = typed.graph
     if not graph.has(port.node):
         return None

@@ -14,8 +14,9 @@ _CLIPPED = {
     "xyzXYZ": ("clip_volumes", 0),
     "xyzWHD": ("clip_sized_boxes", 3),
 }
-"""By ``bbox_layout``: the helper function in exported code that clips boxes, and its argument
-``axes`` (0 if it has none)."""
+"""For each ``bbox_layout``: the helper function in exported code that clips boxes, and its argument
+``axes`` (0 if it has none).
+"""
 CLIP_FUNCTIONS = frozenset(function for function, _ in _CLIPPED.values())
 
 
@@ -26,15 +27,12 @@ def box_layout(node: Node) -> str:
 
 
 def clip_function(node: Node) -> tuple[str, int] | None:
-    """Name and ``axes`` argument of the function that clips a node's boxes; None if not needed."""
+    """Return the function that clips a node's boxes and its ``axes``, or None if not needed."""
     return _CLIPPED.get(box_layout(node)) if node.op == BOX_CROP else None
 
 
 def box_format(graph: Graph, node: Node) -> str | None:
-    """The format of the boxes that a node outputs or a follower accepts, one of ``BOX_FORMATS``.
-
-    None if the format is unknown.
-    """
+    """Return the format of a node's boxes, one of ``BOX_FORMATS``; None if it is unknown."""
     seen: set[str] = set()
     while node.id not in seen:
         seen.add(node.id)
@@ -91,9 +89,9 @@ _NARROW = ("BOOL", "INT8", "UINT8", "FLOAT16")
 
 
 def labels_source(graph: Graph, catalog: Catalog, port: Port) -> Port | None:
-    """The source port that the labels at a port originate from.
+    """Return the source port that the labels at a port originate from.
 
-    None if an operator in between can change the numbers, for example by arithmetic.
+    Returns None if an operator in between can change the numbers, for example by arithmetic.
     """
     selected = False
     while graph.has(port.node):

@@ -47,11 +47,11 @@ class GeometryPath:
     blocked: str = ""
     """Id of the node that prevents annotations from following; empty if they can follow."""
     reason: str = ""
-    """Why the node ``blocked`` prevents annotations from following, and a fix, as two sentences."""
+    """Two sentences: why the node ``blocked`` prevents annotations from following, and a fix."""
 
     @property
     def frame(self) -> Port:
-        """The first image that has the same pixel positions as the last one."""
+        """Port of the first image that has the same pixel positions as the last one."""
         return self.steps[-1].after if self.steps else self.root
 
     @property
@@ -130,11 +130,11 @@ def geometry_path(
     placeless: bool = False,
     frames: dict[Port, Port] | None = None,
 ) -> GeometryPath:
-    """The geometric operators between a decoder and an image, in topological order.
+    """Return the geometric operators between a decoder and an image, in topological order.
 
-    ``first`` replaces the decoder as the start: an image that this one derives from. For
-    ``placeless`` annotations, such as the class of an image, operators need no rule. Frames of
-    intermediate images are added to ``frames``.
+    ``first`` is an earlier image at which the path starts instead of the decoder. ``placeless``
+    annotations, such as the class of an image, have no position, so operators need no rule. The
+    frame of each intermediate image is added to ``frames``.
     """
     graph, frames = typed.graph, {} if frames is None else frames
     rules = geometry_rules()
@@ -185,7 +185,7 @@ def geometry_path(
 
 
 def frame_of(typed: TypedGraph, image: Port, first: Port | None = None) -> Port:
-    """The first image that has the same pixel positions as this one."""
+    """Return the port of the first image that has the same pixel positions as ``image``."""
     return geometry_path(typed, image, first).frame
 
 
@@ -206,7 +206,6 @@ def flips_of(node: Node, spec: OpSpec, rule: GeometryRule) -> dict[str, str]:
 
 
 def _moves_nothing(node: Node, spec: OpSpec, rule: GeometryRule) -> bool:
-    """Whether a node does not move pixels, although its operator can mirror the image."""
     return bool(rule.flips) and not flips_of(node, spec, rule)
 
 
@@ -224,7 +223,7 @@ def _allows(node: Node, spec: OpSpec, name: str, known: Collection[Value]) -> bo
 
 
 def _image_input(typed: TypedGraph, node: Node, spec: OpSpec) -> Port | None:
-    """The first image input of a node, else its mask or encoded image, or None."""
+    """Return the port of a node's first image input, else of its mask or encoded image, or None."""
     given = [port for each in spec.inputs if (port := node.inputs.get(each.name)) is not None]
     kinds = {port: typed.kind(port) for port in reversed(given)}
     by_kind = {kind: port for port, kind in kinds.items()}
@@ -237,7 +236,10 @@ def _others(typed: TypedGraph, node: Node, source: Port) -> list[Port]:
 
 
 def _through_block(typed: TypedGraph, block: Node, image: Port) -> GeometryStep | GeometryPath:
-    """Return the step of a block, without bodies if no pixels move, or the path that blocks it."""
+    """Return the step of a block, without bodies if no pixels move.
+
+    Returns a blocked path if annotations cannot follow through the block.
+    """
     paths: dict[str, GeometryPath] = {}
     found: set[str] = set()
     for name, body in block.bodies.items():

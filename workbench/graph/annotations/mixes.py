@@ -1,4 +1,4 @@
-"""Recognises images that are mixed with another image of their batch.
+"""Recognise images that are mixed with another image of their batch.
 
 Supports the two forms in the templates ``mixup`` and ``cutmix``, also if the user composed them:
 ``image * share + other * (1 - share)``, and a window of each image that is replaced by the other
@@ -113,7 +113,7 @@ def _args_of(node: Node) -> dict[str, object]:
 
 
 def _order(graph: Graph, mixed: Port, image: Port | None) -> Port | None:
-    """The indices by which ``mixed`` permutes the batch ``image``, or None."""
+    """Return the port of the indices by which ``mixed`` permutes the batch ``image``, or None."""
     node = _producer(graph, mixed)
     if node is None or node.op != MIXING or node.inputs.get("data") != image:
         return None
@@ -121,7 +121,7 @@ def _order(graph: Graph, mixed: Port, image: Port | None) -> Port | None:
 
 
 def cannot_follow_reason(path: GeometryPath, target: PortKind) -> tuple[str, str]:
-    """Node id and reason if annotations of a kind cannot follow a mix, else empty strings."""
+    """Return the node id and reason if annotations cannot follow a mix, else empty strings."""
     mixed = False
     for step in path.steps:
         if step.bodies and mixed:

@@ -57,12 +57,10 @@ def _arithmetic(name: str, left: Any, right: Any) -> DataNode:
 
 
 def _binary(name: str) -> Callable[[Any, Any], DataNode]:
-    """Create the method for an arithmetic operator with the value on its left."""
     return lambda value, other: _arithmetic(name, value, other)
 
 
 def _reflected(name: str) -> Callable[[Any, Any], DataNode]:
-    """Create the method for an arithmetic operator with the value on its right."""
     return lambda value, other: _arithmetic(name, other, value)
 
 
@@ -144,7 +142,7 @@ class DataNode(Operators["DataNode"]):
 
 
 def single_output(found: DataNode | tuple[DataNode, ...]) -> DataNode:
-    """Narrow the result of an operator with one output to ``DataNode``."""
+    """Return the result of an operator with one output, with the type ``DataNode``."""
     assert isinstance(found, DataNode)
     return found
 
@@ -210,7 +208,7 @@ def call_operator(
 
 
 def _common_graph(graphs: Sequence[Graph]) -> Graph:
-    """The graph that a node with inputs from these graphs is added to.
+    """Return the graph to which a node with inputs from these graphs is added.
 
     This is the first graph or, if one of the graphs is an unfinished body, the innermost body.
     """
@@ -242,7 +240,7 @@ _BLUR = "gaussian_blur"
 
 
 def _report_range(sigma: object) -> None:
-    """Warn about a tuple that torchvision interprets as a range, and DALI as one value per axis."""
+    """Warn about a tuple: torchvision interprets it as a range, DALI as one value per axis."""
     if isinstance(sigma, tuple) and len(sigma) == 2 and sigma[0] != sigma[1]:
         warn_caller(
             f"{_BLUR}.sigma: {sigma} blurs by {sigma[0]} down and {sigma[1]} across. Use "
@@ -398,7 +396,7 @@ class _Merger:
         return led
 
     def _found(self, node: Node) -> str:
-        """The id of the existing copy of a node of the other graph, or an empty string."""
+        """Return the id of the existing copy of a node of the other graph, or an empty string."""
         if node.id not in self._ids:
             made = origin(self._other, node.id)
             ids = [node.id, *self.whole.origins]
@@ -463,7 +461,7 @@ def origin(graph: Graph, node_id: str) -> Node:
 
 
 def _encloses(graph: Graph, place: str, scope: str) -> bool:
-    """Whether the body ``place`` is the body ``scope`` or contains it, at any depth."""
+    """Whether the body ``place`` equals or contains the body ``scope``."""
     while scope != place and scope:
         scope = graph.scope_of(block_of(scope))
     return scope == place

@@ -102,7 +102,7 @@ class FunctionNode:
 
     @property
     def op(self) -> str:
-        """The operator that runs the function: ``python_function``, or that of torch or numba.
+        """The operator that runs the function, such as ``python_function``.
 
         ::
 

@@ -1,4 +1,4 @@
-"""Generates the method calls that build a graph, and parses them without executing Python."""
+"""Generate the method calls that build a graph, and parse them without executing Python."""
 
 from __future__ import annotations
 
@@ -31,12 +31,11 @@ _MOST_ROUNDS = 8
 
 
 def code_of(graph: Graph, datasets: Datasets, data: Mapping[str, str]) -> str:
-    """Generate statements that build this graph, except for the order of its nodes.
+    """Generate statements that build this graph; the order of the nodes may differ.
 
-    ``data`` is the argument of ``workbench.read`` as source text, for each parameter in
-    ``datasets``. Ids and seeds are included if they differ from the defaults. Raises
-    NotWritableError, with the reason, if no calls build the graph, for example because it has
-    faults.
+    ``data`` maps each parameter in ``datasets`` to the argument of ``workbench.read`` as source
+    text. Ids and seeds are included if they differ from the defaults. Raises NotWritableError, with
+    the reason, if no calls build the graph, for example because it has faults.
     """
     catalog, spelled = load_catalog(), Spelled()
     muted = [node for node in graph.walk() if node.muted]
@@ -75,7 +74,7 @@ def code_of(graph: Graph, datasets: Datasets, data: Mapping[str, str]) -> str:
 
 
 def _built(text: str, graph: Graph, datasets: Datasets) -> Graph:
-    """Build the graph from its code, with the original graph's data."""
+    """Build a graph from its code, with the data of the original graph."""
     name = graph.sources[0].dataset
 
     def read(_: object, **options: object) -> Graph:
@@ -108,7 +107,10 @@ def _pairs(wanted: Graph, made: Graph) -> Iterator[tuple[Node, Node]]:
 
 
 def _to_spell(wanted: Graph, made: Graph, every: bool) -> Spelled:
-    """Select the ids that differ, and the first or ``every`` seed that differs, for the code."""
+    """Return the ids and seeds that the code must set because the built graph differs in them.
+
+    Unless ``every`` is true, only the first such seed is included.
+    """
     pairs = list(_pairs(wanted, made))
     names = {one.id for one, two in pairs if one.id != two.id}
     place = {node.id: index for index, node in enumerate(made.walk())}

@@ -1,4 +1,4 @@
-"""A graph as text and as SVG, for shells and for notebooks without the workbench."""
+"""Format a graph as text and as SVG, for shells and for notebooks without the workbench."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ _OTHER_ROLE = "#666666"
 _INK, _GREY, _ALERT = "#ffffff", "#7a7a7a", "#c05621"
 """Colours of text on nodes, of other text and lines, and of warnings."""
 _LANE, _MOST_LANES = 5, 14
-"""Width in pixels, and maximum number, of the lanes for edges that bypass nodes, one per source."""
+"""Width in pixels and maximum number of the lanes for edges that bypass nodes; one lane per source.
+"""
 _RANDOM = "random."
 
 
@@ -140,7 +141,7 @@ def _text(x: float, y: float, text: str, colour: str, style: str = "", weight: i
 
 
 def _folded(graph: Graph, nodes: Sequence[Node]) -> dict[str, Node]:
-    """Generators that are drawn inside the only boxes that they feed, by id."""
+    """Return the generators with a single consumer, whose box also shows the generator."""
     given_out = {port.node for port in graph.outputs.values()}
     fed: dict[str, list[bool]] = {}
     for node in nodes:

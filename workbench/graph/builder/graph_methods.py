@@ -183,7 +183,6 @@ def outputs(**values: DataNode | Graph) -> Graph:
 def _appended_to_image(
     graph: Graph, op: str, inputs: Sequence[Any], arguments: dict[str, Any]
 ) -> Graph:
-    """Return the graph with an operator appended to its image path."""
     catalog = load_catalog()
     name, start = main_output(graph, catalog)
     made = call_operator(op, (start, *inputs), arguments)
@@ -202,7 +201,6 @@ def _appended_to_image(
 
 
 def _replaced_output(graph: Graph, name: str, made: DataNode) -> dict[str, Port]:
-    """The outputs of the graph with one of them replaced by a new value."""
     given = dict(graph.outputs)
     if given[name].output != "jpegs" or name not in ("jpegs", "encoded"):
         return {**given, name: made.port}
@@ -260,7 +258,7 @@ _ELSEWHERE = {
 
 
 def later_method(name: str, beside: str = "") -> Callable[..., Any]:
-    """Import a method lazily from the module of ``name`` or ``beside`` in ``GRAPH_METHODS``."""
+    """Import a method from the module that ``GRAPH_METHODS`` has for ``beside`` or ``name``."""
     module = import_module(f"workbench.{workbench.GRAPH_METHODS[beside or name]}")
     method: Callable[..., Any] = getattr(module, name)
     return method
@@ -389,7 +387,7 @@ def _operator(owner: Any, op: str, catalog: Catalog) -> Callable[..., Any]:
 
 
 def _unbound(found: Any) -> Any:
-    """Convert an operator, or a group, to a function whose first argument is the graph or value."""
+    """Convert an operator or a group to functions whose first argument is the graph or value."""
     if isinstance(found, OperatorGroup):
         members = {name: partial(_unbound, getattr(found, name)) for name in dir(found)}
         return OperatorGroup(members, repr(found))
@@ -409,7 +407,7 @@ def _unbound(found: Any) -> Any:
 
 @cache
 def _method(name: str) -> Callable[..., Any]:
-    """A graph method with the signature for ``help`` and completion."""
+    """Return a graph method with the signature that ``help`` and completion display."""
     method = METHODS[name]
     if name != "decode":
         return method

@@ -147,7 +147,7 @@ class _Block:
         return f"({text})" if signed and port not in self.names else text
 
     def arguments(self, node: Node, places: Sequence[str]) -> list[str]:
-        """Source of a call's arguments; the inputs ``places`` are positional."""
+        """Source of a call's arguments; the inputs in ``places`` are passed by position."""
         spec = self.catalog[node.op]
         written = [self.value(node.inputs[name]) for name in places]
         written += [f"{name}={literal(value)}" for name, value in node.args.items()]
@@ -166,7 +166,7 @@ class _Block:
         return written
 
     def block_value(self, node: Node) -> str:
-        """Expression for a block off the image path, wrapped in a graph with one output."""
+        """Expression for a block whose input is not the main image: a graph with one output."""
         taken = _block_image_input(node)
         image = self.value(node.inputs[taken])
         return f"wb.outputs({taken}={image}){self.block(node)}.{taken}"
@@ -190,7 +190,7 @@ class _Block:
         return port_kind(within, self.catalog, ports[0]) in ("image", "mask")
 
     def chain(self, start: Port, ends: Sequence[Port]) -> list[Node]:
-        """Nodes after ``start`` that all ``ends`` depend on and graph methods can create."""
+        """Return the nodes between ``start`` and all ``ends`` that graph methods can create."""
         ways = []
         for port in ends:
             way: list[Node] = []
@@ -237,7 +237,6 @@ class _Block:
     # Bodies
 
     def whole(self) -> list[str]:
-        """Statements that build the whole graph."""
         graph = self.graph
         if len(graph.sources) != 1 or not graph.sources[0].kind:
             count = len(graph.sources)
@@ -313,7 +312,6 @@ class _Block:
         return called
 
     def block(self, node: Node) -> str:
-        """Method call for a block."""
         options = {name: self.option(node, name) for name in node.bodies}
         if node.op not in KINDS:
             raise NotWritableError(f"{node.id} is {node.op}, which has no method")
@@ -334,7 +332,7 @@ class _Block:
     def created_generator(
         self, kind: BlockKind, block: Node, port: Port
     ) -> Mapping[str, Value] | None:
-        """Arguments of the controlling generator if the block's method creates it, else None."""
+        """Return the controlling generator's arguments if the block's method creates it."""
         node = self.nodes.get(port.node)
         if node is None or node.op != kind.random_op or node.inputs or self.uses[port] > 1:
             return None
@@ -417,7 +415,7 @@ def _positional_inputs(node: Node, spec: OpSpec) -> list[str]:
 
 
 def canonical_order(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
-    """Sort nodes topologically, with ties broken by id."""
+    """Sort nodes topologically; nodes without an order between them are sorted by id."""
     return running_order(tuple(sorted(nodes, key=lambda node: node.id)))[0]
 
 
@@ -437,7 +435,7 @@ def literal(value: Value) -> str:
 
 
 def integer_weights(p: Value) -> str:
-    """Format probabilities as small integer weights if that is exact, else as they are."""
+    """Format probabilities as small integer weights if these are exact, else as floats."""
     if not isinstance(p, tuple):
         return literal(p)
     numbers = [float(share) for share in p if isinstance(share, int | float)]

@@ -1,4 +1,4 @@
-"""Generates ``operators.pyi``: all operators as typed methods for editors and mypy.
+"""Generate ``operators.pyi``: all operators as typed methods for editors and mypy.
 
 ``python -m workbench.graph.builder.operator_stubs`` writes it for the installed DALI.
 """
@@ -148,7 +148,7 @@ def _alias(arg: ArgSpec) -> str:
 
 
 _MOST_MEMBERS = {"DataType": 12, "InterpType": 6, "ImageType": 5}
-"""Number of members of each enumeration. An alias for fewer members has their number in its name.
+"""Number of members of each enumeration; an alias for fewer members has their number in its name.
 """
 
 

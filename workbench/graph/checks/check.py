@@ -66,7 +66,7 @@ def stopping_faults(graph: Graph, catalog: Catalog) -> tuple[Fault, ...]:
 
 
 def checked_faults(part: TypedGraph, graph: Graph) -> tuple[Fault, ...]:
-    """The faults of ``part``, which is ``graph`` without muted nodes.
+    """Return the faults of ``part``, which is ``graph`` without muted nodes.
 
     The message of a fault caused by muting names the muted node.
     """
@@ -79,7 +79,7 @@ def checked_faults(part: TypedGraph, graph: Graph) -> tuple[Fault, ...]:
 
 
 def _muting_fault(fault: Fault, graph: Graph) -> Fault:
-    """Name the muted node that causes a fault: one upstream of the fault, else the first."""
+    """Add the muted node that causes a fault to its message: one upstream of it, else the first."""
     muted = muted_nodes(graph)
     ports = [Port(fault.node, "")]
     if fault.code == "output_source" and fault.about in graph.outputs:
@@ -151,7 +151,7 @@ def _unusable(node: Node, spec: OpSpec) -> Fault:
 
 
 def _line(value: Value | None) -> str:
-    """The first line of a text, shortened, without a full stop."""
+    """Return the first line of a text, shortened, without a full stop."""
     text = next(iter(str(value or "").strip().splitlines()), "").rstrip(" .")
     return shortened(text, 100)
 

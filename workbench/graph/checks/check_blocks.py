@@ -110,7 +110,7 @@ def _body(typed: TypedGraph, node: Node, spec: OpSpec, name: str) -> Iterator[Fa
 
 
 def _outputs(node: Node, spec: OpSpec, types: Mapping[Port, TensorType]) -> Iterator[Fault]:
-    """Faults of the bodies' outputs; DALI merges outputs of the same name into one batch."""
+    """Report faults of the bodies' outputs. DALI merges outputs of the same name into one batch."""
     given = dict.fromkeys(name for body in node.bodies.values() for name in body.outputs)
     if not given:
         yield Fault(

@@ -45,7 +45,7 @@ _DECODE = (
 
 
 def port_problem(typed: TypedGraph, port: Port, scope: str = "") -> tuple[str, str] | None:
-    """Why a port cannot be a source in ``scope``, and a fix; None if it can."""
+    """Return why a port cannot be a source in ``scope``, and a fix; None if it can."""
     graph = typed.graph
     if not graph.has(port.node):
         return _body_input_problem(port, graph, scope)
@@ -282,13 +282,13 @@ def weight_faults(node: Node) -> Iterator[Fault]:
 # Faults of automatic augmentation: incompatible arguments.
 
 _MADE_TWICE = {"brightness", "contrast"}
-"""Augmentations that DALI 2.4 cannot build together on the GPU from fixed magnitudes."""
+"""Augmentations of which DALI 2.4 builds only one on the GPU if the magnitudes are fixed."""
 
 
 def auto_augment_faults(node: Node, spec: OpSpec, on_gpu: bool) -> Iterator[Fault]:
-    """Faults of automatic augmentation that the ranges of single arguments do not cover.
+    """Report faults of automatic augmentation that the ranges of single arguments do not cover.
 
-    ``on_gpu`` is whether its images are on the GPU.
+    ``on_gpu`` is true if its images are on the GPU.
     """
     yield from _magnitude(node, spec)
     yield from _excluded_faults(node)

@@ -25,7 +25,7 @@ from workbench.graph.types.tensor_type import (
 
 _ORDER = "output_layout"
 NORMALIZES = "crop_mirror_normalize"
-"""Name of the operator whose mean and deviation have one number per channel."""
+"""Operator whose mean and standard deviation have one number per channel."""
 
 
 def type_faults(
@@ -85,7 +85,6 @@ def _elements(node: Node, arg: ArgSpec, source: Port, flow: TensorType) -> Itera
 
 
 def _default_dtype(dtypes: Sequence[str]) -> str:
-    """The suggested type for a cast if several types are accepted."""
     return next((dtype for dtype in ("FLOAT", "INT32") if dtype in dtypes), dtypes[0])
 
 
@@ -110,7 +109,7 @@ def _input(node: Node, spec: OpSpec, name: str, flow: TensorType) -> Iterator[Fa
 
 
 def _first(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> TensorType:
-    """Type of the first input; unknown if unconnected."""
+    """Return the type of the first input; a type without known properties if it is unconnected."""
     source = node.inputs.get(spec.inputs[0].name) if spec.inputs else None
     return flows.get(source, TensorType()) if source is not None else TensorType()
 

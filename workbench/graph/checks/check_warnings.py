@@ -122,7 +122,7 @@ def _scales(typed: TypedGraph) -> Iterator[Fault]:
 
 
 def _constants(node: Node) -> dict[str, list[float]]:
-    """The constants of a node that depend on the range of the pixels, by argument."""
+    """Return the constants of a node that depend on the range of the pixels, by argument."""
     names = {
         "crop_mirror_normalize": ("mean", "std"),
         "normalize": ("mean", "stddev"),
@@ -141,7 +141,7 @@ def _numbers(value: Value | None) -> list[float]:
 
 
 def _factor(node: Node, top: float) -> float | None:
-    """The factor that is missing in a node's constants; None if they may be correct."""
+    """Return the factor that is missing in a node's constants; None if they may be correct."""
     constants = _constants(node)
     if node.op in ("crop_mirror_normalize", "normalize"):
         mean = constants.get("mean", [])
@@ -248,7 +248,7 @@ def _unequal_sizes(typed: TypedGraph) -> Iterator[Fault]:
 
 
 def _size_of(typed: TypedGraph, port: Port) -> str | None:
-    """Comparison key for the size of an image: equal for equal sizes; None if unknown."""
+    """Return a comparison key for an image's size, equal for equal sizes; None if it is unknown."""
     graph = typed.graph
     node = graph.node(port.node) if graph.has(port.node) else None
     spec = typed.catalog.find(node.op) if node is not None else None
@@ -569,7 +569,7 @@ def _layout(graph: Graph, node: Node, port: Port) -> Iterator[Fault]:
 
 
 def _of_headers(facts: DataFacts, count: int, noun: str) -> str:
-    """Text for a number of files, relative to the headers read: ``7 of the first 100 images``."""
+    """Format a number of files, relative to the headers read: ``7 of the first 100 images``."""
     if facts.headers_read:
         return f"{count:,} of the first {facts.headers_read:,} {noun}s"
     return f"{count:,} {noun}{'s' * (count != 1)}"

@@ -56,8 +56,7 @@ class BlockKind:
     weighted = False
     """Whether the user can set a weight for each body."""
     decides_in_place = False
-    """Whether the code contains the condition's arithmetic in the statement instead of a variable.
-    """
+    """Whether the generated statement contains the condition itself instead of a variable."""
 
     def start_args(self, bodies: int) -> Mapping[str, Value]:
         """Arguments of a new block with this number of bodies that differ from the defaults."""
@@ -114,7 +113,7 @@ class BlockKind:
         return max(1, self.repetitions(block) or 1)
 
     def may_skip(self, block: Node) -> bool:
-        """Whether it is possible that no body runs for a sample, if bodies run consecutively."""
+        """For blocks whose bodies run consecutively: whether no body may run for a sample."""
         return True
 
     # Texts
@@ -124,7 +123,7 @@ class BlockKind:
         return ""
 
     def faults(self, graph: Graph, block: Node) -> Iterator[Fault]:
-        """Faults that only this kind can have. ``graph`` is the body that contains the block."""
+        """Report faults of this kind of block; ``graph`` is the body that contains it."""
         yield from ()
 
     def call(self, block: Node, random: Mapping[str, Value] | None) -> BlockCall | None:
@@ -168,7 +167,7 @@ class If(BlockKind):
 
 
 class OneOf(BlockKind):
-    """Block that runs one of several bodies for each sample, selected by a number."""
+    """Block that runs one of several bodies for each sample, selected by a random number."""
 
     op = "one_of"
     control = CHOICE

@@ -129,9 +129,9 @@ def producer_of(graph: Graph, port: Port | None) -> Node | None:
 
 
 def _classes(typed: TypedGraph, node: Node) -> list[tuple[int, Port]] | None:
-    """The class numbers that a condition compares, each with the port of the labels.
+    """Return the class numbers that a condition compares, each with the port of the labels.
 
-    None if the node is not such a comparison, or if the ports differ.
+    Returns None if the node is not such a comparison, or if the ports differ.
     """
     if node.op == "math.bitor":
         sides = [producer_of(typed.graph, node.inputs.get(name)) for name in ("data", "other")]
@@ -154,7 +154,7 @@ def _classes(typed: TypedGraph, node: Node) -> list[tuple[int, Port]] | None:
 
 
 def _size(graph: Graph, port: Port) -> tuple[Measure, Port] | None:
-    """The size measure that a port contains, and the port of the measured image."""
+    """Return the size measure that a port outputs, and the port of the measured image, or None."""
     node = producer_of(graph, port)
     if node is None:
         return None
@@ -338,8 +338,6 @@ def _condition_nodes(
 
 
 class _Maker(NewNodes):
-    """Creates the nodes of a condition."""
-
     def measured(self, measure: Measure, image: Port) -> Port:
         if op := SIDES.get(measure):
             first, second = ("1", "0") if measure == "aspect" else ("0", "1")

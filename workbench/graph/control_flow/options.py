@@ -57,7 +57,7 @@ def fit_generator(graph: Graph, block: str) -> Graph:
 
 
 def _fitted(block: Node, draw: Node, chances: Mapping[str, Value]) -> Node:
-    """Return the generator with the range for the block, and with ``chances`` if they match it."""
+    """Return the generator with the range for the block, and with ``chances`` if they fit."""
     fitting = kind_of(block).random_args(block, chances)
     if not fitting:
         return draw
@@ -152,7 +152,7 @@ def move_option(graph: Graph, block: str, body: str, by: int) -> Graph:
 
 
 def _moved(block: Node, old: str, new: str) -> Body:
-    """Return a body renamed from ``old`` to ``new``, including its scope."""
+    """Return the body ``old``, renamed to ``new`` together with its scope."""
     return block.bodies[old].renamed(block.scope(old), block.scope(new))
 
 

@@ -68,7 +68,7 @@ def wrap_in_block(
 
 
 def _with_block(graph: Graph, catalog: Catalog, block: Node, moved: Mapping[Port, Port]) -> Graph:
-    """Return the graph with a block in place of its inner nodes, and its controlling generator.
+    """Replace inner nodes by a block with its controlling generator, and return the graph.
 
     ``moved`` maps outputs of these nodes to outputs of the block.
     """
@@ -144,7 +144,7 @@ def _is_generator(node: Node) -> bool:
 
 
 def _chain(graph: Graph, catalog: Catalog, nodes: Sequence[Node]) -> list[tuple[Port, Port, str]]:
-    """Source port, output port and connected input name of each node of a chain.
+    """Return the source port, output port and connected input name of each node of a chain.
 
     Raises GraphEditError if the nodes are not a chain.
     """
@@ -247,9 +247,9 @@ def _require_nothing_between(graph: Graph, inside: Collection[Node]) -> None:
 def _input_names(
     graph: Graph, catalog: Catalog, inside: Iterable[Node], reserved: Collection[str]
 ) -> dict[Port, str]:
-    """Outer ports that the nodes use, and the name of the block input for each.
+    """Return the outer ports that the nodes use, and the name of the block input for each.
 
-    ``reserved`` names have another meaning for the block.
+    The names in ``reserved`` already have another meaning for the block.
     """
     inside = list(inside)
     ids = {node.id for node in inside}
@@ -267,7 +267,7 @@ def _input_names(
 def _used_outputs(
     graph: Graph, catalog: Catalog, inside: Iterable[Node], taken: Mapping[Port, str]
 ) -> dict[str, tuple[Port, Port]]:
-    """Block outputs by name: the inner port, and the input that other bodies pass in its place."""
+    """Return the outputs of a new block: the inner port, and the port that other bodies output."""
     inside = list(inside)
     ids = {node.id for node in inside}
     used = dict.fromkeys(edge.source for edge in graph.edges if edge.target not in ids)
@@ -293,7 +293,7 @@ def _used_outputs(
 
 
 def _origin(graph: Graph, catalog: Catalog, port: Port, taken: Mapping[Port, str]) -> Port | None:
-    """The block input that a port derives from, found by following first inputs, or None."""
+    """Return the block input that a port derives from by following first inputs, or None."""
     seen: set[Port] = set()
     while port not in taken and port not in seen and graph.has(port.node):
         seen.add(port)
@@ -306,7 +306,7 @@ def _origin(graph: Graph, catalog: Catalog, port: Port, taken: Mapping[Port, str
 
 
 def passing_input(graph: Graph, catalog: Catalog, block: Node, output: str) -> str:
-    """Name of the block input that can replace an output: same name, else same kind.
+    """Return the block input that can replace an output: with the same name, else of the same kind.
 
     ``graph`` is the body that contains the block, or the whole graph. Raises GraphEditError if
     there is no such input.

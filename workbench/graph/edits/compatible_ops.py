@@ -1,4 +1,4 @@
-"""Operators that fit at a place of the graph, and the reasons why others do not."""
+"""Operators that can be inserted at a point in the graph, and the reasons why others cannot."""
 
 from __future__ import annotations
 
@@ -18,12 +18,14 @@ NEEDS_SOURCE = "it needs an input: start with a source"
 _GPU_ONLY = "runs on the GPU only: decode on the GPU (mixed)"
 
 Place = Port | str | None
-"""A port to insert after, the id of an edge to insert into, or None for an unconnected node."""
+"""Insertion point: a port to insert after, an edge id to insert into, or None for an unconnected
+node.
+"""
 
 
 @dataclass(frozen=True)
 class _Facts:
-    """Types that a new node must accept and output at a place of the graph."""
+    """Types that a new node must accept and output at an insertion point."""
 
     kind: PortKind | None = None
     """Kind of the available data; None for a node that is added without an edge."""
@@ -40,11 +42,10 @@ class _Facts:
 
 
 def incompatible_ops(typed: TypedGraph, place: Place) -> tuple[str, dict[str, str]]:
-    """Return the kind of data at a place, and why each unsuitable operator does not fit there.
+    """Return the kind of data at an insertion point, and why each unsuitable operator does not fit.
 
-    In an empty graph only operators without inputs fit; an empty body has its inputs as ports.
-
-    Raises GraphEditError for a place that the graph does not have.
+    In an empty graph only operators without inputs fit. In an empty body of a block, ``place`` is
+    an input of the body. Raises GraphEditError if the graph has no such place.
     """
     facts = _edge_facts(typed, place)
     reasons = {
@@ -56,9 +57,9 @@ def incompatible_ops(typed: TypedGraph, place: Place) -> tuple[str, dict[str, st
 def incompatible_templates(
     typed: TypedGraph, templates: Iterable[Template], place: Place
 ) -> dict[str, str]:
-    """Why each unsuitable template does not fit at a place, by template name.
+    """Return the reason for each template that cannot be inserted at ``place``, by template name.
 
-    Raises GraphEditError for a place that the graph does not have.
+    Raises GraphEditError if the graph has no such place.
     """
     facts = _edge_facts(typed, place)
     reasons = {each.name: _template_refusal(typed, each, facts) for each in templates}

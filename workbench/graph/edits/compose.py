@@ -160,7 +160,6 @@ def splice_node(graph: Graph, catalog: Catalog, node_id: str, edge: str) -> Grap
 
 
 def _routed_through(graph: Graph, catalog: Catalog, edge: Edge, node: Node, spec: OpSpec) -> Graph:
-    """Route an edge through an unconnected node."""
     if not spec.outputs:
         raise GraphEditError(f"{spec.name} has no output, so nothing can follow it.")
     into = _port_for(graph, catalog, edge.source, node, spec)
@@ -192,12 +191,12 @@ def kind_name(kind: PortKind) -> str:
 
 
 def scope_of_port(graph: Graph, port: Port) -> str:
-    """The scope in which a port can be used; for an input of a body, the scope of that body."""
+    """Return the body in which a port can be used; for an input of a body, that body."""
     return graph.whole.scope_of(port.node) if graph.whole.has(port.node) else port.node
 
 
 def origin_of(graph: Graph, catalog: Catalog, port: Port, *, through_changes: bool = False) -> Port:
-    """The outer port that a body's input is connected to; other ports are returned unchanged.
+    """Return the outer port that a body's input is connected to; other ports are unchanged.
 
     If bodies run one after the other, an input may be the output of the previous body; it is traced
     further only with ``through_changes``.
@@ -292,7 +291,7 @@ def bypass_node(graph: Graph, catalog: Catalog, node: Node) -> Graph:
 
 
 def _feeding(graph: Graph, catalog: Catalog, node: Node) -> dict[str, Port]:
-    """Data inputs of a node, without arguments and controlling inputs of blocks."""
+    """Return the data inputs of a node, without arguments and controlling inputs of blocks."""
     spec = catalog.find(node.op)
     others = {*spec.args, *(port.name for port in spec.inputs if node.bodies)} if spec else set()
     return {
@@ -301,7 +300,7 @@ def _feeding(graph: Graph, catalog: Catalog, node: Node) -> dict[str, Port]:
 
 
 def _sources_in_body_order(node: Node, output: str, feeding: Mapping[str, Port]) -> list[Port]:
-    """Sources of a node; the source that a block's body passes on as ``output`` comes first."""
+    """Sort the sources of a node: first the source that a block's body passes on as ``output``."""
     passed = [
         port.output
         for name, body in node.bodies.items()
@@ -330,7 +329,7 @@ def _rejoined_edge(graph: Graph, catalog: Catalog, edge: Edge, feeding: Sequence
 def _replacement(
     graph: Graph, catalog: Catalog, gone: Port, feeding: Sequence[Port]
 ) -> Port | None:
-    """Replacement for a removed output port: a port of the same kind, else an image, or None."""
+    """Return a replacement for a removed port: a port of the same kind, else an image, or None."""
     wanted = port_kind(graph, catalog, gone)
     kinds = {port: port_kind(graph, catalog, port) for port in feeding}
     fitting = [port for port, kind in kinds.items() if kind_fits(wanted, kind)]

@@ -53,13 +53,13 @@ def _source(typed: TypedGraph, port: Port) -> _Source:
 
 
 def narrowed_kind(kind: PortKind, flow: TensorType) -> PortKind:
-    """Correct the kind ``image`` to ``number`` for fewer than two axes, such as an image's mean."""
+    """Return ``number`` instead of ``image`` for fewer than two axes, such as an image's mean."""
     flat = flow.shape is not None and len(flow.shape) < 2
     return "number" if kind == "image" and flat else kind
 
 
 def connection_refusal(typed: TypedGraph, source: Port, target: str, into: str) -> str | None:
-    """Why the port ``source`` cannot feed the input or argument ``into``; None if it can.
+    """Return why the port ``source`` cannot feed the input or argument ``into``; None if it can.
 
     Does not check whether the input is already connected: see ``port_taken_reason``.
     """
@@ -67,7 +67,7 @@ def connection_refusal(typed: TypedGraph, source: Port, target: str, into: str) 
 
 
 def port_taken_reason(graph: Graph, target: str, into: str, source: Port) -> str | None:
-    """Why an input is not available for ``source``, or None if it is.
+    """Return why the input ``into`` cannot be reconnected to ``source``; None if it can.
 
     Values of arguments, and generators without other consumers, may be replaced.
     """
@@ -83,10 +83,10 @@ def port_taken_reason(graph: Graph, target: str, into: str, source: Port) -> str
 
 
 def connect_targets(typed: TypedGraph, source: Port) -> dict[tuple[str, str], str]:
-    """For every input and argument: why ``source`` cannot feed it, or an empty string.
+    """Return, for every input and argument, why ``source`` cannot feed it; empty if it can.
 
-    Arguments are listed for numeric sources only, because for others the reason would always be the
-    same.
+    Arguments are listed for numeric sources only, because the reason would be the same for all
+    others.
     """
     facts = _source(typed, source)
     found: dict[tuple[str, str], str] = {}
@@ -103,7 +103,7 @@ def connect_targets(typed: TypedGraph, source: Port) -> dict[tuple[str, str], st
 
 
 def possible_feeders(typed: TypedGraph, target: str) -> dict[str, list[Port]]:
-    """For every argument of a node that accepts a tensor: the ports that can feed it.
+    """Return the ports that can feed each argument of a node that accepts a tensor.
 
     Labels, boxes and points are omitted, because they are rarely used as arguments. They can still
     be connected.
