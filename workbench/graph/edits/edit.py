@@ -112,7 +112,7 @@ class NewNodes:
         inputs: Mapping[str, Port],
         wanted: str | None = None,
     ) -> Port:
-        """Add a node and return its first output. ``wanted`` is its id, if that is unused."""
+        """Add a node and return its first output port. ``wanted`` is the preferred id."""
         fresh = new_node(self.body, self.catalog, op, wanted)
         node = replace(fresh, args=args, inputs=inputs)
         self.body = replace(self.body, nodes=(*self.body.nodes, node))
@@ -121,7 +121,7 @@ class NewNodes:
 
 
 def default_id(op: str) -> str:
-    """Usual variable name for an operator: ``reader``, ``decode``, or the last part of its name."""
+    """Return the default id of a node: ``reader``, ``decode``, or the operator's last name."""
     module, _, word = op.rpartition(".")
     if word == "if":  # not a valid variable name
         return "branch"
@@ -145,7 +145,7 @@ def start_graph(catalog: Catalog, name: str = "untitled") -> Graph:
 
 
 def ordered_nodes(graph: Graph, catalog: Catalog) -> list[Node]:
-    """The nodes without generators in topological order, as lists and steps display them."""
+    """Return all nodes except generators in topological order, for display in lists."""
     ordered, cyclic = topological(graph)
     return [n for n in ordered + cyclic if n.op not in catalog or not is_generator(catalog[n.op])]
 
@@ -154,9 +154,8 @@ def ordered_nodes(graph: Graph, catalog: Catalog) -> list[Node]:
 def insert_node(graph: Graph, catalog: Catalog, op: str, after: str) -> tuple[Graph, str]:
     """Insert a new node after ``after``, in front of all consumers of that port.
 
-    ``after`` may also be the scope of the current body: the node then follows the body's inputs.
-
-    Returns the graph and the new node's id. Raises CatalogError for an unknown operator and
+    ``after`` is a node id, or the scope of the current body: the node then follows the body's
+    inputs. Returns the graph and the new node's id. Raises CatalogError for an unknown operator and
     GraphEditError if the operator does not fit there.
     """
     spec = usable_spec(catalog, op)
@@ -185,7 +184,7 @@ def _port_to_follow(graph: Graph, catalog: Catalog, after: str, spec: OpSpec) ->
 
 
 def ports_at(graph: Graph, catalog: Catalog, place: str) -> list[Port]:
-    """Outputs of a node or, if ``place`` is the scope of the current body, its inputs."""
+    """Return the output ports of a node or, if ``place`` is the current scope, the body's inputs."""
     if place and place == graph.scope:
         return [Port(place, name) for name in graph.whole.body_at(place).inputs]
     node = graph.node(place)
@@ -193,7 +192,7 @@ def ports_at(graph: Graph, catalog: Catalog, place: str) -> list[Port]:
 
 
 def is_movable(node: Node, catalog: Catalog) -> bool:
-    """Whether a node can be swapped with a neighbour: not a reader, decoder or block."""
+    """Whether a node can be swapped with a neighbour: it is not a reader, decoder or block."""
     if node.bodies:
         return False
     if node.op not in catalog:
@@ -360,7 +359,7 @@ def editable_policy(graph: Graph, node_id: str, name: str = "") -> Graph:
 
 
 def generator_of(graph: Graph, catalog: Catalog, node_id: str, arg: str) -> Node | None:
-    """The generator connected to an argument, or None."""
+    """Return the generator connected to an argument, or None."""
     port = graph.node(node_id).inputs.get(arg)
     if port is None or not graph.has(port.node):
         return None
@@ -415,7 +414,7 @@ def set_setting(graph: Graph, **settings: Any) -> Graph:
 
 
 def free_seed(graph: Graph) -> int:
-    """An unused seed: one above the largest small seed in use.
+    """Return an unused seed: one above the largest small seed in use.
 
     Ignores the large seeds that DALI assigned in an imported graph.
     """

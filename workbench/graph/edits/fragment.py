@@ -1,4 +1,4 @@
-"""Part of a graph as text: cut, copied, and pasted into the same or another notebook.
+"""Parts of a graph as text, to copy and paste them within a notebook or to another one.
 
 The text is a graph file, so a whole graph can be pasted too. Pasting does not run anything.
 """
@@ -148,7 +148,7 @@ def duplicate(
 def _single_input_and_output(
     graph: Graph, catalog: Catalog, nodes: Collection[str]
 ) -> tuple[Port, Port] | None:
-    """Input and output port of some nodes, if there is one of each and both have the same kind."""
+    """Return the input and output port of nodes with exactly one of each, of the same kind."""
     entering, leaving = set(), {port for port in graph.outputs.values() if port.node in nodes}
     for edge in graph.edges:
         inside = edge.source.node in nodes, edge.target in nodes
@@ -165,7 +165,7 @@ def _single_input_and_output(
 
 
 def _routed_through_copy(graph: Graph, given: Port, renamed: Mapping[str, str]) -> Graph:
-    """Route the consumers of a port through its copy; copies come after the originals."""
+    """Connect the consumers of a port to its copy; the copied nodes come after the originals."""
     twin = Port(renamed[given.node], given.output)
     own = {*renamed, *renamed.values()}
     nodes = [

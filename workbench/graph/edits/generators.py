@@ -18,9 +18,9 @@ _UNSAID = {"random.coin_flip": "INT32"}
 
 
 def element_for(arg: ArgSpec) -> str | None:
-    """Element type that a generator must output for an argument; DALI 2.4.0 converts few types.
+    """Return the element type that a generator must output for an argument, or None.
 
-    None if no generator can feed the argument: names, strings, Python objects.
+    DALI 2.4.0 converts few types. Names, strings and Python objects cannot be generated.
     """
     usual = _DRAWN.get(arg.kind.removesuffix("_list"))
     if usual is None or not arg.dtypes or usual in arg.dtypes:
@@ -29,7 +29,7 @@ def element_for(arg: ArgSpec) -> str | None:
 
 
 def generators_for(arg: ArgSpec) -> tuple[str, ...]:
-    """Operators that can generate random values for an argument, the default one first.
+    """Return the operators that can generate random values for an argument, the default first.
 
     Empty for a range, whose ends could cross, and for a matrix, which ``transforms.*`` create.
     """
@@ -47,7 +47,7 @@ def element_of(generator: Node) -> str:
 
 
 def generator_refusal(generator: Node, arg: ArgSpec) -> str | None:
-    """Why a generator cannot feed an argument, or None if it can."""
+    """Return why a generator cannot feed an argument, or None if it can."""
     allowed = generators_for(arg)
     if not allowed:
         return f"{arg.name} accepts no random numbers"
@@ -103,7 +103,7 @@ def generator_range(args: Mapping[str, Value]) -> tuple[float, float] | None:
 
 
 def uniform_values(generator: Node) -> tuple[str, tuple[float, ...]] | None:
-    """The argument ``range`` or ``values`` of ``random.uniform``, with its numbers.
+    """Return ``range`` or ``values`` of ``random.uniform``: the argument's name and numbers.
 
     None for other operators, and for values that are not numbers.
     """
@@ -117,7 +117,7 @@ def uniform_values(generator: Node) -> tuple[str, tuple[float, ...]] | None:
 
 
 def _usual_range(arg: ArgSpec, value: Value | None) -> tuple[float, float]:
-    """A default range for random values around the current value.
+    """Return a default range for random values around the current value.
 
     The range is narrower near a limit, and one-sided at a limit. A default range that covers all
     values, such as 0 to 1 for a position, is used unchanged.

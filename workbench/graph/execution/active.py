@@ -31,10 +31,10 @@ def active_graph(graph: Graph, catalog: Catalog) -> Graph:
 
 
 def with_step_followers(graph: Graph, catalog: Catalog) -> Graph:
-    """Return the active part with added followers for every image on the path of a follower.
+    """Return the active part with a follower for every image on the path of an existing follower.
 
-    No output depends on the added nodes. None are added after blocks, whose results would be
-    recomputed.
+    The added nodes provide annotations for previews of single steps; no output depends on them.
+    None are added after blocks, whose results would be recomputed.
     """
     graph = without_loose(without_muted(graph, catalog))
     for node in graph.nodes:
@@ -61,7 +61,7 @@ def without_muted(graph: Graph, catalog: Catalog) -> Graph:
 
 
 def without_loose(graph: Graph) -> Graph:
-    """Return the graph without loose nodes.
+    """Return the graph without loose nodes, on which no output depends.
 
     If no output depends on a source, all sources are preserved.
     """
@@ -77,7 +77,7 @@ def muted_nodes(graph: Graph) -> tuple[str, ...]:
 
 
 def unused_nodes(graph: Graph) -> frozenset[str]:
-    """Ids of the nodes that no output depends on; their inner nodes are not listed."""
+    """Ids of the nodes that no output depends on, without the nodes inside such blocks."""
     left = without_loose(graph)
     if left is graph:
         return frozenset()
@@ -93,7 +93,7 @@ def unused_nodes(graph: Graph) -> frozenset[str]:
 def with_loose_outputs(
     active: Graph, graph: Graph, catalog: Catalog, faulty: Collection[str]
 ) -> Graph:
-    """Return the active part with its loose nodes added, each with an output.
+    """Return ``active`` with the nodes that no output depends on, each with an additional output.
 
     For previews of single nodes. Readers, muted and ``faulty`` nodes and their consumers are
     excluded. ``active`` is the active part of ``graph``, and is returned if nothing is added.
@@ -154,7 +154,7 @@ def _reached_inside(node: Node) -> Node:
 
 
 def _with_lost_outputs(graph: Graph, bypassed: Graph) -> Graph:
-    """Restore outputs that removing nodes has deleted; they then refer to missing ports."""
+    """Restore outputs that were deleted together with nodes; they then refer to missing ports."""
     for scope, body in graph.bodies():
         if not _has_body(bypassed, scope):
             continue

@@ -84,15 +84,15 @@ def decoder_faults(graph: Graph) -> Iterator[Fault]:
 
 
 def parameter_of(source: Source) -> str | None:
-    """Name of the exported program's data parameter for a source.
+    """Return the name of the exported program's data parameter for a source.
 
-    None if the source's own arguments name the data.
+    Returns None if the source's own arguments name the data.
     """
     return source.dataset if source.finds_data else None
 
 
 def reader_name(node: Node) -> str:
-    """Name of the exported function that replaces DALI's reader for a source; else empty."""
+    """Return the name of the exported function that replaces DALI's reader for a source, or ""."""
     if not isinstance(node, Source) or parameter_of(node) is None:
         return ""
     reader = load_source(node.kind).reader
@@ -107,7 +107,7 @@ def derived_arguments(node: Node) -> frozenset[str]:
 
 
 def parameters(nodes: Iterable[Node]) -> dict[str, SourceKind]:
-    """Names of a program's data parameters for these nodes, and the source kind of each.
+    """Return the names of a program's data parameters, and the source kind of each.
 
     Data stored next to the program have no parameter: see ``data_constants``.
     """
@@ -115,7 +115,7 @@ def parameters(nodes: Iterable[Node]) -> dict[str, SourceKind]:
 
 
 def data_constants(nodes: Iterable[Node]) -> dict[str, SourceKind]:
-    """Names of a program's data constants for these nodes, and the source kind of each."""
+    """Return the names of a program's data constants, and the source kind of each."""
     return {name: kind for name, kind in _named_data(nodes).items() if name.isupper()}
 
 
@@ -164,7 +164,7 @@ def require_datasets(graph: Graph, data: Datasets) -> None:
 
 
 def missing_ports(graph: Graph, source: Source, kind: str) -> list[str]:
-    """Names of a source's used ports that a source of kind ``kind`` lacks."""
+    """Return the names of a source's used ports that a source of kind ``kind`` lacks."""
     if kind == source.kind or kind in load_source(source.kind).takes:
         return []  # including those that its options add
     graph = swap_source(graph, source, kind)
@@ -173,7 +173,7 @@ def missing_ports(graph: Graph, source: Source, kind: str) -> list[str]:
 
 
 def kind_for(graph: Graph, source: Source, dataset: Dataset) -> str:
-    """The source kind for a dataset: with annotations if the graph uses them.
+    """Return the source kind for a dataset, including annotations if the graph uses them.
 
     Raises DataError if the graph uses annotations that the data lack.
     """
@@ -224,7 +224,7 @@ def with_datasets(graph: Graph, data: Datasets) -> Graph:
 def datasets_as_read(graph: Graph, data: Datasets) -> Datasets:
     """Return the datasets as the graph's sources read them: with annotations and reader options.
 
-    Samples with faulty annotations are then unusable. ``graph`` is as for ``with_datasets``.
+    Samples with faulty annotations are then unusable. ``graph`` must come from ``with_datasets``.
     """
     return {name: _read_as(graph, name, each) for name, each in data.items()}
 
@@ -311,14 +311,14 @@ def swap_source(graph: Graph, source: Source, kind: str, data: Dataset | None = 
 
 
 def _needed(graph: Graph, source: Source, kind: SourceKind) -> set[str]:
-    """Reader options without which a source of this kind lacks outputs that the graph uses."""
+    """Return the reader options that enable the outputs of the source that the graph uses."""
     read = {port.output for port in used_ports(graph) if port.node == source.id}
     outputs = load_catalog()[kind.op].outputs
     return {port.needs for port in outputs if port.needs and port.name in read}
 
 
 def _with_axis_order(node: Node, *, frames: bool) -> Node:
-    """Convert a node's output axis order to sequences (``frames``) or to images."""
+    """Convert a node's output axis order to sequences if ``frames`` is true, else to images."""
     orders = _ORDERS if frames else {several: one for one, several in _ORDERS.items()}
     given = node.args.get("output_layout")
     if not isinstance(given, str) or given not in orders:
@@ -327,5 +327,5 @@ def _with_axis_order(node: Node, *, frames: bool) -> Node:
 
 
 def _images(kind: SourceKind) -> str:
-    """Name of the source output with images, as pixels or encoded."""
+    """Return the name of the source output with images, as pixels or encoded."""
     return kind.pixels or kind.outputs[0]

@@ -35,7 +35,7 @@ def single_pipelines(graph: Graph) -> tuple[Graph, ...]:
 
 
 def pipeline_of_batch(graph: Graph, batch: int) -> tuple[Graph, int]:
-    """The graph of the pipeline that outputs a batch, and the batch's number in that pipeline."""
+    """Return the graph of the pipeline that outputs a batch, and the batch's number in it."""
     pipelines = single_pipelines(graph)
     return pipelines[batch % len(pipelines)], batch // len(pipelines)
 
@@ -56,10 +56,7 @@ def several_pipelines(first: Graph, count: int) -> Graph:
 
 
 def without_shard(graph: Graph, arguments: Collection[str]) -> Graph:
-    """Remove shard arguments of readers if they mean that there is only one shard.
-
-    ``told`` names the reader arguments that the original program sets, not the graph.
-    """
+    """Remove those of a reader's shard ``arguments`` whose values mean that there is one shard."""
     only: Mapping[str, Value] = {**_WHOLE, "pad_last_batch": True}
     nodes = []
     for node in graph.nodes:

@@ -71,7 +71,7 @@ def fix_value(case: Case) -> Iterator[FixCandidate]:
 
 
 def _suggested_range(case: Case) -> Value | None:
-    """The usual range of the argument that is connected to a faulty ``random.uniform``."""
+    """Return the usual range of the argument that is connected to a faulty ``random.uniform``."""
     if (case.node.op, case.arg) != ("random.uniform", "range"):
         return None
     for edge in case.graph.consumers(case.node_id):
@@ -288,7 +288,7 @@ def fix_box_layout(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("silent")
 def fix_silent(case: Case) -> Iterator[FixCandidate]:
-    """Offer to decode sounds to floats."""
+    """Offer to decode sound to floats."""
     yield "Set dtype to FLOAT", case.set("dtype", "FLOAT")
 
 

@@ -46,7 +46,6 @@ class Case:
 
     @property
     def catalog(self) -> Catalog:
-        """The available operators."""
         return self.typed.catalog
 
     @property
@@ -56,7 +55,6 @@ class Case:
 
     @property
     def node(self) -> Node:
-        """The faulty node."""
         return self.graph.node(self.fault.node)
 
     @property
@@ -71,7 +69,7 @@ class Case:
 
     @property
     def about(self) -> str:
-        """The ``about`` field of the fault: what else it concerns, such as an output's name."""
+        """Other subject of the fault, such as an output's name."""
         return self.fault.about
 
     # Creation of graphs

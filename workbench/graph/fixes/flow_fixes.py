@@ -81,7 +81,7 @@ def fix_port_kind(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("unfed")
 def fix_unfed(case: Case) -> Iterator[FixCandidate]:
-    """Offer a decoder, the node that the catalogue suggests, near ports, or to remove the node."""
+    """Offer to connect a decoder, a suggested node or a near port, or to remove the node."""
     yield from _decoder(case)
     feed = feed_of(case.spec, case.arg)
     if feed is not None:
@@ -123,7 +123,7 @@ def _with_decoder(graph: Graph, catalog: Catalog, source: Port) -> Graph:
 
 @remedy("arg_dtype")
 def fix_arg_dtype(case: Case) -> Iterator[FixCandidate]:
-    """Offer to sample random values of the right type, a cast, or to disconnect the argument."""
+    """Offer random values of the right type or a cast, or to disconnect the argument."""
     node, wanted = case.node, case.about
     port = node.inputs[case.arg]
     random = case.graph.node(port.node)
@@ -137,7 +137,7 @@ def fix_arg_dtype(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("dtype")
 def fix_dtype(case: Case) -> Iterator[FixCandidate]:
-    """Offer to move the node to where its type fits, a cast, or to remove the node."""
+    """Offer to move the node to where its type fits, to add a cast, or to remove the node."""
     flows = case.typed.types
     allowed = next(p.dtypes for p in case.spec.inputs if p.name == case.arg)
 
@@ -165,7 +165,7 @@ def _cast(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("layout")
 def fix_layout(case: Case) -> Iterator[FixCandidate]:
-    """Offer to move the node, a transpose, or the operator that the catalogue suggests."""
+    """Offer to move the node, or to add a transpose or the operator that the catalogue suggests."""
     node, wanted = case.node, case.about
     flows = case.typed.types
     allowed = next(p.layouts for p in case.spec.inputs if p.name == case.arg)
@@ -216,7 +216,7 @@ def fix_device(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("cpu_after_gpu")
 def fix_cpu_after_gpu(case: Case) -> Iterator[FixCandidate]:
-    """Offer to move the node before the GPU part, a copy to the CPU, or to decode on the CPU."""
+    """Offer to move the node before the GPU part, to copy to the CPU, or to decode on the CPU."""
     devices = case.typed.devices
 
     def fits(port: Port) -> bool:
@@ -232,14 +232,13 @@ def fix_cpu_after_gpu(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("gpu_only")
 def fix_gpu_only(case: Case) -> Iterator[FixCandidate]:
-    """Offer to decode on the GPU, a copy to the GPU, or to remove the node."""
+    """Offer to decode on the GPU, to copy the input to the GPU, or to remove the node."""
     yield "Decode on the GPU (mixed)", case.edit(_decoded_on, "mixed")
     yield "Copy to the GPU first", case.change(device="gpu")
     yield case.removal()
 
 
 def _decoded_on(graph: Graph, catalog: Catalog, side: str) -> Graph:
-    """Return the graph with all decoders on one device."""
     nodes = tuple(
         replace(node, device=None) if node.op in catalog and is_decoder(catalog[node.op]) else node
         for node in graph.nodes
@@ -261,7 +260,7 @@ def fix_arg_on_gpu(case: Case) -> Iterator[FixCandidate]:
 
 
 def _move_up(case: Case, into: str, fits: Callable[[Port], bool]) -> Iterator[FixCandidate]:
-    """Offer to move the node upstream to the nearest place where ``fits`` is true.
+    """Offer to move the node upstream to the nearest port for which ``fits`` is true.
 
     The search follows the first input of each node. The label is ``Move NODE before NODE``.
     """
@@ -293,7 +292,6 @@ def _is_accepted(typed: TypedGraph, spec: OpSpec, into: str, before: OpSpec, por
 
 
 def _before(graph: Graph, node: Node, into: str, output: str, before: Node, entry: str) -> Graph:
-    """Move a node in front of ``before`` and reconnect its former neighbours."""
     old, out = node.inputs[into], Port(node.id, output)
     moved = node.fed({into: before.inputs[entry]})
     joined = graph.rewire({out: old})

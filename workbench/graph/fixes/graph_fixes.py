@@ -88,7 +88,7 @@ def _with_id(node: Node, new: str) -> Node:
 
 @remedy("bad_id")
 def fix_bad_id(case: Case) -> Iterator[FixCandidate]:
-    """Offer a valid id made of the valid characters."""
+    """Offer a valid id that consists of the valid characters of the current one."""
     new = free_id(case.graph, _as_name(case.node_id, "node"))
 
     def renamed() -> Graph:
@@ -110,7 +110,7 @@ def _as_name(text: str, usual: str) -> str:
 
 @remedy("no_outputs")
 def fix_no_outputs(case: Case) -> Iterator[FixCandidate]:
-    """Offer the last image, else the last port, as an output; without ports, a minimal graph."""
+    """Offer the last image, else the last port, as an output, or a minimal graph without ports."""
     ports = _last_ports(case.typed)
     if not ports and not case.node_id:
         least = start_graph(case.catalog, case.graph.name)
@@ -123,7 +123,7 @@ def fix_no_outputs(case: Case) -> Iterator[FixCandidate]:
 
 
 def _last_ports(typed: TypedGraph) -> list[Port]:
-    """All output ports, images first, then in reverse topological order."""
+    """Return all output ports: images first, and the ports of later nodes first."""
     found = []
     for node in reversed(topological(typed.graph)[0]):
         found += output_ports(node, typed.catalog.find(node.op))
@@ -133,7 +133,7 @@ def _last_ports(typed: TypedGraph) -> list[Port]:
 
 @remedy("output_name")
 def fix_output_name(case: Case) -> Iterator[FixCandidate]:
-    """Offer an output name made of the valid characters, or to remove the output."""
+    """Offer an output name that consists of its valid characters, or to remove the output."""
     new = free_id(case.graph, _as_name(case.about, "output"))
     outputs = {new if name == case.about else name: p for name, p in case.graph.outputs.items()}
     yield f"Rename it to {new}", lambda: replace(case.graph, outputs=outputs)
@@ -204,7 +204,7 @@ def fix_cycle(case: Case) -> Iterator[FixCandidate]:
 
 
 def _edge_back(graph: Graph) -> Edge | None:
-    """An edge of a cycle whose source is latest in node order; None without a cycle."""
+    """Return an edge of a cycle whose source is latest in node order; None without a cycle."""
     waiting = {node.id: node for node in topological(graph)[1]}
     while True:  # drop what is only behind a cycle
         feeding = {port.node for node in waiting.values() for port in node.inputs.values()}
@@ -302,7 +302,7 @@ def fix_unreadable_source(case: Case) -> Iterator[FixCandidate]:
 def _read_in_place(graph: Graph, catalog: Catalog, node: Node) -> Graph | None:
     """Replace a source by ``readers.file`` and a decoder, for an image and a label.
 
-    None if other outputs are used, or if the node is inside a block.
+    Returns None if other outputs are used, or if the node is inside a block.
     """
     if node not in graph.nodes:
         return None
@@ -337,7 +337,7 @@ def _is_decoded(graph: Graph, catalog: Catalog, port: Port) -> bool:
 
 @remedy("control", "bodies", "branches")
 def fix_block(case: Case) -> Iterator[FixCandidate]:
-    """Offer to convert the differing output, to keep one body only, or to remove the block."""
+    """Offer to convert the output that differs, to keep one body only, or to remove the block."""
     node = case.node
     if case.fault.code == "branches" and {"cast", "color_space_conversion"} <= {*case.catalog}:
         yield from _conversions(case)
@@ -393,7 +393,7 @@ def _conversions(case: Case) -> Iterator[FixCandidate]:
 
 
 def _appended_to_body(graph: Graph, scope: str, output: str, node: Node) -> Graph:
-    """Add a node at the end of a body, on the path to one of its outputs."""
+    """Add a node at the end of a body, before one of its outputs."""
     body = graph.whole.at_scope(scope)
     made = replace(node, id=free_id(body, node.id), inputs={"data": body.outputs[output]})
     outputs = {**body.outputs, output: Port(made.id, "output")}

@@ -15,7 +15,7 @@ from workbench.graph.types.devices import port_kind
 
 
 def unfed(node: Node, spec: OpSpec) -> list[str]:
-    """Names of required inputs and arguments of a node that are not set."""
+    """Return the names of required inputs and arguments of a node that are not set."""
     ports = [p.name for p in spec.inputs if not p.optional and p.name not in node.inputs]
     given = node.args.keys() | node.inputs.keys() | derived_arguments(node)
     return ports + [a.name for a in spec.args.values() if a.required and a.name not in given]
@@ -42,7 +42,7 @@ def _fed(graph: Graph, catalog: Catalog, node_id: str, beside: Node) -> Graph:
 
 
 def feed_of(spec: OpSpec, into: str) -> Feed | None:
-    """The source that the catalogue suggests for an input or argument, or None."""
+    """Return the operator that the catalogue suggests for an input or argument, or None."""
     if into in spec.args:
         return spec.args[into].feed
     return next((port.feed for port in spec.inputs if port.name == into), None)
@@ -51,7 +51,7 @@ def feed_of(spec: OpSpec, into: str) -> Feed | None:
 def feed_from_new(graph: Graph, catalog: Catalog, node_id: str, into: str) -> Graph | None:
     """Add the node that the catalogue suggests for an input, and connect its own inputs as well.
 
-    None if the catalogue has no suggestion.
+    Returns None if the catalogue has no suggestion.
     """
     node = graph.node(node_id)
     feed = feed_of(catalog[node.op], into)
@@ -67,9 +67,9 @@ def feed_from_new(graph: Graph, catalog: Catalog, node_id: str, into: str) -> Gr
 def fitting_ports(
     graph: Graph, catalog: Catalog, node_id: str, into: str, beside: Node | None = None
 ) -> Iterator[Port]:
-    """Ports of the right kind for an input, nearest first; none for an argument.
+    """Yield the ports of the right kind for an input, nearest first; none for an argument.
 
-    Sources of ``beside`` (by default the node itself) come first.
+    Sources of the node ``beside`` (by default the node itself) come first.
     """
     node = graph.node(node_id)
     spec = catalog[node.op]
@@ -93,7 +93,7 @@ def fitting_ports(
 
 
 def _sensible(want: PortKind, graph: Graph, catalog: Catalog, port: Port) -> bool:
-    """Whether to suggest a port: encoded files are only suggested for inputs of that kind."""
+    """Whether to suggest a port; encoded data are suggested only for inputs of that kind."""
     return want == "encoded" or port_kind(graph, catalog, port) != "encoded"
 
 

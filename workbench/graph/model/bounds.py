@@ -25,7 +25,7 @@ and a file may be hostile."""
 MOST_CANVAS_NODES = 1000
 """Maximum number of nodes that the page renders at a usable speed."""
 MOST_NESTED = 16
-"""Maximum nesting depth of bodies, which each split the batch in DALI, and of lists in a file."""
+"""Maximum nesting depth of bodies (DALI splits the batch for each) and of lists in a file."""
 MOST_TURNS_IN_ALL = 1024
 """Maximum iterations of a body, multiplied over nested repeat blocks. DALI builds each iteration,
 which takes about 2 ms."""

@@ -22,22 +22,22 @@ class Calls(Protocol):
     """Interface of the factory that creates operator methods."""
 
     def attribute(self, owner: Any, name: str) -> Any:
-        """The output, method or group of methods with a name. Raises AttributeError."""
+        """Return the output, method or group of methods with a name. Raises AttributeError."""
 
     def unbound(self, owner: type, name: str) -> Any:
-        """The method of a class as a function of the instance. Raises AttributeError."""
+        """Return the method of a class as a function of the instance. Raises AttributeError."""
 
     def names(self, owner: Any) -> list[str]:
-        """All names that ``attribute`` accepts."""
+        """Return all names that ``attribute`` accepts."""
 
     def item(self, graph: Any, node_id: str) -> Any:
-        """The node of a graph with an id. Raises GraphEditError."""
+        """Return the node of a graph with an id. Raises GraphEditError."""
 
     def call(self, graph: Any, image: object, **options: Any) -> Any:
         """Apply a graph to one image."""
 
     def shown(self, graph: Any) -> dict[str, str]:
-        """The representations of a graph by MIME type, for display in a notebook."""
+        """Return the representations of a graph by MIME type, for display in a notebook."""
 
 
 _calls: list[Calls] = []

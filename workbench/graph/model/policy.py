@@ -55,7 +55,7 @@ def _operation(value: Value) -> Operation:
 
 
 def policy_fault(policy: Value, bins: int = 0) -> tuple[str, str] | None:
-    """Why a value is not a valid policy, and the fix; None for a valid policy.
+    """Return why a value is not a valid policy, and the fix; None for a valid policy.
 
     ``bins`` is the number of magnitude bins, 0 for no limit.
     """
@@ -123,7 +123,7 @@ def policy_text(policy: Value) -> str:
 
 
 def policy_change(before: Value, after: Value) -> str:
-    """Label of a change from one policy to another: ``sub-policy 2``, ``add a sub-policy``."""
+    """Return a label for the change from one policy to another, such as ``add a sub-policy``."""
     if not isinstance(before, tuple) or not isinstance(after, tuple):
         return "policy"
     if len(before) != len(after):
@@ -136,7 +136,7 @@ def policy_change(before: Value, after: Value) -> str:
 
 
 def always_applied(sub_policy: Value) -> Value:
-    """A policy that consists of one sub-policy with all probabilities set to 1."""
+    """Return a policy of one sub-policy with all probabilities set to 1."""
     (operations,) = operations_of((sub_policy,))
     return (
         tuple(

@@ -10,7 +10,7 @@ from workbench.graph.model import Node, Port
 
 
 def outputs_of(node: Node, spec: OpSpec) -> tuple[PortSpec, ...]:
-    """Outputs of a node. For a block: outputs of its bodies, named as in the first body."""
+    """Return the outputs of a node; a block has the outputs of its first body."""
     if spec.counted_outputs:
         count = node.args.get(spec.counted_outputs, 1)
         if not isinstance(count, int) or not 1 < count <= MOST_OUTPUTS:
@@ -29,7 +29,7 @@ def output_ports(node: Node, spec: OpSpec | None) -> list[Port]:
 
 
 def positional_ports(node: Node, spec: OpSpec) -> dict[str, PortKind]:
-    """Kinds of a node's positional inputs by name: declared inputs, and further inputs in use."""
+    """Return the kinds of a node's positional inputs by name: declared inputs, then others in use."""
     if spec.bodies:
         named: dict[str, PortKind] = {port.name: port.kind for port in spec.inputs}
         others = (name for name in node.inputs if name not in named and name not in spec.args)
@@ -43,7 +43,7 @@ def positional_ports(node: Node, spec: OpSpec) -> dict[str, PortKind]:
 
 
 def body_inputs(node: Node) -> list[tuple[Port, Port]]:
-    """Pairs of an input port of one of a block's bodies and the outer port connected to it."""
+    """Pair each input port of a block's bodies with the outer port connected to it."""
     return [
         (Port(node.scope(name), taken), node.inputs[taken])
         for name, body in node.bodies.items()
@@ -53,7 +53,7 @@ def body_inputs(node: Node) -> list[tuple[Port, Port]]:
 
 
 def variables_read(node: Node, spec: OpSpec) -> list[tuple[Port, Port]]:
-    """Pairs of an input port of one of a block's bodies and the port whose variable it reads.
+    """Pair each input port of a block's bodies with the port whose variable the code reads.
 
     If the bodies run one after the other, that is the block's output, which each body reassigns.
     """
@@ -65,7 +65,7 @@ def variables_read(node: Node, spec: OpSpec) -> list[tuple[Port, Port]]:
 
 
 def used_inputs(node: Node, catalog: Catalog) -> list[Port]:
-    """Source ports that a node uses; a block may have inputs that nothing inside uses."""
+    """Return the ports connected to a node, without inputs of a block that nothing inside uses."""
     if not node.bodies:
         return list(node.inputs.values())
     spec = catalog[node.op]

@@ -60,7 +60,7 @@ def describe_kind(arg: ArgSpec) -> str:
 
 
 def value_fault(arg: ArgSpec, value: Value) -> tuple[str, str] | None:
-    """Why ``value`` is invalid for ``arg``, and the fix; None if the value is valid.
+    """Return why ``value`` is invalid for ``arg``, and the fix; None if the value is valid.
 
     A list argument also accepts a single number, as in DALI.
     """
@@ -100,7 +100,7 @@ def value_fault(arg: ArgSpec, value: Value) -> tuple[str, str] | None:
 
 
 def _range_fault(arg: ArgSpec, items: tuple[Value, ...]) -> tuple[str, str] | None:
-    """Why numbers that DALI accepts make no sense for the argument, and the fix, or None."""
+    """Return why numbers are invalid for an argument although DALI accepts them, and the fix."""
     numbers = [item for item in items if isinstance(item, int | float)]
     if arg.form == "flag" and arg.kind == "int" and any(item not in (0, 1) for item in numbers):
         return f"{_show(items)} is not 0 or 1", "Use 0 or 1."
@@ -118,7 +118,7 @@ def _range_fault(arg: ArgSpec, items: tuple[Value, ...]) -> tuple[str, str] | No
 
 
 def value_limits(arg: ArgSpec) -> tuple[float, float]:
-    """The smallest and largest number that ``value_fault`` accepts for ``arg``; may be infinite."""
+    """Return the smallest and largest number that ``value_fault`` accepts; both may be infinite."""
     low = -math.inf if arg.minimum is None else arg.minimum
     high = math.inf if arg.maximum is None else arg.maximum
     if arg.name in PROBABILITIES or (arg.form == "flag" and arg.kind == "int"):
@@ -134,11 +134,11 @@ _ZERO = {
     "size": "; if one of the two is 0, DALI computes that side",
     "crop": "; if one of the two is 0, that side is not cropped",
 }
-"""Explanation of a 0 for one of two sides, by argument, to be appended to an error message."""
+"""Explanation of a 0 for one of two sides, by argument name; appended to an error message."""
 
 
 def kind_fault(arg: ArgSpec, value: Value) -> str | None:
-    """Why a value does not have the argument's kind, or None if it has; ranges are not checked.
+    """Return why a value does not have the argument's kind, or None; ranges are not checked.
 
     Always None for the kinds ``object`` and ``policy``, which allow several types of values.
     """

@@ -116,7 +116,6 @@ def placement(title: str, nodes: Nodes) -> Callable[[AtNode], Rewrite]:
 
 
 def _named(function: Callable[..., object], title: str) -> tuple[str, str, str]:
-    """Name, title and law of a rewrite function."""
     return function.__name__.replace("_", "-"), title, getdoc(function) or ""
 
 
@@ -129,7 +128,7 @@ EVERYWHERE = frozenset({"cpu", "gpu"})
 
 @cache
 def load_rewrites() -> Mapping[str, Rewrite]:
-    """All rewrites by name, in the order in which they are tried: exact before near.
+    """Return all rewrites by name, in the order in which they are tried: exact before near.
 
     Within each class, rewrites with ``tried_last`` come last.
     """
@@ -176,13 +175,13 @@ def in_order(names: Collection[str]) -> list[str]:
 
 
 def rewrite_law(name: str) -> str:
-    """The law of a rewrite; empty for an unknown name."""
+    """Return the law (the docstring) of a rewrite; empty for an unknown name."""
     found = load_rewrites().get(name.partition("@")[0])
     return found.law if found else ""
 
 
 def rewritten(typed: TypedGraph, names: Collection[str]) -> Graph:
-    """Apply rewrites wherever possible; returns the same graph if there is no such place.
+    """Apply rewrites wherever possible; returns the same graph if none applies.
 
     Also applies rewrites that another rewrite makes possible, and skips applications that would add
     a fault. Raises GraphEditError for an unknown name.
@@ -201,7 +200,7 @@ def rewritten(typed: TypedGraph, names: Collection[str]) -> Graph:
 def _sound_results(
     rewrite: Rewrite, typed: TypedGraph, known: Collection[tuple[str, str, str]]
 ) -> Iterator[TypedGraph]:
-    """Yield the whole graph after applying the rewrite at each place where it adds no fault."""
+    """Yield the whole graph after each application of the rewrite that adds no fault."""
     for scope, _ in typed.graph.bodies():
         for body in rewrite.sites(typed.at_scope(scope)):
             after = typed.for_graph(body.whole)

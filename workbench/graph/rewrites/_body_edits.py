@@ -31,7 +31,7 @@ def pairs(
 
 
 def fed_by(typed: TypedGraph, node: Node) -> Node | None:
-    """The node connected to the data input of ``node``, if it has no other consumer, else None."""
+    """Return the node connected to the data input of ``node`` if it has no other consumer."""
     graph = typed.graph
     port = node.inputs.get(data_name(typed, node))
     if port is None or node.muted or not any(each.id == port.node for each in graph.nodes):
@@ -68,7 +68,6 @@ def data_name(typed: TypedGraph, node: Node) -> str:
 
 
 def input_type(typed: TypedGraph, node: Node) -> TensorType:
-    """The type of a node's data input."""
     port = node.inputs.get(data_name(typed, node))
     return typed.types.get(port, TensorType()) if port else TensorType()
 
@@ -90,7 +89,7 @@ def is_value(typed: TypedGraph, node: Node, name: str, *allowed: Value) -> bool:
 
 
 def with_args(node: Node, more: Mapping[str, Value | Port], *without: str) -> Node:
-    """Return the node with the arguments ``more`` set, and the arguments ``without`` removed."""
+    """Return the node with the arguments ``more`` set and the arguments ``without`` removed."""
     cleared = node.without({*more, *without})
     links = {name: value for name, value in more.items() if isinstance(value, Port)}
     values = {name: value for name, value in more.items() if not isinstance(value, Port)}
@@ -98,7 +97,6 @@ def with_args(node: Node, more: Mapping[str, Value | Port], *without: str) -> No
 
 
 def output_of(typed: TypedGraph, node: Node) -> Port:
-    """The first output port of a node."""
     return Port(node.id, outputs_of(node, typed.spec(node))[0].name)
 
 
@@ -129,7 +127,7 @@ def bypass(typed: TypedGraph, node: Node) -> Graph:
 
 
 def fed_through_flips(typed: TypedGraph, node: Node) -> Node | None:
-    """The node connected to the data input of ``node`` without other consumers, skipping flips."""
+    """Like ``fed_by``, but skip flips."""
     feeding = fed_by(typed, node)
     while feeding is not None and feeding.op == "flip":
         feeding = fed_by(typed, feeding)

@@ -31,8 +31,9 @@ from workbench.graph.types.typed_graph import TypedGraph
 def dead_nodes(typed: TypedGraph) -> Iterator[Graph]:
     """Nodes that no output depends on are removed.
 
-    Loose nodes, which do not run anyway, and unused outputs of blocks, which DALI computes in every
-    branch. Exact: each node has its own seed, so the random values of others are unchanged.
+    This includes unused nodes, which do not run anyway, and unused outputs of blocks, which DALI
+    computes in every branch. Exact: each node has its own seed, so the random values of other nodes
+    are unchanged.
     """
     graph = typed.graph
     for block in graph.nodes:
@@ -48,7 +49,6 @@ def dead_nodes(typed: TypedGraph) -> Iterator[Graph]:
 
 
 def _read_outputs(graph: Graph, block: Node) -> set[str]:
-    """Names of a block's outputs that are used."""
     return {port.output for port in graph.body.used_ports if port.node == block.id}
 
 
@@ -62,7 +62,7 @@ def _with_outputs(block: Node, names: set[str]) -> Node:
 
 @rewrite("Compute equal nodes once", exact_on=EVERYWHERE)
 def equal_nodes(typed: TypedGraph) -> Iterator[Graph]:
-    """Nodes that compute the same are computed once.
+    """Nodes that compute the same values are computed once.
 
     Of two nodes with equal operator, arguments, inputs, device and seed the second is removed, and
     the first feeds its consumers. Exact: DALI's operators are functions of these. Excludes readers,
@@ -156,7 +156,7 @@ _HOLDS = {
     "FLOAT16": {"FLOAT", "FLOAT64"},
     "FLOAT": {"FLOAT64"},
 }
-"""Element types that represent all values of an element type."""
+"""Element type -> element types that can represent all its values."""
 
 
 @rewrite("Casts joined", exact_on=EVERYWHERE)

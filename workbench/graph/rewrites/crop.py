@@ -69,11 +69,11 @@ _POSITIONS = ("crop_pos_y", "crop_pos_x")
 def join_crops(typed: TypedGraph) -> Iterator[Graph]:
     """Two consecutive crops, or slices, become one.
 
-    ``crop(crop(x))`` becomes the second only if the window is the same. Exact: DALI puts a window
-    of ``h`` rows of ``H`` at ``round(p * (H - h))``. With ``p`` 0 or 1 in both, the anchors add up
-    to that of the second; also with ``p`` 0.5 if the second removes an even number of the rows that
-    the first leaves: half of it is an integer and passes through the rounding. Starts of slices in
-    pixels are added.
+    ``crop(crop(x))`` becomes the second crop if that selects the same window. Exact: DALI places a
+    window of ``h`` of ``H`` rows at ``round(p * (H - h))``. If ``p`` is 0 or 1 in both crops, their
+    offsets add up to the offset of the second. If ``p`` is 0.5, the second must remove an even
+    number of the rows that the first leaves, because only an integer passes through the rounding.
+    Starts of slices in pixels are added.
     """
     for op, join in (("crop", _one_crop), ("slice", _one_slice)):
         for first, second in pairs(typed, {op}, {op}):
@@ -99,7 +99,7 @@ def _one_crop(typed: TypedGraph, first: Node, second: Node) -> Node | None:
 
 
 def _size(crop: Node) -> tuple[int, int] | None:
-    """Rows and columns of a crop's output if both are fixed, else None."""
+    """Return rows and columns of a crop's output if both are fixed, else None."""
     size: Value = crop.args.get("crop", ())
     if has_args(crop, "crop_d"):
         return None

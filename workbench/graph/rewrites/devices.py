@@ -31,7 +31,7 @@ def _cpu_nodes(typed: TypedGraph) -> Iterator[str]:
 
 
 def _worked_on(typed: TypedGraph, node: Node) -> list[Port]:
-    """Sources of a node's data inputs, excluding inputs that may be on either device."""
+    """Return the sources of a node's data inputs, except inputs that accept either device."""
     spec = typed.spec(node)
     return [port for name, port in node.inputs.items() if port_device(spec, name) != "any"]
 

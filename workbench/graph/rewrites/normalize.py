@@ -290,7 +290,7 @@ def _fixed_statistics(graph: Graph, node: Node) -> Affine | None:
 
 
 def _numbers(graph: Graph, node: Node, port: str, *args: str) -> Factors | None:
-    """The value of the ``constant`` connected to a port, or of the one argument that is set."""
+    """Return the value of the ``constant`` connected to a port, or of the only argument in use."""
     if port in node.inputs:
         return _constant(graph, node.inputs[port])
     values = [node.args[name] for name in args if name in node.args]
@@ -322,7 +322,6 @@ def _items(value: Value) -> Sequence[Any]:
 def _normalized(
     typed: TypedGraph, chain: Sequence[Node], mean: Factors, deviation: Factors
 ) -> Graph:
-    """Replace the chain by one ``crop_mirror_normalize`` with the id of the last node."""
     first, last = chain[0], chain[-1]
     args: dict[str, Value] = {
         "mean": tuple(map(float, mean)),

@@ -31,7 +31,7 @@ _WINDOW = CROP_WINDOW[:-1]
 
 @rewrite("Crops and flips into the resize", tried_last=True)
 def crop_into_resize(typed: TypedGraph) -> Iterator[Graph]:
-    """Crops and flips after a resize become ``resize_crop_mirror``: only the rest is resized.
+    """Crops and flips after a resize become ``resize_crop_mirror``: only the crop is resized.
 
     ``crop(resize(x))`` becomes ``resize_crop_mirror(x)``, and a ``flip`` after either becomes its
     ``mirror``. The crop of a ``crop_mirror_normalize`` moves there too; it mirrors and normalises
@@ -82,7 +82,7 @@ def join_resizes(typed: TypedGraph) -> Iterator[Graph]:
 
     ``resize(resize(x), size=s)`` becomes ``resize(x, size=s)`` if the second does not depend on the
     aspect ratio of its input. If both set the same side, shorter or longer, and keep the aspect
-    ratio, only if a crop of a fixed size follows, because a side may differ by one pixel. Near: two
+    ratio, a crop of a fixed size must follow, because a side may differ by one pixel. Near: two
     filters are not exactly equal to one.
     """
     for first, second in pairs(typed, {"resize"}, _RESIZES):

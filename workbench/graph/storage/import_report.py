@@ -35,9 +35,10 @@ class ImportIssue:
     """Part of the source that was not imported exactly."""
 
     kind: Kind
-    """``opaque``: a node for a call that the graph cannot represent; ``changed``: it behaves
-    differently from the source; ``refused``: it was omitted; ``fault``: it was imported, but the
-    workbench cannot run it as it is."""
+    """``opaque``: imported as a node that represents an unsupported call; ``changed``: imported,
+    but behaves differently from the source; ``refused``: omitted; ``fault``: imported, but the
+    workbench cannot run it as it is.
+    """
     node: str
     """Id of the node; empty if the issue concerns the whole pipeline."""
     place: str

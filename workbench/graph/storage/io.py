@@ -220,14 +220,14 @@ class _Reader:
         return kind()
 
     def number(self, value: Any, path: str) -> Any:
-        """Validate a number: it must fit into a float for computing layouts and rates."""
+        """Validate a number: layouts and rates are computed from it as a float."""
         if isinstance(value, int) and abs(value) > sys.float_info.max:
             self.faults.append(f"{path}: {_short(value)} is too large.")
             return 0
         return value
 
     def string(self, value: Any, path: str) -> str:
-        """Validate a string: it must be encodable, because exported source contains it."""
+        """Validate a string: exported source contains it, so it must be encodable as UTF-8."""
         text: str = self.expect(value, str, path, "a string")
         if not is_text(text):
             self.faults.append(

@@ -131,7 +131,7 @@ class Layout:
         return replace(self, notes={**self.notes, key or free_name("note", self.notes): note})
 
     def positions_in_body(self, graph: Graph) -> dict[str, Position]:
-        """Positions in one body or the whole graph; keys of outputs are ``:name``."""
+        """Return the positions in one body or the whole graph; keys of outputs are ``:name``."""
         return {
             key[len(graph.scope) :] if ":" in key else key: place
             for key, place in self.positions.items()
@@ -139,7 +139,7 @@ class Layout:
         }
 
     def visible_positions(self, graph: Graph) -> dict[str, Position]:
-        """Positions in one body, as in ``positions_in_body``, and in its nested bodies.
+        """Return the positions in one body and in its nested bodies.
 
         Keys of outputs of nested bodies are ``block.body:name``.
         """
@@ -176,7 +176,7 @@ def _scopes_inside(graph: Graph) -> set[str]:
 
 
 def _scope_of(key: str, graph: Graph) -> str | None:
-    """The scope of the body in which a position key is drawn; None if the graph has no such key."""
+    """Return the scope of the body that displays a position key; None if there is no such key."""
     scope, colon, _ = key.partition(":")
     if colon or "." in key:
         return scope
@@ -259,7 +259,7 @@ def load_document(text: str) -> Document:
 
 
 def _origins(data: Any, graph: Graph) -> dict[str, str]:
-    """Parse origins; keeps strings of limited length for nodes of the graph."""
+    """Parse origins; only strings of limited length for nodes of the graph are accepted."""
     entries = data.items() if isinstance(data, dict) else ()
     return {
         node: place

@@ -98,7 +98,7 @@ def _device(node: Node, decoding: Device, catalog: Catalog, known: Mapping[str, 
 
 
 def port_device(spec: OpSpec, name: str) -> PortDevice:
-    """The device that an operator requires for an input or argument."""
+    """Return the device that an operator requires for an input or argument."""
     if name in spec.args:
         return "any"  # always the CPU: a GPU source is a fault, and does not move the node
     if spec.follows and name not in {port.name for port in spec.inputs}:
@@ -109,7 +109,7 @@ def port_device(spec: OpSpec, name: str) -> PortDevice:
 def transfers(
     node: Node, spec: OpSpec, devices: Mapping[str, Device]
 ) -> dict[str, Literal["cpu", "gpu"]]:
-    """Positional inputs that are copied to another device, mapped to that device.
+    """Return the positional inputs that are copied to another device, with that device.
 
     Arguments are excluded: a GPU source of an argument is a fault.
     """
@@ -132,7 +132,7 @@ def transfers(
 
 
 def port_kind(graph: Graph, catalog: Catalog, port: Port) -> PortKind:
-    """The kind of data at a port; ``any`` if the catalogue does not specify it.
+    """Return the kind of data at a port; ``any`` if the catalogue does not specify it.
 
     An output that has the kind of its input (``copy``) is traced to its source. An output of
     arithmetic is traced to all operands; images take precedence over sound.

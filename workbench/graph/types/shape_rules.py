@@ -220,7 +220,7 @@ def _reshaped(call: TypedCall, flow: TensorType) -> Extents | None:
 
 
 def _filled(wanted: Extents, shape: Extents | None, recast: bool) -> Extents:
-    """Compute the one unknown dimension from the number of elements, if that is known."""
+    """Compute the one unknown dimension of a shape from the number of elements, if known."""
     if recast or shape is None or None in shape or wanted.count(None) != 1:
         return wanted
     total = math.prod(extent or 0 for extent in shape)
@@ -306,7 +306,7 @@ def _broadcast(call: TypedCall, flow: TensorType) -> TensorType:
 
 
 def _layout(flows: list[TensorType], count: int | None) -> str | None:
-    """The layout of the first operand that has all axes and a layout."""
+    """Return the layout of the first operand that has a layout and ``count`` axes."""
     wide = [one for one in flows if one.shape is None or len(one.shape) == count]
     named = [one.layout for one in wide if one.layout]
     if named:
@@ -368,7 +368,7 @@ def _recolour(call: TypedCall, flow: TensorType) -> TensorType:
 
 
 def _set(flow: TensorType, extents: Mapping[str, int | None]) -> TensorType:
-    """Replace the sizes along some axes, given by letter."""
+    """Replace the sizes of some axes; ``extents`` maps axis letters to sizes."""
     if flow.axes is None or flow.shape is None:
         return flow
     return flow.with_extents({flow.axes.index(a): e for a, e in extents.items() if a in flow.axes})
@@ -395,7 +395,7 @@ def _resize(call: TypedCall, flow: TensorType) -> TensorType:
 
 
 def _repeated(values: Extents | None, count: int) -> Extents:
-    """Return ``count`` values: a single value is repeated; all are None if the number is wrong."""
+    """Repeat a single value ``count`` times; any other wrong number of values becomes None."""
     if values is not None and len(values) == 1:
         return values * count
     return values if values is not None and len(values) == count else (None,) * count

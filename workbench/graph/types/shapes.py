@@ -108,7 +108,7 @@ def _type_of(call: TypedCall, output: PortSpec) -> TensorType:
 
 
 def _followed(call: TypedCall) -> PortKind:
-    """The kind of the first input; for arithmetic, image or sound if any operand has that kind."""
+    """Return the kind of the first input, or image or sound if an operand of arithmetic has it."""
     kinds = [flow.kind for flow in call.positional] if call.spec.expression else []
     return next((kind for kind in SHOWN_KINDS if kind in kinds), call.first.kind)
 

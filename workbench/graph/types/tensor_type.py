@@ -38,7 +38,7 @@ class TensorType:
 
     @property
     def channels(self) -> int | None:
-        """Size along axis C; 1 for data without this axis."""
+        """Size along axis C; 1 if there is no such axis."""
         if self.axes is None or self.shape is None:
             return None
         return self.shape[self.axes.index("C")] if "C" in self.axes else 1
@@ -150,7 +150,7 @@ class TypedCall:
         return value if isinstance(value, str) else None
 
     def integers(self, name: str) -> Extents | None:
-        """The argument's value as a tuple of integers; elements that are not integers become None.
+        """Return the argument's value as a tuple of integers; other elements become None.
 
         A single number becomes a tuple of one, as in DALI. None if the argument has no fixed value.
         """
@@ -161,9 +161,9 @@ class TypedCall:
         return tuple(_integer(item) for item in items)
 
     def selected_axes(self, flow: TensorType) -> tuple[int, ...] | None:
-        """Indices of the axes that ``axes`` or ``axis_names`` select; None if unknown.
+        """Return the indices of the axes that ``axes`` or ``axis_names`` select; None if unknown.
 
-        All axes if neither is set. An explicit value takes precedence over a default.
+        If neither is set, all axes are selected. An explicit value takes precedence over a default.
         """
         if flow.shape is None or {"axes", "axis_names"} & self.node.inputs.keys():
             return None
@@ -203,7 +203,7 @@ ShapeRule = Callable[[TypedCall, TensorType], TensorType]
 
 
 def operands(node: Node, spec: OpSpec) -> list[str]:
-    """The names of the ports or arguments of an arithmetic expression, from left to right."""
+    """Return the names of the ports or arguments of an arithmetic expression, left to right."""
     given = node.args.keys() | node.inputs.keys()
     return [next((name for name in names if name in given), names[-1]) for names in spec.operands]
 
@@ -272,7 +272,7 @@ def integer_range(dtype: str) -> tuple[int, int]:
 
 
 def broadcast(shapes: Sequence[Extents | None]) -> Extents | None:
-    """The shape of a broadcast result: shapes are aligned at the last axis, and sizes of 1 expand.
+    """Return the shape of a broadcast result: aligned at the last axis, and sizes of 1 expand.
 
     None if the shape of an operand is unknown. Raises ValueError, with the sizes, if two sizes do
     not match.

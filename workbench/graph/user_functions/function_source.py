@@ -80,7 +80,7 @@ def _with_imports(text: str, definition: ast.FunctionDef, imports: list[str], in
 
 
 def definition_problem(definition: ast.FunctionDef) -> str | None:
-    """Why a function cannot process arrays, judged by its kind and signature; None if it can."""
+    """Return why a function cannot process arrays, judging by its signature; None if it can."""
     if any(isinstance(node, ast.Yield | ast.YieldFrom) for node in _of_itself(definition)):
         return "is a generator. Return the values instead of yielding them."
     args = definition.args
@@ -90,7 +90,7 @@ def definition_problem(definition: ast.FunctionDef) -> str | None:
 
 
 def _of_itself(definition: ast.FunctionDef) -> Iterator[ast.AST]:
-    """Nodes of a function's body, excluding nested functions."""
+    """Yield the syntax nodes of a function's body, excluding nested functions."""
     waiting: list[ast.AST] = list(definition.body)
     while waiting:
         node = waiting.pop()
@@ -115,7 +115,7 @@ def _no_function(given: Any) -> str:
 
 
 def _is_own(decorator: ast.expr, known: Mapping[str, Any]) -> bool:
-    """Whether a decorator is ``workbench.node``, by module if its name can be resolved."""
+    """Whether a decorator is ``workbench.node``, also under another name that can be resolved."""
     called = decorator.func if isinstance(decorator, ast.Call) else decorator
     parts = ast.unparse(called).split(".")
     value = known.get(parts[0])
@@ -316,7 +316,6 @@ def _is_known(annotation: ast.expr) -> bool:
 
 
 def _signature(definition: ast.FunctionDef) -> str:
-    """Source of the ``def`` line without annotations."""
     bare = deepcopy(definition)
     bare.decorator_list, bare.body, bare.returns = [], [ast.Pass()], None
     for each in ast.walk(bare.args):

@@ -102,7 +102,7 @@ def without_untrusted(graph: Graph) -> Graph:
 
 
 def own_code_faults(node: Node, graph: Graph) -> Iterator[Fault]:
-    """Faults of a node's user function: invalid, untrusted, or with the wrong number of inputs."""
+    """Report a user function that is invalid, untrusted, or has a wrong number of inputs."""
     problem = source_problem(node)
     if problem is not None:
         yield Fault(node.id, "source", *problem)
@@ -132,7 +132,7 @@ def own_code_faults(node: Node, graph: Graph) -> Iterator[Fault]:
 
 
 def source_problem(node: Node) -> tuple[str, str] | None:
-    """Why a node's source is not a valid function for a script, and a fix; None if it is valid."""
+    """Return why a node's source is not a valid function, and a fix; None if it is valid."""
     name, source = str(node.args.get("function", "")), str(node.args.get("source", ""))
     remedy = "Create the node again with workbench.node."
     if not is_name(name):
@@ -162,7 +162,7 @@ def source_problem(node: Node) -> tuple[str, str] | None:
 
 
 def _arity_problem(node: Node) -> tuple[str, str] | None:
-    """Why a function's parameters do not match the node's inputs, and a fix; None if they match."""
+    """Return why a function's parameters do not match the node's inputs, and a fix, or None."""
     body = ast.parse(str(node.args["source"])).body
     definition = next(each for each in body if isinstance(each, ast.FunctionDef))
     args = definition.args

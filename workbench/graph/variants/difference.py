@@ -205,7 +205,7 @@ def with_ids_of(graph: Graph, leading: Graph) -> Graph:
 
 
 def _contents(graph: Graph, node: Node, names: Mapping[str, str]) -> tuple[Any, ...]:
-    """Comparison key of a node: everything except its id and the contents of its bodies."""
+    """Return a comparison key of a node: everything but its id and the contents of its bodies."""
     scope = renamed_ports({"": Port(graph.scope_of(node.id), "")}, names)[""].node
     read = (node.kind, node.dataset) if isinstance(node, Source) else ()
     inputs = renamed_ports(node.inputs, names)
@@ -240,7 +240,7 @@ def with_seeds_of(graph: Graph, leading: Graph) -> Graph:
 
 
 def differing_random_nodes(one: Graph, other: Graph, catalog: Catalog) -> tuple[str, ...]:
-    """Ids of random nodes that only one of the graphs has, or that have another operator.
+    """Return the ids of random nodes that one graph lacks or that have another operator there.
 
     Excludes nodes that differ only in their ids, because their random values are equal.
     """

@@ -37,7 +37,7 @@ class _Parts:
 
 
 def fused_refusal(graph: Graph, catalog: Catalog, block: str) -> str:
-    """Reason why an ``if`` cannot be fused; empty if it can."""
+    """Return the reason why an ``if`` cannot be fused; empty if it can."""
     try:
         fuse(graph, catalog, block)
     except GraphEditError as error:

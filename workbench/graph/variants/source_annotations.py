@@ -66,7 +66,7 @@ def without_missing_targets(graph: Graph, data: Datasets, catalog: Catalog) -> G
 
 
 def require_runs(before: Graph, made: Graph, data: Datasets, catalog: Catalog) -> None:
-    """Raise DataError if a valid graph cannot run on data of another kind.
+    """Raise DataError if a graph that is valid cannot run on data of another kind.
 
     ``made`` is the graph converted for these data. The message names missing ports first.
     """
@@ -95,7 +95,7 @@ def _used(graph: Graph, port: Port) -> bool:
 
 
 def _without_targets(graph: Graph, source: str, rest: tuple[str, ...], catalog: Catalog) -> Graph:
-    """Remove followers and outputs of annotations that are not in ``kept``."""
+    """Remove outputs and followers of annotations that the source has, except those in ``rest``."""
     node = graph.node(source)
     assert isinstance(node, Source)
     spec = catalog.find(node.op)

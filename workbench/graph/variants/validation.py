@@ -117,7 +117,7 @@ def _without_generator(graph: Graph, catalog: Catalog, draw: Node) -> Graph | No
 
 
 def _middle(draw: Node) -> Value | None:
-    """The middle of a generator's range, or false for a coin flip; None if it is unknown."""
+    """Return the middle of a generator's range, or false for a coin flip; None if unknown."""
     if draw.inputs:
         return None
     shape = draw.args.get("shape")
@@ -148,11 +148,11 @@ def _middle(draw: Node) -> Value | None:
 # Inference: a graph without random augmentation
 
 _TO_ONE_SIZE = ("crop", "crop_mirror_normalize")
-"""Operators that stay without randomness, centred and not mirrored, because they set the size."""
+"""Operators that are preserved without randomness, centred and not mirrored: they set the size."""
 
 
 def inference_graph(typed: TypedGraph) -> tuple[Graph, Mapping[str, str], Sequence[str]]:
-    """Return the graph without random operators, a sentence per changed node, and removed nodes.
+    """Return the graph without randomness, a sentence per changed node, and the removed nodes.
 
     A crop at a random position becomes a centre crop, ``random_resized_crop`` becomes a resize of
     the whole image, and other random nodes are removed. The result may have faults if another node
@@ -190,7 +190,7 @@ _CENTRED = frozenset({"crop_pos_x", "crop_pos_y", "crop_pos_z", "mirror"})
 
 
 def _random_inputs(typed: TypedGraph, node: Node) -> set[str]:
-    """Names of the arguments, and of a block's controlling input, that depend on generators."""
+    """Return the names of arguments and of a block's control input that depend on generators."""
     names = node.inputs.keys() & {*typed.spec(node).args, kind_of(node).control}
     return {
         name
