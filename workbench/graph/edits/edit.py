@@ -184,7 +184,7 @@ def _port_to_follow(graph: Graph, catalog: Catalog, after: str, spec: OpSpec) ->
 
 
 def ports_at(graph: Graph, catalog: Catalog, place: str) -> list[Port]:
-    """Return the output ports of a node or, if ``place`` is the current scope, the body's inputs."""
+    """Return the output ports of a node, or the body's inputs if ``place`` is the current scope."""
     if place and place == graph.scope:
         return [Port(place, name) for name in graph.whole.body_at(place).inputs]
     node = graph.node(place)

@@ -29,7 +29,7 @@ def output_ports(node: Node, spec: OpSpec | None) -> list[Port]:
 
 
 def positional_ports(node: Node, spec: OpSpec) -> dict[str, PortKind]:
-    """Return the kinds of a node's positional inputs by name: declared inputs, then others in use."""
+    """Return the kind of each positional input by name: declared inputs, then others in use."""
     if spec.bodies:
         named: dict[str, PortKind] = {port.name: port.kind for port in spec.inputs}
         others = (name for name in node.inputs if name not in named and name not in spec.args)
