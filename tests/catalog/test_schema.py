@@ -106,6 +106,31 @@ def test_ports_have_names_layouts_and_devices(catalog: Catalog) -> None:
     assert catalog["jitter"].devices == ("gpu",)
 
 
+def test_arguments_that_change_the_outputs_are_known(catalog: Catalog) -> None:
+    """The script unpacks as many outputs as DALI returns, for every flag and every choice."""
+    from nvidia.dali.backend import GetSchema, OpSpec
+
+    checked = 0
+    for op in catalog.values():
+        own = op.name in TARGET_READERS or op.expression or "readers." in op.name or not op.schema
+        schema = None if own else GetSchema(op.schema)
+        if schema is None or not schema.HasOutputFn():
+            continue
+        values = {
+            arg.name: (True,) if arg.kind == "bool" else arg.choices for arg in op.args.values()
+        }
+        plain = len(op.outputs_with((), {}))
+        if schema.CalculateOutputs(OpSpec(op.schema)) != plain:
+            continue  # depends on the inputs, and is tested by pipelines
+        for name, value in [(key, each) for key, given in values.items() for each in given]:
+            spec = OpSpec(op.schema)
+            spec.AddArg(name, value)
+            found = schema.CalculateOutputs(spec)
+            assert found == len(op.outputs_with((), {name: value})), (op.name, name, value)
+            checked += 1
+    assert checked > 10
+
+
 def test_no_input_is_named_like_an_argument_that_is_in_use(catalog: Catalog) -> None:
     for op in catalog.values():
         if op.unusable is None:
