@@ -66,7 +66,7 @@ if TYPE_CHECKING:
 
 
 NO_IMAGE = "No output of the graph is an image"
-"""Start of the message of a GraphError about a graph that has nothing to show."""
+"""Start of the GraphError message for a graph that outputs no image."""
 
 OUTSIDE = "reaches outside the image of"
 """Text in the message of a PipelineError if a crop window is outside the image."""

@@ -16,7 +16,8 @@ from workbench.errors import OverwriteError, SaveError
 from workbench.roots import Roots
 
 TRIAL_BYTES = 2**16
-"""Free space in bytes that ``require_place`` checks for: the size of a measurement record."""
+"""Size in bytes of the file that ``require_place`` writes as a trial: that of a measurement record.
+"""
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS)
 """Error numbers with which file systems refuse hard links."""
 

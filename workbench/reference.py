@@ -203,8 +203,6 @@ def _short(parameter: inspect.Parameter) -> Any:
 
 
 def _markdown(text: str) -> str:
-    """Convert a docstring to Markdown."""
-
     def fence(found: re.Match[str]) -> str:
         lead = f"{found['lead']}:\n\n" if found["lead"].strip() else ""
         return f"{lead}```python\n{dedent(found['code']).strip(chr(10))}\n```\n\n"
@@ -219,7 +217,7 @@ def _markdown(text: str) -> str:
 
 
 def _places() -> dict[str, str]:
-    """Return heading -> its anchor. Equal headings are numbered, as on GitHub."""
+    """Map each heading to its anchor. Equal headings are numbered, as on GitHub."""
     taken, found = Counter({"reference": 1}), {}
     for title, (_, listed) in GROUPS.items():
         for heading in (title, *listed.split()):

@@ -40,7 +40,7 @@ class Roots:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Return environment variables that pass the roots to a worker: ``roots_of_worker``."""
+        """Return environment variables that pass the roots to a worker (``roots_of_worker``)."""
         return {VARIABLE: json.dumps([*self.folders, *self.added])}
 
     def add(self, path: str | Path) -> None:

@@ -43,7 +43,7 @@ def describe_refusal(error: OSError) -> str:
 
 
 def is_full(error: OSError) -> bool:
-    """Return True if a write failed because of a full disk or a size limit."""
+    """Return True if a write failed because the disk is full or a size limit was reached."""
     return error.errno in _FULL
 
 

@@ -33,7 +33,7 @@ def nearest_operators(name: str, known: Iterable[str], count: int = 1) -> list[s
 
 
 def nearest_arguments(name: str, known: Iterable[str]) -> list[str]:
-    """Return the argument in ``known`` that a wrong name may mean, in a list that may be empty."""
+    """Return a list with the argument in ``known`` that a wrong name may mean, or an empty list."""
     names = list(known)
     familiar = _name_tables()["arguments"].get(name, ())
     meant = (familiar,) if isinstance(familiar, str) else familiar

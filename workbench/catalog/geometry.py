@@ -1,4 +1,4 @@
-"""Rules that say how boxes, points and masks are transformed with an image: ``geometry.toml``."""
+"""Rules for transforming boxes, points and masks with an image: ``geometry.toml``."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class GeometryRule:
     homography: bool = False
     linked: Mapping[str, str] = field(default_factory=dict)
     flips: Mapping[str, str] | None = None
-    """Direction -> the argument that mirrors. None if the result is not the whole image, at most
-    mirrored.
+    """Direction -> the argument that mirrors. None if the operator does more than mirror or resize
+    the whole image.
     """
     rounds: bool = False
     cuts: bool = False

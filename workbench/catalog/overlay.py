@@ -257,7 +257,7 @@ def _merged(op: OpSpec, overlay: Overlay) -> OpSpec:
 
 
 def _input_kinds(op: OpSpec, kinds: list[str], where: str) -> tuple[PortSpec, ...]:
-    """Return the inputs with their kinds. A variable number of inputs becomes one per kind."""
+    """Return the inputs with their kinds set; a variable number of inputs becomes one per kind."""
     if len(kinds) > max(len(op.inputs), op.max_inputs):
         raise CatalogError(
             f"{where}: inputs: {len(kinds)} kinds, but it has {len(op.inputs)} named inputs"

@@ -59,11 +59,14 @@ _ENUMS: dict[str, tuple[ArgKind, str]] = {
 }
 
 _FEW_INPUTS = 4
-"""Operators with a larger maximum of inputs accept any number, such as ``cat`` and ``stack``."""
+"""Limit above which an operator's maximum number of inputs is treated as unlimited, as for ``cat``.
+"""
 
 
 _SHOWN = frozenset({"Constant"})
-"""Operators to include although DALI's documentation hides them: ``Constant`` creates an array."""
+"""Operators that are included although DALI's documentation hides them: ``Constant`` creates
+arrays.
+"""
 
 
 def read_schemas() -> tuple[list[OpSpec], str]:
@@ -183,7 +186,7 @@ def _input_device(schema: Any, index: int) -> PortDevice:
 
 
 def _outputs(dali: Any, schema: Any) -> tuple[PortSpec, ...]:
-    """Return the outputs. Empty if arguments determine their number (``readers.tfrecord``)."""
+    """Return the outputs; empty if arguments determine their number (``readers.tfrecord``)."""
     count = schema.CalculateOutputs(dali.backend.OpSpec(schema.Name()))
     if count == 1:
         return (PortSpec("output"),)
@@ -274,7 +277,7 @@ def _scalar(value: Any, kind: str) -> Scalar:
 
 @cache
 def enum_names(enum: str) -> Mapping[int, str]:
-    """Return number -> name of each member of an enumeration in ``nvidia.dali.types``."""
+    """Map the number of each member of an enumeration in ``nvidia.dali.types`` to its name."""
     from nvidia.dali import types
 
     members: Mapping[str, Any] = getattr(types, enum).__members__

@@ -107,7 +107,7 @@ NOTHING_KNOWN = OutputRule(None, None, None)
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """Node to insert as the source of a port or an argument if the graph has no suitable one."""
+    """Node to insert as the source of a port or argument if the graph has no suitable one."""
 
     op: str
     args: Mapping[str, Value] = field(default_factory=dict)
@@ -289,7 +289,6 @@ class OpSpec:
     """Reason why the workbench cannot use the operator yet. None if it can."""
 
     def body_names(self, count: int) -> tuple[str, ...]:
-        """Return the names of ``count`` bodies."""
         if not self.numbered_bodies:
             return self.bodies
         stem = self.bodies[0].rpartition("_")[0]

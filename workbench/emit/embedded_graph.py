@@ -127,7 +127,6 @@ def _notebook(program: str) -> dict[str, Any] | None:
 
 
 def _code_cells(notebook: Mapping[str, Any]) -> str:
-    """Return the source of all code cells."""
     cells = [cell for cell in notebook["cells"] if isinstance(cell, dict)]
     sources = [cell.get("source") for cell in cells if cell.get("cell_type") == "code"]
     texts = ["".join(map(str, each)) if isinstance(each, list) else str(each) for each in sources]

@@ -196,7 +196,6 @@ class Emitter:
 
     @property
     def devices(self) -> Mapping[str, Device]:
-        """Device of each node, by node id."""
         return self._devices
 
     def transfers_of(self, node_id: str) -> Mapping[str, Literal["cpu", "gpu"]]:
@@ -208,7 +207,6 @@ class Emitter:
         self._transfers[node_id] = dict(to)
 
     def every_node(self) -> Sequence[Node]:
-        """All nodes, including nested ones."""
         return self._every_node
 
     def becomes_constant(self, text: str, arg: ArgSpec) -> bool:
@@ -336,7 +334,7 @@ class Emitter:
         return Lines()
 
     def call_lines(self, node: Node) -> list[str]:
-        """Return the call of one node, assigned to its variables."""
+        """Return the lines that call one node and assign its variables."""
         spec = self.catalog[node.op]
         outputs = outputs_of(node, spec)
         targets = ", ".join(self.names[Port(node.id, output.name)] for output in outputs)
@@ -426,7 +424,7 @@ class Emitter:
         return plain or f"types.Constant({number_of(value, dtype)!r}, types.{identifier(dtype)})"
 
     def _moved(self, node: Node) -> dict[str, str]:
-        """Return input -> ``.cpu()`` or ``.gpu()``, for inputs that are copied.
+        """Map each input that is copied to another device to ``.cpu()`` or ``.gpu()``.
 
         An input is always copied if a node's own device requires it, because a script can decode on
         either device.

@@ -122,7 +122,7 @@ def describe_kind(dataset: Dataset) -> str:
 
 
 def annotated_alternatives(dataset: Dataset) -> list[Dataset]:
-    """Datasets that read the same data with its annotations, such as COCO files in a folder."""
+    """Return datasets that read the same data with annotations, such as COCO files in a folder."""
     found = []
     for kind in load_source(dataset.kind).with_targets:
         with suppress(DataError):
@@ -135,7 +135,7 @@ def annotated_alternatives(dataset: Dataset) -> list[Dataset]:
 
 
 def class_names(dataset: Dataset) -> list[str]:
-    """Class names in label order; empty if labels have no names."""
+    """Return the class names in label order; empty if labels have no names."""
     return load_source(dataset.kind).class_names(dataset)
 
 
@@ -153,7 +153,7 @@ def no_files_reason(dataset: Dataset) -> str:
 
 
 def failure_reason(dataset: Dataset, message: str) -> str:
-    """Explain a reader failure from DALI's message ``said``, with a fix; empty if unknown."""
+    """Explain a reader failure from DALI's error message, with a fix; empty if unknown."""
     if any(words in message for words in _NO_FILES):
         return no_files_reason(dataset)
     return load_source(dataset.kind).explain(dataset, message)
@@ -167,7 +167,7 @@ def name_with_ending(path: str) -> str:
 
 
 def unreadable_reason(path: str) -> str | None:
-    """Why the operating system cannot read a file; None if it can."""
+    """Return why the operating system cannot read a file; None if it can."""
     try:
         found = os.stat(path)
         if not stat.S_ISREG(found.st_mode):

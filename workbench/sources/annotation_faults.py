@@ -10,7 +10,7 @@ _FAR = 1e6
 """Maximum coordinate of an outline in pixels; a larger mask needs too much memory."""
 _NUMBERS = {int, float}
 WITHOUT_AREA, OVER_EDGE = "has no", "beyond the edge"
-"""Words by which callers distinguish the two kinds of text from ``box_remark``."""
+"""Words that distinguish the two kinds of text that ``box_remark`` returns."""
 
 
 def box_fault(box: Any, width: float | None, height: float | None, *, corners: bool = False) -> str:
@@ -92,7 +92,8 @@ def outline_fault(found: Any, sides: Sequence[int]) -> str:
 def _runs_fault(found: dict[str, Any], sides: Sequence[int]) -> str:
     """Describe why a run-length mask is invalid; empty if it is valid.
 
-    It has alternating counts of pixels outside and inside the mask, column by column.
+    A run-length mask has alternating counts of pixels outside and inside the mask, column by
+    column.
     """
     size, counts = found.get("size"), found.get("counts")
     if not isinstance(size, list) or len(size) != 2 or not set(map(type, size)) <= {int}:

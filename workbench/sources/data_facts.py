@@ -60,7 +60,7 @@ class DataFacts:
 
     @property
     def at_least(self) -> str:
-        """Prefix ``"at least "`` for counts that are lower bounds, else an empty string."""
+        """Prefix ``"at least "`` for counts if not all samples were read, else an empty string."""
         return "at least " if self.more else ""
 
 
@@ -130,7 +130,7 @@ def _first(samples: Sequence[Sample]) -> str:
 
 
 def _exif_oriented(samples: Sequence[Sample]) -> dict[Sample, ImageHeader]:
-    """Headers of samples that EXIF orientation rotates or mirrors."""
+    """Return the headers of samples that EXIF orientation rotates or mirrors."""
     found = {}
     for each in samples[:_MOST_HEADS]:
         with suppress(OSError):  # its fault is reported elsewhere
@@ -155,7 +155,7 @@ def _float_rates(samples: Sequence[Sample]) -> tuple[int, ...]:
 
 
 def _head(path: str) -> bytes:
-    """The first bytes of a sound file; empty if the file cannot be read."""
+    """Read the first bytes of a sound file; empty if the file cannot be read."""
     try:
         with open(path, "rb") as file:
             return file.read(SOUND_HEAD)

@@ -62,7 +62,7 @@ class Dataset:
 
     @property
     def text(self) -> str:
-        """Text with which a user can open the dataset again; empty for data passed in Python."""
+        """Path that a user can enter to open the dataset again; empty for data passed in Python."""
         kind = load_source(self.kind)
         named = self.location and (kind.decoder or kind.takes)
         return "" if self.title else f"{self.kind}:{self.location}" if named else self.location

@@ -91,7 +91,7 @@ def rows_of_frame(frame: Any) -> tuple[list[Any], list[str]]:
 
 
 def require_no_other(path: Any, names: Sequence[Any]) -> None:
-    """Raise DataError if other columns than the one with paths or images may be labels."""
+    """Raise DataError if there are other columns, because one of them may contain the labels."""
     if others := ", ".join(str(name) for name in names if name != path):
         raise DataError(
             f"No column is named label; besides {path!r} there are: {others[:200]}. Choose one: "

@@ -104,7 +104,7 @@ def _require_shape(what: str, shape: tuple[int, ...], tensor: bool, name: str, e
 
 
 def _wrong_type(array: Any) -> str:
-    """Why the elements of an array are not pixels; empty if they are."""
+    """Return why the elements of an array are not pixels; empty if they are."""
     kind = str(array.dtype).removeprefix("torch.")
     if kind == "uint8":
         return ""
@@ -278,7 +278,7 @@ def facts_of(
 
 
 def _labels(data: Any, count: int, number: Callable[[Any], Any] | None) -> Any:
-    """The label of each sample, -1 if unknown; ``number`` converts text labels to numbers."""
+    """Return the label of each sample, or -1; ``number`` converts text labels to numbers."""
     unknown = np.full(count, -1)
     try:
         if columns := _columns(data):

@@ -38,7 +38,8 @@ class Sample(NamedTuple):
     nbytes: int | None = None
     """Size in bytes; None if the sample is the whole file."""
     fault: str = ""
-    """Why the reader cannot read the sample although its bytes are valid, such as a missing label.
+    """Reason why the reader cannot read the sample although its bytes are valid, such as a missing
+    label.
     """
     with_pillow: bool = False
     """Whether Pillow, and not DALI, decodes the image."""
@@ -84,7 +85,7 @@ class Header(NamedTuple):
     """Header of a file that is not an image."""
 
     fault: str = ""
-    """Why DALI's reader cannot read the file; empty if it can."""
+    """Reason why DALI's reader cannot read the file; empty if it can."""
     size: tuple[int, int] | None = None
     """Width and height of the images in the file, if known."""
     remarks: tuple[tuple[str, str], ...] = ()
@@ -148,8 +149,9 @@ class SourceKind:
     """Path of sample data of this kind in the folder that ``workbench samples --targets`` writes.
     """
     guessed: str = ""
-    """Why this kind was chosen for an ambiguous path, and how to choose another; empty if
-    unambiguous."""
+    """Reason why this kind was chosen for an ambiguous path, and how to choose another; empty if
+    unambiguous.
+    """
 
     # Which data it accepts.
 
@@ -297,7 +299,7 @@ class SourceKind:
         return name
 
     def samples_at(self, dataset: Dataset, places: Sequence[int]) -> list[Sample]:
-        """Samples, with name and fault only, at some indices of an in-memory dataset.
+        """Return samples of an in-memory dataset by index, with only name and fault set.
 
         DALI reports no names for such data; ``samples`` in the pipeline's ``reader_meta`` returns
         the indices of a batch.
@@ -305,14 +307,14 @@ class SourceKind:
         raise NotImplementedError
 
     def watched_paths(self, dataset: Dataset) -> Iterator[str]:
-        """Yield paths; adding or removing files modifies at least one of them."""
+        """Yield the paths to watch: adding or removing files modifies at least one of them."""
         return iter([dataset.location] if dataset.location else [])
 
     def needs_index(self, dataset: Dataset) -> bool:
-        """Whether the reader would take seconds before its first sample.
+        """Whether the reader needs an index to output its first sample within seconds.
 
-        Without an index it scans all data. Until the index exists, the ``first`` samples are
-        previewed.
+        Without an index it scans all data. Until the index exists, only the first samples
+        (``Dataset.first``) are previewed.
         """
         return False
 
@@ -338,7 +340,7 @@ class SourceKind:
         return []
 
     def class_counts(self, dataset: Dataset) -> list[int] | None:
-        """Annotations per class if the data list them in one place; None to count labels."""
+        """Count annotations per class if the data list them in one place; None to count labels."""
         return None
 
     def without_targets(self, dataset: Dataset) -> int:
@@ -348,22 +350,22 @@ class SourceKind:
     def classes_in(
         self, dataset: Dataset, samples: Sequence[Sample]
     ) -> Iterator[Collection[int]] | None:
-        """The annotation classes of each given sample; None if each sample has one label.
+        """Return the annotation classes of each given sample; None if each sample has one label.
 
-        Yields one class per box, or each class of a mask once. Faulty samples are skipped.
+        Each item has one class per box, or each class of a mask once. Faulty samples are skipped.
         """
         return None
 
     def explain(self, dataset: Dataset, message: str) -> str:
-        """Explain a reader failure from DALI's message ``said``, with a fix; empty if unknown."""
+        """Explain a reader failure from DALI's error message, with a fix; empty if unknown."""
         return ""
 
     def undecodable(self, dataset: Dataset, device: str) -> str:
-        """Why the reader cannot decode a dataset on ``cpu`` or ``mixed``; empty if it can."""
+        """Return why the reader cannot decode a dataset on ``cpu`` or ``mixed``, or ""."""
         return ""
 
     def decoding_remark(self, dataset: Dataset, device: str) -> str:
-        """Describe what the reader decodes incorrectly on ``cpu`` or ``mixed``, or empty."""
+        """Describe what the reader decodes incorrectly on ``cpu`` or ``mixed``, or return ""."""
         return ""
 
     def read_header(self, path: str) -> Header | None:
@@ -454,7 +456,7 @@ READER_OPTIONS = frozenset(
 class Annotated(SourceKind):
     """Base class of kinds that are used only if a graph uses annotations, or if they are named.
 
-    It is listed before the kind that reads the same data: ``class Masks(Annotated, WebDataset)``.
+    It must precede the kind that reads the same data: ``class Masks(Annotated, WebDataset)``.
     """
 
     options: frozenset[str] | None = READER_OPTIONS

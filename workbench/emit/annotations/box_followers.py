@@ -18,7 +18,7 @@ from workbench.graph.annotations.mixes import Mix
 from workbench.graph.model import Port
 
 _LABELS = 65536
-"""Factor that packs the label and the index of a box into one integer."""
+"""Factor by which the index of a box is multiplied to store it with the label in one integer."""
 
 
 class BoxWriter(FollowerWriter):
@@ -65,7 +65,7 @@ class BoxWriter(FollowerWriter):
 
     @property
     def _format(self) -> tuple[str, str]:
-        """Unit (``relative``, ``absolute``) and order of the numbers (such as ``ltrb``)."""
+        """Return unit (``relative``, ``absolute``) and order of the numbers, such as ``ltrb``."""
         unit, order = (box_format(self.graph, self.node) or "absolute ltrb").split()
         return unit, order
 
@@ -79,7 +79,7 @@ class BoxWriter(FollowerWriter):
         return self.factors("sides_of", port)
 
     def _move_boxes(self, boxes: str) -> None:
-        """Write the boxes on the middle image, in pixels: left, top, right, bottom."""
+        """Write the boxes in pixels (left, top, right, bottom) on the image before ``tail``."""
         steps = self.head
         moving = [step for step in steps if step.rule.map]
         affine = not any(step.mix or step.rule.homography for step in steps)
@@ -151,7 +151,7 @@ class BoxWriter(FollowerWriter):
             self.add(self.output_variable("places"), places)
 
     def _write_all(self) -> None:
-        """Write labels, polygons and indices, if no box is dropped."""
+        """Write labels, polygons and indices for the case that no box is dropped."""
         if "labels" in self.node.inputs:
             self.add(self.output_variable("labels"), self._labels)
         if "polygons" in self.node.inputs:

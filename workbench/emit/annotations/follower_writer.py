@@ -1,4 +1,4 @@
-"""Common parts of the source of followers: variables, sizes, and operator matrices."""
+"""Code that the writers of annotation followers share: variables, sizes, and operator matrices."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _WINDOW = ("random_area", "random_aspect_ratio", "num_attempts")
 
 
 class FollowerWriter:
-    """Writes the source lines of one follower."""
+    """Writes the source lines of a follower, a node that transforms annotations with an image."""
 
     def __init__(self, emitter: Emitter, node: Node) -> None:
         self.emitter = emitter
@@ -97,14 +97,14 @@ class FollowerWriter:
     def variable(self, output: str, fed: str) -> str:
         """Return the variable in which an output is computed from the input ``fed``.
 
-        It is the variable of the output, unless another input has that variable.
+        This is the variable of the output, unless another input uses it.
         """
         given = self.output_variable(output)
         others = {self.emitter.names[p] for name, p in self.node.inputs.items() if name != fed}
         return self.name(output) if given in others else given
 
     def add(self, target: str, value: str) -> None:
-        """Write ``target = value``, unless both are equal."""
+        """Write ``target = value``, unless the two are the same expression."""
         if target != value:
             self.text += assigned(target, [value], self.emitter.indent)
 
@@ -264,7 +264,7 @@ class FollowerWriter:
         *given: str,
         centre: Sequence[float] = (),
     ) -> str:
-        """Write the mirrors of the last steps, and return the expression of the positions.
+        """Write the mirroring by the last steps, and return the expression of the positions.
 
         Positions are relative, or mirrored about ``centre``. ``ways`` maps directions to parameter
         names of ``function``.
@@ -308,7 +308,6 @@ class FollowerWriter:
         return tuple(float(side) for side in found if side) if all(found) else ()
 
     def size(self, port: Port, encoded: bool = False) -> str:
-        """Return the expression of the width and height of an image."""
         if encoded:
             return self.applied("encoded_size", self.emitter.names[port])
         fixed = self.fixed_size(port)
@@ -351,7 +350,6 @@ class FollowerWriter:
         return device_of(self.emitter.devices, port) == "cpu"
 
     def output_variable(self, output: str) -> str:
-        """Return the variable of an output of the follower."""
         return self.emitter.names[Port(self.node.id, output)]
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def follower_lines(emitter: Emitter, node: Node) -> Lines:
-    """Return the lines of a follower of a valid graph, or of a carrier."""
+    """Return the lines of a node that transforms annotations or carries them into a block."""
     what, _, kind = node.op.partition("_")
     writers = {"boxes": BoxWriter, "points": PointWriter, "labels": LabelWriter}
     writer = writers.get(kind, MaskWriter)(emitter, node)
@@ -43,7 +43,7 @@ def _comment(writer: FollowerWriter, kind: str) -> list[str]:
 
 
 def ports_read(emitter: Emitter) -> dict[str, list[Port]]:
-    """Return follower id -> the ports whose variables its lines use.
+    """Map the id of each follower to the ports whose variables its lines use.
 
     A follower depends on further ports, which its lines do not use.
     """
@@ -84,14 +84,13 @@ class LabelWriter(FollowerWriter):
 
 
 class PointWriter(FollowerWriter):
-    """Writes the source of points, and of a mask of the points inside the image."""
+    """Writes the source of points, and of a Boolean array of the points inside the image."""
 
     @property
     def relative(self) -> bool:
         return is_relative(self.graph, self.node)
 
     def follow(self) -> None:
-        """Write lines that transform the source's points."""
         points, seen = self.variable("points", "points"), self.variable("visible", "")
         relative = self.relative
         text, in_pixels = self.fed("points"), not relative
@@ -118,7 +117,7 @@ class PointWriter(FollowerWriter):
         return self.factors("size_of", port)
 
     def write_carried(self) -> None:
-        """Write positions (N, 2) in pixels, and a mask of the points that remained visible."""
+        """Write positions (N, 2) in pixels, and a Boolean array of the visible points."""
         points, seen = self.variable("at", "at"), self.variable("seen", "seen")
         if not self._move_points(self.path.steps, points, seen):
             self.add(seen, f"{points}[:, 0] == {points}[:, 0]")  # all except NaN

@@ -1,9 +1,9 @@
-"""Generate source for masks that follow an image: the image's calls with nearest neighbour.
+"""Generate source for masks that follow an image, with the image's calls in nearest neighbour mode.
 
 If the image is interpolated more than once, repeated rounding would add up: the maps of all
 operators are combined, and the mask is transformed once. A region that one operator crops and a
-later one would reveal counts as outside: an image of ones is transformed with the image from the
-first crop on.
+later one would reveal is treated as outside the image: an image of ones is transformed with the
+image from the first crop on.
 """
 
 from __future__ import annotations
@@ -178,7 +178,7 @@ class MaskWriter(FollowerWriter):
         interpolation: str,
         fill: int,
     ) -> list[str]:
-        """Write the image's calls for a mask variable. Returns the names of their operators."""
+        """Write the image's calls for a mask variable, and return the names of their operators."""
         called: list[str] = []
         for step in steps:
             if step.mix and step.mix.window:
@@ -237,7 +237,7 @@ class MaskWriter(FollowerWriter):
         emitter.set_transfers(made.id, moves)
 
     def _as_bytes(self, mask: str, made: Node, dtype: str | None) -> None:
-        """Write a call on the bytes of floats, which preserves every bit."""
+        """Write a call that processes each float as four bytes, which preserves every bit."""
         before = self.name("before") if dtype is None else ""
         if before:
             self.add(before, mask)

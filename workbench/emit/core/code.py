@@ -1,4 +1,4 @@
-"""Emitted source with a mapping from nodes to lines."""
+"""Generated source with a mapping from nodes to lines."""
 
 from __future__ import annotations
 
@@ -35,11 +35,9 @@ class Lines:
 
     @classmethod
     def of(cls, node: str, text: list[str]) -> Lines:
-        """Create the lines of one node."""
         return cls(text, {node: range(len(text))})
 
     def add(self, other: Lines) -> None:
-        """Append other lines."""
         start = len(self.text)
         self.text += other.text
         self.nodes |= {

@@ -73,7 +73,7 @@ class Constants:
             self._names[node.id, "policy"] = known[unnamed]
 
     def _add(self, node: Node, name: str, text: str) -> str:
-        """Define a constant, and return its name: ``name`` if it is free."""
+        """Define a constant, and return its name: ``name`` if it is unused."""
         if self.sources.get(name, text) != text:
             name = f"{node.id}_{name}".upper()
         while name in _SETTINGS or self.sources.get(name, text) != text:

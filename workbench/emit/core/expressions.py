@@ -33,7 +33,7 @@ def written_in_place(
     devices: Mapping[str, Device],
     named: Collection[Port] = (),
 ) -> Mapping[str, str]:
-    """Return node id -> id of the node whose expression contains the first node.
+    """Map the id of each node that is written inline to the id of the node that contains it.
 
     The containing node is an ``if`` with the first node as its condition; or, for nodes with
     default ids, other arithmetic or a call with the first node as an argument. The first node has

@@ -74,10 +74,10 @@ def name_outputs(
 ) -> dict[Port, str]:
     """Return a variable for every output of the nodes, including nested ones.
 
-    ``ordered`` are the nodes in topological order. Inputs of a body keep their outer names.
-    ``taken`` are additional reserved names. Nodes that are written ``in_place`` inside another
-    expression get no variable, and their inputs are needed until that expression. ``reads`` maps
-    nodes to the ports whose variables they use, if they depend on more.
+    ``ordered`` are the nodes in topological order. Inputs of a body have the names of the outer
+    variables. ``taken`` are additional reserved names. Nodes that are written ``in_place`` inside
+    another expression get no variable, and their inputs are needed until that expression. ``reads``
+    maps nodes to the ports whose variables they use, if they depend on more.
     """
     namer = _Namer(catalog, RESERVED.union(taken), in_place or {}, reads or {})
     namer.name_body(ordered, graph.outputs, {name: name for name in graph.outputs}, {}, frozenset())
@@ -139,13 +139,13 @@ class _Namer:
         ordered: Sequence[Node],
         outputs: Mapping[str, Port],
         wanted: Mapping[str, str],
-        held: dict[str, Port],
+        current: dict[str, Port],
         blocked: frozenset[str],
     ) -> None:
         """Name the outputs of the nodes of one body.
 
-        ``wanted`` maps the body's outputs to their variables, ``held`` the variables at its start
-        to their ports. ``blocked`` are the variables that are needed after it.
+        ``wanted`` maps the body's outputs to their variables, ``current`` the variables at its
+        start to their ports. ``blocked`` are the variables that are needed after it.
         """
         last_use = _last_uses(ordered, outputs, self.in_place, self.reads)
         reached = _reached_outputs(self.catalog, ordered, outputs)
@@ -160,13 +160,13 @@ class _Namer:
                     last_use[port] = max(last_use.get(port, -1), line + 1)
 
             def busy(name: str, line: int = line, own: list[str] = own) -> bool:
-                live = name in held and last_use.get(held[name], -1) > line
+                live = name in current and last_use.get(current[name], -1) > line
                 return live or name in self.taken or name in blocked or name in own
 
             def another_view(name: str, port: Port, line: int = line) -> bool:
-                """Return True if a view of the value ``name`` is later combined with ``port``."""
+                """Return True if a view of the same image is later combined with ``port``."""
                 return any(
-                    held.get(name) in of
+                    current.get(name) in of
                     and last_use.get(view, -1) > line
                     and reached.get(view, set()) == reached.get(port, set())
                     for view, of in made_of.items()
@@ -178,7 +178,7 @@ class _Namer:
                     while busy(name) or name in self.names.values():
                         name += "_"
                     self.names[drawn] = name
-                    held[name] = drawn
+                    current[name] = drawn
                     last_use[drawn] = line + 1  # must not be overwritten in the bodies
             given = outputs_of(node, spec)
             if isinstance(node, ViewCall):
@@ -198,11 +198,11 @@ class _Namer:
                 self.names[port] = name
                 own.append(name)
             if node.bodies:
-                live = {name for name, port in held.items() if last_use.get(port, -1) > line}
+                live = {name for name, port in current.items() if last_use.get(port, -1) > line}
                 self._name_bodies(node, blocked | live)
             for output in given:
                 port = Port(node.id, output.name)
-                held[self.names[port]] = port
+                current[self.names[port]] = port
                 fed = _same_kind(node, spec, output)
                 made_of[port] = frozenset(fed).union(*(made_of.get(each, ()) for each in fed))
 
@@ -251,9 +251,9 @@ class _Namer:
         for name, body in node.bodies.items():
             wanted = {out: self.names[Port(node.id, out)] for out in body.outputs}
             scope = node.scope(name)
-            held = {self.names[inner]: inner for inner, _ in outer if inner.node == scope}
+            current = {self.names[inner]: inner for inner, _ in outer if inner.node == scope}
             ordered, _ = running_order(body.nodes)
-            self.name_body(ordered, body.outputs, wanted, held, frozenset(blocked))
+            self.name_body(ordered, body.outputs, wanted, current, frozenset(blocked))
 
 
 def hoisted_generators(node: Node, catalog: Catalog) -> list[Node]:
@@ -292,7 +292,7 @@ def _hoisted_ports(node: Node, catalog: Catalog) -> Iterator[Port]:
 
 
 def _read_throughout(node: Node, spec: OpSpec) -> list[Port]:
-    """Return the sources of a block that its bodies use but do not replace."""
+    """Return the sources that the bodies of a block use without replacing them."""
     given = {output.name for output in outputs_of(node, spec)}
     return [port for name, port in node.inputs.items() if name not in given]
 
@@ -321,9 +321,9 @@ def _last_uses(
 def _reached_outputs(
     catalog: Catalog, ordered: Sequence[Node], outputs: Mapping[str, Port]
 ) -> dict[Port, set[str]]:
-    """Return port -> names of the outputs computed from it through positional inputs.
+    """Map each port to the names of the outputs computed from it through positional inputs.
 
-    Only inputs of the output's kind count: the anchor of a crop does not become images.
+    Only inputs of the output's kind are followed: the anchor of a crop does not become images.
     """
     reached: dict[Port, set[str]] = {}
     for name, port in outputs.items():

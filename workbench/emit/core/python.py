@@ -15,7 +15,7 @@ INDENT = "    "
 
 
 def identifier(name: str) -> str:
-    """Return a name unchanged if it is a Python name, so that user text cannot become code.
+    """Return a name if it is a valid Python name, so that user text cannot become code.
 
     Raises GraphError otherwise.
     """

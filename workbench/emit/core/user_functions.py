@@ -60,7 +60,7 @@ def plugin_imports(nodes: Iterable[Node]) -> list[str]:
 
 
 def called(node: Node) -> str | None:
-    """Return the function that a node calls, or None if it is the operator's name in ``fn``."""
+    """Return the function that a node calls; None for the operator's own function in ``fn``."""
     if node.op == PILLOW_DECODER.name:
         return f"fn.{PYTHON_FUNCTION.name}"
     return node.op if node.op in PLUGINS else None
@@ -90,7 +90,7 @@ def _imports_and_source(node: Node) -> tuple[list[ast.Import | ast.ImportFrom], 
 
 
 def function_sources(nodes: Iterable[Node]) -> str:
-    """Return the source of the functions that the nodes call, each once, and two empty lines.
+    """Return the source of each function that the nodes call, with two empty lines after each.
 
     Raises GraphError for untrusted or invalid code.
     """
@@ -142,7 +142,7 @@ def _function_nodes(nodes: Iterable[Node]) -> Iterator[Node]:
 
 
 def _as_function(node: Node) -> Node:
-    """Return the node. The decoder in Python is converted to a call of its function."""
+    """Return the node; a decoder in Python is converted to a call of its function."""
     if node.op != PILLOW_DECODER.name:
         return node
     args: dict[str, Value] = {"function": FUNCTION, "source": SOURCE, "output_layouts": ("HWC",)}

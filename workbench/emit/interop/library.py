@@ -39,7 +39,7 @@ class Unused:
 
     why: str
     usual: tuple[Any, ...] = (None,)
-    """Values that change nothing. The first is the default."""
+    """Values that change nothing; the first is the default."""
     keyword_only: bool = False
 
     def changes_result(self, value: Any) -> bool:
@@ -57,7 +57,7 @@ class Unused:
 
 
 def unused(default: Any, why: str) -> Any:
-    """Declare a parameter that the graph cannot represent. Values except the default are lost."""
+    """Declare a parameter that the graph cannot represent; only its default is imported exactly."""
     return Unused(why, (default,))
 
 
@@ -88,7 +88,7 @@ def sampled(**middles: float | None) -> Comparison:
 HOLDS = Comparison("holds")
 """Comparison of a container: the transforms in it are compared instead."""
 FORM = Comparison("form")
-"""Comparison of a conversion to a tensor or to floats for later transforms."""
+"""Comparison of a conversion to a tensor or to floats, which prepares later transforms."""
 NOTHING = Comparison("nothing")
 """Comparison of a transform that changes no pixel."""
 WINDOW = Comparison("window")
@@ -120,7 +120,6 @@ class Importer:
 
     @cached_property
     def signature(self) -> inspect.Signature:
-        """Signature of the library class."""
         own = [
             each.replace(default=each.default.usual[0]) if each.name in self.unused else each
             for each in self._own
@@ -151,7 +150,7 @@ class Library:
     name: str
     modules: tuple[str, ...] = ()
     without_effect: Mapping[str, str] = field(default_factory=dict)
-    """Argument of any class that cannot change an image -> the reason."""
+    """Arguments of any class that cannot change an image, with the reason."""
     not_carried: Mapping[str, Unused] = field(default_factory=dict)
     """Arguments of any class that the graph cannot represent, reported unless they have the
     default.
@@ -160,7 +159,7 @@ class Library:
     chances: Mapping[str, float] = field(default_factory=dict)
     importers: dict[str, Importer] = field(default_factory=dict)
     not_imported: Mapping[str, str] = field(default_factory=dict)
-    """Class name -> reason why DALI has no operator for it."""
+    """Names of classes for which DALI has no operator, with the reason."""
     arguments: frozenset[str] = frozenset()
     """Names of classes that are arguments of transforms, not transforms."""
     prefix: str = ""
@@ -175,7 +174,7 @@ class Library:
     expressions: list[tuple[re.Pattern[str], Callable[..., None]]] = field(default_factory=list)
     """Exporters of arithmetic: pairs of a pattern for its text and a function."""
     not_exported: Mapping[str, str] = field(default_factory=dict)
-    """Operator name -> reason why the library has no transform for it."""
+    """Names of operators for which the library has no transform, with the reason."""
 
     def __post_init__(self) -> None:
         _LIBRARIES[self.name] = self
@@ -272,13 +271,13 @@ class Library:
         return None
 
     def comparison(self, name: str) -> Comparison:
-        """Return how the class of this name is compared."""
+        """Return how the class with this name is compared with the library's own."""
         if name in self.arguments:
             return NOTHING
         return self.importers[name].comparison if name in self.importers else Comparison()
 
     def chance_of(self, transform: Any) -> float:
-        """Return ``p`` of a call, or the default of its class."""
+        """Return the probability ``p`` of a call, or the default of its class."""
         call = call_of(transform)
         return number(call.kwargs.get("p", self.chances.get(call.short_name, self.usual_chance)))
 

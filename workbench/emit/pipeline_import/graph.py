@@ -82,7 +82,7 @@ class ImportedGraph:
 
     @property
     def graph(self) -> Graph:
-        """Graph of ``document``."""
+        """The imported graph, without layout and report."""
         return self.document.graph
 
     @property
@@ -219,7 +219,7 @@ def _nodes(
 
 
 def _without_idle(made: Made, gives: Sequence[str], random_ops: Collection[str]) -> Made:
-    """Remove unused constants, which nodes store themselves, and unused generators."""
+    """Remove unused generators, and constants that the nodes store themselves."""
     used = set(gives)
     used |= {edge.edge for _, call in made for edge in call.inputs.values()}
     return [
@@ -233,7 +233,7 @@ def _without_idle(made: Made, gives: Sequence[str], random_ops: Collection[str])
 def _settings(
     pipeline: TracedPipeline, seed: int, of_sources: Collection[str], lines: Lines
 ) -> tuple[Settings, list[ImportIssue], list[str]]:
-    """Return the graph's settings, unsupported settings, and settings that the source leaves unset.
+    """Return the graph's settings, unsupported settings, and settings that the source omits.
 
     ``of_sources`` are settings that come with the graph's sources.
     """
@@ -371,7 +371,7 @@ def _calculates(node: Node) -> bool:
 def with_report(document: Document, report: ImportReport) -> Document:
     """Add the report, and a sentence about losses at the end of the graph's ``about``.
 
-    Exported programs and Python show that sentence.
+    Exported programs and the Python API show that sentence.
     """
     graph = document.graph
     if report.losses:

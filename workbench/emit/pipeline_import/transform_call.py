@@ -50,7 +50,6 @@ class TransformCall:
 
     @property
     def short_name(self) -> str:
-        """Name of the class without its module."""
         return self.name.rpartition(".")[2]
 
 

@@ -1,4 +1,4 @@
-"""Names of pipeline outputs (taps) with the samples of a scope, also per iteration of a loop."""
+"""Names of pipeline outputs (taps) that contain the samples of a body, also per loop iteration."""
 
 from __future__ import annotations
 

@@ -317,8 +317,8 @@ def export_resolved(
     ``reads`` maps sources to the reader arguments that are set directly to the data; by default
     they are derived from ``data``. ``beside`` are the ``endings`` of ``GoodData``, which the
     program reads from its own folder. ``file`` is the name in its usage line, by which a notebook
-    finds files next to it; by default that of the target. A ``plain`` program does not name the
-    command that finds a bad file.
+    finds files next to it; by default the name that the target uses. A ``plain`` program does not
+    name the command that finds a bad file.
     """
     found = load_target(target)
     reads = _read_directly(resolved.graph, data) if reads is None else reads
@@ -373,7 +373,7 @@ def with_embedded_graph(made: Export, document: Document) -> Export:
 
 
 def _read_directly(graph: Graph, data: Datasets) -> dict[str, str]:
-    """Return source id -> reader argument, for sources that need no function to find their data."""
+    """Map the ids of sources that need no function to find their data to a reader argument."""
     found = {}
     for source in graph.sources:
         parameter = parameter_of(source)
@@ -394,7 +394,10 @@ def _with_readers(graph: Graph, reads: Mapping[str, str]) -> Graph:
 
 
 def _requested_additions(with_: str) -> tuple[bool, bool]:
-    """Return whether training and samples are requested. Raises GraphExportError if unknown."""
+    """Return whether training and whether samples are requested.
+
+    Raises GraphExportError for an unknown addition.
+    """
     if with_ and with_ not in ADDITIONS:
         known = ", ".join(ADDITIONS)
         raise GraphExportError(f"{with_!r} is not an addition. Use one of {known}.")

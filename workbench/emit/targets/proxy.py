@@ -122,7 +122,7 @@ def _parts(emitter: Emitter) -> tuple[TemplateParts, Sequence[Port]]:
 
 
 def _shuffles(reader: Node) -> bool:
-    """Return True if the reader shuffles. PyTorch's sampler then shuffles instead."""
+    """Return True if the reader shuffles; PyTorch's sampler then shuffles instead."""
     return bool(reader.args.get("random_shuffle") or reader.args.get("shuffle_after_epoch"))
 
 

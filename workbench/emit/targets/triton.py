@@ -117,7 +117,7 @@ def _emit(resolved: ResolvedGraph, note: str) -> Mapping[str, Code]:
 
 
 def _augmentation_notes(emitter: Emitter, catalog: Catalog) -> str:
-    """Return a sentence that lists the random nodes, or "" if there are none."""
+    """Return a note that lists the random nodes; empty if there are none."""
     drawing = [
         node.id
         for node in emitter.every_node()

@@ -61,7 +61,7 @@ def find_detection(graph: Graph, outputs: Outputs) -> Detection | None:
 
 
 def _find_masks(graph: Graph, follower: str) -> tuple[str, ...] | None:
-    """Return the outputs from which the masks of boxes can be drawn, or None."""
+    """Return the outputs from which the masks of boxes can be computed, or None."""
     given = {port: name for name, port in graph.outputs.items()}
     places, counted = given.get(Port(follower, "places")), given.get(Port(follower, "polygons"))
     for node in graph.nodes:

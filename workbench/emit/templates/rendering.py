@@ -123,7 +123,7 @@ def _source(function: Any) -> str:
 
 
 def _call(function: str, arguments: Sequence[str], target: str = "", indent: int = 4) -> str:
-    """Format ``target = function(arguments)``, with no indent on the first line."""
+    """Format ``target = function(arguments)`` without an indent on the first line."""
     return "\n".join(python.call(target, function, arguments, " " * indent)).lstrip(" ")
 
 

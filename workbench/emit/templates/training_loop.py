@@ -48,7 +48,7 @@ def require_images_of(module: Module, target: str) -> list[str]:
 
 
 def _task(module: Module, images: list[str]) -> dict[str, Any]:
-    """Return the task implied by the outputs next to the image, or by two views of one photo."""
+    """Return the learning task: from outputs next to the image, or from two views of a photo."""
     if len(images) == 1 and (masks := _masks_of(module, images[0])):
         target = _mask_classes(masks, module.outputs[masks])
         ignored = module.graph.node(module.graph.outputs[masks].node).args.get("fill", 0)

@@ -240,7 +240,6 @@ class SomeOf(BlockKind):
         return count if type(count) is int else 0
 
     def is_shuffled(self, block: Node) -> bool:
-        """Whether the bodies run in random order."""
         return block.args.get("shuffled") is True
 
     def runs_in_loop(self, block: Node) -> bool:

@@ -59,12 +59,10 @@ class Case:
 
     @property
     def spec(self) -> OpSpec:
-        """The operator of the faulty node."""
         return self.catalog[self.node.op]
 
     @property
     def arg(self) -> str:
-        """Name of the faulty argument or input."""
         return self.fault.arg
 
     @property

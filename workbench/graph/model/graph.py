@@ -409,7 +409,6 @@ class Graph(GraphMethods):
 
     @property
     def body(self) -> Body:
-        """The graph's nodes and outputs as a ``Body``."""
         return Body(self.nodes, self.outputs)
 
     def bodies(self) -> Iterator[tuple[str, Body]]:
@@ -527,7 +526,6 @@ class Graph(GraphMethods):
         return found
 
     def replace_body(self, scope: str, body: Body) -> Graph:
-        """Return the graph with the body at a scope replaced."""
         if not scope:
             return replace(self, nodes=body.nodes, outputs=body.outputs)
         block, _, name = scope.rpartition(".")

@@ -51,7 +51,6 @@ class ImportIssue:
         return _line(self, [self.node])
 
     def renamed(self, old: str, new: str) -> ImportIssue:
-        """Return the issue with a node id replaced."""
         node, made = (new if each == old else each for each in (self.node, self.made))
         return replace(self, node=node, made=made)
 
@@ -172,7 +171,6 @@ class ImportReport:
         return ", ".join(f"{count} {what}" for what, count in counts.items() if count)
 
     def renamed(self, old: str, new: str) -> ImportReport:
-        """Return the report with a node id replaced."""
         exact, changed = (
             tuple(new if node == old else node for node in nodes)
             for nodes in (self.exact, self.changed_nodes)

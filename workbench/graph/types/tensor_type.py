@@ -63,7 +63,6 @@ class TensorType:
         return layout[:1] == "F" and sorted(layout[1:]) in (["C", "H", "W"], ["H", "W"])
 
     def reshaped(self, shape: Extents | None, layout: str | None) -> TensorType:
-        """A copy of this type with another shape and layout."""
         return TensorType(self.dtype, layout, shape, self.kind)
 
     def with_extents(self, extents: Mapping[int, int | None]) -> TensorType:
@@ -75,7 +74,6 @@ class TensorType:
         )
 
     def unknown(self) -> TensorType:
-        """A copy of this type with unknown shape and layout."""
         return TensorType(self.dtype, kind=self.kind)
 
 

@@ -53,7 +53,6 @@ class TypedGraph:
         }
 
     def spec(self, node: Node) -> OpSpec:
-        """The catalogue's specification of a node's operator."""
         return self.catalog[node.op]
 
     def kind(self, port: Port) -> PortKind:

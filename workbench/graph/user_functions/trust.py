@@ -37,8 +37,6 @@ _REMEDY = (
 
 
 class _Trust:
-    """The sources that this process may run."""
-
     def __init__(self) -> None:
         self.texts = {DECODER_SOURCE}
         self.everything = False

@@ -67,7 +67,7 @@ class CachedImages:
             raise OSError(reply.decode())
 
     def fault(self, row: int) -> str:
-        """Why an image is missing; empty if it is available."""
+        """Return why an image is missing; empty if it is available."""
         record = self.index[row]
         return bytes(self._bytes(record)).decode() if record["state"] == FAULTY else ""
 

@@ -143,7 +143,6 @@ def _place() -> str | None:
 
 
 def _remove_abandoned() -> None:
-    """Remove store folders whose processes no longer exist."""
     for place in filter(None, (_place(), tempfile.gettempdir())):
         for folder in Path(place).glob(f"{_PREFIX}*"):
             found = re.match(r"\d+", folder.name.removeprefix(_PREFIX))
@@ -190,7 +189,7 @@ def store_folder(store: ImageStore) -> StorePlace:
 
 
 def objects_in(folder: str) -> object:
-    """Comparison key of a store: equal for stores of the same objects in this process."""
+    """Return a comparison key: equal for stores of the same objects in this process."""
     return _stores[folder].objects if folder in _stores else folder
 
 
@@ -201,7 +200,7 @@ def _identities(data: object) -> object:
 
 
 def loader_argument(folder: str) -> str:
-    """Data argument with which an exported program reads the images of a store."""
+    """Return the data argument with which an exported program reads the images of a store."""
     return f"{os.path.abspath(folder)}/{PROGRAM}:images"
 
 
@@ -248,7 +247,7 @@ def _sample(images: kept.CachedImages, row: int) -> Sample:
 
 
 def samples_of(folder: str) -> Iterator[Sample]:
-    """Samples of all images of a store in order; ``UnreadSample`` for images not requested yet."""
+    """Yield the samples of a store in order; ``UnreadSample`` for images not requested yet."""
     images = kept.CachedImages(folder)
     store, path = _stores.get(images.folder), os.path.join(images.folder, kept.SAMPLES)
     for row in map(int, images.rows):

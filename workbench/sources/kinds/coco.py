@@ -76,7 +76,7 @@ def _stamp(dataset: Dataset) -> int:
 
 
 def faults_of(dataset: Dataset) -> Mapping[Any, str]:
-    """Faults of images and their annotations, by image id."""
+    """Return the faults of images and their annotations, by image id."""
     requested = OUTLINES if dataset.options is None else OUTLINES.intersection(dataset.options)
     return _faults(dataset.location, _stamp(dataset), requested)
 
@@ -111,7 +111,7 @@ def _faults(location: str, stamp: int, outlines: frozenset[str]) -> Mapping[Any,
 
 
 def box_remarks(dataset: Dataset) -> Mapping[Any, str]:
-    """Description, by image id, of the first box beyond the edge, or without width or height."""
+    """Describe the first box of each image that is beyond the edge or has no area, by image id."""
     return _remarks(dataset.location, _stamp(dataset))
 
 
@@ -131,13 +131,13 @@ def _remarks(location: str, stamp: int) -> Mapping[Any, str]:
 
 
 def sides_of(image: dict[str, Any]) -> tuple[int, ...]:
-    """Width and height in an image entry; empty if they are missing or invalid."""
+    """Return width and height of an image entry; empty if they are missing or invalid."""
     sides = image.get("width"), image.get("height")
     return sides if all(_is_whole(side) and side > 0 for side in sides) else ()  # type: ignore
 
 
 def _is_finite(entries: Any) -> bool:
-    """True if all numbers are finite; DALI outputs no boxes after a number that is not."""
+    """Whether all numbers are finite; DALI outputs no boxes after a number that is not."""
     try:
         json.dumps(entries, allow_nan=False)
     except ValueError:
@@ -207,20 +207,17 @@ def _is_whole(value: Any) -> bool:
 
 
 def missing_fields(image: dict[str, Any]) -> str:
-    """Names of required fields that an image entry lacks, joined for a message; empty if none."""
+    """Return the required fields that an image entry lacks, joined for a message; empty if none."""
     return " and no ".join(key for key in ("id", "file_name") if image.get(key) is None)
 
 
 def known_images(found: dict[str, Any]) -> set[Any]:
-    """Ids of the image entries that have all required fields."""
+    """Return the ids of the image entries that have all required fields."""
     return {image["id"] for image in found["images"] if not missing_fields(image)}
 
 
 def without_image(found: dict[str, Any]) -> Sample | None:
-    """A faulty sample that represents all annotations of unlisted images; None without any.
-
-    DALI skips such annotations.
-    """
+    """Return a faulty sample for all annotations of unlisted images, which DALI skips, or None."""
     known = known_images(found)
     lost = [one.get("image_id") for one in found["annotations"] if one.get("image_id") not in known]
     if not lost:
@@ -396,7 +393,6 @@ class Coco(SourceKind):
         return ["background", *(str(category.get("name") or category["id"]) for category in listed)]
 
     def class_counts(self, dataset: Dataset) -> list[int]:
-        """Number of annotations of each listed category."""
         found = annotations_of(dataset)
         times = Counter(one.get("category_id") for one in found["annotations"])
         return [0, *(times[category["id"]] for category in found["categories"])]

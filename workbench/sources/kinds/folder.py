@@ -84,14 +84,14 @@ def _lost_links(data: str) -> Iterator[Sample]:
 
 
 def images_in(folder: str) -> list[str]:
-    """Names of images among the first entries of a folder. Raises OSError."""
+    """Return the names of images among the first entries of a folder. Raises OSError."""
     with os.scandir(folder) as entries:
         some = list(islice(entries, _MOST_NAMES))
     return [e.name for e in some if e.name.lower().endswith(IMAGES) and not is_hidden(e.name)]
 
 
 def _suggest_subfolder(data: str) -> str:
-    """Suggest a path if the images are one folder level deeper; else empty."""
+    """Suggest a path if the images are one folder level deeper, else return ""."""
     for name in islice(class_folders(data), _LOOKED_INTO):
         for inner in islice(class_folders(os.path.join(data, name)), _LOOKED_INTO):
             with suppress(OSError):

@@ -386,7 +386,7 @@ class Memory(SourceKind):
     options = frozenset({"random_shuffle", "num_shards", "shard_id", "pad_last_batch"})
 
     def root(self, dataset: Dataset) -> str:
-        """The folder with the stored images. Raises DataError if it no longer exists."""
+        """Return the folder with the stored images. Raises DataError if it no longer exists."""
         place = dataset.location or str(dataset.items[0][0])
         if self.accepts(Path(place)):
             try:

@@ -97,7 +97,8 @@ def read_arrays(files: Any, labels: Any, axes: Any, device: str, **options: Any)
 
 class _Array(NamedTuple):
     fault: str = ""
-    """Why DALI's reader cannot read the array or it is not an image; empty if it is usable."""
+    """Reason why the array cannot be used: unreadable for DALI, or not an image; empty if usable.
+    """
     dtype: str = ""
     shape: tuple[int, ...] = ()
 
@@ -145,7 +146,7 @@ def _parsed(head: bytes) -> _Array:
 
 
 def _batching_fault(found: _Array, first: _Array) -> str:
-    """Why an array cannot be batched with the first array; empty if it can."""
+    """Return why an array cannot be batched with the first array; empty if it can."""
     if found.fault:
         return found.fault
     if found.dtype != first.dtype:
@@ -158,7 +159,7 @@ def _batching_fault(found: _Array, first: _Array) -> str:
 
 
 def _first(files: list[tuple[str, int]]) -> _Array | None:
-    """Header of the first readable array, or None."""
+    """Return the header of the first readable array, or None."""
     return next((found for path, _ in files if not (found := _parse_header(path)).fault), None)
 
 

@@ -44,7 +44,7 @@ def find_sounds(data: Any) -> dict[str, Any]:
 
 
 def sound_fault(head: bytes) -> str:
-    """Why DALI cannot decode a sound file with these first bytes; empty if it can."""
+    """Return why DALI cannot decode a sound file with these first bytes; empty if it can."""
     if not head:
         return "the file is empty"
     kind = _MAGIC.get(head[:4], "")
@@ -54,7 +54,7 @@ def sound_fault(head: bytes) -> str:
 
 
 def silence_reason(head: bytes, args: Mapping[str, object]) -> str:
-    """Why ``decoders.audio`` with these arguments decodes a sound to silence; else empty.
+    """Return why ``decoders.audio`` with these arguments decodes a sound to silence, or "".
 
     DALI 2.4 rounds floats from -1 to 1 to integers unless it resamples. Integers of 8, 16, 24 and
     32 bits, FLAC, Ogg Vorbis and Opus are decoded correctly.

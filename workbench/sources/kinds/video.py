@@ -89,7 +89,7 @@ def codec_of(path: str) -> tuple[str, str]:
 
 
 def _letters(name: bytes) -> str:
-    """The leading letters and digits of a codec name, in lower case."""
+    """Return the leading letters and digits of a codec name, in lower case."""
     text = name.decode("latin-1").lower()
     count = next((i for i, letter in enumerate(text) if not letter.isascii()
                   or not (letter.isalnum() or letter in "/_")), len(text))  # fmt: skip
@@ -130,9 +130,9 @@ def has_gpu() -> bool:
 
 
 def refusal(path: str, device: str = "") -> str:
-    """Why DALI cannot decode a video on a device, by default on any device; empty if it can.
+    """Return why DALI cannot decode a video on a device (by default on any); empty if it can.
 
-    On a machine without a GPU, only decoding on the CPU counts. Raises OSError.
+    Without a GPU in the machine, only decoding on the CPU is considered. Raises OSError.
     """
     gpu = has_gpu()
     cpu = device != "mixed" or not gpu
@@ -155,7 +155,7 @@ def _refusal(path: str, stamp: int, cpu: bool, gpu: bool) -> str:
 
 
 def _fault(path: str) -> str:
-    """Why an existing video cannot be read; empty if it can."""
+    """Return why an existing video cannot be read; empty if it can."""
     if not os.path.isfile(path):
         return ""
     if os.path.getsize(path) == 0:
@@ -167,7 +167,7 @@ def _fault(path: str) -> str:
 
 
 def _missing_bytes(path: str) -> int:
-    """Number of bytes by which an AVI is shorter than its header specifies.
+    """Return the number of bytes by which an AVI is shorter than its header specifies.
 
     DALI skips the missing frames. 0 for streamed files, whose header does not specify the size.
     """
@@ -268,7 +268,7 @@ class Video(ClassFiles):
             raise DataError(reason)
 
     def undecodable(self, dataset: Dataset, device: str) -> str:
-        """Why no file can be decoded on a device, or which file requires the other device.
+        """Return why no file can be decoded on a device, or which file needs the other device.
 
         Other faults are reported per file, and those files are excluded.
         """

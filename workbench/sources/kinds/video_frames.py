@@ -189,7 +189,7 @@ class VideoFrames(SourceKind):
         )
 
     def explain(self, dataset: Dataset, message: str) -> str:
-        """Name a frame whose size differs from the first of its video: DALI cannot stack them."""
+        """Name a frame whose size differs from its video's first frame: DALI cannot stack them."""
         if _STACKING not in message:
             return ""
         for frames, _ in self._videos(dataset):

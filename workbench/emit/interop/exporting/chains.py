@@ -67,7 +67,6 @@ class Step:
 
     @property
     def spec(self) -> OpSpec:
-        """Catalogue entry of the operator."""
         return self.extractor.catalog[self.node.op]
 
     @property
@@ -195,7 +194,7 @@ class ChainExtractor:
         return GraphExportError(f"{place}: {self.target} {why}. {OTHERWISE}")
 
     def views(self) -> tuple[list[View], Chain]:
-        """Return the views of a photo, and their common first steps."""
+        """Return the views of a photo, and the first steps that all views share."""
         flows = self.resolved.outputs
         found: dict[Port, View] = {}
         for name, port in self.graph.outputs.items():
@@ -280,7 +279,7 @@ class ChainExtractor:
         return node.op.startswith(_EXPRESSION)
 
     def _text(self, port: Port, leaves: set[Port], user: str) -> str:
-        """Return an expression as text, in which ``x`` is the operand that is not arithmetic."""
+        """Return an expression as text, in which ``x`` is the image to which it is applied."""
         node = self._node(port)
         if node is not None and is_generator(self.catalog[node.op]):
             random = self._of_generator(node)

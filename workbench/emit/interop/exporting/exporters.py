@@ -106,7 +106,7 @@ def integers_if_whole(ends: tuple[float, float]) -> tuple[float, float]:
 
 
 def decoded_with_pillow(step: Step) -> None:
-    """Check the arguments of a decoder that ``decode_with_pillow`` replaces."""
+    """Raise GraphExportError for decoder arguments that a Pillow decoder does not support."""
     step.fixed("adjust_orientation")
     kind = step.fixed("output_type")
     if kind not in ("RGB", "GRAY"):
@@ -114,7 +114,7 @@ def decoded_with_pillow(step: Step) -> None:
 
 
 def grey_share(step: Step) -> float:
-    """Return the probability of saturation 0, if it is only 0 or 1; else 0."""
+    """Return the probability of saturation 0 if the saturation is always 0 or 1; else 0."""
     found = step.value("saturation")
     values = found.values if isinstance(found, RandomRange) else (found,)
     return values.count(0) / len(values) if values and {*values} <= {0, 1} else 0.0
@@ -141,7 +141,7 @@ def erased_window(step: Step) -> tuple[float, float]:
 
 
 def crop_place(step: Step) -> tuple[float, float] | None:
-    """Return the relative position of a crop, x and y from 0 to 1, or None if it is random."""
+    """Return the relative position (x, y) of a crop, from 0 to 1; None if it is random."""
     if "crop" not in step.given:
         raise step.refusal("crops to a fixed size: set crop", "crop")
     places = step.value("crop_pos_x"), step.value("crop_pos_y")

@@ -50,11 +50,10 @@ class Transforms:
             self.made.append(make(*step.span(name)))
 
     def measured(self, case: str) -> None:
-        """Record that a row of the table of measured differences applies."""
+        """Record that a row of the table of measured differences (``differences.toml``) applies."""
         self.cases[case] = None
 
     def note(self, text: str) -> None:
-        """Record a difference from DALI."""
         self.notes[text] = None
 
     def write(self, chain: Chain) -> None:

@@ -79,19 +79,16 @@ class Images:
 
     @property
     def value(self) -> DataNode:
-        """The images as a value of the graph."""
         found = self.graph.images
         assert isinstance(found, DataNode)
         return found
 
     @property
     def height(self) -> DataNode:
-        """Height of each image, as a value of the graph."""
         return self.value.shape()[0]
 
     @property
     def width(self) -> DataNode:
-        """Width of each image, as a value of the graph."""
         return self.value.shape()[1]
 
     def report_difference(self, why: str) -> None:
@@ -138,14 +135,12 @@ class Images:
             self.issues.append(issue)
 
     def with_p(self, p: float, step: ImageStep) -> None:
-        """Apply a step to each sample with a probability."""
         if p >= 1:
             step()
         elif p > 0:
             self._block(lambda inner: self.graph.with_p(p, inner[0]), [step])
 
     def one_of(self, steps: Sequence[ImageStep], weights: Sequence[float] | None = None) -> None:
-        """Apply one of several steps to each sample."""
         if len(steps) == 1:
             steps[0]()
         elif steps:
@@ -156,7 +151,6 @@ class Images:
         self.one_of([partial(change, value) for value in values])
 
     def some_of(self, count: int, steps: Sequence[ImageStep], *, shuffled: bool) -> None:
-        """Apply ``count`` of several steps to each sample."""
         if len(steps) == 1 or (count == len(steps) and not shuffled):
             for step in steps:
                 step()

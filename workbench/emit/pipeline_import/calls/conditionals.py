@@ -40,7 +40,7 @@ class ConditionalBlock:
     ops: tuple[TracedOp, ...]
     statements: Mapping[str, Statement] = field(default_factory=dict)
     takes: Mapping[str, TracedInput] = field(default_factory=dict)
-    """Input edge of the body -> the outer edge that it comes from."""
+    """Input edge of the body -> the outer edge that is connected to it."""
     gives: tuple[TracedInput, ...] = ()
     """Final value of each variable of the statement in this branch."""
 
@@ -141,7 +141,7 @@ class _Finder:
         return op.schema in (SPLIT, MERGE) and predicate_of(op) in self.predicates
 
     def _paths(self) -> dict[str, tuple[tuple[str, int], ...]]:
-        """Return edge -> the predicates and branches that select its part of the batch.
+        """Map each edge to the predicates and branches that select its part of the batch.
 
         Outer predicates come first.
         """
@@ -167,7 +167,7 @@ class _Finder:
         return paths
 
     def _statements(self) -> dict[tuple[str, str], int]:
-        """Return (call in a statement, predicate) -> number of the statement."""
+        """Number the statements: map (call in a statement, predicate) to the number."""
         joined = _Joined()
         for op in self.ops:
             own = predicate_of(op) if self._of_statement(op) else None
@@ -207,7 +207,7 @@ class _Finder:
         return found
 
     def _before(self, joined: _Joined) -> dict[tuple[str, str], set[tuple[str, str]]]:
-        """Return connected group -> the groups before it."""
+        """Map each group of connected calls to the groups that precede it."""
         above: dict[str, set[tuple[str, str]]] = {}
         before: dict[tuple[str, str], set[tuple[str, str]]] = {}
         for op in self.ops:

@@ -52,7 +52,7 @@ def fold_calls(made: Made, lines: Lines, outputs: Collection[str]) -> Made:
 
 
 def _reads(op: TracedOp, call: Call, inside: Collection[str]) -> Iterator[TracedInput]:
-    """Yield the edges that a call uses in the graph. Some constants are stored in the node."""
+    """Yield the edges that a call uses in the graph, without constants that the node stores."""
     yield from op.inputs if op.name in inside else call.inputs.values()
 
 
@@ -124,7 +124,7 @@ def _needed(ops: Sequence[TracedOp], start: Collection[int]) -> set[int]:
 def _node(calls: Made, lines: Lines, readers: Counter[str]) -> tuple[TracedOp, Call] | None:
     """Return the opaque call that replaces several calls.
 
-    None if there are no calls, or too many inputs or outputs.
+    Returns None if there are no calls, or too many inputs or outputs.
     """
     if not calls:
         return None

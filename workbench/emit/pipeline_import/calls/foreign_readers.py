@@ -33,7 +33,7 @@ def shortened(value: Value) -> str:
 
 _RECORDS = frozenset({"readers___TFRecord", "readers__TFRecord"})
 _VIDEOS = {"readers__Video": "", "readers__VideoResize": "Resize"}
-"""Video reader -> the operator for what it does in addition to reading."""
+"""Video reader -> the operator for its additional processing, or ""."""
 _VIDEO = "experimental__readers__Video"
 _USUAL: Mapping[str, Value] = {
     **{"normalized": False, "image_type": 0, "dtype": 0, "skip_vfr_check": True, "channels": 3},
@@ -54,7 +54,7 @@ _DECODING = ("decoders__Image", "PeekImageShape", "_conditional")
 
 
 def with_known_readers(pipeline: TracedPipeline, lines: Lines) -> TracedPipeline:
-    """Replace the readers of a pipeline by sources of the graph, where nothing is lost."""
+    """Replace readers of a pipeline by sources of the graph that read the same data."""
     read = {edge.edge for op in pipeline.ops for edge in op.inputs}
     read |= {edge.edge for edge in pipeline.outputs}
     ops: list[TracedOp] = []
@@ -70,7 +70,7 @@ def with_known_readers(pipeline: TracedPipeline, lines: Lines) -> TracedPipeline
 
 
 def _with_own_parameters(ops: Iterable[TracedOp]) -> Iterator[TracedOp]:
-    """Yield the calls. Readers of different data get different parameters of the graph."""
+    """Yield the calls; readers of different data get different parameters of the graph."""
     parameters: dict[str, str] = {}
     for op in ops:
         if not op.kind:
@@ -83,7 +83,7 @@ def _with_own_parameters(ops: Iterable[TracedOp]) -> Iterator[TracedOp]:
 
 
 def _fed(op: TracedOp, ops: Collection[TracedOp]) -> TracedOp:
-    """Return an external source, rejected unless all its consumers decode images."""
+    """Return an external source, marked as unsupported unless all its consumers decode images."""
     made = {edge for edge, _ in op.outputs}
     readers = [each for each in ops if made & {edge.edge for edge in each.inputs}]
     if readers and all(each.schema.startswith(_DECODING) for each in readers):

@@ -211,7 +211,6 @@ def _own_code(op: TracedOp, lines: Lines) -> Call:
 
 
 def _function_call(name: str, args: Mapping[str, Value], op: TracedOp) -> Call:
-    """Return the node that calls a user function."""
     names = tuple(f"output_{index}" for index in range(len(op.outputs)))
     inputs = {f"input_{index}": edge for index, edge in enumerate(op.inputs)}
     return Call(name, args, inputs, names if len(names) > 1 else ("output",))

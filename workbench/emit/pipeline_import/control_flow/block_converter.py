@@ -87,7 +87,7 @@ class BlockConverter:
         return Call("if", {}, inputs, outputs, bodies=bodies)
 
     def _ends(self, op: TracedOp, statement: Statement) -> tuple[str, ...]:
-        """Return a name for each output: a variable that a body set, else an unchanged one."""
+        """Return a name for each output: a variable that a body assigns, else an unchanged one."""
         found: list[str | None] = []
         usual: list[str] = []
         for ends in zip(*(block.gives for block in statement.bodies), strict=True):

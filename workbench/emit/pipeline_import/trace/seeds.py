@@ -77,7 +77,7 @@ def automatic_changes(
     pipeline: int | None,
     base: int,
 ) -> dict[str, str]:
-    """Return the automatic augmentations whose random values differ in the graph -> the reason.
+    """Return why random values of an automatic augmentation differ in the graph, by call name.
 
     In the graph all other calls have their own seeds, so DALI assigns seeds only to these.
     """
@@ -133,5 +133,4 @@ def _seed_has_effect(op: TracedOp) -> bool:
 
 
 def _unused_seeds(taken: set[int]) -> Iterator[int]:
-    """Yield unused seeds, from 0 up."""
     return (number for number in range(LARGEST_SEED + 1) if number not in taken)

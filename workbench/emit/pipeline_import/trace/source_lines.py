@@ -79,7 +79,7 @@ class Lines:
     def block(self, op: TracedOp) -> Block:
         """Return the outermost ``if`` around a call in which DALI splits the batch.
 
-        Without such an ``if``, return the call's own statement.
+        Returns the call's own statement if there is no such ``if``.
         """
         own = _own_places(op)
         for depth, place in enumerate(own):
@@ -171,7 +171,7 @@ class Lines:
     def data_function(self, op: TracedOp) -> tuple[str, str] | None:
         """Return function and parameter of ``**find_files(data)``, as in exported scripts.
 
-        ``file_root=data`` is equivalent there. None if the call has neither.
+        In exported scripts, ``file_root=data`` is equivalent. Returns None if the call has neither.
         """
         ours = "Return the built pipeline" in self.script_text(op)
         for keyword in self.keywords(op):
@@ -211,7 +211,7 @@ class Lines:
         return found
 
     def _find_conditions(self, ops: Sequence[TracedOp]) -> dict[str, list[ast.If]]:
-        """Return file -> the ``if`` statements in which DALI merges a batch, outer ones first."""
+        """Map each file to the ``if`` statements in which DALI merges a batch, outer ones first."""
         found: dict[str, dict[int, ast.If]] = {}
         for op in ops:
             place, statement = self._places[op.name], self._statements[op.name]

@@ -64,7 +64,7 @@ def index_of(path: str, scan: Any) -> str:
 
 
 def _starts_slowly(paths: Sequence[str]) -> bool:
-    """Whether DALI takes seconds before it outputs the first record.
+    """Whether DALI needs seconds before it outputs the first record.
 
     DALI scans files without an index, and reads index files completely.
     """
@@ -149,7 +149,7 @@ class IndexedFiles(SourceKind):
     """Static method that lists the files for the exported program's data argument."""
 
     def scan(self, path: str, progress: Callable[[Iterable[Any]], Iterator[Any]]) -> Iterator[Any]:
-        """Yield the index entries of a file; ``told`` wraps the iteration to report progress."""
+        """Yield the index entries of a file; ``progress`` wraps an iterable to report progress."""
         raise NotImplementedError
 
     def files(self, dataset: Dataset) -> list[str]:
@@ -175,7 +175,6 @@ class IndexedFiles(SourceKind):
         return paths
 
     def watched_paths(self, dataset: Dataset) -> Iterator[str]:
-        """Yield the files, their indices, and their folder."""
         if dataset.location:
             yield dataset.location
         with suppress(OSError):  # the reader reports the cause
@@ -205,7 +204,7 @@ class IndexedFiles(SourceKind):
         raise NotImplementedError
 
     def indexed(self, dataset: Dataset, paths: list[str], indices: list[str]) -> dict[str, Any]:
-        """Reader arguments for some of the files, with their indices."""
+        """Return the reader arguments for some of the files, with their indices."""
         raise NotImplementedError
 
     def find_indexed(self, dataset: Dataset, folder: Path) -> dict[str, Any] | None:

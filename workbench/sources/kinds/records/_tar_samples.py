@@ -45,7 +45,6 @@ class TarDamage(NamedTuple):
 
     @property
     def fault(self) -> str:
-        """Description of the damage."""
         return (
             f"the archive is damaged at byte {self.at:,}, and the next "
             f"{self.end - self.at:,} bytes contain no file"
@@ -184,7 +183,7 @@ def groups_in(path: str) -> Iterator[Group | TarDamage]:
 
 
 def first_parts(group: Group) -> dict[str, TarFile]:
-    """Files of a sample by component. For duplicate components the first file, as in DALI."""
+    """Return the files of a sample by component; for duplicates the first file, as in DALI."""
     parts: dict[str, TarFile] = {}
     for component, file in group[1]:
         parts.setdefault(component, file)
@@ -192,7 +191,7 @@ def first_parts(group: Group) -> dict[str, TarFile]:
 
 
 def hidden_first_file(path: str) -> TarFile | None:
-    """The first file of an archive if its name starts with a dot, else None.
+    """Return the first file of an archive if its name starts with a dot, else None.
 
     DALI skips such files, except for the first file, which it treats as a sample.
     """
@@ -204,7 +203,7 @@ def hidden_first_file(path: str) -> TarFile | None:
 
 
 def readable_groups(path: str) -> Iterator[Group]:
-    """Samples from ``groups_in``, ending silently where the archive cannot be read."""
+    """Yield the samples from ``groups_in`` up to the first part that cannot be read."""
     with contextlib.suppress(DataError):
         for group in groups_in(path):
             if not isinstance(group, TarDamage):
@@ -256,7 +255,7 @@ class NamedFiles:
         """Offset -> size, in bytes, of entries that were read but not queried yet."""
 
     def contains_any(self, files: Collection[TarFile]) -> bool:
-        """Whether the index lists a file of a sample; marks all of its files as queried."""
+        """Whether the index lists a file of a sample; marks all files of the sample as queried."""
         if not self._found:  # while each line is the next sample, the answer comes quickly
             self._read_line()
             if self._found == {file.offset_data: file.size for file in files}:
@@ -272,7 +271,6 @@ class NamedFiles:
         return self._found.pop(file.offset_data) is not None
 
     def unqueried_offsets(self) -> list[int]:
-        """Offsets of entries that were not queried."""
         while self._read_line():
             pass
         return list(self._found)

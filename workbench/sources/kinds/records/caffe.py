@@ -22,7 +22,7 @@ FILE = "data.mdb"
 _LOOKED_AT = 100
 """Number of leading values; at least one of them must be an image."""
 _CUT = "cut short"
-"""Words in the fault of a sample at which LMDB terminates the process."""
+"""Words in the fault of a truncated value, at which LMDB terminates the process."""
 
 Place = tuple[int, int, int]
 """Start and end of an image in a value, in bytes, and its label."""
@@ -76,7 +76,7 @@ def _name(holder: str, key: bytes) -> str:
 
 
 def first_value(folder: Path) -> bytes:
-    """Content of the first value of the database in a folder; empty if there is none."""
+    """Return the content of the first value of the database in a folder; empty if there is none."""
     try:
         found = os.stat(folder / FILE)
         return _first_value(str(folder), found.st_mtime_ns, found.st_size)
@@ -98,7 +98,8 @@ def _first_value(folder: str, *stamps: int) -> bytes:
 def fields(message: bytes, start: int = 0, end: int | None = None) -> dict[int, tuple[int, int]]:
     """Map field numbers of a protobuf message to start and end of their content.
 
-    For a number, both are its value. For repeated fields, the last one.
+    For a field that is a number, both entries are its value. For repeated fields, the last one is
+    used.
     """
     whole = fields_of(message, start, len(message) if end is None else end)
     return {number: (first, last) for number, first, last in whole}
@@ -115,7 +116,7 @@ class Lmdb(SourceKind):
     ends_process = _CUT
 
     def place_of(self, value: bytes) -> Place | str:
-        """Location of the image in a value, or the reason why there is none."""
+        """Return the location of the image in a value, or the reason why there is none."""
         raise NotImplementedError
 
     def _file(self, dataset: Dataset) -> str:

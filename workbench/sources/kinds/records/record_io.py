@@ -81,7 +81,7 @@ def read_record_file(**options: Any) -> Any:
 
 
 def _offsets(path: str) -> Sequence[int]:
-    """Offsets of the records in reader order, which is file order. Raises DataError."""
+    """Return the offsets of the records in reader order, which is file order. Raises DataError."""
     index = _index(path)
     return _sorted_offsets(path, index, os.stat(path).st_mtime_ns, os.stat(index).st_mtime_ns)
 
@@ -113,9 +113,9 @@ def _sorted_offsets(path: str, index: str, *stamps: int) -> Sequence[int]:
 
 
 def _record_end(file: BinaryIO, offset: int) -> int | None:
-    """Offset of the end of the record at an offset; None if no record starts there.
+    """Return the end of the record at an offset; None if no record starts there.
 
-    For a record of several parts, the end of the file.
+    For a record of several parts, the end of the file is returned.
     """
     file.seek(offset)
     head, size = file.read(8), os.fstat(file.fileno()).st_size
@@ -151,7 +151,6 @@ def _name(holder: str, offset: int) -> str:
 
 
 def _names(folder: str | Path) -> list[str]:
-    """Names of the RecordIO files in a folder. Raises OSError."""
     return sorted(name for name in os.listdir(folder) if name.lower().endswith(_SUFFIX))
 
 

@@ -245,7 +245,7 @@ def _records(path: str) -> Iterator[tuple[int, bytes | None]]:
 
 
 def _chosen(paths: list[str]) -> tuple[str, str]:
-    """Names of the image and label features. Raises DataError if there is no image."""
+    """Return the names of the image and label features. Raises DataError if there is no image."""
     for path in paths:
         for _, record in islice(_records(path), 64):
             try:
@@ -317,7 +317,7 @@ def _is_of_another(path: str, index: str, *stamps: int) -> bool:
 
 
 def _record_end(file: BinaryIO, offset: int, size: int) -> int | None:
-    """Offset of the end of an indexed record; None if no record of this size starts there."""
+    """Return the end of an indexed record; None if no record of this size starts there."""
     file.seek(offset)
     head = file.read(8)
     is_whole = len(head) == 8 and struct.unpack("<Q", head)[0] + 16 == size

@@ -119,7 +119,6 @@ def read_boxes(
 
 
 def _record_of(sample: Sample) -> bytes:
-    """Read the whole record of a sample."""
     with open(sample.path, "rb") as file:
         file.seek(int(sample.name.rpartition(" at index ")[2]))
         size = int.from_bytes(file.read(8), "little")
@@ -179,7 +178,7 @@ class TFRecordBoxes(AnnotatedBoxes, TFRecord):
         return next(filter(None, found), b"")
 
     def _boxes_of(self, dataset: Dataset) -> tuple[list[str], str]:
-        """Names of the features with box edges and with classes. Raises DataError if missing."""
+        """Return the feature names of box edges and classes. Raises DataError if there are none."""
         features = read_features(self._first(dataset))
         sides, label = choose_boxes(features)
         if not sides or not label:

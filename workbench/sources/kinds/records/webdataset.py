@@ -115,7 +115,7 @@ def _check_first_samples(stamps: tuple[tuple[str, int], ...]) -> None:
 def _samples(
     path: str, holder: str, labelled: bool, indexed: NamedFiles | None = None
 ) -> Iterator[Sample]:
-    """Yield the samples of an archive; with an index (``kept``), only those that it lists.
+    """Yield the samples of an archive; with ``indexed``, only those that the index lists.
 
     Each damaged part of the archive is one faulty sample, which no index lists.
     """
@@ -198,7 +198,7 @@ class WebDataset(IndexedFiles):
             require_index(path)
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
-        """Iterate over the samples in archive order; only listed ones if all have indices.
+        """Iterate over the samples in archive order, or those listed if all archives have an index.
 
         An index entry at which no file starts is a faulty sample.
         """
