@@ -148,10 +148,10 @@ def _signature_text(signature: inspect.Signature) -> str:
 
 
 def _bound_parameters(
-    signature: inspect.Signature, given: Mapping[str, Any]
+    signature: inspect.Signature, arguments: Mapping[str, Any]
 ) -> Iterator[tuple[str, Any]]:
     """Yield name and value of each parameter. Skips None if it is the parameter's default."""
-    for name, value in given.items():
+    for name, value in arguments.items():
         parameter = signature.parameters[name]
         if parameter.kind is parameter.VAR_POSITIONAL:
             yield from ((name, each) for each in value)
@@ -165,12 +165,12 @@ def require_kind(what: str, value: object, kind: Kind) -> None:
         raise ArgumentError(f"{what} is {format_value(value)}. Use {kind.words}.")
 
 
-def require_names(where: str, given: Iterable[str], signature: inspect.Signature) -> None:
+def require_names(where: str, names: Iterable[str], signature: inspect.Signature) -> None:
     """Raise UnknownNameError, with the nearest name, for a parameter that does not exist."""
     parameters = signature.parameters.values()
     known = [each.name for each in parameters if each.kind is not each.VAR_POSITIONAL]
     known = [name for name in known if name != "self"]
-    for name in given:
+    for name in names:
         if name not in known and not any(each.kind is each.VAR_KEYWORD for each in parameters):
             hint = did_you_mean(name, known, f"It has {', '.join(known)}.")
             raise UnknownNameError(f"{where} has no argument {name!r}. {hint}")

@@ -155,10 +155,10 @@ def test_targets_that_cannot_carry_it_say_so(trusted: Graph) -> None:
 
 
 def test_the_plugin_is_as_it_was_afterwards(script: Path) -> None:
-    from workbench.engine.script_import.numba_calls import noted_numba_functions
+    from workbench.engine.script_import.numba_calls import recording_numba_calls
 
     before = {name: value for name, value in sys.modules.items() if ".plugin.numba" in name}
-    with noted_numba_functions():
+    with recording_numba_calls():
         assert import_script(SCRIPT, script.parent).halved("photos")
     after = {name: value for name, value in sys.modules.items() if ".plugin.numba" in name}
     assert after == before

@@ -312,7 +312,7 @@ def test_float_sounds_are_a_warning_with_a_fix(
     assert len(found) == silent
     for warning in found:
         assert (warning.node, warning.arg, warning.code) == ("decode", "dtype", "silent")
-        assert "3 WAV files hold floats" in str(warning)
+        assert "decodes 3 WAV files to silence" in str(warning)
         fix = fixes(ResolvedGraph(graph, wb.load_catalog()), warning)[0]
         assert fix.graph.node("decode").args["dtype"] == "FLOAT"
         assert not wb.check_warnings(fix.graph, facts=facts)

@@ -38,21 +38,21 @@ def block_lines(emitter: Emitter, node: Node) -> Lines:
     return made
 
 
-def _write_if(emitter: Emitter, node: Node, made: Lines) -> None:
+def _write_if(emitter: Emitter, node: Node, lines: Lines) -> None:
     """Write ``if condition:`` and, if the other body is not empty, ``elif`` or ``else:``."""
-    start = len(made.text)
+    start = len(lines.text)
     text = emitter.control_text(node, CONDITION)
-    made.text += condition_lines("if", text, _comment(node, "then"), emitter.indent)
+    lines.text += condition_lines("if", text, _comment(node, "then"), emitter.indent)
     for inner, block in emitter.in_place.items():
         if block == node.id:
-            made.nodes[inner] = range(start, len(made.text))
-    made.add(_body_or_pass(emitter, node, "then"))
+            lines.nodes[inner] = range(start, len(lines.text))
+    lines.add(_body_or_pass(emitter, node, "then"))
     otherwise, comment = emitter.body_lines(node, "else"), _comment(node, "else")
     if not comment and _is_one_if(otherwise.text, emitter.indent + INDENT):
-        made.add(_as_elif(otherwise, emitter.indent))
+        lines.add(_as_elif(otherwise, emitter.indent))
     elif otherwise.text:
-        made.text.append(f"{emitter.indent}else:{comment}")
-        made.add(otherwise)
+        lines.text.append(f"{emitter.indent}else:{comment}")
+        lines.add(otherwise)
 
 
 def _is_one_if(lines: Sequence[str], indent: str) -> bool:
@@ -68,19 +68,21 @@ def _as_elif(lines: Lines, indent: str) -> Lines:
     return Lines([f"{indent}el{first.removeprefix(indent)}", *rest], lines.nodes)
 
 
-def _write_one_of(emitter: Emitter, node: Node, made: Lines) -> None:
+def _write_one_of(emitter: Emitter, node: Node, lines: Lines) -> None:
     """Write an ``if`` branch for each body. Trailing bodies that change nothing are omitted."""
-    _add_branches(emitter, node, emitter.control_text(node, CHOICE), made, without_idle=True)
+    _add_branches(emitter, node, emitter.control_text(node, CHOICE), lines, without_idle=True)
 
 
-def _write_some_of(emitter: Emitter, node: Node, made: Lines) -> None:
+def _write_some_of(emitter: Emitter, node: Node, lines: Lines) -> None:
     """Write consecutive ``if`` statements or, for random order, a loop around ``if``, ``elif``.
 
     A random number is mapped to the bodies that run by a lookup table.
     """
-    made.add(emitter.assignments_between_bodies(node))
+    lines.add(emitter.assignments_between_bodies(node))
     if SOME_OF.runs_in_loop(node):
-        made.add(emitter.in_loop(SOME_OF.count(node), lambda turn: _option_of(emitter, node, turn)))
+        lines.add(
+            emitter.in_loop(SOME_OF.count(node), lambda turn: _option_lines(emitter, node, turn))
+        )
         return
     for number, name in enumerate(_names(emitter, node)):
         drawn = [str(at) for at, order in enumerate(SOME_OF.orders(node)) if number in order]
@@ -88,12 +90,12 @@ def _write_some_of(emitter: Emitter, node: Node, made: Lines) -> None:
         body = emitter.body_lines(node, name)
         if body.text:
             ones = ["1"] * len(drawn)
-            made.text += _lookup(emitter, node, runs, "", drawn, ones, "BOOL")
-            made.text.append(f"{emitter.indent}if {runs}:{_comment(node, name)}")
-            made.add(body)
+            lines.text += _lookup(emitter, node, runs, "", drawn, ones, "BOOL")
+            lines.text.append(f"{emitter.indent}if {runs}:{_comment(node, name)}")
+            lines.add(body)
 
 
-def _option_of(emitter: Emitter, node: Node, turn: str) -> Lines:
+def _option_lines(emitter: Emitter, node: Node, turn: str) -> Lines:
     """Write one iteration: look up the body to run in a table of all orders, and run it."""
     table = [str(number) for order in SOME_OF.orders(node) for number in order]
     option = _free_variable(emitter, f"{node.id}_option")
@@ -126,10 +128,10 @@ def _free_variable(emitter: Emitter, wanted: str) -> str:
     return wanted
 
 
-def _write_repeat(emitter: Emitter, node: Node, made: Lines) -> None:
+def _write_repeat(emitter: Emitter, node: Node, lines: Lines) -> None:
     """Write ``for turn in range(times):``, with ``if times > turn:`` inside if times is random."""
-    made.add(emitter.assignments_between_bodies(node))
-    made.add(
+    lines.add(emitter.assignments_between_bodies(node))
+    lines.add(
         emitter.in_loop(
             REPEAT.repetitions(node), lambda turn: _iteration_lines(emitter, node, turn)
         )
@@ -168,7 +170,7 @@ def _names(emitter: Emitter, node: Node) -> tuple[str, ...]:
 
 
 def _add_branches(
-    emitter: Emitter, node: Node, number: str, made: Lines, *, without_idle: bool = False
+    emitter: Emitter, node: Node, number: str, lines: Lines, *, without_idle: bool = False
 ) -> None:
     """Write ``if number == 0:``, ``elif number == 1:`` and so on; ``else:`` for the last body."""
     names = _names(emitter, node)
@@ -180,8 +182,8 @@ def _add_branches(
     for at, body in enumerate(bodies):
         word = "if" if at == 0 else "elif"
         head = "else:" if at == last else f"{word} {number} == {at}:"
-        made.text.append(f"{emitter.indent}{head}{_comment(node, names[at])}")
-        made.add(_or_pass(emitter, body))
+        lines.text.append(f"{emitter.indent}{head}{_comment(node, names[at])}")
+        lines.add(_or_pass(emitter, body))
 
 
 def _body_or_pass(emitter: Emitter, node: Node, name: str) -> Lines:

@@ -228,7 +228,7 @@ def _branch(
         if second is None:
             raise GraphEditError(f"{template.name} mixes two images. Choose the second one.")
         ports[SECOND] = second
-    sized = _sized(graph, catalog, source)
+    sized = _has_known_size(graph, catalog, source)
     for node in template.nodes:
         if node.unsized and sized:
             ports[node.id] = ports[node.inputs[0]]
@@ -246,12 +246,12 @@ def _branch(
     return whole.at_scope(graph.scope), Port(block, output), block
 
 
-def _inserted_after_inputs(graph: Graph, made: Node) -> tuple[Node, ...]:
-    """Return the nodes with ``made`` inserted after the last of its sources, or at the end."""
-    feeding = {port.node for port in made.inputs.values()}
+def _inserted_after_inputs(graph: Graph, added: Node) -> tuple[Node, ...]:
+    """Return the nodes with ``added`` inserted after the last of its sources, or at the end."""
+    feeding = {port.node for port in added.inputs.values()}
     places = [at for at, node in enumerate(graph.nodes, start=1) if node.id in feeding]
     at = max(places, default=len(graph.nodes))
-    return (*graph.nodes[:at], made, *graph.nodes[at:])
+    return (*graph.nodes[:at], added, *graph.nodes[at:])
 
 
 def _node(graph: Graph, catalog: Catalog, node: TemplateNode, ports: Mapping[str, Port]) -> Node:
@@ -266,7 +266,7 @@ def _node(graph: Graph, catalog: Catalog, node: TemplateNode, ports: Mapping[str
     )
 
 
-def _sized(graph: Graph, catalog: Catalog, port: Port) -> bool:
+def _has_known_size(graph: Graph, catalog: Catalog, port: Port) -> bool:
     """Whether height and width of the images at a port are known."""
     flow = infer_types(graph, catalog).get(port)
     return flow is not None and flow.shape is not None and None not in flow.shape[:2]

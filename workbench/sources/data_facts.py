@@ -106,11 +106,11 @@ def _read(dataset: Dataset) -> DataFacts:
         len(outside),
         sum(bool(each.fault) or (on_disk and _is_empty(each)) for each in samples),
         len(without_area),
-        _first(outside),
-        _first(without_area),
+        _first_remark(outside),
+        _first_remark(without_area),
         float_rates=_float_rates(samples) if source.noun == "sound" else (),
         turned=len(turned),
-        annotated=_annotated([*turned.items()]),
+        annotated=_annotated_orientation([*turned.items()]),
         first_turned=next((each.name for each in turned), ""),
         headers_read=_MOST_HEADS if len(samples) > _MOST_HEADS else 0,
         more=more,
@@ -125,7 +125,7 @@ def _is_empty(sample: Sample) -> bool:
         return True
 
 
-def _first(samples: Sequence[Sample]) -> str:
+def _first_remark(samples: Sequence[Sample]) -> str:
     return f"{samples[0].name}: {samples[0].remark}" if samples else ""
 
 
@@ -140,7 +140,9 @@ def _exif_oriented(samples: Sequence[Sample]) -> dict[Sample, ImageHeader]:
     return found
 
 
-def _annotated(turned: Sequence[tuple[Sample, ImageHeader]]) -> Literal["", "stored", "upright"]:
+def _annotated_orientation(
+    turned: Sequence[tuple[Sample, ImageHeader]],
+) -> Literal["", "stored", "upright"]:
     """Compute ``DataFacts.annotated``."""
     telling = [(tuple(each.sides), header) for each, header in turned if each.sides]
     telling = [(sides, header) for sides, header in telling if header.stored != header.upright]
@@ -150,11 +152,11 @@ def _annotated(turned: Sequence[tuple[Sample, ImageHeader]]) -> Literal["", "sto
 
 
 def _float_rates(samples: Sequence[Sample]) -> tuple[int, ...]:
-    heads = (_head(each.path) for each in samples[:_MOST_HEADS])
+    heads = (_read_head(each.path) for each in samples[:_MOST_HEADS])
     return tuple(rate for head in heads if (rate := float_rate(head)))
 
 
-def _head(path: str) -> bytes:
+def _read_head(path: str) -> bytes:
     """Read the first bytes of a sound file; empty if the file cannot be read."""
     try:
         with open(path, "rb") as file:

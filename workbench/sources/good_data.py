@@ -31,13 +31,13 @@ class GoodData:
     Raises DataError if no sample of a dataset remains, or if its kind cannot exclude samples.
     """
 
-    def __init__(self, given: Datasets, skipped: Mapping[str, Collection[str]]) -> None:
+    def __init__(self, complete: Datasets, skipped: Mapping[str, Collection[str]]) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="workbench-good-")
         self.endings: Mapping[str, str] = {}
         """Suffix of each dataset's path, to be appended to the program's path without ``.py``."""
         self.datasets: Datasets = {}
         """The datasets without the excluded samples, in the temporary folder."""
-        for name, dataset in given.items():
+        for name, dataset in complete.items():
             path = self._write(name, dataset, skipped[name])
             ending = os.path.relpath(path, self._folder.name).removeprefix(_STEM)
             self.endings = {**self.endings, name: ending}

@@ -140,9 +140,9 @@ def choose_columns(data: Any, path: str | None, label: str | None) -> Any:
     return data.select([*named]).rename(changed)
 
 
-def _column(names: Sequence[Any], wanted: tuple[str, ...]) -> Any:
-    """The first of the ``wanted`` column names that exists. Raises DataError if it is ambiguous."""
-    for each in wanted:
+def _column(names: Sequence[Any], candidates: tuple[str, ...]) -> Any:
+    """Return the first candidate among the column names. Raises DataError if it is ambiguous."""
+    for each in candidates:
         found = [name for name in names if isinstance(name, str) and name.lower() == each]
         if len(found) > 1:
             raise DataError(

@@ -67,7 +67,7 @@ def require_images(data: Any, split: Callable[[Any], tuple[Any, int]]) -> None:
 def _require_array(array: Any) -> None:
     shape = tuple(map(int, array.shape))
     what = f"The array {shape} of {array.dtype}"
-    if reason := _wrong_type(array):
+    if reason := _element_type_fault(array):
         raise DataError(f"{what} {reason}")
     if len(shape) == 2 or (len(shape) == 3 and shape[-1] in (1, 3)):
         more = "[None]" if len(shape) == 3 else "[None, ..., None]"
@@ -103,7 +103,7 @@ def _require_shape(what: str, shape: tuple[int, ...], tensor: bool, name: str, e
     raise DataError(f"{what} has {shape[2]} channels, but images have 1 or 3. Use {remedy}.")
 
 
-def _wrong_type(array: Any) -> str:
+def _element_type_fault(array: Any) -> str:
     """Return why the elements of an array are not pixels; empty if they are."""
     kind = str(array.dtype).removeprefix("torch.")
     if kind == "uint8":
@@ -192,7 +192,7 @@ def _channels(image: Any, what: str) -> int:
     if len(shape) == 1 and shape[0] and str(image.dtype) == "uint8":
         return 0
     what = f"{what}, an array {shape} of {image.dtype},"
-    if 0 not in shape and (reason := _wrong_type(image)):
+    if 0 not in shape and (reason := _element_type_fault(image)):
         raise DataError(f"{what} {reason}")
     _require_shape(what, shape, _is_tensor(image), "array", "")
     if len(shape) == 2:

@@ -20,7 +20,7 @@ from workbench.catalog.spec import OPAQUE, Value
 from workbench.emit.pipeline_import.calls.expressions import Expression, expression_node
 from workbench.emit.pipeline_import.calls.nodes import Call, call_name, make_call, read_folder
 from workbench.emit.pipeline_import.calls.older_names import with_todays_calls
-from workbench.emit.pipeline_import.ids import Made, node_ids, output_names
+from workbench.emit.pipeline_import.ids import NodeCalls, node_ids, output_names
 from workbench.emit.pipeline_import.trace.source_lines import Lines
 from workbench.emit.pipeline_import.trace.traced import TracedInput, TracedOp
 from workbench.graph.edits.edit import LONGEST
@@ -152,7 +152,7 @@ def test_what_was_called() -> None:
 # Ids and names of outputs are the user's own words where there are any, and always unique.
 
 
-def made_of(*ops: TracedOp, lines: Lines | None = None) -> Made:
+def made_of(*ops: TracedOp, lines: Lines | None = None) -> NodeCalls:
     lines = lines or Lines({}, ops)
     makers = {edge: one for one in ops for edge, _ in one.outputs}
     return [(one, make_call(one, CATALOG, lines, makers)) for one in ops]

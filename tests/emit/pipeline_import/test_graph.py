@@ -14,7 +14,7 @@ from tests.helpers import CATALOG
 from workbench.emit.pipeline_import.calls.fold import MERGE, SPLIT, fold_calls
 from workbench.emit.pipeline_import.calls.nodes import make_call
 from workbench.emit.pipeline_import.graph import ImportedGraph, import_traced
-from workbench.emit.pipeline_import.ids import Made
+from workbench.emit.pipeline_import.ids import NodeCalls
 from workbench.emit.pipeline_import.trace.call_order import in_call_order
 from workbench.emit.pipeline_import.trace.source_lines import Lines
 from workbench.emit.pipeline_import.trace.traced import (
@@ -429,7 +429,7 @@ def test_more_outputs_than_an_opaque_node_has() -> None:
     assert len(found.graph.outputs) == 17
 
 
-def made_of(ops: list[TracedOp], lines: Lines) -> Made:
+def made_of(ops: list[TracedOp], lines: Lines) -> NodeCalls:
     makers = {edge: one for one in ops for edge, _ in one.outputs}
     return [(one, make_call(one, CATALOG, lines, makers)) for one in ops]
 

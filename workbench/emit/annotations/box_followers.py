@@ -46,9 +46,11 @@ class BoxWriter(FollowerWriter):
             if order == "cxcywh" and any(step.rule.flips for step in self.tail):
                 text, order = self.applied("cxcywh_to_ltrb", text), "ltrb"
         wanted, wanted_order = self._format
-        if unit == "absolute" and (self.scales or wanted == "relative"):
+        if unit == "absolute" and (self.changes_scale or wanted == "relative"):
             if any(step.rule.flips for step in self.tail) and not self.head:
-                self.told = "bb_flip takes shares of the image, so from pixels to shares and back"
+                self.comment = (
+                    "bb_flip takes shares of the image, so from pixels to shares and back"
+                )
             text, unit = f"{text} / {self._sides(self.middle)}", "relative"
         ways = {"horizontal": "horizontal", "vertical": "vertical"}
         text = self.mirror(boxes, text, "fn.bb_flip", ways, f"ltrb={order == 'ltrb'}")
@@ -113,7 +115,7 @@ class BoxWriter(FollowerWriter):
     def _drop_hidden(self, boxes: str) -> None:
         """Write lines that drop boxes that are hardly visible, with their labels and indices."""
         numbers = self._labels
-        if self._numbered:
+        if self._needs_indices:
             places = self.applied("box_numbers", self.fed("boxes"))
             numbers = f"{numbers} + {_LABELS} * {places}" if numbers else places
         arguments = [boxes, self.size(self.middle), *[numbers] * bool(numbers)]
@@ -124,9 +126,9 @@ class BoxWriter(FollowerWriter):
         if not numbers:
             self.call(boxes, function, *arguments)
             return
-        kept = self.name("kept") if self._numbered else self.variable("labels", "labels")
+        kept = self.name("kept") if self._needs_indices else self.variable("labels", "labels")
         self.call(f"{boxes}, {kept}", function, *arguments)
-        if self._numbered:
+        if self._needs_indices:
             places = self.name("places") if self._labels else kept
             if self._labels:
                 self.add(places, f"{kept} // {_LABELS}")
@@ -137,7 +139,7 @@ class BoxWriter(FollowerWriter):
             self.add(self.output_variable("labels"), kept)
 
     @property
-    def _numbered(self) -> bool:
+    def _needs_indices(self) -> bool:
         """True if the indices of the remaining boxes are needed."""
         return bool(self.node.args.get("places")) or "polygons" in self.node.inputs
 

@@ -54,7 +54,7 @@ class FollowerWriter:
         """Port of the first image that has the size of the final image."""
         self.flows = emitter.resolved.types
         self.text: list[str] = []
-        self.told = ""
+        self.comment = ""
         """Comment above the lines; if empty, the comment lists the operators."""
         self._stem = node.id
         while any(name.startswith(f"{self._stem}_") for name in emitter.names.values()):
@@ -261,7 +261,7 @@ class FollowerWriter:
         text: str,
         function: str,
         ways: Mapping[str, str],
-        *given: str,
+        *arguments: str,
         centre: Sequence[float] = (),
     ) -> str:
         """Write the mirroring by the last steps, and return the expression of the positions.
@@ -271,7 +271,7 @@ class FollowerWriter:
         """
         for step in self.tail:
             if step.rule.flips:
-                self.call(target, function, text, *given, *self._mirrors(step, centre, ways))
+                self.call(target, function, text, *arguments, *self._mirrors(step, centre, ways))
                 text = target
         return text
 
@@ -335,7 +335,7 @@ class FollowerWriter:
         return self.size(self.path.start, encoded=self.path.start != self.path.root)
 
     @property
-    def scales(self) -> bool:
+    def changes_scale(self) -> bool:
         """True if the last steps change positions in pixels."""
         return any(step.rule.map for step in self.tail)
 

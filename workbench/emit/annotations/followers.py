@@ -38,7 +38,7 @@ def follower_lines(emitter: Emitter, node: Node) -> Lines:
 def _comment(writer: FollowerWriter, kind: str) -> list[str]:
     """Return the comment above a follower: ``# Boxes follow the image through rotate and crop``."""
     indent = f"{writer.emitter.indent}# "
-    text = writer.told or f"{kind.capitalize()} follow the image{writer.moving_operators_text}"
+    text = writer.comment or f"{kind.capitalize()} follow the image{writer.moving_operators_text}"
     return wrap(text, LINE, initial_indent=indent, subsequent_indent=indent)
 
 
@@ -103,7 +103,7 @@ class PointWriter(FollowerWriter):
         centre = [side / 2 for side in self.fixed_size(self.middle)]
         if relative or self.last != self.middle:
             centre = []
-        if in_pixels and (self.scales or relative) and not centre:
+        if in_pixels and (self.changes_scale or relative) and not centre:
             text, in_pixels = f"{text} / {self._size(self.middle)}", False
         flips = {"horizontal": "flip_x", "vertical": "flip_y"}
         text = self.mirror(points, text, "fn.coord_flip", flips, centre=centre)

@@ -66,11 +66,11 @@ class MaskWriter(FollowerWriter):
             dtype = self._assign_mask(mask, fed)
             called = self._walk(mask, self.path.steps, dtype, self.interpolation, self._fill)
             if called:
-                self.told = f"The same {join_words(called)} for masks."
+                self.comment = f"The same {join_words(called)} for masks."
                 if self.interpolation == "INTERP_NN":
-                    self.told += " Nearest neighbour keeps class numbers."
+                    self.comment += " Nearest neighbour keeps class numbers."
                 if self._fill:
-                    self.told += f" {self._fill}: not in the image."
+                    self.comment += f" {self._fill}: not in the image."
             self._cast_back(mask, dtype)
             self.add(self.output_variable(output), mask)
             return
@@ -236,7 +236,7 @@ class MaskWriter(FollowerWriter):
         emitter.names = names
         emitter.set_transfers(made.id, moves)
 
-    def _as_bytes(self, mask: str, made: Node, dtype: str | None) -> None:
+    def _as_bytes(self, mask: str, call_: Node, dtype: str | None) -> None:
         """Write a call that processes each float as four bytes, which preserves every bit."""
         before = self.name("before") if dtype is None else ""
         if before:
@@ -244,12 +244,12 @@ class MaskWriter(FollowerWriter):
         if dtype != "FLOAT":
             self.call(mask, "fn.cast", mask, "dtype=types.FLOAT")
         self.call(mask, "fn.reinterpret", mask, "dtype=types.UINT8", 'layout="HWC"')
-        (fill,) = elements(made.args["fill_value"])
+        (fill,) = elements(call_.args["fill_value"])
         filled: dict[str, Value] = {
             "fill_value": tuple(struct.pack("<f", fill)),
             "n_channels": 4,
         }
-        self.text += self.emitter.call_lines(made.with_args(filled))
+        self.text += self.emitter.call_lines(call_.with_args(filled))
         self.call(mask, "fn.reinterpret", mask, "dtype=types.FLOAT", 'layout="HWC"')
         if before:
             self.call(mask, "fn.cast_like", mask, before)

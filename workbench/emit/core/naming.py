@@ -138,13 +138,13 @@ class _Namer:
         self,
         ordered: Sequence[Node],
         outputs: Mapping[str, Port],
-        wanted: Mapping[str, str],
+        targets: Mapping[str, str],
         current: dict[str, Port],
         blocked: frozenset[str],
     ) -> None:
         """Name the outputs of the nodes of one body.
 
-        ``wanted`` maps the body's outputs to their variables, ``current`` the variables at its
+        ``targets`` maps the body's outputs to their variables, ``current`` the variables at its
         start to their ports. ``blocked`` are the variables that are needed after it.
         """
         last_use = _last_uses(ordered, outputs, self.in_place, self.reads)
@@ -156,7 +156,7 @@ class _Namer:
             spec = self.catalog[node.op]
             own: list[str] = []
             if spec.consecutive:
-                for port in _read_throughout(node, spec):
+                for port in _unchanged_sources(node, spec):
                     last_use[port] = max(last_use.get(port, -1), line + 1)
 
             def busy(name: str, line: int = line, own: list[str] = own) -> bool:
@@ -187,9 +187,9 @@ class _Namer:
                 port = Port(node.id, output.name)
                 if port in self.names:  # written before its block
                     continue
-                ends = {wanted[end] for end in reached.get(port, ())}
+                ends = {targets[end] for end in reached.get(port, ())}
                 name = self._usual(node, output, len(given), ends, port in last_use)
-                named = port not in outputs.values() and self._is_named(node, wanted.values())
+                named = port not in outputs.values() and self._is_named(node, targets.values())
                 if named or busy(name) or another_view(name, port):
                     own_id = self._called(node.id)
                     name = own_id if len(given) == 1 else f"{own_id}_{output.name}"
@@ -203,7 +203,7 @@ class _Namer:
             for output in given:
                 port = Port(node.id, output.name)
                 current[self.names[port]] = port
-                fed = _same_kind(node, spec, output)
+                fed = _sources_of_kind(node, spec, output)
                 made_of[port] = frozenset(fed).union(*(made_of.get(each, ()) for each in fed))
 
     def _usual(self, node: Node, output: PortSpec, count: int, ends: set[str], used: bool) -> str:
@@ -291,13 +291,13 @@ def _hoisted_ports(node: Node, catalog: Catalog) -> Iterator[Port]:
             yield Port(generator.id, output.name)
 
 
-def _read_throughout(node: Node, spec: OpSpec) -> list[Port]:
+def _unchanged_sources(node: Node, spec: OpSpec) -> list[Port]:
     """Return the sources that the bodies of a block use without replacing them."""
     given = {output.name for output in outputs_of(node, spec)}
     return [port for name, port in node.inputs.items() if name not in given]
 
 
-def _same_kind(node: Node, spec: OpSpec, output: PortSpec) -> list[Port]:
+def _sources_of_kind(node: Node, spec: OpSpec, output: PortSpec) -> list[Port]:
     """Return the sources of a node that have the kind of ``output``."""
     kinds = {port.name: port.kind for port in spec.inputs}
     return [port for name, port in node.inputs.items() if kinds.get(name) == output.kind]

@@ -245,11 +245,11 @@ class Library:
         for pattern in expressions:
             self.exports_expression(pattern)(export)
 
-    def composed(self, made: list[Expression]) -> Expression:
+    def composed(self, transforms: list[Expression]) -> Expression:
         """Combine the transforms of an export to one transform."""
-        if len(made) == 1 and not self.needs_compose:
-            return made[0]
-        return written_call(f"{self.prefix}Compose", made)
+        if len(transforms) == 1 and not self.needs_compose:
+            return transforms[0]
+        return written_call(f"{self.prefix}Compose", transforms)
 
     def export_step(self, transforms: Transforms, step: Step) -> None:
         """Export one step. Raises GraphExportError if it has no equivalent."""
@@ -300,7 +300,7 @@ class Library:
         call = images.call
         importer = self.importers.get(call.short_name)
         if importer is None or not call.name.startswith((f"{self.name}.", call.short_name)):
-            raise NoMatchError(self._why_not(call))
+            raise NoMatchError(self._not_imported_reason(call))
         kwargs, losses = self._accepted(call, importer.signature)
         if call.kwargs.get("always_apply") is True and not forced and self.chance_of(call) < 1:
             forced = True
@@ -363,7 +363,7 @@ class Library:
         for step in self.import_steps(images, transforms):
             step()
 
-    def _why_not(self, call: TransformCall) -> str:
+    def _not_imported_reason(self, call: TransformCall) -> str:
         name = call.short_name
         if not call.name.startswith((f"{self.name}.", name)):
             return f"{call.name} is your own code: rewrite it with @wb.node"

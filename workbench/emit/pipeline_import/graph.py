@@ -28,7 +28,7 @@ from workbench.emit.pipeline_import.calls.older_names import older_name_notes, w
 from workbench.emit.pipeline_import.calls.source_in_place import with_folder
 from workbench.emit.pipeline_import.control_flow.block_converter import BlockConverter, walk_calls
 from workbench.emit.pipeline_import.control_flow.logic import without_logic
-from workbench.emit.pipeline_import.ids import Made, node_ids, output_names
+from workbench.emit.pipeline_import.ids import NodeCalls, node_ids, output_names
 from workbench.emit.pipeline_import.trace.call_order import in_call_order
 from workbench.emit.pipeline_import.trace.seeds import Seeds, assign_seeds, automatic_changes
 from workbench.emit.pipeline_import.trace.source_lines import Lines
@@ -182,7 +182,7 @@ def _imported(traced: Traced, catalog: Catalog) -> ImportedGraph:
     return ImportedGraph(with_report(document, report), data=place)
 
 
-def _ports(every: Made, ids: Mapping[str, str]) -> dict[str, Port]:
+def _ports(every: NodeCalls, ids: Mapping[str, str]) -> dict[str, Port]:
     """Return the port of each edge: an output of its producer, or an input of a body."""
     ports: dict[str, Port] = {}
     for op, call in every:
@@ -195,10 +195,10 @@ def _ports(every: Made, ids: Mapping[str, str]) -> dict[str, Port]:
 
 
 def _nodes(
-    made: Made, ids: Mapping[str, str], ports: Mapping[str, Port], seeds: Seeds
+    calls: NodeCalls, ids: Mapping[str, str], ports: Mapping[str, Port], seeds: Seeds
 ) -> tuple[Node, ...]:
     nodes: list[Node] = []
-    for op, call in made:
+    for op, call in calls:
         inputs = {port: ports[edge.edge] for port, edge in call.inputs.items()}
         node = Node(ids[op.name], call.op, call.args, inputs, seed=seeds.own.get(op.name))
         if call.source is not None:
@@ -218,13 +218,13 @@ def _nodes(
     return tuple(nodes)
 
 
-def _without_idle(made: Made, gives: Sequence[str], random_ops: Collection[str]) -> Made:
+def _without_idle(calls: NodeCalls, gives: Sequence[str], random_ops: Collection[str]) -> NodeCalls:
     """Remove unused generators, and constants that the nodes store themselves."""
     used = set(gives)
-    used |= {edge.edge for _, call in made for edge in call.inputs.values()}
+    used |= {edge.edge for _, call in calls for edge in call.inputs.values()}
     return [
         (op, call)
-        for op, call in made
+        for op, call in calls
         if not (op.schema == "Constant" or op.name in random_ops)
         or any(edge in used for edge, _ in op.outputs)
     ]
@@ -285,16 +285,16 @@ def _place(place: SourceLocation | None) -> str:
     return "" if place is None else f"{PurePath(place.file).name}:{place.line}"
 
 
-def _unfolded(made: Made, traced: Traced) -> list[str]:
+def _replaced_copies(calls: NodeCalls, traced: Traced) -> list[str]:
     """Return the copied functions of an exported program whose calls became nodes."""
     copies = {name for text in traced.sources.values() for name in copied_helpers_in(text)}
-    called = (place.function for op, call in made if not call.opaque for place in op.places)
+    called = (place.function for op, call in calls if not call.opaque for place in op.places)
     return list(dict.fromkeys(name for name in called if name in copies))
 
 
 def _report(
     graph: Graph,
-    made: Made,
+    calls: NodeCalls,
     ids: Mapping[str, str],
     document: Document,
     seeds: Seeds,
@@ -306,7 +306,7 @@ def _report(
     entries, notes = list(refused), list(traced.notes)
     by_proxy = any(_PROXY in text for text in traced.sources.values())
     entries += [ImportIssue("changed", "", each.place, each.why) for each in traced.changed]
-    for op, call in made:
+    for op, call in calls:
         node = ids[op.name]
         place = document.origins.get(node, "")
         if call.opaque:
@@ -337,7 +337,7 @@ def _report(
             and parameter_of(reader) is None
         ):
             notes.append(f"{node} sets its own files: it reads no data folder")
-    if unfolded := _unfolded(made, traced):
+    if unfolded := _replaced_copies(calls, traced):
         embeds = any(embedded_graph(text) for text in traced.sources.values())
         more = "; the graph before the change is still at the end of the program" if embeds else ""
         notes.append(f"functions expanded into nodes: {', '.join(unfolded)}{more}")

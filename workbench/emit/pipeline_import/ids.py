@@ -18,17 +18,19 @@ from workbench.names import free_name
 _PLURAL = {"image": "images", "label": "labels", "mask": "masks", "number": "numbers"}
 _NO_WORD = re.compile(r"kwargs|args|[A-Za-z]\d*")
 """Matches variables that are unsuitable as node names: ``kwargs``, ``x``, ``X1``."""
-Made = Sequence[tuple[TracedOp, Call]]
+NodeCalls = Sequence[tuple[TracedOp, Call]]
 
 
-def output_names(made: Made, edges: Sequence[str], catalog: Catalog, lines: Lines) -> list[str]:
+def output_names(
+    calls: NodeCalls, edges: Sequence[str], catalog: Catalog, lines: Lines
+) -> list[str]:
     """Return a name for each output: as returned, else as assigned, else by its kind."""
-    ops = [op for op, _ in made]
+    ops = [op for op, _ in calls]
     targets = _targets(ops, lines)
     kinds: dict[str, PortKind] = {}
     ends: dict[str, str] = {}
     """Output edge of a block -> its name."""
-    for op, call in made:
+    for op, call in calls:
         first = next((edge.edge for edge in call.inputs.values()), "")
         for index, (edge, _) in enumerate(op.outputs):
             kinds[edge] = _kind(call, index, catalog, kinds.get(first, "any"))
@@ -43,26 +45,28 @@ def output_names(made: Made, edges: Sequence[str], catalog: Catalog, lines: Line
     return names
 
 
-def node_ids(made: Made, outputs: Sequence[str], catalog: Catalog, lines: Lines) -> dict[str, str]:
+def node_ids(
+    pairs: NodeCalls, outputs: Sequence[str], catalog: Catalog, lines: Lines
+) -> dict[str, str]:
     """Return an id for each call, by DALI's instance name. Ids differ from the output names.
 
     The id is the user's ``name=``; else the variable, if it is a word and only this statement
     assigns to it, with a number if its function is called several times; else, for a random
     argument, the name of the argument; else the operator's name.
     """
-    ops = [op for op, _ in made]
+    ops = [op for op, _ in pairs]
     targets = _targets(ops, lines)
     assigning = {edge: lines.statement(op) for op in ops for edge, _ in op.outputs}
     written = Counter(name for name, _ in {(targets[edge], assigning[edge]) for edge in targets})
     calls = Counter(targets.values())
     numbers: Counter[str] = Counter()
     fed: dict[str, str] = {}
-    for op, _ in made:
+    for op, _ in pairs:
         for read in op.inputs:
             fed.setdefault(read.edge, read.argument or "")
     taken = set(outputs)
     ids = {op.name: claim_name(op.name, taken) for op in ops if not op.name.startswith("__")}
-    for op, call in made:
+    for op, call in pairs:
         if op.name in ids:
             continue
         edge = op.outputs[0][0] if len(op.outputs) == 1 else ""

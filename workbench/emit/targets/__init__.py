@@ -359,17 +359,17 @@ def _with_adjacent_data(resolved: ResolvedGraph, endings: Mapping[str, str]) -> 
     )
 
 
-def with_embedded_graph(made: Export, document: Document) -> Export:
+def with_embedded_graph(exported: Export, document: Document) -> Export:
     """Embed the document that an export was created from in its main file."""
-    (path, code), *others = made.files.items()
+    (path, code), *others = exported.files.items()
     content = {
         "workbench": __version__,
-        "target": made.target,
-        "options": made.options,
+        "target": exported.target,
+        "options": exported.options,
         "graph": json.loads(dump_document(Document(document.graph, document.layout))),
     }
     main = replace(code, text=embed_graph(code.text, content))
-    return replace(made, files={path: main, **dict(others)})
+    return replace(exported, files={path: main, **dict(others)})
 
 
 def _read_directly(graph: Graph, data: Datasets) -> dict[str, str]:

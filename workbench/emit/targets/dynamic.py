@@ -164,7 +164,7 @@ def emit_dynamic(resolved: ResolvedGraph, captured: bool = False) -> Mapping[str
     ]
     emitter.indent = INDENT * 3
     body, lines = body_of(emitter, operators, len(head))
-    tail = _yielded([emitter.names[port] for port in graph.outputs.values()])
+    tail = _yield_lines([emitter.names[port] for port in graph.outputs.values()])
     tail += [f"{emitter.indent}first += batch_size"] * (draws and not captured)
     parts = make_parts(emitter, [*head, *body, *tail], "batches", lines)
     program = render_program(
@@ -179,7 +179,7 @@ def emit_dynamic(resolved: ResolvedGraph, captured: bool = False) -> Mapping[str
     return {"dynamic.py": program}
 
 
-def _yielded(names: Sequence[str]) -> list[str]:
+def _yield_lines(names: Sequence[str]) -> list[str]:
     """Return the lines of ``yield names`` (a tuple), indented for the inner loop."""
     indent = INDENT * 3
     line = f"{indent}yield {', '.join(names)}" if len(names) > 1 else f"{indent}yield ({names[0]},)"

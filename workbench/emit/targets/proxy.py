@@ -88,8 +88,8 @@ def _parts(emitter: Emitter) -> tuple[TemplateParts, Sequence[Port]]:
     """Return the pipeline with inputs in place of its reader, and the reader outputs replaced."""
     graph, catalog, nodes = emitter.graph, emitter.catalog, emitter.ordered
     reader = first_reader(nodes)
-    drawing = policy_imports(emitter.every_node(), catalog)
-    emitter.seed_name = "base_seed" if drawing else "seed"
+    policies = policy_imports(emitter.every_node(), catalog)
+    emitter.seed_name = "base_seed" if policies else "seed"
     if pipeline_seed_is_enough(graph, catalog, nodes):
         emitter.seed_name = ""
     views, steps = view_functions(emitter)

@@ -60,7 +60,7 @@ def emit_triton(resolved: ResolvedGraph) -> Mapping[str, Code]:
 def inference_notes(resolved: ResolvedGraph) -> Sequence[str]:
     """Return the differences between the model and the graph, one sentence each."""
     served, changed, removed = inference_graph(resolved)
-    outputs = _served(resolved.variant(served)).graph.outputs
+    outputs = _image_outputs_only(resolved.variant(served)).graph.outputs
     notes = [
         *changed.values(),
         *([f"{', '.join(removed)}: omitted, because random."] if removed else []),
@@ -82,7 +82,7 @@ def _emit(resolved: ResolvedGraph, note: str) -> Mapping[str, Code]:
     graph, catalog = resolved.graph, resolved.catalog
     pipelines = graph.settings.pipelines  # for a server these are instances that share requests
     alone = replace(graph, settings=replace(graph.settings, pipelines=1))
-    served = _served(resolved.variant(alone))
+    served = _image_outputs_only(resolved.variant(alone))
     nodes, outputs = served.nodes, served.outputs
     _require_serialisable(nodes, catalog)
     emitter = Emitter(served, nodes, lift=True)
@@ -118,14 +118,14 @@ def _emit(resolved: ResolvedGraph, note: str) -> Mapping[str, Code]:
 
 def _augmentation_notes(emitter: Emitter, catalog: Catalog) -> str:
     """Return a note that lists the random nodes; empty if there are none."""
-    drawing = [
+    random_nodes = [
         node.id
         for node in emitter.every_node()
         if not isinstance(node, Source) and (catalog[node.op].seeded or catalog[node.op].module)
     ]
-    if not drawing:
+    if not random_nodes:
         return ""
-    named = ", ".join(drawing[:6]) + (", ..." if len(drawing) > 6 else "")
+    named = ", ".join(random_nodes[:6]) + (", ..." if len(random_nodes) > 6 else "")
     return f"Random for each request: {named}."
 
 
@@ -135,7 +135,7 @@ def input_name(nodes: Sequence[Node]) -> str:
     return reader.id if reader.op == "request" else _INPUT
 
 
-def _served(resolved: ResolvedGraph) -> ResolvedGraph:
+def _image_outputs_only(resolved: ResolvedGraph) -> ResolvedGraph:
     """Remove outputs that do not depend on an image, such as labels."""
     graph, catalog = resolved.graph, resolved.catalog
     readers = [node for node in resolved.nodes if isinstance(node, Source)]

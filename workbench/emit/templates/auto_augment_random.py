@@ -39,14 +39,14 @@ UniformCalls = tuple[tuple[UniformCall, ...], ...]
 """Random values of an automatic augmentation node, for each call of the node."""
 
 
-def emit_random_values(draws: Sequence[UniformCall]) -> str:
+def emit_random_values(calls: Sequence[UniformCall]) -> str:
     """Return the source of ``drawn(position)``: a pipeline of one call's random values."""
-    texts = "".join(f"{INDENT * 2}{uniform_call_text(each, True)},\n" for each in draws)
+    texts = "".join(f"{INDENT * 2}{uniform_call_text(each, True)},\n" for each in calls)
     head = f"{IMPORTS}\n{RANDOM_STATE}@pipeline_def\ndef drawn(position: int) -> Any:\n"
     return f"{head}{INDENT}return (\n{texts}{INDENT})\n"
 
 
-def uniform_call_text(draw: UniformCall, positioned: bool) -> str:
+def uniform_call_text(call: UniformCall, positioned: bool) -> str:
     """Return the source of the call for one random value. ``positioned``: see ``emit_stage``."""
-    state = f", _random_state=random_state({draw.seed}, position)" if positioned else ""
-    return f"fn.random.uniform({draw.arguments}, seed={draw.seed}{state})"
+    state = f", _random_state=random_state({call.seed}, position)" if positioned else ""
+    return f"fn.random.uniform({call.arguments}, seed={call.seed}{state})"

@@ -135,8 +135,8 @@ def pipeline_parts(
     ):  # which would shadow it
         function += "_"
     # If the pipeline has its own seed, the parameter needs another name.
-    drawing = policy_imports(emitter.every_node(), catalog)
-    emitter.seed_name = "base_seed" if drawing else "seed"
+    policies = policy_imports(emitter.every_node(), catalog)
+    emitter.seed_name = "base_seed" if policies else "seed"
     if pipeline_seed_is_enough(graph, catalog, ordered):
         emitter.seed_name = ""
     own = [f"{emitter.seed_name}: int"] if emitter.seed_name else []

@@ -102,7 +102,7 @@ def render_transforms(template: str, resolved: ResolvedGraph, library: Library) 
             "label": "label" if sample.count("label") else "_",
             "listed": listed if len(listed) < 30 else f"the {len(graph.outputs)} outputs",
             "unpacked": loop if len(loop) < 50 else "batch",
-            "returned": _returned(sample),
+            "returned": _return_statement(sample),
             "all_transforms": "\n".join(
                 lines_of([*definitions], "transforms = ", indent=INDENT)
             ).lstrip(),
@@ -154,7 +154,7 @@ def _definitions(
     return definitions, variables, bool(head.made)
 
 
-def _returned(sample: Sequence[str]) -> str:
+def _return_statement(sample: Sequence[str]) -> str:
     """Return the statement, indented by eight, that returns a dataset's sample."""
     if len(sample) == 1:
         return f"return ({sample[0]},)"

@@ -31,7 +31,7 @@ _KEPT = frozenset({"run_fn", "setup_fn", "batch_processing", *_GIVEN, *_ON_GPU})
 
 
 @contextmanager
-def noted_numba_functions() -> Iterator[None]:
+def recording_numba_calls() -> Iterator[None]:
     """Make the plugin's calls create operators that store their arguments, within the context."""
     plugin = _modules()
     usual = {name: sys.modules[name] for name in plugin if name in sys.modules}

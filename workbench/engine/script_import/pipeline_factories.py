@@ -66,13 +66,13 @@ def pipeline_factories(module: ModuleType) -> dict[str, PipelineFactory]:
     }
 
 
-def factory_method(wanted: str, module: ModuleType) -> PipelineFactory | None:
+def factory_method(name: str, module: ModuleType) -> PipelineFactory | None:
     """Return ``Class.method`` of the script, with the class's own arguments before the method's."""
-    owner, dot, name = wanted.rpartition(".")
+    owner, dot, method = name.rpartition(".")
     kind = vars(module).get(owner)
-    if not dot or not isinstance(kind, type) or not hasattr(kind, name):
+    if not dot or not isinstance(kind, type) or not hasattr(kind, method):
         return None
-    return _method(kind, name)
+    return _method(kind, method)
 
 
 def pipelines_within(value: Any, depth: int = _DEPTH) -> Iterator[Any]:

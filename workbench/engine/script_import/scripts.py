@@ -21,7 +21,7 @@ from workbench.engine.script_import.dali_patches import (
     older_names_in_dali,
     recording_pipelines,
 )
-from workbench.engine.script_import.numba_calls import noted_numba_functions
+from workbench.engine.script_import.numba_calls import recording_numba_calls
 from workbench.engine.script_import.opened_script import OpenedScript, opened_script
 from workbench.engine.script_import.pipeline_discovery import (
     FoundPipeline,
@@ -57,7 +57,7 @@ def trace_source(
         opened_script(worker, path, arguments, seconds) as script,
         recording_pipelines(script.made, script.lines.stand_ins) as blocked,
         noted_calls() as noted,
-        noted_numba_functions(),
+        recording_numba_calls(),
         older_names_in_dali(),
     ):
         script.lines.stand_ins.note_pipelines = lambda values: _note_pipelines(values, script.made)

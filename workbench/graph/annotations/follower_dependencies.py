@@ -104,34 +104,34 @@ class _Carried:
         self.state = state
 
     def through(
-        self, scope: str, path: GeometryPath, given: Mapping[str, Port], before: Port
+        self, scope: str, path: GeometryPath, ports: Mapping[str, Port], before: Port
     ) -> tuple[Mapping[str, Port], Port]:
         """Route the annotations along a path; return them, and the image after the last block."""
-        pending = given.keys() != set(self.state)
+        pending = ports.keys() != set(self.state)
         for step in path.steps:
             if not step.bodies:
                 pending = True
                 continue
             if pending:
-                given = self.carrier(f"to_{step.node.id}", scope, given, before, step.before)
-            given, before, pending = self.block(step, given), step.after, False
-        return given, before
+                ports = self.carrier(f"to_{step.node.id}", scope, ports, before, step.before)
+            ports, before, pending = self.block(step, ports), step.after, False
+        return ports, before
 
     def carrier(
-        self, name: str, scope: str, given: Mapping[str, Port], before: Port, image: Port
+        self, name: str, scope: str, ports: Mapping[str, Port], before: Port, image: Port
     ) -> Mapping[str, Port]:
         """Add a node that transforms the annotations from one image to another in the same body."""
         op = "carry_map" if self.state[0] == "map" else f"carry_{self.follower.op[7:]}"
         args = {n: v for n, v in self.follower.args.items() if n in CARRIERS[op].args}
         if op == "carry_map":
             args["cuts"] = "seen" in self.state
-        inputs = {**given, "image": image, "before": before}
+        inputs = {**ports, "image": image, "before": before}
         node = Node(free_id(self.graph, f"{name}_{self.follower.id}"), op, args, inputs)
         body = self.graph.body_at(scope)
         self.graph = self.graph.replace_body(scope, replace(body, nodes=(*body.nodes, node)))
         return {name: Port(node.id, name) for name in self.state}
 
-    def block(self, step: GeometryStep, given: Mapping[str, Port]) -> Mapping[str, Port]:
+    def block(self, step: GeometryStep, ports: Mapping[str, Port]) -> Mapping[str, Port]:
         """Route the annotations through the bodies of a block, and return them after the block."""
         names = {name: f"{self.follower.id}_{name}" for name in self.state}
         for body_name, path in step.bodies.items():
@@ -146,6 +146,6 @@ class _Carried:
             body = replace(body, outputs=outputs, inputs=(*body.inputs, *names.values()))
             self.graph = self.graph.replace_body(scope, body)
         block = self.graph.node(step.node.id)
-        inputs = {**block.inputs, **{names[name]: given[name] for name in self.state}}
+        inputs = {**block.inputs, **{names[name]: ports[name] for name in self.state}}
         self.graph = self.graph.replace_node(replace(block, inputs=inputs))
         return {name: Port(block.id, names[name]) for name in self.state}

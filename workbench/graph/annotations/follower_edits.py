@@ -36,8 +36,12 @@ def with_followers(before: Graph, after: Graph, catalog: Catalog) -> Graph:
     graph = _moved_to_new_outputs(before, _without_idle(before, after, catalog), catalog)
     for image, output, port in unfollowed_targets(TypedGraph(graph, catalog)):
         known = [found[1] for found in unfollowed_targets(TypedGraph(before, catalog))]
-        if output not in known and output in before.outputs and not _followed(before, output):
-            graph = _follow(graph, catalog, image, output, port)
+        if (
+            output not in known
+            and output in before.outputs
+            and not _comes_from_follower(before, output)
+        ):
+            graph = _add_follower(graph, catalog, image, output, port)
     return _with_polygons(graph, before)
 
 
@@ -45,7 +49,7 @@ def with_new_targets(graph: Graph, catalog: Catalog, names: Collection[str]) -> 
     """Add followers for those outputs in ``names`` whose image a geometric operator changes."""
     for image, output, port in unfollowed_targets(TypedGraph(graph, catalog)):
         if output in names:
-            graph = _follow(graph, catalog, image, output, port)
+            graph = _add_follower(graph, catalog, image, output, port)
     return _with_polygons(graph)
 
 
@@ -178,13 +182,13 @@ def _output_frames(typed: TypedGraph) -> set[Port]:
     return {frame_of(typed, port) for port in ports if typed.kind(port) == "image"}
 
 
-def _followed(graph: Graph, output: str) -> bool:
+def _comes_from_follower(graph: Graph, output: str) -> bool:
     """Whether an output comes from a follower."""
     node = graph.outputs[output].node
     return graph.has(node) and follows(graph.node(node))
 
 
-def _follow(graph: Graph, catalog: Catalog, image: Port, output: str, target: Port) -> Graph:
+def _add_follower(graph: Graph, catalog: Catalog, image: Port, output: str, target: Port) -> Graph:
     typed = TypedGraph(graph, catalog)
     kind = target_kind(typed, target)
     assert kind is not None

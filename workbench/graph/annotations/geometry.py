@@ -158,12 +158,12 @@ def geometry_path(
         if rules.moves(node.op) and source is not None:
             rule = rule_of(node, spec)
             if rule is None and not placeless:
-                return _blocked(image, steps, node, _arguments(node, spec))
+                return _blocked_path(image, steps, node, _arguments_reason(node, spec))
             if rule is not None and not _moves_nothing(node, spec, rule):
                 steps.insert(0, GeometryStep(node, source, image, rule, is_decoder(spec)))
         elif source is None or decodes(spec):
             break
-        elif spec.category == "arithmetic" and (others := _others(typed, node, source)):
+        elif spec.category == "arithmetic" and (others := _other_images(typed, node, source)):
             mix = mix_of(graph, node)
             if mix is not None:
                 steps.insert(0, GeometryStep(node, mix.source, image, _WHOLE, mix=mix))
@@ -175,9 +175,9 @@ def geometry_path(
                         frames[each] = path.frame
                 of = list(dict.fromkeys(frames[each] for each in (source, *others)))
                 if len(of) > 1:
-                    return _blocked(image, steps, node, _mixes(of))
+                    return _blocked_path(image, steps, node, _mixing_reason(of))
         elif not rules.keeps_places(spec) and not placeless:
-            return _blocked(image, steps, node, _no_rule(node, spec))
+            return _blocked_path(image, steps, node, _missing_rule_reason(node, spec))
         if is_decoder(spec):
             break
         image = source
@@ -230,7 +230,7 @@ def _image_input(typed: TypedGraph, node: Node, spec: OpSpec) -> Port | None:
     return next((by_kind[kind] for kind in ("image", "mask", "encoded") if kind in by_kind), None)
 
 
-def _others(typed: TypedGraph, node: Node, source: Port) -> list[Port]:
+def _other_images(typed: TypedGraph, node: Node, source: Port) -> list[Port]:
     """Image inputs of a node other than ``source``."""
     return [port for port in node.inputs.values() if port != source and typed.kind(port) == "image"]
 
@@ -250,14 +250,14 @@ def _through_block(typed: TypedGraph, block: Node, image: Port) -> GeometryStep 
             return path
         mixed = next((step for step in path.walk() if step.mix), None) if path else None
         if mixed is not None:
-            return _blocked(image, [], mixed.node, _MIXED_INSIDE)
+            return _blocked_path(image, [], mixed.node, _MIXED_INSIDE)
         if path is None or path.root.node != scope or path.root.output not in block.inputs:
-            return _blocked(image, [], block, _OTHER_IMAGE)
+            return _blocked_path(image, [], block, _OTHER_IMAGE)
         paths[name] = path
         found.add(path.root.output)
     taken = found.pop()
     if found or (typed.spec(block).consecutive and taken != image.output):
-        return _blocked(image, [], block, _OTHER_IMAGE)
+        return _blocked_path(image, [], block, _OTHER_IMAGE)
     inner = [step.rule for path in paths.values() for step in path.steps]
     rule = GeometryRule(
         cuts=any(rule.cuts for rule in inner), reveals=any(rule.reveals for rule in inner)
@@ -290,7 +290,7 @@ _MIXED_INSIDE = (
 )
 
 
-def _mixes(frames: Collection[Port]) -> str:
+def _mixing_reason(frames: Collection[Port]) -> str:
     given = " and of ".join(port.node for port in frames)
     return (
         f"it mixes images of {given}, whose pixels may be at different positions, so annotations "
@@ -299,14 +299,14 @@ def _mixes(frames: Collection[Port]) -> str:
     )
 
 
-def _no_rule(node: Node, spec: OpSpec) -> str:
+def _missing_rule_reason(node: Node, spec: OpSpec) -> str:
     return (
         f"there is no rule by which annotations follow {spec.name}. Remove or mute "
         f"{node.id}, or use annotations from before it"
     )
 
 
-def _arguments(node: Node, spec: OpSpec) -> str:
+def _arguments_reason(node: Node, spec: OpSpec) -> str:
     given = ", ".join(name for name in (*node.args, *node.inputs)) or "none"
     rules = geometry_rules().rules[node.op]
     nearest = min((_unmet_requirements(node, spec, rule) for rule in rules), key=len)
@@ -328,5 +328,5 @@ def _unmet_requirements(node: Node, spec: OpSpec, rule: GeometryRule) -> list[st
     return found
 
 
-def _blocked(image: Port, steps: list[GeometryStep], node: Node, reason: str) -> GeometryPath:
+def _blocked_path(image: Port, steps: list[GeometryStep], node: Node, reason: str) -> GeometryPath:
     return GeometryPath(image, tuple(steps), node.id, reason)

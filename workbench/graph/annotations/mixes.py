@@ -76,7 +76,7 @@ def _blend(graph: Graph, own: Node, other: Node) -> Mix | None:
         return None  # one operand may be a number: images * 0.7
     for image, share in permutations(own.inputs.values()):
         for mixed, rest in permutations(other.inputs.values()):
-            order = _order(graph, mixed, image)
+            order = _permutation(graph, mixed, image)
             if order is not None and (
                 _is_complement(graph, rest, share) or _is_complement(graph, share, rest)
             ):
@@ -97,7 +97,7 @@ def _window(graph: Graph, own: Node, other: Node) -> Mix | None:
     image, anchor, extent = (own.inputs.get(name) for name in ("data", "anchor", "shape"))
     mixed, outside = other.inputs.values()
     around = _producer(graph, outside)
-    order = _order(graph, mixed, image)
+    order = _permutation(graph, mixed, image)
     if order is None or image is None or anchor is None or extent is None or around is None:
         return None
     same = around.op == "erase" and around.args == own.args
@@ -112,7 +112,7 @@ def _args_of(node: Node) -> dict[str, object]:
     return {n: v[0] if isinstance(v, tuple) and len(v) == 1 else v for n, v in given.items()}
 
 
-def _order(graph: Graph, mixed: Port, image: Port | None) -> Port | None:
+def _permutation(graph: Graph, mixed: Port, image: Port | None) -> Port | None:
     """Return the port of the indices by which ``mixed`` permutes the batch ``image``, or None."""
     node = _producer(graph, mixed)
     if node is None or node.op != MIXING or node.inputs.get("data") != image:

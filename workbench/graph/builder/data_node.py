@@ -179,7 +179,7 @@ def call_operator(
     _require_known(spec, given)
     linked = {key: value for key, value in given.items() if isinstance(value, DataNode)}
     if op == _BLUR:
-        _report_range(given.get("sigma"))
+        _warn_of_range(given.get("sigma"))
     fixed = {key: plain_value(v) for key, v in given.items() if key not in linked and v is not None}
     graph = onto or _common_graph([value.graph for value in (*fed.values(), *linked.values())])
     if name is not None and (graph.whole.has(name) or name in graph.outputs):
@@ -239,7 +239,7 @@ def _as_node(op: str, place: int | str, value: Any, catalog: Catalog) -> DataNod
 _BLUR = "gaussian_blur"
 
 
-def _report_range(sigma: object) -> None:
+def _warn_of_range(sigma: object) -> None:
     """Warn about a tuple: torchvision interprets it as a range, DALI as one value per axis."""
     if isinstance(sigma, tuple) and len(sigma) == 2 and sigma[0] != sigma[1]:
         warn_caller(
@@ -248,8 +248,8 @@ def _report_range(sigma: object) -> None:
         )
 
 
-def _require_known(spec: OpSpec, given: Mapping[str, Any]) -> None:
-    for key in given:
+def _require_known(spec: OpSpec, arguments: Mapping[str, Any]) -> None:
+    for key in arguments:
         if key in spec.args:
             continue
         near = nearest_arguments(key, spec.args)
@@ -337,20 +337,20 @@ def main_output(graph: Graph, catalog: Catalog) -> tuple[str, DataNode]:
 
 
 def merged_graph(
-    graph: Graph, catalog: Catalog, given: DataNode, wanted: str = ""
+    graph: Graph, catalog: Catalog, value: DataNode, preferred: str = ""
 ) -> tuple[Graph, Port]:
     """Merge a value's dependencies into a graph; returns the graph and the value's port in it.
 
-    A new generator without an explicit name gets the id ``wanted``, the argument that it feeds. Its
-    seed is preserved unless another node has the same seed. Values from outside a block are routed
-    into it. Raises GraphEditError for values created inside another block, and for values read from
-    other data.
+    A new generator without an explicit name gets the id ``preferred``, the name of its argument.
+    Its seed is preserved unless another node has the same seed. Values from outside a block are
+    routed into it. Raises GraphEditError for values created inside another block, and for values
+    read from other data.
     """
-    if given.graph is graph:
-        return graph, given.port
-    _require_same_data(graph.whole, given.graph.whole)
-    merger = _Merger(graph, catalog, given.graph)
-    taken = merger.take(given.port, graph.scope, wanted)
+    if value.graph is graph:
+        return graph, value.port
+    _require_same_data(graph.whole, value.graph.whole)
+    merger = _Merger(graph, catalog, value.graph)
+    taken = merger.take(value.port, graph.scope, preferred)
     return merger.whole.at_scope(graph.scope), taken
 
 
@@ -377,7 +377,7 @@ class _Merger:
         self._ids: dict[str, str] = {}
         """Ids of nodes of the other graph -> ids of their copies; empty if there is no copy."""
 
-    def take(self, port: Port, scope: str, wanted: str = "") -> Port:
+    def take(self, port: Port, scope: str, preferred: str = "") -> Port:
         """Merge a port and return the port that represents it in the body of a scope."""
         if not self._other.has(port.node):
             if port.node == scope and port.output in self.whole.body_at(scope).inputs:
@@ -389,13 +389,13 @@ class _Merger:
                 )
             return self.take(outer, scope)
         node = self._other.node(port.node)
-        node_id = self._found(node) or self._add(node, scope, wanted)
+        node_id = self._existing_copy(node) or self._add(node, scope, preferred)
         self.whole, led = route_into_body(
             self.whole, self._catalog, Port(node_id, port.output), scope
         )
         return led
 
-    def _found(self, node: Node) -> str:
+    def _existing_copy(self, node: Node) -> str:
         """Return the id of the existing copy of a node of the other graph, or an empty string."""
         if node.id not in self._ids:
             made = origin(self._other, node.id)
@@ -422,11 +422,11 @@ class _Merger:
             if not self._other.has(made.node):
                 if made != found:
                     return False
-            elif Port(self._found(self._other.node(made.node)), made.output) != found:
+            elif Port(self._existing_copy(self._other.node(made.node)), made.output) != found:
                 return False
         return True
 
-    def _add(self, node: Node, scope: str, wanted: str) -> str:
+    def _add(self, node: Node, scope: str, preferred: str) -> str:
         """Copy a node of the other graph with its dependencies; returns the id of the copy.
 
         The node is added to the same scope; a node without inputs, to the scope in which it is
@@ -441,8 +441,8 @@ class _Merger:
             )
         spec = self._catalog.find(node.op)
         unnamed = node.id.rstrip("0123456789_") == default_id(node.op)
-        draws = spec is not None and is_generator(spec)
-        named = replace(node, id=wanted) if wanted and unnamed and draws else node
+        generates = spec is not None and is_generator(spec)
+        named = replace(node, id=preferred) if preferred and unnamed and generates else node
         free = node.seed not in {each.seed for each in self.whole.walk()}
         body, ids = add_nodes(self.whole.at_scope(place), Graph(nodes=(named,)))
         node_id = self._ids[node.id] = ids[named.id]

@@ -221,7 +221,7 @@ def node(
     async function, and an external name that is not an import.
     """
 
-    def make(given: Callable[..., Any], source: str) -> FunctionNode:
+    def make(function: Callable[..., Any], source: str) -> FunctionNode:
         names = (layouts,) if isinstance(layouts, str) else tuple(layouts)
         if not 1 <= outputs <= MOST_OUTPUTS:
             raise GraphEditError(f"outputs is {outputs}. Use 1 to {MOST_OUTPUTS}.")
@@ -230,8 +230,8 @@ def node(
                 f"library is {library!r}. Use numpy, cupy or torch; for numba use numba_node."
             )
         on_gpu = library != "numpy"
-        return _trusted(
-            FunctionNode(given, source, outputs, names, batch_processing, library, on_gpu=on_gpu)
+        return _trust(
+            FunctionNode(function, source, outputs, names, batch_processing, library, on_gpu=on_gpu)
         )
 
     if isinstance(function, str):
@@ -268,8 +268,8 @@ def numba_node(
     Raises GraphEditError like ``node``, and for a type that numba does not support.
     """
 
-    def make(given: Callable[..., Any]) -> FunctionNode:
-        read, written = _arrays(inputs), _arrays(outputs)
+    def make(function: Callable[..., Any]) -> FunctionNode:
+        read, written = _parse_arrays(inputs), _parse_arrays(outputs)
         layouts = tuple(layout for _, layout in written)
         args: dict[str, Value] = {
             "in_types": tuple(kind for kind, _ in read),
@@ -283,10 +283,10 @@ def numba_node(
         named = tuple(layout for layout in layouts if not layout.isdigit())
         if named and len(named) != len(layouts):
             raise GraphEditError("Set a layout for all outputs, or for none.")
-        source = function_source(given, imports_inside=False)
-        return _trusted(
+        source = function_source(function, imports_inside=False)
+        return _trust(
             FunctionNode(
-                given,
+                function,
                 source,
                 len(written),
                 named,
@@ -299,10 +299,10 @@ def numba_node(
     return make
 
 
-def _arrays(given: str | tuple[str, ...]) -> list[tuple[str, str]]:
+def _parse_arrays(descriptions: str | tuple[str, ...]) -> list[tuple[str, str]]:
     """Parse array descriptions into element type and layout, or number of dimensions."""
     found: list[tuple[str, str]] = []
-    for each in given if isinstance(given, tuple | list) else (given,):
+    for each in descriptions if isinstance(descriptions, tuple | list) else (descriptions,):
         kind, _, layout = str(each).partition(" ")
         if kind not in NUMBER_TYPES or not layout.isalnum():
             raise GraphEditError(
@@ -317,10 +317,10 @@ def _dimensions(layout: str) -> int:
     return int(layout) if layout.isdigit() else len(layout)
 
 
-def _trusted(made: FunctionNode) -> FunctionNode:
+def _trust(created: FunctionNode) -> FunctionNode:
     """Trust a function that the user passed in code. Raises GraphEditError if it is unsupported."""
-    problem = source_problem(Node("function", made.op, made.args))
+    problem = source_problem(Node("function", created.op, created.args))
     if problem is not None:
-        raise GraphEditError(f"{function_location(made.function)}: {problem[0]}. {problem[1]}")
-    trust_source(made.source)
-    return made
+        raise GraphEditError(f"{function_location(created.function)}: {problem[0]}. {problem[1]}")
+    trust_source(created.source)
+    return created

@@ -47,15 +47,18 @@ def code_of(graph: Graph, datasets: Datasets, data: Mapping[str, str]) -> str:
     try:
         for round_ in range(_MOST_ROUNDS):
             text = write_calls(wanted, catalog, data, spelled)
-            made = _built(text, wanted, datasets)
-            more = _to_spell(wanted, made, every=round_ > _MOST_ROUNDS - 4)
+            made = _rebuild(text, wanted, datasets)
+            more = _differing_ids_and_seeds(wanted, made, every=round_ > _MOST_ROUNDS - 4)
             if more.names <= spelled.names and more.seeds <= spelled.seeds:
                 break
             spelled = Spelled(spelled.names | more.names, spelled.seeds | more.seeds)
-        fixes = [*_fixes(wanted, made), *(f"[{literal(node.id)}].mute()" for node in muted)]
+        fixes = [
+            *_correcting_statements(wanted, made),
+            *(f"[{literal(node.id)}].mute()" for node in muted),
+        ]
         if fixes:
             text += "".join(f"graph = graph{fix}\n" for fix in fixes)
-            made = _built(text, graph, datasets)
+            made = _rebuild(text, graph, datasets)
     except (
         WorkbenchError,
         AttributeError,
@@ -73,7 +76,7 @@ def code_of(graph: Graph, datasets: Datasets, data: Mapping[str, str]) -> str:
     return text
 
 
-def _built(text: str, graph: Graph, datasets: Datasets) -> Graph:
+def _rebuild(text: str, graph: Graph, datasets: Datasets) -> Graph:
     """Build a graph from its code, with the data of the original graph."""
     name = graph.sources[0].dataset
 
@@ -84,20 +87,22 @@ def _built(text: str, graph: Graph, datasets: Datasets) -> Graph:
         return read_calls(text, read)
 
 
-def _pairs(wanted: Graph, made: Graph) -> Iterator[tuple[Node, Node]]:
+def _pairs(original: Graph, rebuilt: Graph) -> Iterator[tuple[Node, Node]]:
     """Pairs of corresponding nodes in both graphs, starting at the outputs."""
     seen: set[str] = set()
     waiting = [
-        (port, made.outputs[name]) for name, port in wanted.outputs.items() if name in made.outputs
+        (port, rebuilt.outputs[name])
+        for name, port in original.outputs.items()
+        if name in rebuilt.outputs
     ]
     while waiting:
         port, other = waiting.pop()
-        if not wanted.has(port.node) or not made.has(other.node):
+        if not original.has(port.node) or not rebuilt.has(other.node):
             continue
         if port.node in seen:
             continue
         seen.add(port.node)
-        one, two = wanted.node(port.node), made.node(other.node)
+        one, two = original.node(port.node), rebuilt.node(other.node)
         yield one, two
         waiting += [(p, two.inputs[name]) for name, p in one.inputs.items() if name in two.inputs]
         for name, body in one.bodies.items():
@@ -106,14 +111,14 @@ def _pairs(wanted: Graph, made: Graph) -> Iterator[tuple[Node, Node]]:
                 waiting += [(p, theirs[o]) for o, p in body.outputs.items() if o in theirs]
 
 
-def _to_spell(wanted: Graph, made: Graph, every: bool) -> Spelled:
+def _differing_ids_and_seeds(original: Graph, rebuilt: Graph, every: bool) -> Spelled:
     """Return the ids and seeds that the code must set because the built graph differs in them.
 
     Unless ``every`` is true, only the first such seed is included.
     """
-    pairs = list(_pairs(wanted, made))
+    pairs = list(_pairs(original, rebuilt))
     names = {one.id for one, two in pairs if one.id != two.id}
-    place = {node.id: index for index, node in enumerate(made.walk())}
+    place = {node.id: index for index, node in enumerate(rebuilt.walk())}
     apart = sorted(
         (place[two.id], one.id) for one, two in pairs if one.seed not in (two.seed, None)
     )
@@ -122,10 +127,10 @@ def _to_spell(wanted: Graph, made: Graph, every: bool) -> Spelled:
     )
 
 
-def _fixes(wanted: Graph, made: Graph) -> Iterator[str]:
+def _correcting_statements(original: Graph, rebuilt: Graph) -> Iterator[str]:
     """Yield statements that set ids and seeds that the creating calls cannot set."""
-    pairs = list(_pairs(wanted, made))
-    taken = {node.id for node in made.walk()}
+    pairs = list(_pairs(original, rebuilt))
+    taken = {node.id for node in rebuilt.walk()}
     waiting = {two.id: one.id for one, two in pairs if one.id != two.id}
     while free := [old for old, new in waiting.items() if new not in taken]:
         for old in free:

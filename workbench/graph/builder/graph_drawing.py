@@ -104,7 +104,7 @@ def graph_svg(graph: Graph) -> str:
             [_text(4, 16, f"{graph.name}: {count} nodes", _GREY)], 0, 0, 360, 24, graph.name
         )
     catalog = load_catalog()
-    boxes, width, height = _placed(graph, graph.nodes, _MOST_WIDTH)
+    boxes, width, height = _layout(graph, graph.nodes, _MOST_WIDTH)
     remarks = _remarks(graph)
     marked = {remark.split(": ")[1].partition(".")[0] for remark in remarks}
     parts: list[str] = []
@@ -140,7 +140,7 @@ def _text(x: float, y: float, text: str, colour: str, style: str = "", weight: i
     return f'<text x="{x:g}" y="{y:g}" fill="{colour}"{styled}{bold}>{escape(text)}</text>'
 
 
-def _folded(graph: Graph, nodes: Sequence[Node]) -> dict[str, Node]:
+def _inlined_generators(graph: Graph, nodes: Sequence[Node]) -> dict[str, Node]:
     """Return the generators with a single consumer, whose box also shows the generator."""
     given_out = {port.node for port in graph.outputs.values()}
     fed: dict[str, list[bool]] = {}
@@ -158,9 +158,9 @@ def _folded(graph: Graph, nodes: Sequence[Node]) -> dict[str, Node]:
     }
 
 
-def _placed(graph: Graph, nodes: Sequence[Node], most: float) -> tuple[list[_Box], float, float]:
+def _layout(graph: Graph, nodes: Sequence[Node], most: float) -> tuple[list[_Box], float, float]:
     """Lay out boxes in rows, each node below its inputs; returns boxes, width and height."""
-    folded = _folded(graph, nodes)
+    folded = _inlined_generators(graph, nodes)
     ordered, cyclic = running_order(tuple(node for node in nodes if node.id not in folded))
     every = ordered + cyclic
     depth: dict[str, int] = {}
@@ -194,13 +194,13 @@ def _in_rows(boxes: Sequence[_Box], y: float, most: float) -> tuple[float, float
 
 
 def _box(graph: Graph, node: Node, folded: Mapping[str, Node], most: float) -> _Box:
-    box = _Box(node, _lines(node, folded))
+    box = _Box(node, _argument_lines(node, folded))
     if not node.bodies:
         box.height = _HEAD + _LINE_HEIGHT * len(box.lines) + 2
         return box
     frames = []
     for name, body in node.bodies.items():
-        inner, width, height = _placed(graph, body.nodes, most - 2 * _PAD)
+        inner, width, height = _layout(graph, body.nodes, most - 2 * _PAD)
         title = shortened(body.title or name, _LONGEST) + ("" if inner else ": unchanged")
         frame = _Box(node, [title])
         frame.width, frame.height = max(width, len(title) * _LETTER), height + _HEAD
@@ -251,14 +251,16 @@ def _draw(
             _draw(inner, catalog, x + left, y + top + _HEAD, parts, marked)
 
 
-def _lines(node: Node, folded: Mapping[str, Node]) -> list[str]:
+def _argument_lines(node: Node, folded: Mapping[str, Node]) -> list[str]:
     """Format a node's arguments: all fixed ones in one line, each random one in a separate line."""
     if node.bodies:
-        return [_range(folded[port.node]) for port in node.inputs.values() if port.node in folded]
+        return [
+            _range_text(folded[port.node]) for port in node.inputs.values() if port.node in folded
+        ]
     fixed = ", ".join(f"{name}={_value(value)}" for name, value in node.args.items())
     named = node.id.rstrip("_0123456789") == default_id(node.op).rstrip("_0123456789")
     random = [
-        f"{name} {_range(folded[port.node])}{'' if name == port.node else f' ({port.node})'}"
+        f"{name} {_range_text(folded[port.node])}{'' if name == port.node else f' ({port.node})'}"
         for name, port in node.inputs.items()
         if port.node in folded
     ]
@@ -266,7 +268,7 @@ def _lines(node: Node, folded: Mapping[str, Node]) -> list[str]:
     return first or [node.op]
 
 
-def _range(generator: Node) -> str:
+def _range_text(generator: Node) -> str:
     """Format the distribution of a generator: ``0.5..1.5``, ``p 0.8``, or the operator's name."""
     ends = generator.args.get("range")
     if isinstance(ends, tuple) and len(ends) == 2:

@@ -200,12 +200,12 @@ def _appended_to_image(
     return with_followers(graph, moved, catalog)
 
 
-def _replaced_output(graph: Graph, name: str, made: DataNode) -> dict[str, Port]:
+def _replaced_output(graph: Graph, name: str, value: DataNode) -> dict[str, Port]:
     given = dict(graph.outputs)
     if given[name].output != "jpegs" or name not in ("jpegs", "encoded"):
-        return {**given, name: made.port}
+        return {**given, name: value.port}
     del given[name]
-    return {free_id(made.graph, "images"): made.port, **given}
+    return {free_id(value.graph, "images"): value.port, **given}
 
 
 @checked(path=PATH)

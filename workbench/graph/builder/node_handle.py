@@ -110,7 +110,9 @@ class NodeHandle:
             inside = graph.at_scope(graph.scope_of(self._id))
             inside, port = merged_graph(inside, catalog, value, name)
             is_new = not graph.whole.has(port.node)
-            graph = connect(_before(inside, self._id, port), catalog, port, self._id, name).whole
+            graph = connect(
+                _moved_before(inside, self._id, port), catalog, port, self._id, name
+            ).whole
             named = port.node.rstrip("_0123456789") == name
             if is_new and named and free_id(graph, name) == name:  # the former generator is gone
                 graph = rename_node(graph, port.node, name)
@@ -206,7 +208,7 @@ def _text(value: Value) -> str:
     return repr(list(value)) if isinstance(value, tuple) else repr(value)
 
 
-def _before(graph: Graph, node_id: str, port: Port) -> Graph:
+def _moved_before(graph: Graph, node_id: str, port: Port) -> Graph:
     """Move the node of a port in front of its consumer ``node_id`` in node order."""
     if not graph.has(port.node) or graph.scope_of(port.node) != graph.scope_of(node_id):
         return graph

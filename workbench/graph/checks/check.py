@@ -102,10 +102,10 @@ def _faults_of(typed: TypedGraph) -> tuple[Fault, ...]:
     for node in graph.walk():
         spec = catalog.find(node.op)
         if spec is None:
-            faults.append(_unknown(node, catalog))
+            faults.append(_unknown_fault(node, catalog))
             continue
         if spec.unusable:
-            faults.append(_unusable(node, spec))
+            faults.append(_unusable_fault(node, spec))
         if spec.bodies or node.bodies:
             faults += block_faults(typed, node, spec)
         if spec.module:
@@ -134,11 +134,11 @@ def require_sound(graph: Graph, catalog: Catalog) -> None:
         raise GraphFaultsError(faults)
 
 
-def _unusable(node: Node, spec: OpSpec) -> Fault:
+def _unusable_fault(node: Node, spec: OpSpec) -> Fault:
     if node.op not in OPAQUE:
         words = f"{node.op} cannot be used: {spec.unusable}"
         return Fault(node.id, "", words, "Remove it.", "unusable_op")
-    call, source, why = (_line(node.args.get(name)) for name in ("call", "source", "why"))
+    call, source, why = (_first_line(node.args.get(name)) for name in ("call", "source", "why"))
     where = f" ({source})" if source else ""
     reason = f": {why}" if why else ""
     return Fault(
@@ -150,13 +150,13 @@ def _unusable(node: Node, spec: OpSpec) -> Fault:
     )
 
 
-def _line(value: Value | None) -> str:
+def _first_line(value: Value | None) -> str:
     """Return the first line of a text, shortened, without a full stop."""
     text = next(iter(str(value or "").strip().splitlines()), "").rstrip(" .")
     return shortened(text, 100)
 
 
-def _unknown(node: Node, catalog: Catalog) -> Fault:
+def _unknown_fault(node: Node, catalog: Catalog) -> Fault:
     near = nearest_operators(node.op, catalog)
     hint = f"Did you mean {near[0]}? " if near else ""
     return Fault(
@@ -178,7 +178,7 @@ def _graph_faults(typed: TypedGraph) -> Iterator[Fault]:
         if not is_name(node_id):
             words = "the id is not a Python name"
             yield Fault(node_id, "", words, "Use letters, digits and '_' only.", "bad_id")
-    yield from _outputs(typed)
+    yield from _output_faults(typed)
     # An opaque node may represent a reader, and has a fault of its own.
     if not graph.sources and not any(node.op in OPAQUE for node in graph.nodes):
         yield Fault(
@@ -196,12 +196,12 @@ def _graph_faults(typed: TypedGraph) -> Iterator[Fault]:
             "Remove one edge.",
             "cycle",
         )
-    yield from _settings(graph)
+    yield from _setting_faults(graph)
     yield from pipeline_faults(typed)
     yield from executor_faults(typed)
 
 
-def _outputs(typed: TypedGraph) -> Iterator[Fault]:
+def _output_faults(typed: TypedGraph) -> Iterator[Fault]:
     graph = typed.graph
     if not graph.outputs:
         yield Fault("", "", "the graph has no outputs", "Add at least one output.", "no_outputs")
@@ -217,7 +217,7 @@ def _outputs(typed: TypedGraph) -> Iterator[Fault]:
             )
 
 
-def _settings(graph: Graph) -> Iterator[Fault]:
+def _setting_faults(graph: Graph) -> Iterator[Fault]:
     settings = graph.settings
     for name, (least, most) in SETTINGS.items():
         value = getattr(settings, name)

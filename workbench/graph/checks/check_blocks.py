@@ -38,18 +38,18 @@ def block_faults(typed: TypedGraph, node: Node, spec: OpSpec) -> Iterator[Fault]
         yield Fault(
             node.id, "", f"it is inside {depth} nested blocks", "Nest fewer blocks.", "bodies"
         )
-    yield from _too_many_repetitions(node, graph)
+    yield from _repetition_faults(node, graph)
     for port in spec.inputs:
-        yield from _control(node, port.name, types)
+        yield from _control_faults(node, port.name, types)
     yield from kind_of(node).faults(graph.at_scope(graph.scope_of(node.id)), node)
     for name in node.bodies:
-        yield from _body(typed, node, spec, name)
-    yield from _outputs(node, spec, types)
+        yield from _body_faults(typed, node, spec, name)
+    yield from _output_faults(node, spec, types)
     if spec.consecutive:
         yield from _passing_faults(node, spec, types)
 
 
-def _too_many_repetitions(node: Node, graph: Graph) -> Iterator[Fault]:
+def _repetition_faults(node: Node, graph: Graph) -> Iterator[Fault]:
     """Report the block at which nested repetitions exceed the limit."""
     around, scope = 1, graph.scope_of(node.id)
     while scope:
@@ -66,7 +66,7 @@ def _too_many_repetitions(node: Node, graph: Graph) -> Iterator[Fault]:
         yield Fault(node.id, "", words, remedy, "bodies")
 
 
-def _control(node: Node, name: str, types: Mapping[Port, TensorType]) -> Iterator[Fault]:
+def _control_faults(node: Node, name: str, types: Mapping[Port, TensorType]) -> Iterator[Fault]:
     """Report a condition that is not one number per sample. Any number except 0 is true."""
     source = node.inputs.get(name)
     found = types.get(source) if source is not None else None
@@ -77,7 +77,7 @@ def _control(node: Node, name: str, types: Mapping[Port, TensorType]) -> Iterato
         yield Fault(node.id, name, words, remedy, "control")
 
 
-def _body(typed: TypedGraph, node: Node, spec: OpSpec, name: str) -> Iterator[Fault]:
+def _body_faults(typed: TypedGraph, node: Node, spec: OpSpec, name: str) -> Iterator[Fault]:
     body, scope = node.bodies[name], node.scope(name)
     controls = [port.name for port in spec.inputs]
     for taken in body.inputs:
@@ -109,7 +109,7 @@ def _body(typed: TypedGraph, node: Node, spec: OpSpec, name: str) -> Iterator[Fa
         )
 
 
-def _outputs(node: Node, spec: OpSpec, types: Mapping[Port, TensorType]) -> Iterator[Fault]:
+def _output_faults(node: Node, spec: OpSpec, types: Mapping[Port, TensorType]) -> Iterator[Fault]:
     """Report faults of the bodies' outputs. DALI merges outputs of the same name into one batch."""
     given = dict.fromkeys(name for body in node.bodies.values() for name in body.outputs)
     if not given:
@@ -202,11 +202,11 @@ def _difference(
         layouts = (one.layout or "no layout", other.layout or "no layout")
         return layouts, "Use the same layout in both: add a transpose or reshape to one of them."
     if "C" in (one.layout or "") and "C" in (other.layout or ""):
-        return _other_channels(one.channels, other.channels)
+        return _channel_difference(one.channels, other.channels)
     return None
 
 
-def _other_channels(one: int | None, other: int | None) -> tuple[tuple[str, str], str] | None:
+def _channel_difference(one: int | None, other: int | None) -> tuple[tuple[str, str], str] | None:
     if one is None or other is None or one == other:
         return None
     found = tuple(f"{count} channel{'s' * (count != 1)}" for count in (one, other))

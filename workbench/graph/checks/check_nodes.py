@@ -105,15 +105,15 @@ def argument_faults(node: Node, spec: OpSpec, graph: Graph) -> Iterator[Fault]:
     yield from weight_faults(node)
     if spec.name in OWN_CODE:
         yield from own_code_faults(node, graph)
-    yield from _combinations(node, spec)
+    yield from _combination_faults(node, spec)
     located = derived_arguments(node)
     for name, arg in spec.args.items():
         if arg.required and not (name in node.args or name in node.inputs or name in located):
             yield Fault(node.id, name, f"{node.op} requires it", "Set a value.", "missing_arg")
-    yield from _seed(node, spec, graph)
+    yield from _seed_faults(node, spec, graph)
 
 
-def _combinations(node: Node, spec: OpSpec) -> Iterator[Fault]:
+def _combination_faults(node: Node, spec: OpSpec) -> Iterator[Fault]:
     grouped = spec.mutually_exclusive or spec.one_of or spec.together
     names = dict.fromkeys((*spec.args, *(port.name for port in spec.inputs))) if grouped else ()
     given = [name for name in names if name in node.args or name in node.inputs]
@@ -132,8 +132,8 @@ def _combinations(node: Node, spec: OpSpec) -> Iterator[Fault]:
                 f"Set {group[0]}, or connect a node.",
                 "missing_arg",
             )
-    yield from _constants(node, spec)
-    yield from _no_extent(node)
+    yield from _constant_faults(node, spec)
+    yield from _zero_size_faults(node)
     for group in spec.together:
         missing = [name for name in group if name not in given]
         there = [name for name in group if name in given]
@@ -143,7 +143,7 @@ def _combinations(node: Node, spec: OpSpec) -> Iterator[Fault]:
             yield Fault(node.id, there[0], words, remedy, "apart", missing[0])
 
 
-def _no_extent(node: Node) -> Iterator[Fault]:
+def _zero_size_faults(node: Node) -> Iterator[Fault]:
     """Report sizes that are all 0, for which the operator returns its input unchanged."""
     for group in _EXTENTS.get(node.op, ()):
         given = [name for name in group if name in node.args and node.args[name] in (0, (0,))]
@@ -165,7 +165,7 @@ _EXTENTS = {
 """Groups of size arguments by operator; at least one size of each group must be above 0."""
 
 
-def _constants(node: Node, spec: OpSpec) -> Iterator[Fault]:
+def _constant_faults(node: Node, spec: OpSpec) -> Iterator[Fault]:
     """Report constants of arithmetic that exceed their element type."""
     arg = spec.args.get("constant_type")
     dtype = node.args.get("constant_type", arg.default) if arg else None
@@ -185,7 +185,7 @@ def _constants(node: Node, spec: OpSpec) -> Iterator[Fault]:
             yield Fault(node.id, name, words, remedy, "constant", str(dtype))
 
 
-def _seed(node: Node, spec: OpSpec, graph: Graph) -> Iterator[Fault]:
+def _seed_faults(node: Node, spec: OpSpec, graph: Graph) -> Iterator[Fault]:
     if node.seed is not None and not spec.seeded:
         yield Fault(node.id, "seed", f"{node.op} is not random", "Remove the seed.", "seed")
     if spec.seeded and (node.seed is None or not 0 <= node.seed <= LARGEST_SEED):
@@ -214,7 +214,7 @@ def input_faults(typed: TypedGraph, node: Node, spec: OpSpec) -> Iterator[Fault]
                 words = "it has one value for all samples"
                 yield Fault(node.id, name, words, "Set a fixed value.", "fixed_arg")
             elif problem is None and graph.has(source.node) and not spec.bodies:
-                yield from _random_values(node, spec.args[name], graph.node(source.node))
+                yield from _random_value_faults(node, spec.args[name], graph.node(source.node))
             continue
         if name not in ports:
             words = f"{node.op} has no such input"
@@ -237,7 +237,7 @@ def input_faults(typed: TypedGraph, node: Node, spec: OpSpec) -> Iterator[Fault]
             yield Fault(node.id, port.name, "it is not connected", "Connect a node to it.", "unfed")
 
 
-def _random_values(node: Node, arg: ArgSpec, generator: Node) -> Iterator[Fault]:
+def _random_value_faults(node: Node, arg: ArgSpec, generator: Node) -> Iterator[Fault]:
     """Report a generator that can sample a value outside the argument's limits."""
     _, numbers = uniform_values(generator) or ("", ())
     low, high = value_limits(arg)
@@ -290,14 +290,14 @@ def auto_augment_faults(node: Node, spec: OpSpec, on_gpu: bool) -> Iterator[Faul
 
     ``on_gpu`` is true if its images are on the GPU.
     """
-    yield from _magnitude(node, spec)
+    yield from _magnitude_faults(node, spec)
     yield from _excluded_faults(node)
     if node.op == OWN_POLICY and policy_fault(policy := node.args.get("policy", ())) is None:
         found = policy_fault(policy, bins_of(node))
         if found:
             yield Fault(node.id, "policy", *found, "value")
     if on_gpu:
-        yield from _fixed_magnitudes(node)
+        yield from _fixed_magnitude_faults(node)
     translating = [name for name in ("shape", "max_translate_abs", "max_translate_rel")
                    if name in node.args or name in node.inputs]  # fmt: skip
     if node.args.get("policy_name") == WITHOUT_TRANSLATION:
@@ -311,7 +311,7 @@ def auto_augment_faults(node: Node, spec: OpSpec, on_gpu: bool) -> Iterator[Faul
         yield Fault(node.id, "max_translate_rel", words, remedy, "apart", "max_translate_rel")
 
 
-def _magnitude(node: Node, spec: OpSpec) -> Iterator[Fault]:
+def _magnitude_faults(node: Node, spec: OpSpec) -> Iterator[Fault]:
     magnitude = node.args.get("m")
     if magnitude is None or "num_magnitude_bins" not in spec.args:
         return
@@ -340,7 +340,7 @@ def _excluded_faults(node: Node) -> Iterator[Fault]:
         yield Fault(node.id, "excluded", words, remedy, "value")
 
 
-def _fixed_magnitudes(node: Node) -> Iterator[Fault]:
+def _fixed_magnitude_faults(node: Node) -> Iterator[Fault]:
     """Report arguments for which DALI raises ``OpSpec's input "__Split[1]" not found`` on a GPU."""
     excluded = node.args.get("excluded") or ()
     left_out = set(excluded) if isinstance(excluded, tuple) else set()

@@ -33,7 +33,7 @@ def unpaired_outputs(typed: TypedGraph) -> Iterator[Fault]:
                 unpaired[reader].append(name)
     for reader, names in unpaired.items():
         source = readers[reader]
-        same = any(_order(source) == _order(readers[other]) for other in of_images)
+        same = any(_order_key(source) == _order_key(readers[other]) for other in of_images)
         if same or not _reads_images(typed, source):
             continue
         yield Fault(
@@ -51,7 +51,7 @@ def _reads_images(typed: TypedGraph, source: Source) -> bool:
     return any(typed.kind(port) in _PIXELS for port in ports)
 
 
-def _order(source: Source) -> tuple[object, ...]:
+def _order_key(source: Source) -> tuple[object, ...]:
     """Comparison key for the samples that a reader outputs and their order."""
     options = {**source.args, **source.inputs}
     seed = source.seed if options.pop("random_shuffle", False) else None

@@ -32,7 +32,7 @@ def type_faults(
     node: Node, spec: OpSpec, devices: Mapping[str, Device], flows: Mapping[Port, TensorType]
 ) -> Iterator[Fault]:
     """Faults of one node's device, layouts, channels and element types."""
-    yield from _side(node, spec, devices)
+    yield from _device_faults(node, spec, devices)
     for name, source in node.inputs.items():
         flow = flows.get(source)
         if name in spec.args:
@@ -40,31 +40,31 @@ def type_faults(
                 words = f"{source} is on the GPU"
                 yield Fault(node.id, name, words, "Arguments must come from the CPU.", "arg_on_gpu")
             if flow is not None and spec.args[name].tensor:
-                yield from _elements(node, spec.args[name], source, flow)
+                yield from _argument_dtype_faults(node, spec.args[name], source, flow)
         elif flow is not None:
-            yield from _input(node, spec, name, flow)
-    yield from _same_dtype(node, spec, flows)
-    yield from _volumes(node, spec, flows)
+            yield from _input_faults(node, spec, name, flow)
+    yield from _same_dtype_faults(node, spec, flows)
+    yield from _volume_argument_faults(node, spec, flows)
     if "relayout" in (spec.outputs[0].gives.shape or () if spec.outputs else ()):
-        yield from _relayout(node, spec, flows)
+        yield from _output_layout_faults(node, spec, flows)
     if spec.needs_channels is not None:
-        yield from _channels(node, spec, flows)
+        yield from _channel_faults(node, spec, flows)
     if spec.expression:
-        yield from _operands(node, spec, flows)
+        yield from _operand_faults(node, spec, flows)
     if spec.name == "subscript":
-        yield from _index(node, spec, flows)
+        yield from _index_faults(node, spec, flows)
 
 
-def _side(node: Node, spec: OpSpec, devices: Mapping[str, Device]) -> Iterator[Fault]:
+def _device_faults(node: Node, spec: OpSpec, devices: Mapping[str, Device]) -> Iterator[Fault]:
     device = devices[node.id]
     follows = isinstance(node, Source) and node.decodes and node.device is None
     if device not in spec.devices and not follows:
         if node.device is not None:
-            where = "mixed" if device == "mixed" else f"on {_list((device,))}"
+            where = "mixed" if device == "mixed" else f"on {_join_devices((device,))}"
             words = f"{node.op} cannot run {where}"
-            yield Fault(node.id, "", words, f"It runs on {_list(spec.devices)}.", "device")
+            yield Fault(node.id, "", words, f"It runs on {_join_devices(spec.devices)}.", "device")
         elif device == "cpu":
-            words = f"{node.op} runs on {_list(spec.devices)} only"
+            words = f"{node.op} runs on {_join_devices(spec.devices)} only"
             remedy = "Decode on the GPU (mixed), copy to the GPU first, or remove it."
             yield Fault(node.id, "", words, remedy, "gpu_only")
         else:
@@ -73,7 +73,9 @@ def _side(node: Node, spec: OpSpec, devices: Mapping[str, Device]) -> Iterator[F
             yield Fault(node.id, "", words, remedy, "cpu_after_gpu")
 
 
-def _elements(node: Node, arg: ArgSpec, source: Port, flow: TensorType) -> Iterator[Fault]:
+def _argument_dtype_faults(
+    node: Node, arg: ArgSpec, source: Port, flow: TensorType
+) -> Iterator[Fault]:
     if arg.dtypes and flow.dtype is not None and flow.dtype not in arg.dtypes:
         wanted = _default_dtype(arg.dtypes)
         words = (
@@ -96,7 +98,7 @@ def _noun(dtype: str) -> str:
     return "floats" if dtype.startswith("FLOAT") else "integers"
 
 
-def _input(node: Node, spec: OpSpec, name: str, flow: TensorType) -> Iterator[Fault]:
+def _input_faults(node: Node, spec: OpSpec, name: str, flow: TensorType) -> Iterator[Fault]:
     port = next((port for port in spec.inputs if port.name == name), None)
     if port is None or not kind_fits(port.kind, flow.kind):
         return
@@ -105,16 +107,18 @@ def _input(node: Node, spec: OpSpec, name: str, flow: TensorType) -> Iterator[Fa
         words = f"it accepts numbers of type {' or '.join(port.dtypes)}, but gets {flow.dtype}"
         yield Fault(node.id, name, words, f"Insert a cast to {wanted} before it.", "dtype", wanted)
     if port.layouts and flow.layout is not None:
-        yield from _layout(node, name, port.layouts, flow)
+        yield from _layout_faults(node, name, port.layouts, flow)
 
 
-def _first(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> TensorType:
+def _first_input_type(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> TensorType:
     """Return the type of the first input; a type without known properties if it is unconnected."""
     source = node.inputs.get(spec.inputs[0].name) if spec.inputs else None
     return flows.get(source, TensorType()) if source is not None else TensorType()
 
 
-def _same_dtype(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Iterator[Fault]:
+def _same_dtype_faults(
+    node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]
+) -> Iterator[Fault]:
     """Report inputs with different element types that must have the same."""
     further = [name for name in node.inputs if name not in spec.args]
     further = further[len(spec.inputs) :] if spec.max_inputs > len(spec.inputs) else []
@@ -134,9 +138,11 @@ def _same_dtype(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> I
                 yield Fault(node.id, name, words, remedy, "same_dtype", wanted)
 
 
-def _volumes(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Iterator[Fault]:
+def _volume_argument_faults(
+    node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]
+) -> Iterator[Fault]:
     """Report list arguments with the length for volumes if the input is an image, or vice versa."""
-    layout = _first(node, spec, flows).layout
+    layout = _first_input_type(node, spec, flows).layout
     for arg in spec.args.values() if layout else ():
         value = node.args.get(arg.name)
         if arg.volume_items is None or value is None or value_fault(arg, value):
@@ -150,7 +156,9 @@ def _volumes(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Iter
             yield Fault(node.id, arg.name, words, f"Use {count_text(arg, wanted)}.", "value")
 
 
-def _layout(node: Node, name: str, allowed: tuple[str, ...], flow: TensorType) -> Iterator[Fault]:
+def _layout_faults(
+    node: Node, name: str, allowed: tuple[str, ...], flow: TensorType
+) -> Iterator[Fault]:
     if flow.layout:
         if any(_matches(flow.layout, layout) for layout in allowed):
             return
@@ -183,9 +191,11 @@ def _axes(layout: str) -> str:
     return ", ".join(_AXES.get(letter, letter) for letter in layout)
 
 
-def _relayout(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Iterator[Fault]:
+def _output_layout_faults(
+    node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]
+) -> Iterator[Fault]:
     """Report an output layout that is not a permutation of the input's axes."""
-    found = _first(node, spec, flows).layout
+    found = _first_input_type(node, spec, flows).layout
     wanted = node.args.get(_ORDER, spec.args[_ORDER].default)
     if not found or not isinstance(wanted, str) or sorted(found) == sorted(wanted):
         return
@@ -195,8 +205,8 @@ def _relayout(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Ite
     yield Fault(node.id, _ORDER, words, f"Use a permutation of {_axes(found)}.", "relayout", found)
 
 
-def _channels(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Iterator[Fault]:
-    found, need = _first(node, spec, flows).channels, spec.needs_channels
+def _channel_faults(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Iterator[Fault]:
+    found, need = _first_input_type(node, spec, flows).channels, spec.needs_channels
     if isinstance(need, str):
         given = node.args.get(need, spec.args[need].default)
         need = given if isinstance(given, int) and need not in node.inputs else None
@@ -215,7 +225,7 @@ def per_channel_faults(
     channels, even after grey images. If channels are padded, nothing is reported: DALI 2.4 accepts
     some other lengths.
     """
-    found = _first(node, spec, flows).channels
+    found = _first_input_type(node, spec, flows).channels
     if found is None or "pad_output" in node.inputs or node.args.get("pad_output"):
         return
     for name in ("mean", "std"):
@@ -230,7 +240,7 @@ def per_channel_faults(
         yield Fault(node.id, name, words, f"Use {wanted}.", "value")
 
 
-def _operands(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Iterator[Fault]:
+def _operand_faults(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Iterator[Fault]:
     """Report operands of arithmetic, or combinations of them, that DALI does not support."""
     fed = {name: flows.get(source, TensorType()) for name, source in node.inputs.items()}
     call = TypedCall(node, spec, fed)
@@ -258,9 +268,9 @@ def _operands(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Ite
         yield Fault(node.id, "", words, remedy, "shapes")
 
 
-def _index(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Iterator[Fault]:
+def _index_faults(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Iterator[Fault]:
     """Report indices out of range if the shape is known. Slices are clipped, as in Python."""
-    flow = _first(node, spec, flows)
+    flow = _first_input_type(node, spec, flows)
     try:
         index = parse_index(str(node.args.get("index", spec.args["index"].default)))
     except ValueError:
@@ -299,7 +309,7 @@ _NO_TRUTH = frozenset(
 """Operators that DALI rejects if every operand is BOOL (tested with DALI 2.4)."""
 
 
-def _list(devices: tuple[Device, ...]) -> str:
+def _join_devices(devices: tuple[Device, ...]) -> str:
     return " and ".join(
         "the GPU" if d == "gpu" else "the CPU" if d == "cpu" else d for d in devices
     )

@@ -66,21 +66,21 @@ def active_warnings(typed: TypedGraph, facts: Mapping[str, DataFacts]) -> Faults
     return Faults(
         (
             *unpaired_outputs(typed),
-            *_covered(typed),
-            *_scales(typed),
-            *_unequal_sizes(typed),
-            *_sides(typed, facts),
-            *_order(active, facts),
+            *_covering_warnings(typed),
+            *_scale_warnings(typed),
+            *_size_warnings(typed),
+            *_side_warnings(typed, facts),
+            *_order_warnings(active, facts),
             *box_warnings(active, facts),
-            *_orientation(active, typed.catalog, facts),
-            *_unusable(active, facts),
-            *_silent(active, facts),
-            *_random_functions(active),
+            *_orientation_warnings(active, typed.catalog, facts),
+            *_unusable_warnings(active, facts),
+            *_silence_warnings(active, facts),
+            *_random_function_warnings(active),
         )
     )
 
 
-def _covered(typed: TypedGraph) -> Iterator[Fault]:
+def _covering_warnings(typed: TypedGraph) -> Iterator[Fault]:
     """Warn about operators that cover pixels if annotations are outputs."""
     kinds = {typed.kind(port) for port in typed.graph.outputs.values()}
     annotations = [kind for kind in ("boxes", "points", "mask") if kind in kinds]
@@ -95,17 +95,17 @@ def _covered(typed: TypedGraph) -> Iterator[Fault]:
             yield Fault(node.id, "", words, remedy, "covered")
 
 
-def _scales(typed: TypedGraph) -> Iterator[Fault]:
+def _scale_warnings(typed: TypedGraph) -> Iterator[Fault]:
     """Warn about constants of normalisation and arithmetic that do not fit the pixel range."""
     ranges: dict[Port, float | None] = {}
     for node in typed.graph.walk():
         source = node.inputs.get("data")
         if not _constants(node) or source is None or typed.kind(source) != "image":
             continue
-        top = _range(typed.at_scope(typed.graph.scope_of(node.id)), source, ranges)
+        top = _pixel_maximum(typed.at_scope(typed.graph.scope_of(node.id)), source, ranges)
         if top is None:
             continue
-        factor = _factor(node, top)
+        factor = _missing_factor(node, top)
         if factor is None:
             continue
         fits = "0..1" if factor > 1 else "0..255"
@@ -140,7 +140,7 @@ def _numbers(value: Value | None) -> list[float]:
     return [float(i) for i in items if isinstance(i, int | float) and not isinstance(i, bool)]
 
 
-def _factor(node: Node, top: float) -> float | None:
+def _missing_factor(node: Node, top: float) -> float | None:
     """Return the factor that is missing in a node's constants; None if they may be correct."""
     constants = _constants(node)
     if node.op in ("crop_mirror_normalize", "normalize"):
@@ -166,23 +166,25 @@ def _factor(node: Node, top: float) -> float | None:
     return 1 / BYTES if top == 1.0 and node.op == "math.sub" and value > 2 else None
 
 
-def _range(typed: TypedGraph, port: Port, known: dict[Port, float | None]) -> float | None:
+def _pixel_maximum(typed: TypedGraph, port: Port, known: dict[Port, float | None]) -> float | None:
     """The maximum value of a port's pixels: 255, 1, or None if unknown."""
     if port in known:
         return known[port]
     known[port] = None  # for cycles
-    known[port] = _range_of(typed, port, known)
+    known[port] = _pixel_maximum_of(typed, port, known)
     return known[port]
 
 
-def _range_of(typed: TypedGraph, port: Port, known: dict[Port, float | None]) -> float | None:
+def _pixel_maximum_of(
+    typed: TypedGraph, port: Port, known: dict[Port, float | None]
+) -> float | None:
     graph = typed.graph
     if not graph.has(port.node):
         fed = graph.whole.feeding(port)
         if fed is None:
             return None
         around = graph.whole.scope_of(block_of(port.node))
-        return _range(typed.whole.at_scope(around), fed, known)
+        return _pixel_maximum(typed.whole.at_scope(around), fed, known)
     node = graph.node(port.node)
     spec = typed.catalog.find(node.op)
     if spec is None:
@@ -192,14 +194,14 @@ def _range_of(typed: TypedGraph, port: Port, known: dict[Port, float | None]) ->
     source = node.inputs.get("data", node.inputs.get("input"))
     if node.bodies:
         inner = [
-            _range(typed.at_scope(node.scope(name)), body.outputs[port.output], known)
+            _pixel_maximum(typed.at_scope(node.scope(name)), body.outputs[port.output], known)
             for name, body in node.bodies.items()
             if port.output in body.outputs
         ]
         return inner[0] if inner and len({*inner}) == 1 else None
     if source is None:
         return None
-    before = _range(typed, source, known)
+    before = _pixel_maximum(typed, source, known)
     if before is None:
         return None
     if node.op in ("math.truediv", "math.mul"):
@@ -230,7 +232,7 @@ def _rescales(node: Node) -> bool:
     return any(abs(value) < 0.05 for value in values) or node.op in ("lookup_table", "to_decibels")
 
 
-def _unequal_sizes(typed: TypedGraph) -> Iterator[Fault]:
+def _size_warnings(typed: TypedGraph) -> Iterator[Fault]:
     """Warn about arithmetic of two images that were cropped or resized differently."""
     for node in typed.graph.walk():
         spec = typed.catalog.find(node.op)
@@ -239,7 +241,7 @@ def _unequal_sizes(typed: TypedGraph) -> Iterator[Fault]:
         within = typed.at_scope(typed.graph.scope_of(node.id))
         images = [port for port in node.inputs.values() if typed.kind(port) == "image"]
         shapes = [typed.types[port].shape for port in images]
-        origins = {_size_of(within, port) for port in images}
+        origins = {_size_key(within, port) for port in images}
         known = all(shape is not None and None not in shape for shape in shapes)
         if known or None in origins or len(origins) < 2:
             continue
@@ -247,7 +249,7 @@ def _unequal_sizes(typed: TypedGraph) -> Iterator[Fault]:
         yield Fault(node.id, "", words, "Resize both to the same size before it.", "unequal")
 
 
-def _size_of(typed: TypedGraph, port: Port) -> str | None:
+def _size_key(typed: TypedGraph, port: Port) -> str | None:
     """Return a comparison key for an image's size, equal for equal sizes; None if it is unknown."""
     graph = typed.graph
     node = graph.node(port.node) if graph.has(port.node) else None
@@ -260,8 +262,8 @@ def _size_of(typed: TypedGraph, port: Port) -> str | None:
         return str(before)
     if spec.category == "arithmetic":
         images = [each for each in node.inputs.values() if typed.kind(each) == "image"]
-        return _size_of(typed, images[0]) if images else None
-    source = _size_of(typed, before)
+        return _size_key(typed, images[0]) if images else None
+    source = _size_key(typed, before)
     keeps = not spec.whole_batch and {*words} <= _SAME_SIZE
     if words == ("canvas",):
         fixed = "keep_size" not in spec.args or node.args.get("keep_size") is True
@@ -291,7 +293,7 @@ def _spaced_lowercase(name: str) -> str:
     return re.sub(r"[_\-.]", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)).lower()
 
 
-def _sides(typed: TypedGraph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
+def _side_warnings(typed: TypedGraph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
     """Warn about mirroring if names of key points or classes contain left or right."""
     names_read = [name for each in facts.values() for name in each.names]
     plain = {_spaced_lowercase(name) for name in names_read}
@@ -324,7 +326,7 @@ def _sides(typed: TypedGraph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]
             )
 
 
-def _order(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
+def _order_warnings(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
     """Warn about sources whose sample order results in batches with few classes."""
     size = graph.settings.batch_size
     for source in graph.sources:
@@ -379,18 +381,18 @@ def class_share(labels: Sequence[int], batch_size: int, fill: int) -> float:
     The mean over batches from the start to the end of the data. Each batch is sampled from the
     ``fill`` labels around its position.
     """
-    usual = _expected(labels, batch_size)
+    usual = _expected_classes(labels, batch_size)
     size = min(max(fill, batch_size), len(labels))
     starts = range(0, len(labels) - size + 1, max(1, (len(labels) - size) // 8))
     windows = [labels[start : start + size] for start in starts]
     if fill:
-        found = [_expected(window, batch_size) for window in windows]
+        found = [_expected_classes(window, batch_size) for window in windows]
     else:
         found = [float(len({*window})) for window in windows]
     return min(1.0, sum(found) / len(found) / usual)
 
 
-def _expected(labels: Sequence[int], batch_size: int) -> float:
+def _expected_classes(labels: Sequence[int], batch_size: int) -> float:
     """Expected number of classes among ``batch_size`` labels sampled with replacement."""
     total = len(labels)
     return sum(1 - (1 - count / total) ** batch_size for count in Counter(labels).values())
@@ -404,7 +406,9 @@ def enough_fill(labels: Sequence[int], batch_size: int) -> int:
     return min(fill, max(len(labels), 1))
 
 
-def _orientation(graph: Graph, catalog: Catalog, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
+def _orientation_warnings(
+    graph: Graph, catalog: Catalog, facts: Mapping[str, DataFacts]
+) -> Iterator[Fault]:
     """Warn about decoders that treat EXIF orientation differently from the annotations."""
     read = used_ports(graph)
     for source in graph.sources:
@@ -412,7 +416,7 @@ def _orientation(graph: Graph, catalog: Catalog, facts: Mapping[str, DataFacts])
         ports = {Port(source.id, p.name) for p in catalog[source.op].outputs if p.kind in _PLACED}
         if not found.turned or read.isdisjoint(ports):
             continue
-        number = _of_headers(found, found.turned, "image")
+        number = _count_in_headers(found, found.turned, "image")
         for node in graph.walk():
             spec = catalog.find(node.op)
             if spec is None or "adjust_orientation" not in spec.args:
@@ -440,7 +444,7 @@ def _orientation(graph: Graph, catalog: Catalog, facts: Mapping[str, DataFacts])
             yield Fault(node.id, "adjust_orientation", message, remedy, "orientation", about)
 
 
-def _unusable(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
+def _unusable_warnings(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
     """Warn about sources with samples that no reader can read."""
     for source in graph.sources:
         found = facts_of(source, facts)
@@ -456,7 +460,7 @@ def _unusable(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
             )
 
 
-def _silent(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
+def _silence_warnings(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
     """Warn about audio decoders that decode WAV files with float samples to silence."""
     for node in graph.walk():
         port = node.inputs.get("data") if node.op == AUDIO_DECODER else None
@@ -466,13 +470,13 @@ def _silent(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
         found = facts_of(source, facts)
         if count := sum(decodes_to_silence(rate, node.args) for rate in found.float_rates):
             words = (
-                f"{_of_headers(found, count, 'WAV file')} hold{'s' * (count == 1)} floats, which "
-                f"dtype {node.args['dtype']} decodes to silence"
+                f"{node.args['dtype']} decodes {_count_in_headers(found, count, 'WAV file')} to "
+                "silence, because their samples are floats"
             )
             yield Fault(node.id, "dtype", words, "Set dtype to FLOAT.", "silent")
 
 
-def _random_functions(graph: Graph) -> Iterator[Fault]:
+def _random_function_warnings(graph: Graph) -> Iterator[Fault]:
     """Warn about user functions whose results differ between calls."""
     for node in graph.walk():
         if node.op not in OWN_CODE:
@@ -502,8 +506,8 @@ def box_warnings(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fault
     for node in graph.walk():
         port = node.inputs.get("boxes")
         if node.op == BOX_CROP and port is not None:
-            yield from _layout(graph, node, port)
-            yield from _over_edge(graph, node, port, facts)
+            yield from _box_layout_warnings(graph, node, port)
+            yield from _box_edge_warnings(graph, node, port, facts)
     for source in graph.sources:
         found = facts_of(source, facts)
         if found.without_area and Port(source.id, "boxes") in read:
@@ -526,7 +530,7 @@ def box_warnings(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fault
             )
 
 
-def _over_edge(
+def _box_edge_warnings(
     graph: Graph, node: Node, port: Port, facts: Mapping[str, DataFacts]
 ) -> Iterator[Fault]:
     """Warn about input boxes of a node that extend beyond the image in the data."""
@@ -549,7 +553,7 @@ def _over_edge(
         )
 
 
-def _layout(graph: Graph, node: Node, port: Port) -> Iterator[Fault]:
+def _box_layout_warnings(graph: Graph, node: Node, port: Port) -> Iterator[Fault]:
     """Warn if ``random_bbox_crop`` expects another box layout or unit than the source outputs."""
     while graph.has(port.node) and graph.node(port.node).op in ("math.clamp", "copy"):
         port = graph.node(port.node).inputs.get("data", Port("", ""))
@@ -568,7 +572,7 @@ def _layout(graph: Graph, node: Node, port: Port) -> Iterator[Fault]:
         yield Fault(node.id, "bbox_layout", words, remedy, "box_layout", f"bbox_layout={wanted}")
 
 
-def _of_headers(facts: DataFacts, count: int, noun: str) -> str:
+def _count_in_headers(facts: DataFacts, count: int, noun: str) -> str:
     """Format a number of files, relative to the headers read: ``7 of the first 100 images``."""
     if facts.headers_read:
         return f"{count:,} of the first {facts.headers_read:,} {noun}s"

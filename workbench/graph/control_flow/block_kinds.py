@@ -68,18 +68,22 @@ class BlockKind:
 
     # The random value that decides
 
-    def random_args(self, block: Node, given: Mapping[str, Value]) -> Mapping[str, Value]:
-        """Arguments of the block's controlling generator, with the probabilities in ``given``."""
+    def random_args(self, block: Node, chances: Mapping[str, Value]) -> Mapping[str, Value]:
+        """Arguments of the block's controlling generator, with the probabilities in ``chances``."""
         return {}
 
     def new_generator(
-        self, graph: Graph, catalog: Catalog, block: Node, given: Mapping[str, Value] | None = None
+        self,
+        graph: Graph,
+        catalog: Catalog,
+        block: Node,
+        chances: Mapping[str, Value] | None = None,
     ) -> Node | None:
         """Create a generator that controls a new block, without adding it to the graph."""
         if not self.random_op:
             return None
         fresh = new_node(graph, catalog, self.random_op, self.random_id)
-        return replace(fresh, args={**fresh.args, **self.random_args(block, given or {})})
+        return replace(fresh, args={**fresh.args, **self.random_args(block, chances or {})})
 
     def generator_of(self, graph: Graph, block: Node) -> Node | None:
         """The generator with fixed arguments that controls a block, or None.
@@ -144,8 +148,8 @@ class If(BlockKind):
     random_op, random_id = "random.coin_flip", "chance"
     decides_in_place = True
 
-    def random_args(self, block: Node, given: Mapping[str, Value]) -> Mapping[str, Value]:
-        return {"probability": given.get("probability", 0.5), "dtype": "BOOL"}
+    def random_args(self, block: Node, chances: Mapping[str, Value]) -> Mapping[str, Value]:
+        return {"probability": chances.get("probability", 0.5), "dtype": "BOOL"}
 
     def probability(self, graph: Graph, block: Node) -> float | None:
         coin = self.generator_of(graph, block)
@@ -174,16 +178,16 @@ class OneOf(BlockKind):
     random_op, random_id = "random.choice", CHOICE
     weighted = True
 
-    def random_args(self, block: Node, given: Mapping[str, Value]) -> Mapping[str, Value]:
+    def random_args(self, block: Node, chances: Mapping[str, Value]) -> Mapping[str, Value]:
         args: dict[str, Value] = {"population": len(block.bodies)}
-        p = given.get("p")
+        p = chances.get("p")
         return {**args, "p": p} if isinstance(p, tuple) and len(p) == len(block.bodies) else args
 
     def weights(self, graph: Graph, block: Node) -> tuple[float, ...] | None:
-        draw = self.generator_of(graph, block)
-        if draw is None or draw.args.get("population") != len(block.bodies):
+        generator = self.generator_of(graph, block)
+        if generator is None or generator.args.get("population") != len(block.bodies):
             return None
-        given = draw.args.get("p")
+        given = generator.args.get("p")
         if given is None:
             return equal_probabilities(len(block.bodies))
         if not isinstance(given, tuple) or len(given) != len(block.bodies):
@@ -196,16 +200,16 @@ class OneOf(BlockKind):
 
     def faults(self, graph: Graph, block: Node) -> Iterator[Fault]:
         """Report a generator whose range does not match the number of bodies."""
-        draw = self.generator_of(graph, block)
-        numbers = None if draw is None else draw.args.get("population")
+        generator = self.generator_of(graph, block)
+        numbers = None if generator is None else generator.args.get("population")
         count, names = len(block.bodies), list(block.bodies)
-        if draw is None or not count or not isinstance(numbers, int) or numbers == count:
+        if generator is None or not count or not isinstance(numbers, int) or numbers == count:
             return
         idle = ", ".join(names[max(numbers, 0) :])
-        words = f"{draw.id} selects from {numbers} numbers, but it has {count} bodies: " + (
+        words = f"{generator.id} selects from {numbers} numbers, but it has {count} bodies: " + (
             f"{idle} would never run" if idle else f"{names[-1]} would run for all the others"
         )
-        yield Fault(block.id, CHOICE, words, f"Set {draw.id}.population to {count}.", "draw")
+        yield Fault(block.id, CHOICE, words, f"Set {generator.id}.population to {count}.", "draw")
 
     def call(self, block: Node, random: Mapping[str, Value] | None) -> BlockCall | None:
         if random is None:
@@ -230,7 +234,7 @@ class SomeOf(BlockKind):
     def fitting_args(self, block: Node) -> Mapping[str, Value]:
         return {**block.args, "count": min(self.count(block), len(block.bodies))}
 
-    def random_args(self, block: Node, given: Mapping[str, Value]) -> Mapping[str, Value]:
+    def random_args(self, block: Node, chances: Mapping[str, Value]) -> Mapping[str, Value]:
         number = self.order_count(block)
         return {"population": number} if 0 < number <= MOST_ORDERS else {}
 
@@ -260,10 +264,10 @@ class SomeOf(BlockKind):
         return tuple(islice(found, MOST_ORDERS))
 
     def shares(self, graph: Graph, block: Node) -> tuple[float, ...] | None:
-        draw = self.generator_of(graph, block)
-        if draw is None or draw.args.get("population") != self.order_count(block):
+        generator = self.generator_of(graph, block)
+        if generator is None or generator.args.get("population") != self.order_count(block):
             return None
-        if "p" in draw.args:
+        if "p" in generator.args:
             return None
         return (self.count(block) / len(block.bodies),) * len(block.bodies)
 
@@ -280,8 +284,8 @@ class SomeOf(BlockKind):
     def faults(self, graph: Graph, block: Node) -> Iterator[Fault]:
         """Report an invalid count, too many orders, and a generator with the wrong range."""
         options, count, number = len(block.bodies), self.count(block), self.order_count(block)
-        draw = self.generator_of(graph, block)
-        found = None if draw is None else draw.args.get("population")
+        generator = self.generator_of(graph, block)
+        found = None if generator is None else generator.args.get("population")
         if count > options:
             words = f"count is {count}, but it has {options} bodies"
             yield Fault(block.id, "count", words, f"Use 1 to {options}, or add options.", "value")
@@ -293,9 +297,11 @@ class SomeOf(BlockKind):
                 f"At most {MOST_ORDERS} are supported: reduce count, or set shuffled to False.",
                 "value",
             )
-        elif number > 0 and draw is not None and found != number:
-            words = f"{draw.id} selects from {found} numbers, but there are {number} orders"
-            yield Fault(block.id, CHOICE, words, f"Set {draw.id}.population to {number}.", "draw")
+        elif number > 0 and generator is not None and found != number:
+            words = f"{generator.id} selects from {found} numbers, but there are {number} orders"
+            yield Fault(
+                block.id, CHOICE, words, f"Set {generator.id}.population to {number}.", "draw"
+            )
 
     def call(self, block: Node, random: Mapping[str, Value] | None) -> BlockCall | None:
         if random is None:

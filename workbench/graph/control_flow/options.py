@@ -52,17 +52,21 @@ def fit_generator(graph: Graph, block: str) -> Graph:
     many.
     """
     node = graph.node(block)
-    draw = kind_of(node).generator_of(graph, node)
-    return graph if draw is None else graph.replace_node(_fitted(node, draw, draw.args))
+    generator = kind_of(node).generator_of(graph, node)
+    return (
+        graph
+        if generator is None
+        else graph.replace_node(_fitted_generator(node, generator, generator.args))
+    )
 
 
-def _fitted(block: Node, draw: Node, chances: Mapping[str, Value]) -> Node:
+def _fitted_generator(block: Node, generator: Node, chances: Mapping[str, Value]) -> Node:
     """Return the generator with the range for the block, and with ``chances`` if they fit."""
     fitting = kind_of(block).random_args(block, chances)
     if not fitting:
-        return draw
-    args = {name: value for name, value in draw.args.items() if name != "p"}
-    return replace(draw, args={**args, **fitting})
+        return generator
+    args = {name: value for name, value in generator.args.items() if name != "p"}
+    return replace(generator, args={**args, **fitting})
 
 
 @scoped("block")
@@ -72,7 +76,7 @@ def set_weights(graph: Graph, block: str, weights: Sequence[float]) -> Graph:
     Raises GraphEditError unless there is one weight per body, all are at least 0 and not all are 0,
     and if no generator controls the block.
     """
-    node, draw = _weighed(graph, block)
+    node, generator = _block_and_generator(graph, block)
     if not kind_of(node).weighted:
         raise GraphEditError(f"{block} is {node.op}, which has no weights.")
     if len(weights) != len(node.bodies):
@@ -80,13 +84,13 @@ def set_weights(graph: Graph, block: str, weights: Sequence[float]) -> Graph:
             f"{block} has {len(node.bodies)} bodies, but {len(weights)} weights were passed. Use "
             f"one for each: {', '.join(node.bodies)}."
         )
-    return graph.replace_node(_fitted(node, draw, weight_args(weights)))
+    return graph.replace_node(_fitted_generator(node, generator, weight_args(weights)))
 
 
 @scoped("block")
 def add_option(graph: Graph, catalog: Catalog, block: str) -> Graph:
     """Add a body that returns its input, with the average probability of the other bodies."""
-    node, draw = _weighed(graph, block)
+    node, generator = _block_and_generator(graph, block)
     if len(node.bodies) >= MOST_OPTIONS:
         raise GraphEditError(f"{block} has {MOST_OPTIONS} bodies, which is the maximum.")
     name = catalog[node.op].body_names(len(node.bodies) + 1)[-1]
@@ -98,8 +102,8 @@ def add_option(graph: Graph, catalog: Catalog, block: str) -> Graph:
     bodies = {**node.bodies, name: Body((), outputs, tuple(dict.fromkeys(taken)))}
     before = kind_of(node).weights(graph, node) or equal_probabilities(len(node.bodies))
     made = replace(node, bodies=bodies)
-    draw = _fitted(made, draw, weight_args([*before, 1 / len(before)]))
-    return graph.replace_node(made).replace_node(draw)
+    generator = _fitted_generator(made, generator, weight_args([*before, 1 / len(before)]))
+    return graph.replace_node(made).replace_node(generator)
 
 
 @scoped("block")
@@ -108,7 +112,7 @@ def remove_option(graph: Graph, catalog: Catalog, block: str, body: str) -> Grap
 
     Raises GraphEditError if there are only two bodies, which is the minimum.
     """
-    node, draw = _weighed(graph, block)
+    node, generator = _block_and_generator(graph, block)
     names = catalog[node.op].body_names(len(node.bodies))
     if body not in node.bodies:
         raise GraphEditError(f"{block} has no body {body!r}. It has: {', '.join(names)}.")
@@ -120,11 +124,13 @@ def remove_option(graph: Graph, catalog: Catalog, block: str, body: str) -> Grap
     before = kind_of(node).weights(graph, node) or equal_probabilities(len(names))
     rest = [before[names.index(name)] for name in left]
     new = dict(zip(left, names, strict=False))
-    bodies = {new[name]: _moved(node, name, new[name]) for name in left}
+    bodies = {new[name]: _renamed_body(node, name, new[name]) for name in left}
     made = replace(node, bodies=bodies)
     made = replace(made, args=kind_of(made).fitting_args(made))
-    draw = _fitted(made, draw, weight_args(rest if sum(rest) else equal_probabilities(len(left))))
-    return graph.replace_node(made).replace_node(draw)
+    generator = _fitted_generator(
+        made, generator, weight_args(rest if sum(rest) else equal_probabilities(len(left)))
+    )
+    return graph.replace_node(made).replace_node(generator)
 
 
 @scoped("block")
@@ -139,24 +145,24 @@ def move_option(graph: Graph, block: str, body: str, by: int) -> Graph:
         raise GraphEditError(f"{block} has no body {by:+d} from {body[:40]!r}.")
     other = names[names.index(body) + by]
     bodies = dict(node.bodies)
-    bodies[other], bodies[body] = _moved(node, body, other), _moved(node, other, body)
+    bodies[other], bodies[body] = _renamed_body(node, body, other), _renamed_body(node, other, body)
     weights = kind_of(node).weights(graph, node)
     graph = graph.replace_node(replace(node, bodies=bodies))
-    draw = kind_of(node).generator_of(graph, node)
-    if weights is None or draw is None or len(set(weights)) == 1:
+    generator = kind_of(node).generator_of(graph, node)
+    if weights is None or generator is None or len(set(weights)) == 1:
         return graph
     swapped = dict(zip(names, weights, strict=True))
     swapped[body], swapped[other] = swapped[other], swapped[body]
-    args = {**draw.args, "p": tuple(swapped[name] for name in names)}
-    return graph.replace_node(replace(draw, args=args))
+    args = {**generator.args, "p": tuple(swapped[name] for name in names)}
+    return graph.replace_node(replace(generator, args=args))
 
 
-def _moved(block: Node, old: str, new: str) -> Body:
+def _renamed_body(block: Node, old: str, new: str) -> Body:
     """Return the body ``old``, renamed to ``new`` together with its scope."""
     return block.bodies[old].renamed(block.scope(old), block.scope(new))
 
 
-def _weighed(graph: Graph, block: str) -> tuple[Node, Node]:
+def _block_and_generator(graph: Graph, block: str) -> tuple[Node, Node]:
     """Return a block with options and its controlling generator, or raise GraphEditError."""
     node = graph.node(block)
     spec = BLOCKS.get(node.op)
@@ -168,14 +174,14 @@ def _weighed(graph: Graph, block: str) -> tuple[Node, Node]:
             f"{block} has the bodies {', '.join(node.bodies)}, but {node.op} has "
             f"{', '.join(names)}. Copy their nodes into a new block."
         )
-    draw = kind_of(node).generator_of(graph, node)
-    if draw is None:
+    generator = kind_of(node).generator_of(graph, node)
+    if generator is None:
         source = node.inputs.get(CHOICE)
         raise GraphEditError(
             f"{source or 'Nothing'} controls {block}. Connect {ONE_OF.random_op} to "
             f"{CHOICE} for weights."
         )
-    return node, draw
+    return node, generator
 
 
 @scoped("block")

@@ -274,7 +274,7 @@ def _removed(graph: Graph, catalog: Catalog, node_id: str) -> Graph:
 
 def bypass_node(graph: Graph, catalog: Catalog, node: Node) -> Graph:
     """Return the graph in which the consumers of ``node`` use its input instead."""
-    feeding = _feeding(graph, catalog, node)
+    feeding = _data_inputs(graph, catalog, node)
     for edge in graph.consumers(node.id):
         graph = _rejoined_edge(
             graph, catalog, edge, _sources_in_body_order(node, edge.source.output, feeding)
@@ -290,7 +290,7 @@ def bypass_node(graph: Graph, catalog: Catalog, node: Node) -> Graph:
     return replace(graph, outputs=outputs)
 
 
-def _feeding(graph: Graph, catalog: Catalog, node: Node) -> dict[str, Port]:
+def _data_inputs(graph: Graph, catalog: Catalog, node: Node) -> dict[str, Port]:
     """Return the data inputs of a node, without arguments and controlling inputs of blocks."""
     spec = catalog.find(node.op)
     others = {*spec.args, *(port.name for port in spec.inputs if node.bodies)} if spec else set()
@@ -327,10 +327,10 @@ def _rejoined_edge(graph: Graph, catalog: Catalog, edge: Edge, feeding: Sequence
 
 
 def _replacement(
-    graph: Graph, catalog: Catalog, gone: Port, feeding: Sequence[Port]
+    graph: Graph, catalog: Catalog, removed: Port, feeding: Sequence[Port]
 ) -> Port | None:
     """Return a replacement for a removed port: a port of the same kind, else an image, or None."""
-    wanted = port_kind(graph, catalog, gone)
+    wanted = port_kind(graph, catalog, removed)
     kinds = {port: port_kind(graph, catalog, port) for port in feeding}
     fitting = [port for port, kind in kinds.items() if kind_fits(wanted, kind)]
     images = [port for port, kind in kinds.items() if kind == "image"]

@@ -26,7 +26,7 @@ class _Source:
     """Properties of a source port that connection checks need, computed once."""
 
     port: Port
-    drawn: Node | None
+    generator: Node | None
     """The node of the port, if that node is a generator."""
     kind: PortKind
     dtype: str | None
@@ -167,8 +167,8 @@ def _argument_refusal(source: _Source, spec: OpSpec, into: str) -> str | None:
         return f"{into} accepts numbers, but {source.port} outputs {source.kind}"
     if source.device != "cpu":
         return f"{into} must come from the CPU, but {source.port.node} runs on the GPU"
-    if source.drawn is not None:
-        return generator_refusal(source.drawn, arg)
+    if source.generator is not None:
+        return generator_refusal(source.generator, arg)
     if arg.dtypes and source.dtype is not None and source.dtype not in arg.dtypes:
         return f"{into} accepts {' or '.join(arg.dtypes)}, but {source.port} outputs {source.dtype}"
     return None

@@ -110,10 +110,10 @@ class NewNodes:
         op: str,
         args: Mapping[str, Value],
         inputs: Mapping[str, Port],
-        wanted: str | None = None,
+        node_id: str | None = None,
     ) -> Port:
-        """Add a node and return its first output port. ``wanted`` is the preferred id."""
-        fresh = new_node(self.body, self.catalog, op, wanted)
+        """Add a node and return its first output port. ``node_id`` is the preferred id."""
+        fresh = new_node(self.body, self.catalog, op, node_id)
         node = replace(fresh, args=args, inputs=inputs)
         self.body = replace(self.body, nodes=(*self.body.nodes, node))
         self.nodes.append(node)
@@ -200,12 +200,12 @@ def is_movable(node: Node, catalog: Catalog) -> bool:
     return not (isinstance(node, Source) or decodes(catalog[node.op]))
 
 
-def without_idle_generators(graph: Graph, catalog: Catalog, gone: Node) -> Graph:
-    """Remove generators that fed the removed node ``gone`` and have no other consumers."""
+def without_idle_generators(graph: Graph, catalog: Catalog, removed: Node) -> Graph:
+    """Remove generators that fed the removed node ``removed`` and have no other consumers."""
     feeding = {port.node for port in graph.body.used_ports}
     idle = {
         port.node
-        for port in gone.inputs.values()
+        for port in removed.inputs.values()
         if graph.has(port.node)
         and (spec := catalog.find(graph.node(port.node).op)) is not None
         and is_generator(spec)
@@ -327,7 +327,7 @@ def randomise_arg(
     arguments = generator_args(op, spec, node.args.get(arg, spec.start), old.args if old else {})
     generator = replace(old or fresh, op=op, args={**fresh.args, **arguments})
     for key, value in (args or {}).items():
-        generator = _given(generator, catalog, key, value)
+        generator = _fixed_argument(generator, catalog, key, value)
     if old is not None:
         return _replaced_generator(graph, catalog, generator)
     cleared = _without(node, catalog, arg)
@@ -381,7 +381,7 @@ def unshare_generator(graph: Graph, catalog: Catalog, node_id: str, arg: str) ->
     return replace(graph, nodes=(*nodes[: at + 1], own, *nodes[at + 1 :]))
 
 
-def _given(node: Node, catalog: Catalog, arg: str, value: Value) -> Node:
+def _fixed_argument(node: Node, catalog: Catalog, arg: str, value: Value) -> Node:
     if arg not in catalog[node.op].args:
         raise GraphEditError(f"{node.op} has no argument {arg!r}.")
     cleared = _without(node, catalog, arg)

@@ -164,18 +164,18 @@ def _single_input_and_output(
     return (source, given) if len(kinds) == 1 else None
 
 
-def _routed_through_copy(graph: Graph, given: Port, renamed: Mapping[str, str]) -> Graph:
+def _routed_through_copy(graph: Graph, original: Port, renamed: Mapping[str, str]) -> Graph:
     """Connect the consumers of a port to its copy; the copied nodes come after the originals."""
-    twin = Port(renamed[given.node], given.output)
+    twin = Port(renamed[original.node], original.output)
     own = {*renamed, *renamed.values()}
     nodes = [
         node
         if node.id in own
-        else replace(node, inputs={k: twin if p == given else p for k, p in node.inputs.items()})
+        else replace(node, inputs={k: twin if p == original else p for k, p in node.inputs.items()})
         for node in graph.nodes
     ]
     copies = [node for node in nodes if node.id in renamed.values()]
     rest = [node for node in nodes if node.id not in renamed.values()]
     at = max(place for place, node in enumerate(rest, start=1) if node.id in renamed)
-    outputs = {name: twin if port == given else port for name, port in graph.outputs.items()}
+    outputs = {name: twin if port == original else port for name, port in graph.outputs.items()}
     return replace(graph, nodes=(*rest[:at], *copies, *rest[at:]), outputs=outputs)

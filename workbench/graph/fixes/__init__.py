@@ -86,7 +86,7 @@ def _working_fixes(case: Case, remedies: Remedies, fault: Fault | None = None) -
     """Candidates of ``remedies`` whose graph no longer has the fault, by default ``case.fault``."""
     fault = fault or case.fault
     found: dict[str, tuple[int, Fix]] = {}
-    for words, make in _offers(case, remedies):
+    for words, make in _candidates(case, remedies):
         label = shortened(words, _LONGEST)
         if label in found:
             continue
@@ -101,7 +101,7 @@ def _working_fixes(case: Case, remedies: Remedies, fault: Fault | None = None) -
     return tuple(fix for _, fix in sorted(found.values(), key=lambda entry: entry[0]))
 
 
-def _offers(case: Case, remedies: Remedies) -> Iterator[FixCandidate]:
+def _candidates(case: Case, remedies: Remedies) -> Iterator[FixCandidate]:
     """Yield candidates until ``remedies`` raises GraphEditError for a node of another body."""
     try:
         yield from remedies(case)

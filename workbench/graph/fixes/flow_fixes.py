@@ -82,7 +82,7 @@ def fix_port_kind(case: Case) -> Iterator[FixCandidate]:
 @remedy("unfed")
 def fix_unfed(case: Case) -> Iterator[FixCandidate]:
     """Offer to connect a decoder, a suggested node or a near port, or to remove the node."""
-    yield from _decoder(case)
+    yield from _offer_decoder(case)
     feed = feed_of(case.spec, case.arg)
     if feed is not None:
         yield f"Add {feed.op}", case.edit(feed_from_new, case.node_id, case.arg)
@@ -90,7 +90,7 @@ def fix_unfed(case: Case) -> Iterator[FixCandidate]:
     yield case.removal()
 
 
-def _decoder(case: Case) -> Iterator[FixCandidate]:
+def _offer_decoder(case: Case) -> Iterator[FixCandidate]:
     """Offer a decoder for all unconnected image inputs if the graph has no decoder."""
     inputs = case.spec.inputs
     wants = any(port.name == case.arg and port.kind == "image" for port in inputs)
@@ -131,7 +131,7 @@ def fix_arg_dtype(case: Case) -> Iterator[FixCandidate]:
     arg = spec.args.get("dtype")
     if is_generator(spec) and arg is not None and value_fault(arg, wanted) is None:
         yield f"Set {random.id} to sample {wanted}", case.edit(set_arg, random.id, "dtype", wanted)
-    yield from _cast(case)
+    yield from _offer_cast(case)
     yield "Disconnect it", case.reset()
 
 
@@ -144,19 +144,19 @@ def fix_dtype(case: Case) -> Iterator[FixCandidate]:
     def fits(port: Port) -> bool:
         return port in flows and flows[port].dtype in allowed
 
-    yield from _move_up(case, case.arg, fits)
-    yield from _cast(case)
+    yield from _offer_move(case, case.arg, fits)
+    yield from _offer_cast(case)
     yield case.removal()
 
 
 @remedy("same_dtype")
 def fix_same_dtype(case: Case) -> Iterator[FixCandidate]:
     """Offer two fixes: cast to the type of the other input, or remove the edge."""
-    yield from _cast(case)
+    yield from _offer_cast(case)
     yield "Remove the edge", case.without(case.arg)
 
 
-def _cast(case: Case) -> Iterator[FixCandidate]:
+def _offer_cast(case: Case) -> Iterator[FixCandidate]:
     wanted = case.about
     if "cast" in case.catalog:
         name = f"{case.node.inputs[case.arg].node}_{wanted.lower()}"
@@ -173,7 +173,7 @@ def fix_layout(case: Case) -> Iterator[FixCandidate]:
     def fits(port: Port) -> bool:
         return port in flows and flows[port].layout in allowed
 
-    yield from _move_up(case, case.arg, fits)
+    yield from _offer_move(case, case.arg, fits)
     found = flows[node.inputs[case.arg]].axes or ""
     if sorted(found) == sorted(wanted) and "transpose" in case.catalog:
         perm = tuple(found.index(letter) for letter in wanted)
@@ -224,7 +224,7 @@ def fix_cpu_after_gpu(case: Case) -> Iterator[FixCandidate]:
 
     for name, port in case.node.inputs.items():
         if not fits(port) and port_device(case.spec, name) != "any":
-            yield from _move_up(case, name, fits)
+            yield from _offer_move(case, name, fits)
     yield "Copy to the CPU first", case.change(device="cpu")
     yield "Decode on the CPU", case.edit(_decoded_on, "cpu")
     yield case.removal()
@@ -259,7 +259,7 @@ def fix_arg_on_gpu(case: Case) -> Iterator[FixCandidate]:
         yield f"Copy {source.id} to the CPU first", copied
 
 
-def _move_up(case: Case, into: str, fits: Callable[[Port], bool]) -> Iterator[FixCandidate]:
+def _offer_move(case: Case, into: str, fits: Callable[[Port], bool]) -> Iterator[FixCandidate]:
     """Offer to move the node upstream to the nearest port for which ``fits`` is true.
 
     The search follows the first input of each node. The label is ``Move NODE before NODE``.
@@ -278,7 +278,7 @@ def _move_up(case: Case, into: str, fits: Callable[[Port], bool]) -> Iterator[Fi
         if known is None or port is None:
             return
         if fits(port) and _is_accepted(case.typed, spec, into, known, port):
-            move = partial(_before, graph, node, into, spec.outputs[0].name, before, entry)
+            move = partial(_moved_before, graph, node, into, spec.outputs[0].name, before, entry)
             yield f"Move {node.id} before {before.id}", move
             return
 
@@ -291,7 +291,9 @@ def _is_accepted(typed: TypedGraph, spec: OpSpec, into: str, before: OpSpec, por
     return takes is not None and kind_fits(takes, kind) and kind_fits(before.inputs[0].kind, gives)
 
 
-def _before(graph: Graph, node: Node, into: str, output: str, before: Node, entry: str) -> Graph:
+def _moved_before(
+    graph: Graph, node: Node, into: str, output: str, before: Node, entry: str
+) -> Graph:
     old, out = node.inputs[into], Port(node.id, output)
     moved = node.fed({into: before.inputs[entry]})
     joined = graph.rewire({out: old})

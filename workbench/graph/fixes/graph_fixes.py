@@ -137,7 +137,7 @@ def fix_output_name(case: Case) -> Iterator[FixCandidate]:
     new = free_id(case.graph, _as_name(case.about, "output"))
     outputs = {new if name == case.about else name: p for name, p in case.graph.outputs.items()}
     yield f"Rename it to {new}", lambda: replace(case.graph, outputs=outputs)
-    yield _drop(case.graph, case.fault)
+    yield _output_removal(case.graph, case.fault)
 
 
 @remedy("output_source")
@@ -148,10 +148,10 @@ def fix_output_source(case: Case) -> Iterator[FixCandidate]:
     for port in [*(p for p in ports if p.node == gone.node), *ports[:1]]:
         outputs = {**case.graph.outputs, case.about: port}
         yield f"Output {port} instead", partial(replace, case.graph, outputs=outputs)
-    yield _drop(case.graph, case.fault)
+    yield _output_removal(case.graph, case.fault)
 
 
-def _drop(graph: Graph, fault: Fault) -> FixCandidate:
+def _output_removal(graph: Graph, fault: Fault) -> FixCandidate:
     label = f"Remove the output {shortened(fault.about, 30)}"
     return label, lambda: set_output(graph, fault.about, None)
 
@@ -194,7 +194,7 @@ def fix_cycle(case: Case) -> Iterator[FixCandidate]:
     """Offer to remove the edges that close a cycle."""
     cut: list[Edge] = []
     opened = case.graph
-    while edge := _edge_back(opened):
+    while edge := _cycle_edge(opened):
         cut.append(edge)
         node = opened.node(edge.target)
         opened = opened.replace_node(node.without({edge.input}))
@@ -203,7 +203,7 @@ def fix_cycle(case: Case) -> Iterator[FixCandidate]:
     yield f"Cut {names}{more}", lambda: opened
 
 
-def _edge_back(graph: Graph) -> Edge | None:
+def _cycle_edge(graph: Graph) -> Edge | None:
     """Return an edge of a cycle whose source is latest in node order; None without a cycle."""
     waiting = {node.id: node for node in topological(graph)[1]}
     while True:  # drop what is only behind a cycle
@@ -296,10 +296,10 @@ def fix_unreadable_source(case: Case) -> Iterator[FixCandidate]:
     """Offer a file reader in place of a source that cannot be exported."""
     node = case.node
     if node.op in OPAQUE and not node.inputs:
-        yield "Read your data instead", case.edit(_read_in_place, node)
+        yield "Read your data instead", case.edit(_with_file_reader, node)
 
 
-def _read_in_place(graph: Graph, catalog: Catalog, node: Node) -> Graph | None:
+def _with_file_reader(graph: Graph, catalog: Catalog, node: Node) -> Graph | None:
     """Replace a source by ``readers.file`` and a decoder, for an image and a label.
 
     Returns None if other outputs are used, or if the node is inside a block.
@@ -351,14 +351,14 @@ def fix_probabilities(case: Case) -> Iterator[FixCandidate]:
     """Offer a random range that matches the number of bodies, with proportional probabilities."""
     block = case.node
     kind = kind_of(block)
-    draw = kind.generator_of(case.graph, block)
-    if draw is None:
+    generator = kind.generator_of(case.graph, block)
+    if generator is None:
         return
     count = kind.random_args(block, {}).get("population")
-    label = f"Set {draw.id} to select from {count} numbers"
+    label = f"Set {generator.id} to select from {count} numbers"
     if kind.weighted:
         count = len(block.bodies)
-        given = draw.args.get("p")
+        given = generator.args.get("p")
         if isinstance(given, tuple) and given:
             more = [1 / len(given)] * (count - len(given))
             weights: list[Any] = [*given, *more]

@@ -86,13 +86,13 @@ def fitting_ports(
         fits = kind_fits(want, port_kind(graph, catalog, port)) and graph.owns(port)
         if (
             fits
-            and _sensible(want, graph, catalog, port)
+            and _is_sensible(want, graph, catalog, port)
             and node_id not in ancestors(graph, [port])
         ):
             yield port
 
 
-def _sensible(want: PortKind, graph: Graph, catalog: Catalog, port: Port) -> bool:
+def _is_sensible(want: PortKind, graph: Graph, catalog: Catalog, port: Port) -> bool:
     """Whether to suggest a port; encoded data are suggested only for inputs of that kind."""
     return want == "encoded" or port_kind(graph, catalog, port) != "encoded"
 

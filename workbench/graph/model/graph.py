@@ -559,8 +559,8 @@ Graph.__init__ = checked_init(Graph.__init__, _CREATE)  # type: ignore[method-as
 GRAPH: Kind = Kind.of("workbench.read(data) or workbench.load_recipe(name)", Graph)
 
 
-def _rewired(given: Mapping[str, Port], ports: Mapping[Port, Port]) -> dict[str, Port]:
-    return {name: ports.get(port, port) for name, port in given.items()}
+def _rewired(sources: Mapping[str, Port], ports: Mapping[Port, Port]) -> dict[str, Port]:
+    return {name: ports.get(port, port) for name, port in sources.items()}
 
 
 def _reads(node: Node) -> bool:

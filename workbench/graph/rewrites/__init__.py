@@ -135,11 +135,11 @@ def load_rewrites() -> Mapping[str, Rewrite]:
     names = (info.name for info in iter_modules(__path__) if not info.name.startswith("_"))
     modules = [import_module(f"{__name__}.{name}") for name in names]
     found = [each for module in modules for each in vars(module).values()]
-    rewrites = sorted((each for each in found if isinstance(each, Rewrite)), key=_order)
+    rewrites = sorted((each for each in found if isinstance(each, Rewrite)), key=_sort_key)
     return {each.name: each for each in rewrites}
 
 
-def _order(rewrite: Rewrite) -> tuple[bool, bool, str]:
+def _sort_key(rewrite: Rewrite) -> tuple[bool, bool, str]:
     return not rewrite.exact_on, rewrite.tried_last, rewrite.name
 
 

@@ -100,22 +100,22 @@ def output_of(typed: TypedGraph, node: Node) -> Port:
     return Port(node.id, outputs_of(node, typed.spec(node))[0].name)
 
 
-def merge_nodes(typed: TypedGraph, first: Node, second: Node, made: Node) -> Graph:
-    """Replace ``second`` by ``made`` and remove ``first``, which is connected to ``second``.
+def merge_nodes(typed: TypedGraph, first: Node, second: Node, merged: Node) -> Graph:
+    """Replace ``second`` by ``merged`` and remove ``first``, which is connected to ``second``.
 
-    ``made`` is connected to the source of ``first`` and has the id of one of the two.
+    ``merged`` is connected to the source of ``first`` and has the id of one of the two.
     """
     source = first.inputs[typed.spec(first).inputs[0].name]
-    name = typed.spec(made).inputs[0].name
-    made = made.fed({name: source})
-    return replace_node(typed, second, made, gone=[first.id])
+    name = typed.spec(merged).inputs[0].name
+    merged = merged.fed({name: source})
+    return replace_node(typed, second, merged, removed=[first.id])
 
 
-def replace_node(typed: TypedGraph, old: Node, made: Node, gone: Collection[str] = ()) -> Graph:
-    """Replace ``old`` by ``made``, and remove the nodes ``gone``."""
-    after = typed.graph.put(old.id, made)
-    left = tuple(node for node in after.nodes if node.id not in gone or node is made)
-    ports = {output_of(typed, old): output_of(typed, made)}
+def replace_node(typed: TypedGraph, old: Node, new: Node, removed: Collection[str] = ()) -> Graph:
+    """Replace ``old`` by ``new``, and remove the nodes ``removed``."""
+    after = typed.graph.put(old.id, new)
+    left = tuple(node for node in after.nodes if node.id not in removed or node is new)
+    ports = {output_of(typed, old): output_of(typed, new)}
     return replace(after, nodes=left).rewire(ports)
 
 
@@ -186,17 +186,17 @@ def is_pixelwise(typed: TypedGraph, node: Node) -> bool:
     if node.op in COLOUR:
         return True
     if node.op == "normalize":
-        return node.args.keys() <= _FIXED and len(node.inputs) == 1 and _numbers(node)
+        return node.args.keys() <= _FIXED and len(node.inputs) == 1 and _has_fixed_statistics(node)
     if typed.spec(node).category != "arithmetic" or node.op == "shape":
         return False
     flows = typed.types
     first, *others = node.inputs
     image = input_type(typed, node)
-    same = all(_for_all_pixels(flows[node.inputs[name]].shape, image) for name in others)
+    same = all(_applies_to_all_pixels(flows[node.inputs[name]].shape, image) for name in others)
     return first == typed.spec(node).inputs[0].name and bool(image.shape) and same
 
 
-def _for_all_pixels(shape: Extents | None, image: TensorType) -> bool:
+def _applies_to_all_pixels(shape: Extents | None, image: TensorType) -> bool:
     """Whether an operand is a scalar, or has one number per channel of an HWC image."""
     if shape is None or shape == ():
         return shape == ()
@@ -207,7 +207,7 @@ def _for_all_pixels(shape: Extents | None, image: TensorType) -> bool:
 _FIXED = {"mean", "stddev", "scale", "shift", "dtype"}
 
 
-def _numbers(normalize: Node) -> bool:
+def _has_fixed_statistics(normalize: Node) -> bool:
     """Whether mean and deviation are fixed numbers, and not computed from the pixels."""
     values = (normalize.args.get(name) for name in ("mean", "stddev"))
     return all(isinstance(value, int | float) for value in values)

@@ -71,7 +71,7 @@ def equal_nodes(typed: TypedGraph) -> Iterator[Graph]:
     """
     known: dict[Any, list[Node]] = {}
     for node in topological(typed.graph)[0]:
-        if not _is_function(typed, node):
+        if not _is_deterministic(typed, node):
             continue
         alike = known.setdefault((node.op, node.seed, frozenset(node.inputs.items())), [])
         same = next((other for other in alike if replace(node, id=other.id) == other), None)
@@ -86,7 +86,7 @@ def equal_nodes(typed: TypedGraph) -> Iterator[Graph]:
         yield replace(typed.graph, nodes=left).rewire(ports)
 
 
-def _is_function(typed: TypedGraph, node: Node) -> bool:
+def _is_deterministic(typed: TypedGraph, node: Node) -> bool:
     """Whether a node's output is determined by its arguments, inputs and seed."""
     spec = typed.catalog.find(node.op)
     if spec is None or spec.unusable or node.bodies or node.muted or isinstance(node, Source):

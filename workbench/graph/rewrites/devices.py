@@ -24,13 +24,13 @@ def _cpu_nodes(typed: TypedGraph) -> Iterator[str]:
         here = devices.get(node.id) == "cpu"
         wanted = node.device is None or any(
             devices.get(each, "cpu") != "cpu"
-            for each in ancestors(typed.graph, _worked_on(typed, node))
+            for each in ancestors(typed.graph, _data_sources(typed, node))
         )
         if here and wanted and _may_move(typed, node):
             yield node.id
 
 
-def _worked_on(typed: TypedGraph, node: Node) -> list[Port]:
+def _data_sources(typed: TypedGraph, node: Node) -> list[Port]:
     """Return the sources of a node's data inputs, except inputs that accept either device."""
     spec = typed.spec(node)
     return [port for name, port in node.inputs.items() if port_device(spec, name) != "any"]
@@ -56,7 +56,7 @@ def on_the_gpu(typed: TypedGraph, name: str) -> Graph | None:
     """
     node, devices = typed.graph.node(name), typed.devices
     if node.device == "cpu" and all(
-        device_of(devices, port) == "cpu" for port in _worked_on(typed, node)
+        device_of(devices, port) == "cpu" for port in _data_sources(typed, node)
     ):
         return None  # earlier nodes have to move to the GPU first
     side: Device = "mixed" if is_decoder(typed.spec(node)) else "gpu"
@@ -72,7 +72,7 @@ def _gpu_nodes(typed: TypedGraph) -> Iterator[str]:
 
 def _is_fed_from_cpu(typed: TypedGraph, node: Node) -> bool:
     devices = typed.devices
-    return all(device_of(devices, port) == "cpu" for port in _worked_on(typed, node))
+    return all(device_of(devices, port) == "cpu" for port in _data_sources(typed, node))
 
 
 @placement("On the CPU, later nodes on the GPU", _gpu_nodes)

@@ -329,7 +329,7 @@ def _normalized(
         "output_layout": "HWC",
     }
     made = Node(last.id, _NORMALIZE, args, {"data": first.inputs[data_name(typed, first)]})
-    after = replace_node(typed, last, made, gone=[node.id for node in chain[:-1]])
+    after = replace_node(typed, last, made, removed=[node.id for node in chain[:-1]])
     fed = {port.node for node in chain for port in node.inputs.values()}
     idle = {name for name in fed if typed.graph.has(name) and not after.consumers(name)}
     return replace(after, nodes=tuple(node for node in after.nodes if node.id not in idle))

@@ -88,7 +88,7 @@ def join_resizes(typed: TypedGraph) -> Iterator[Graph]:
     for first, second in pairs(typed, {"resize"}, _RESIZES):
         if has_args(first, "dtype", "roi_start", "roi_end"):
             continue
-        same_side = _same_side(first, second) and _is_cut(typed, second)
+        same_side = _same_side(first, second) and _is_cropped(typed, second)
         if same_side or _sets_size(typed, second):
             yield merge_nodes(typed, first, second, second)
 
@@ -114,7 +114,7 @@ def _same_side(first: Node, second: Node) -> bool:
     return sides[0] == sides[1] and len(sides[0]) == 1
 
 
-def _is_cut(typed: TypedGraph, resize: Node) -> bool:
+def _is_cropped(typed: TypedGraph, resize: Node) -> bool:
     """Whether a crop of a fixed size is applied after a resize, possibly by the same node."""
     following = next_node(typed, resize)
     if following is not None and following.op in _CUTS and _has_window(following):
@@ -160,7 +160,7 @@ def _one_warp(typed: TypedGraph, first: Node, second: Node) -> Iterator[Graph]:
             free_id(typed.graph, "combine"),
             "transforms.combine",
             {},
-            _fed(typed, ports[1], ports[0]),
+            _combining_inputs(typed, ports[1], ports[0]),
         )
         name = next(iter(links[1]))
         made = with_args(second, {name: Port(both.id, "output")})
@@ -168,7 +168,7 @@ def _one_warp(typed: TypedGraph, first: Node, second: Node) -> Iterator[Graph]:
         yield replace(joint, nodes=(*joint.nodes, both))
 
 
-def _fed(typed: TypedGraph, *ports: Port) -> dict[str, Port]:
+def _combining_inputs(typed: TypedGraph, *ports: Port) -> dict[str, Port]:
     spec = typed.catalog["transforms.combine"]
     return {spec.input(place).name: port for place, port in enumerate(ports)}
 

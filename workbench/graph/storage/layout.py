@@ -357,16 +357,16 @@ class SavedSample:
     note: str = ""
 
 
-def saved_samples_to_json(draws: tuple[SavedSample, ...]) -> list[dict[str, Any]]:
+def saved_samples_to_json(samples: tuple[SavedSample, ...]) -> list[dict[str, Any]]:
     """Convert saved samples to JSON values."""
-    return [asdict(draw) for draw in draws]
+    return [asdict(sample) for sample in samples]
 
 
 def saved_samples_from_json(data: Any) -> tuple[SavedSample, ...]:
     """Parse saved samples; invalid entries are ignored, so that the graph can still be opened."""
     entries = data if isinstance(data, list) else []
     found = [_saved_sample(entry) for entry in entries[:MOST_SAVED] if isinstance(entry, dict)]
-    return tuple(draw for draw in found if draw is not None)
+    return tuple(sample for sample in found if sample is not None)
 
 
 def _saved_sample(entry: dict[str, Any]) -> SavedSample | None:

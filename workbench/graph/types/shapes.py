@@ -77,10 +77,10 @@ def _infer_block(node: Node, catalog: Catalog, types: dict[Port, TensorType]) ->
     for output in outputs_of(node, catalog[node.op]):
         given = [body.outputs.get(output.name) for body in node.bodies.values()]
         known = [types.get(port, _NOTHING) if port else _NOTHING for port in given]
-        types[Port(node.id, output.name)] = _either(known)
+        types[Port(node.id, output.name)] = _common_type(known)
 
 
-def _either(known: Sequence[TensorType]) -> TensorType:
+def _common_type(known: Sequence[TensorType]) -> TensorType:
     """Merge alternative types: properties that differ between them become unknown."""
     first, *others = known
     for other in others:
@@ -101,13 +101,13 @@ def _either(known: Sequence[TensorType]) -> TensorType:
 
 def _type_of(call: TypedCall, output: PortSpec) -> TensorType:
     rule, first = output.gives, call.first
-    kind = _followed(call) if output.follows else output.kind
+    kind = _followed_kind(call) if output.follows else output.kind
     flow = _shaped(call, rule, TensorType(None, first.layout, first.shape, kind))
     layout = flow.layout if rule.layout == "input" else rule.layout
     return TensorType(_dtype(call, rule), layout, flow.shape, flow.kind)
 
 
-def _followed(call: TypedCall) -> PortKind:
+def _followed_kind(call: TypedCall) -> PortKind:
     """Return the kind of the first input, or image or sound if an operand of arithmetic has it."""
     kinds = [flow.kind for flow in call.positional] if call.spec.expression else []
     return next((kind for kind in SHOWN_KINDS if kind in kinds), call.first.kind)

@@ -33,7 +33,7 @@ def function_source(function: Callable[..., Any], imports_inside: bool = True) -
     Raises GraphEditError, with the reason, its line and a fix, if the function is unsupported.
     """
     if not isinstance(function, FunctionType):
-        raise GraphEditError(_no_function(function))
+        raise GraphEditError(_not_a_function_text(function))
     if function.__name__ == "<lambda>":
         raise GraphEditError(
             f"{function_location(function)} is a lambda. Define a function with def."
@@ -81,7 +81,7 @@ def _with_imports(text: str, definition: ast.FunctionDef, imports: list[str], in
 
 def definition_problem(definition: ast.FunctionDef) -> str | None:
     """Return why a function cannot process arrays, judging by its signature; None if it can."""
-    if any(isinstance(node, ast.Yield | ast.YieldFrom) for node in _of_itself(definition)):
+    if any(isinstance(node, ast.Yield | ast.YieldFrom) for node in _own_nodes(definition)):
         return "is a generator. Return the values instead of yielding them."
     args = definition.args
     if args.kwarg is None and any(default is None for default in args.kw_defaults):
@@ -89,7 +89,7 @@ def definition_problem(definition: ast.FunctionDef) -> str | None:
     return None
 
 
-def _of_itself(definition: ast.FunctionDef) -> Iterator[ast.AST]:
+def _own_nodes(definition: ast.FunctionDef) -> Iterator[ast.AST]:
     """Yield the syntax nodes of a function's body, excluding nested functions."""
     waiting: list[ast.AST] = list(definition.body)
     while waiting:
@@ -99,15 +99,15 @@ def _of_itself(definition: ast.FunctionDef) -> Iterator[ast.AST]:
             waiting += ast.iter_child_nodes(node)
 
 
-def _no_function(given: Any) -> str:
-    kind, name = type(given).__name__, getattr(given, "__name__", "")
+def _not_a_function_text(value: Any) -> str:
+    kind, name = type(value).__name__, getattr(value, "__name__", "")
     words = f"{name} has type {kind}" if name else f"This has type {kind}"
     remedy = "Define a function with def."
-    if inspect.ismethod(given):
+    if inspect.ismethod(value):
         remedy = (
             "Its object cannot be stored. Define a function with def whose only inputs are arrays."
         )
-    elif hasattr(given, "py_func"):  # of numba, which the workbench compiles itself
+    elif hasattr(value, "py_func"):  # of numba, which the workbench compiles itself
         remedy = "Pass the function without the decorator."
     elif kind == "partial":
         remedy = "Define a function with def, and pass fixed values as defaults of its arguments."

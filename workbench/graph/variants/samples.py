@@ -69,16 +69,16 @@ def _fed(typed: TypedGraph, node: Node, port: Port) -> Node:
 
 def nodes_with_unseen_randomness(typed: TypedGraph) -> list[str]:
     """Ids of nodes whose random values no output can contain: internal, or inside a block."""
-    return [node.id for node in _hidden(typed)]
+    return [node.id for node in _hidden_random_nodes(typed)]
 
 
-def _hidden(typed: TypedGraph) -> Iterator[Node]:
+def _hidden_random_nodes(typed: TypedGraph) -> Iterator[Node]:
     shown = {node.id for node in _generators(typed)}
     for node in typed.graph.walk():
         if node.id in shown or isinstance(node, Source):
             continue
-        draws = node.seed is not None or bool(node.bodies) or node.op in AUTO_AUGMENT
-        if draws or (node.op in OWN_CODE and undetermined(str(node.args.get("source", "")))):
+        is_random = node.seed is not None or bool(node.bodies) or node.op in AUTO_AUGMENT
+        if is_random or (node.op in OWN_CODE and undetermined(str(node.args.get("source", "")))):
             yield node
 
 
@@ -107,41 +107,41 @@ def with_values(typed: TypedGraph, values: Mapping[str, Value]) -> Graph:
     Raises GraphError, with the node, for a missing value, for an unknown node, and for nodes with
     internal randomness, which values cannot reproduce.
     """
-    draws = {node.id: node for node in _generators(typed)}
+    generators = {node.id: node for node in _generators(typed)}
     for name in values:
-        if name not in draws:
+        if name not in generators:
             raise GraphError(
-                f"{name}: no such node generates values. Those are {', '.join(draws)}."
+                f"{name}: no such node generates values. Those are {', '.join(generators)}."
             )
-    for node in _hidden(typed):
+    for node in _hidden_random_nodes(typed):
         raise GraphError(
             f"{node.id}: {node.op} has internal randomness, so its sample cannot be "
             "reproduced from values."
         )
     graph = without_dependencies(typed.graph)  # for followers: some are random
-    for name, draw in draws.items():
+    for name, generator in generators.items():
         if name not in values:
             raise GraphError(f"{name}: its value is missing. Pass it as {{{name!r}: ...}}.")
-        graph = with_fixed_generator(graph, typed.catalog, draw, values[name])
+        graph = with_fixed_generator(graph, typed.catalog, generator, values[name])
     return graph
 
 
-def with_fixed_generator(graph: Graph, catalog: Catalog, draw: Node, value: Value) -> Graph:
+def with_fixed_generator(graph: Graph, catalog: Catalog, generator: Node, value: Value) -> Graph:
     """Remove a generator and set the arguments that it fed to a value.
 
     Raises GraphEditError if the generator is an output, or feeds something other than arguments.
     """
-    if any(port.node == draw.id for port in graph.outputs.values()):
-        raise GraphEditError(f"{draw.id}: it is an output of the graph. Remove that output.")
-    for edge in graph.consumers(draw.id):
+    if any(port.node == generator.id for port in graph.outputs.values()):
+        raise GraphEditError(f"{generator.id}: it is an output of the graph. Remove that output.")
+    for edge in graph.consumers(generator.id):
         node = graph.node(edge.target)
         if edge.input not in catalog[node.op].args:
             raise GraphEditError(
-                f"{node.id}: it computes with {draw.id}, which a number cannot replace."
+                f"{node.id}: it computes with {generator.id}, which a number cannot replace."
             )
         fixed = node.without({edge.input}).with_args({edge.input: value})
         graph = graph.replace_node(fixed)
-    return replace(graph, nodes=tuple(node for node in graph.nodes if node.id != draw.id))
+    return replace(graph, nodes=tuple(node for node in graph.nodes if node.id != generator.id))
 
 
 def _generators(typed: TypedGraph) -> Iterator[Node]:

@@ -65,16 +65,16 @@ def without_missing_targets(graph: Graph, data: Datasets, catalog: Catalog) -> G
     return None if stopping_faults(opened, catalog) else opened
 
 
-def require_runs(before: Graph, made: Graph, data: Datasets, catalog: Catalog) -> None:
+def require_runs(before: Graph, converted: Graph, data: Datasets, catalog: Catalog) -> None:
     """Raise DataError if a graph that is valid cannot run on data of another kind.
 
-    ``made`` is the graph converted for these data. The message names missing ports first.
+    ``converted`` is the graph converted for these data. The message names missing ports first.
     """
     for source in before.sources:
         name = parameter_of(source)
         if name is None or name not in data or not _kind_may_change(source, data[name]):
             continue
-        faults = stopping_faults(made, catalog)
+        faults = stopping_faults(converted, catalog)
         if not faults or stopping_faults(before, catalog):
             return
         with_datasets(before, data)

@@ -55,8 +55,8 @@ def validation_graph(typed: TypedGraph) -> Graph | None:
             made = remove_nodes(made, catalog, [node.id])
     while (fused := next(crop_into_normalize.sites(typed.for_graph(made)), None)) is not None:
         made = fused
-    drawing = any(node.seed is not None and not isinstance(node, Source) for node in made.walk())
-    return None if drawing or check_graph(made, catalog) else made
+    is_random = any(node.seed is not None and not isinstance(node, Source) for node in made.walk())
+    return None if is_random or check_graph(made, catalog) else made
 
 
 def _without_randomness(graph: Graph, catalog: Catalog, node: Node) -> Graph | None:
@@ -100,41 +100,41 @@ def _centred(graph: Graph, crop: Node) -> Graph | None:
     return graph.put(crop.id, resize, centre)
 
 
-def _without_generator(graph: Graph, catalog: Catalog, draw: Node) -> Graph | None:
+def _without_generator(graph: Graph, catalog: Catalog, generator: Node) -> Graph | None:
     """Replace a generator by the middle of its range; None if that is impossible."""
-    value = _middle(draw)
+    value = _middle_value(generator)
     if value is None:
         return None
     try:
-        made = with_fixed_generator(graph, catalog, draw, value)
+        made = with_fixed_generator(graph, catalog, generator, value)
     except GraphEditError:
         return None
-    for edge in graph.consumers(draw.id):  # a default is not written
+    for edge in graph.consumers(generator.id):  # a default is not written
         node = made.node(edge.target)
         if catalog[node.op].args[edge.input].default == value:
             made = made.replace_node(node.without({edge.input}))
-    return without_idle_generators(made, catalog, draw)
+    return without_idle_generators(made, catalog, generator)
 
 
-def _middle(draw: Node) -> Value | None:
+def _middle_value(generator: Node) -> Value | None:
     """Return the middle of a generator's range, or false for a coin flip; None if unknown."""
-    if draw.inputs:
+    if generator.inputs:
         return None
-    shape = draw.args.get("shape")
+    shape = generator.args.get("shape")
     count = shape[0] if isinstance(shape, tuple) and len(shape) == 1 else None
     if shape is not None and not isinstance(count, int):
         return None
-    limits = draw.args.get("range", (-1.0, 1.0))
-    match draw.op, limits:
+    limits = generator.args.get("range", (-1.0, 1.0))
+    match generator.op, limits:
         case "random.coin_flip", _:
             middle: int | float = 0
         case "random.normal", _:
-            mean = draw.args.get("mean", 0.0)
+            mean = generator.args.get("mean", 0.0)
             if not isinstance(mean, int | float):
                 return None
             middle = mean
         case "random.uniform", (int() | float() as low, int() | float() as high) if (
-            "values" not in draw.args
+            "values" not in generator.args
         ):
             whole = low / 2 + high / 2  # their sum may overflow a float
             middle = int(whole) if whole == int(whole) else whole

@@ -145,7 +145,7 @@ def _labels_in(dataset: Dataset, time: int, size: int) -> tuple[str, ...]:
     try:
         if is_numbered(dataset.argument):
             return ()
-        return tuple(FILE_LIST._look_through(dataset))
+        return tuple(FILE_LIST._listed_labels(dataset))
     except PermissionError:
         raise DataError(f"The list {path} cannot be read. Check its permissions.") from None
     except ValueError as error:
@@ -167,13 +167,15 @@ def _require_columns(path: Path) -> None:
     _require_path(path, first, second, is_csv)
 
 
-def _require_separator(path: Path, row: Sequence[str], wanted: str) -> None:
-    """Raise DataError if the separator of the first row is not ``wanted``."""
-    separator = next((each for each in ";\t|," if each != wanted and each in "".join(row[:1])), "")
+def _require_separator(path: Path, row: Sequence[str], expected: str) -> None:
+    """Raise DataError if the separator of the first row is not ``expected``."""
+    separator = next(
+        (each for each in ";\t|," if each != expected and each in "".join(row[:1])), ""
+    )
     if separator and not os.path.exists(path.parent / row[0]):
-        form = wanted.join(("path", "label"))
+        form = expected.join(("path", "label"))
         raise DataError(
-            f"{path}: its rows are separated by {separator!r} instead of {wanted!r}. Use "
+            f"{path}: its rows are separated by {separator!r} instead of {expected!r}. Use "
             f"{form} in each row."
         )
 
@@ -331,7 +333,7 @@ class FileList(SourceKind):
         found = os.stat(path)
         return _labels_in(dataset, found.st_mtime_ns, found.st_size)
 
-    def _look_through(self, dataset: Dataset) -> list[str]:
+    def _listed_labels(self, dataset: Dataset) -> list[str]:
         path = Path(dataset.location)
         if dataset.location:
             _require_columns(path)

@@ -325,7 +325,7 @@ class PillowImages(Folder):
 # requests: ``request:photos``. For Triton it is the model's input, named like the node.
 
 
-def find_requests(data: Any) -> dict[str, Any]:
+def request_arguments(data: Any) -> dict[str, Any]:
     """Arguments of the file reader for sample requests: a folder, or DALI's file_list."""
     return find_files(data)
 
@@ -342,7 +342,7 @@ class Request(Folder):
     about = "folder of sample requests"
     op = "request"
     located_by: frozenset[str] = frozenset()
-    find = staticmethod(find_requests)
+    find = staticmethod(request_arguments)
     reader = staticmethod(read_requests)
     outputs = ("jpegs",)
     options: frozenset[str] = frozenset()

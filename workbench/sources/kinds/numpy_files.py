@@ -111,7 +111,7 @@ def _parse_header(path: str) -> _Array:
             head += file.read(min(_HEAD, int.from_bytes(head[8:10], "little")))
     except OSError as error:
         return _Array(error.strerror or str(error))
-    found = _parsed(head)
+    found = _parse_header_bytes(head)
     content = int(np.prod(found.shape, dtype=object)) * np.dtype(found.dtype or "u1").itemsize
     if not found.fault and size < len(head) + content:
         lacking = len(head) + content - size
@@ -120,7 +120,7 @@ def _parse_header(path: str) -> _Array:
 
 
 @lru_cache(maxsize=1024)
-def _parsed(head: bytes) -> _Array:
+def _parse_header_bytes(head: bytes) -> _Array:
     """Parse the bytes of a header; cached, because similar arrays have equal headers."""
     if head[:6] != b"\x93NUMPY":
         return _Array("it is not a .npy file")
@@ -158,7 +158,7 @@ def _batching_fault(found: _Array, first: _Array) -> str:
     return ""
 
 
-def _first(files: list[tuple[str, int]]) -> _Array | None:
+def _first_header(files: list[tuple[str, int]]) -> _Array | None:
     """Return the header of the first readable array, or None."""
     return next((found for path, _ in files if not (found := _parse_header(path)).fault), None)
 
@@ -208,7 +208,7 @@ class NumpyFiles(ClassFiles):
         files = self.files(dataset)
         if not files:
             raise DataError(self.nothing_found(dataset))
-        if _first(files) is None:
+        if _first_header(files) is None:
             path, _ = files[0]
             raise DataError(
                 f"No array of {dataset} can be read; "
@@ -217,7 +217,7 @@ class NumpyFiles(ClassFiles):
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
         files, root = self.files(dataset), folder_of(dataset)
-        first = _first(files) or _Array()
+        first = _first_header(files) or _Array()
         for path, label in files:
             fault = _batching_fault(_parse_header(path), first)
             yield Sample(path, os.path.relpath(path, root), label, fault=fault)

@@ -76,19 +76,19 @@ def codec_of(path: str) -> tuple[str, str]:
         head = file.read(_HEAD)
         if head[:4] == b"RIFF" and head[8:12] == b"AVI ":
             at = head.find(b"strf", max(0, head.find(b"vids")))
-            return "avi", _letters(head[at + 24 : at + 28]) if at > 0 else ""
+            return "avi", _codec_letters(head[at + 24 : at + 28]) if at > 0 else ""
         if head[:4] == b"\x1aE\xdf\xa3":
             at = head.find(b"V_")
-            return "matroska", _letters(head[at + 2 : at + 18]) if at > 0 else ""
+            return "matroska", _codec_letters(head[at + 2 : at + 18]) if at > 0 else ""
         if head[4:8] in (b"ftyp", b"moov", b"mdat", b"wide", b"free"):
             index = _movie_index(file)
             at = index.find(b"vmhd")
             at = index.find(b"stsd", max(0, at))
-            return "mp4", _letters(index[at + 16 : at + 20]) if at > 0 else ""
+            return "mp4", _codec_letters(index[at + 16 : at + 20]) if at > 0 else ""
     return "", ""
 
 
-def _letters(name: bytes) -> str:
+def _codec_letters(name: bytes) -> str:
     """Return the leading letters and digits of a codec name, in lower case."""
     text = name.decode("latin-1").lower()
     count = next((i for i, letter in enumerate(text) if not letter.isascii()

@@ -28,11 +28,11 @@ _STAGE_SECONDS = 60.0
 _GIVEN = ("graph", "data", "on_progress")
 
 
-def _made(name: str, make: Callable[..., E], options: Mapping[str, Any], *given: Any) -> E:
+def _made(name: str, make: Callable[..., E], options: Mapping[str, Any], *arguments: Any) -> E:
     """Create an experiment; ``name`` is its name in error messages."""
     _require_options(name, make, options)
     with argument_errors_as(name, make.__name__):
-        return make(*given, **options)
+        return make(*arguments, **options)
 
 
 def _require_options(name: str, function: Callable[..., Any], options: Mapping[str, Any]) -> None:

@@ -70,7 +70,7 @@ class PolicyJob:
     def _begin(self, wanted: _Wanted) -> None:
         def run(engine: Caller) -> Effect:
             graphs = [
-                _pictured(wanted.request.graph, wanted.node, sub_policy)
+                _sub_policy_graph(wanted.request.graph, wanted.node, sub_policy)
                 for sub_policy in wanted.sub_policies
             ]
             return preview_effect(engine, wanted.request, graphs, wanted.sample)
@@ -88,7 +88,7 @@ def _policy_of(graph: Graph, node_id: str) -> tuple[Value, ...] | None:
     return policy if isinstance(policy, tuple) else None
 
 
-def _pictured(graph: Graph, node_id: str, sub_policy: Value) -> Graph:
+def _sub_policy_graph(graph: Graph, node_id: str, sub_policy: Value) -> Graph:
     """The graph up to the node, with this sub-policy applied to every sample.
 
     For a node inside a block the whole graph, because nested nodes are not outputs.

@@ -159,18 +159,18 @@ class SpeedPanel:
         self.task.start(ExperimentTask(experiment, part, self.task.listener, keep))
         return ""
 
-    def _on_end(self, report: Report | None, wrong: str) -> None:
+    def _on_end(self, report: Report | None, error: str) -> None:
         run = self.task.last
         assert run is not None
         self.task.forget()
         self._version = object()
-        failed, words = bool(wrong), wrong
+        failed, words = bool(error), error
         if report is None:
-            if not wrong:
+            if not error:
                 shown = ". The figures are from an earlier run" if run.part in self._shown else ""
                 words = f"Cancelled{shown}."
             # Cancellation is reported in the open part, a failure in its own part.
-            self.show_message(words, run.part if wrong else None, failed=failed)
+            self.show_message(words, run.part if error else None, failed=failed)
             return
         if report.extra.get("interrupted"):
             words = "Stopped early. The results up to this point are stored."
@@ -217,9 +217,9 @@ class SpeedPanel:
         """Create a file in the background: a picture takes seconds the first time."""
         records = {key: self.store.require(key) for key in ids} or self.store.records
 
-        def on_end(made: tuple[str, str, bytes] | None, wrong: str) -> None:
+        def on_end(made: tuple[str, str, bytes] | None, error: str) -> None:
             if made is None:
-                self.show_message(wrong, failed=True)
+                self.show_message(error, failed=True)
                 return
             name, mime, content = made
             self._files += 1
@@ -235,7 +235,7 @@ class SpeedPanel:
         if folder is None or not folder.is_dir():
             return
 
-        def on_end(found: dict[str, Report] | None, wrong: str) -> None:
+        def on_end(found: dict[str, Report] | None, error: str) -> None:
             self.store.add_found(found or {})
             self._version = object() if found else self._version
 

@@ -211,7 +211,7 @@ class ChainExtractor:
                 f"{port.node}: {self.target} needs an image. Make an image an output."
             )
         views = list(found.values())
-        common = _common([view.chain for view in views]) if len(views) > 1 else 1
+        common = _common_length([view.chain for view in views]) if len(views) > 1 else 1
         shared = views[0].chain[:common]
         self._require_independent_views(views, common)
         return [replace(view, chain=view.chain[common:]) for view in views], shared
@@ -225,8 +225,8 @@ class ChainExtractor:
         seen: dict[str, str] = {}
         for view in views:
             for step in view.chain[common:]:
-                drawing = isinstance(step, Choice) or self._is_random(step.node)
-                if drawing and step.node.id in seen:
+                is_random = isinstance(step, Choice) or self._is_random(step.node)
+                if is_random and step.node.id in seen:
                     raise GraphExportError(
                         f"{step.node.id}: {seen[step.node.id]} and {view.name} share its random "
                         f"values, but in {self.target} each view samples its own. Use one node "
@@ -283,7 +283,7 @@ class ChainExtractor:
         node = self._node(port)
         if node is not None and is_generator(self.catalog[node.op]):
             random = self._of_generator(node)
-            self._claim(node, user)
+            self._require_unshared(node, user)
             return f"[{random.low:g}, {random.high:g}]"
         if node is None or not (node.op == "cast" or node.op.startswith(_EXPRESSION)):
             leaves.add(port)
@@ -325,7 +325,7 @@ class ChainExtractor:
 
     def _deciding(self, block: Node, name: str) -> Node:
         node = self.graph.node(block.inputs[name].node)
-        self._claim(node, block.id)
+        self._require_unshared(node, block.id)
         if node.op != "random.choice":
             why = f"selects what runs at random, but {node.id} ({node.op}) decides here"
             raise self.refusal(f"{block.id}.{name}", why)
@@ -334,7 +334,7 @@ class ChainExtractor:
     def _probability(self, block: Node, name: str) -> float:
         node = self.graph.node(block.inputs[name].node)
         if node.op == "random.coin_flip":
-            self._claim(node, block.id)
+            self._require_unshared(node, block.id)
             return float(str(node.args.get("probability", 0.5)))
         below = node.op in ("math.lt", "math.le") and "right" in node.args
         if below and (limits := self._range_of_port(node.inputs["data"], block.id)) is not None:
@@ -369,7 +369,7 @@ class ChainExtractor:
         if node is None:
             return None
         if is_generator(self.catalog[node.op]):
-            self._claim(node, user)
+            self._require_unshared(node, user)
             return self._of_generator(node)
         if node.op == "constant":
             numbers = elements(node.args.get("fdata", node.args.get("idata", ())))
@@ -417,7 +417,7 @@ class ChainExtractor:
             return RandomRange(low, high, numbers=count)
         raise self.refusal(node.id, f"samples uniformly or by a probability, and has no {node.op}")
 
-    def _claim(self, generator: Node, user: str) -> None:
+    def _require_unshared(self, generator: Node, user: str) -> None:
         """Raise GraphExportError if another step uses the same random value."""
         first = self._users.setdefault(generator.id, user)
         if first != user:
@@ -427,7 +427,7 @@ class ChainExtractor:
             )
 
 
-def _common(chains: Sequence[Chain]) -> int:
+def _common_length(chains: Sequence[Chain]) -> int:
     """Return the number of first steps that several chains have in common."""
     count = 0
     for steps in zip(*chains, strict=False):

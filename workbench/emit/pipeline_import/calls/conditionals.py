@@ -183,7 +183,7 @@ class _Finder:
         for member in joined.members():
             if joined.find(member) not in merges:
                 raise _UnclearError(member[1])
-        before = self._before(joined)
+        before = self._preceding_groups(joined)
 
         @cache
         def turn(root: tuple[str, str]) -> int:
@@ -206,7 +206,7 @@ class _Finder:
             found[member] = numbers.setdefault(key, len(numbers))
         return found
 
-    def _before(self, joined: _Joined) -> dict[tuple[str, str], set[tuple[str, str]]]:
+    def _preceding_groups(self, joined: _Joined) -> dict[tuple[str, str], set[tuple[str, str]]]:
         """Map each group of connected calls to the groups that precede it."""
         above: dict[str, set[tuple[str, str]]] = {}
         before: dict[tuple[str, str], set[tuple[str, str]]] = {}
@@ -256,9 +256,9 @@ class _Finder:
                         continue
                     scope = (*scope, (number, slot))
                 uses.append(scope)
-        return _common(uses)
+        return _common_prefix(uses)
 
-    def _lies(self, edge: str) -> Scope:
+    def _scope_of_edge(self, edge: str) -> Scope:
         """Return the scope in which an edge is available."""
         maker = self.makers[edge]
         scope = self.home[maker.name]
@@ -266,7 +266,7 @@ class _Finder:
             return scope
         side = [made for made, _ in maker.outputs].index(edge)
         inside = (*scope, (self.statement_of[maker.name, predicate_of(maker)], side))
-        source = self._lies(maker.inputs[0].edge)
+        source = self._scope_of_edge(maker.inputs[0].edge)
         return source if source[: len(inside)] == inside else inside
 
     def _resolved(self, read: TracedInput) -> TracedInput:
@@ -279,7 +279,7 @@ class _Finder:
         data = maker.inputs[0]
         inside = (*self.home[maker.name], step)
         source = self._resolved(data)
-        if self._lies(data.edge)[: len(inside)] == inside:
+        if self._scope_of_edge(data.edge)[: len(inside)] == inside:
             return source._replace(device=read.device, argument=read.argument)
         taken = f"{step[0]}.{BODIES[side]}:{source.edge}:{source.device}"
         self.parts[taken] = step, source._replace(argument=None)
@@ -347,7 +347,7 @@ class _Finder:
         return predicate_of(self.makers[statement.outputs[0]])
 
 
-def _common(scopes: Sequence[Scope]) -> Scope:
+def _common_prefix(scopes: Sequence[Scope]) -> Scope:
     """Return the longest common prefix of several scopes."""
     if not scopes:
         return ()

@@ -118,10 +118,10 @@ def without_clipping(pipeline: TracedPipeline, sources: Mapping[str, str]) -> Tr
 
 
 def _clips_boxes(
-    user: TracedOp, function: str, calls: Sequence[TracedOp], made: Collection[str]
+    user: TracedOp, function: str, calls: Sequence[TracedOp], edges: Collection[str]
 ) -> bool:
     """Return True if an export clips the boxes of this call with this function and axes."""
-    if user.schema != "RandomBBoxCrop" or user.inputs[0].edge not in made:
+    if user.schema != "RandomBBoxCrop" or user.inputs[0].edge not in edges:
         return False
     expected, axes = clip_function(Node("", BOX_CROP, user.args)) or ("", 0)
     same_axes = not axes or calls[-1].args.get("shape") == (-1, 2 * axes)

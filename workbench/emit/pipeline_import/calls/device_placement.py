@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from workbench.catalog.spec import Catalog, Device
-from workbench.emit.pipeline_import.ids import Made
+from workbench.emit.pipeline_import.ids import NodeCalls
 from workbench.emit.pipeline_import.trace.traced import TracedInput
 from workbench.graph.edits.edit import free_id
 from workbench.graph.model import Graph, Node, Port
@@ -17,20 +17,20 @@ from workbench.graph.types.devices import infer_devices, transfers
 def with_devices(
     graph: Graph,
     catalog: Catalog,
-    made: Made,
+    calls: NodeCalls,
     ids: Mapping[str, str],
     outputs: Sequence[TracedInput],
 ) -> Graph:
     """Set the devices of nodes, and add copies where only an edge changes the device."""
-    devices = {ids[op.name]: op.device for op, call in made if not call.bodies}
-    graph = _placed(graph, catalog, devices)
+    devices = {ids[op.name]: op.device for op, call in calls if not call.bodies}
+    graph = _with_node_devices(graph, catalog, devices)
     copies = _Copies(graph)
     inferred = infer_devices(graph, catalog)
-    lying = {edge: side for op, _ in made for edge, side in op.outputs}
-    for _, call in made:
+    lying = {edge: side for op, _ in calls for edge, side in op.outputs}
+    for _, call in calls:
         for body in call.bodies.values():
             lying |= {edge: call.inputs[taken].device for taken, edge in body.takes.items()}
-    for op, call in made:
+    for op, call in calls:
         spec = catalog.find(call.op)
         if call.opaque or spec is None:
             continue
@@ -43,7 +43,7 @@ def with_devices(
                 source = copies.of(node.inputs[port], edge.device, scope, before=node.id)
                 node = node.fed({port: source})
         copies.graph = copies.graph.replace_node(node)
-    for op, call in made:
+    for op, call in calls:
         for name, made_in in call.bodies.items():
             scope = f"{ids[op.name]}.{name}"
             ends = dict(copies.graph.body_at(scope).outputs)
@@ -59,21 +59,21 @@ def with_devices(
     return replace(copies.graph, outputs=given)
 
 
-def _placed(graph: Graph, catalog: Catalog, devices: Mapping[str, Device]) -> Graph:
+def _with_node_devices(graph: Graph, catalog: Catalog, devices: Mapping[str, Device]) -> Graph:
     """Set the device of each node that would otherwise run on another device."""
-    for node in _running(graph.nodes):
+    for node in _nodes_in_order(graph.nodes):
         wanted = devices.get(node.id)
         if wanted is not None and infer_devices(graph, catalog)[node.id] != wanted:
             graph = graph.replace_node(replace(node, device=devices[node.id]))
     return graph
 
 
-def _running(nodes: tuple[Node, ...]) -> Iterator[Node]:
+def _nodes_in_order(nodes: tuple[Node, ...]) -> Iterator[Node]:
     """Yield the nodes in topological order, each block followed by its nodes."""
     for node in running_order(nodes)[0]:
         yield node
         for body in node.bodies.values():
-            yield from _running(body.nodes)
+            yield from _nodes_in_order(body.nodes)
 
 
 class _Copies:

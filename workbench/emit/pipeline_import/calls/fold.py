@@ -13,7 +13,7 @@ from dataclasses import replace
 from workbench.catalog.spec import MOST_OPAQUE_OUTPUTS, OPAQUE, Device
 from workbench.emit.pipeline_import.calls.conditionals import MERGE, SPLIT, predicate_of
 from workbench.emit.pipeline_import.calls.nodes import Call, call_name
-from workbench.emit.pipeline_import.ids import Made
+from workbench.emit.pipeline_import.ids import NodeCalls
 from workbench.emit.pipeline_import.trace.source_lines import Lines, is_library, library_function
 from workbench.emit.pipeline_import.trace.traced import TracedInput, TracedOp
 
@@ -21,24 +21,24 @@ _REASONS = 3
 _CONDITION = "condition"
 
 
-def fold_calls(made: Made, lines: Lines, outputs: Collection[str]) -> Made:
+def fold_calls(pairs: NodeCalls, lines: Lines, outputs: Collection[str]) -> NodeCalls:
     """Merge inseparable calls into one opaque call each.
 
-    ``made`` has each call after its inputs; ``outputs`` are the output edges of the pipeline.
+    ``pairs`` has each call after its inputs; ``outputs`` are the output edges of the pipeline.
     Folded ranges of that order do not overlap, and include everything between two folded calls, so
     that no cycle arises. Without opaque calls nothing changes.
     """
-    stretches = list(_stretches([op for op, _ in made], lines))
-    folds = [_folded(made[part], lines) for part in stretches]
+    stretches = list(_statement_ranges([op for op, _ in pairs], lines))
+    folds = [_indices_to_fold(pairs[part], lines) for part in stretches]
     inside = {
-        made[part][i][0].name for part, fold in zip(stretches, folds, strict=True) for i in fold
+        pairs[part][i][0].name for part, fold in zip(stretches, folds, strict=True) for i in fold
     }
     readers: Counter[str] = Counter(outputs)
-    for op, call in made:
-        readers.update(edge.edge for edge in _reads(op, call, inside))
+    for op, call in pairs:
+        readers.update(edge.edge for edge in _used_edges(op, call, inside))
     result: list[tuple[TracedOp, Call]] = []
     for part, fold in zip(stretches, folds, strict=True):
-        calls = made[part]
+        calls = pairs[part]
         node = _node([calls[i] for i in fold], lines, readers)
         if node is None:
             result += calls
@@ -51,12 +51,12 @@ def fold_calls(made: Made, lines: Lines, outputs: Collection[str]) -> Made:
     return result
 
 
-def _reads(op: TracedOp, call: Call, inside: Collection[str]) -> Iterator[TracedInput]:
+def _used_edges(op: TracedOp, call: Call, inside: Collection[str]) -> Iterator[TracedInput]:
     """Yield the edges that a call uses in the graph, without constants that the node stores."""
     yield from op.inputs if op.name in inside else call.inputs.values()
 
 
-def _stretches(ops: Sequence[TracedOp], lines: Lines) -> Iterator[slice]:
+def _statement_ranges(ops: Sequence[TracedOp], lines: Lines) -> Iterator[slice]:
     """Yield ranges of calls, one per statement. An ``if`` is one range, even without source."""
     keys = [lines.block(op).key for op in ops]
     cuts = {0, *(i for i in range(1, len(ops)) if keys[i] != keys[i - 1])}
@@ -83,7 +83,7 @@ def _conditions(ops: Sequence[TracedOp]) -> Iterator[tuple[int, int]]:
     yield from merged.values()
 
 
-def _folded(calls: Made, lines: Lines) -> list[int]:
+def _indices_to_fold(calls: NodeCalls, lines: Lines) -> list[int]:
     """Return the indices of the calls to merge; empty if they can stay separate."""
     if not any(call.opaque for _, call in calls):
         return []
@@ -93,7 +93,7 @@ def _folded(calls: Made, lines: Lines) -> list[int]:
         if call.opaque or lines.block(op).branch or is_library(op)
     }
     ops = [op for op, _ in calls]
-    between = _dependent_calls(ops, core) & _needed(ops, core)
+    between = _dependent_calls(ops, core) & _required_calls(ops, core)
     return sorted(core | between) if len(core) > 1 else []
 
 
@@ -109,7 +109,7 @@ def _dependent_calls(ops: Sequence[TracedOp], start: Collection[int]) -> set[int
     return found
 
 
-def _needed(ops: Sequence[TracedOp], start: Collection[int]) -> set[int]:
+def _required_calls(ops: Sequence[TracedOp], start: Collection[int]) -> set[int]:
     """Return the indices of the calls that ``start`` depends on."""
     found: set[int] = set()
     edges: set[str] = set()
@@ -121,7 +121,7 @@ def _needed(ops: Sequence[TracedOp], start: Collection[int]) -> set[int]:
     return found
 
 
-def _node(calls: Made, lines: Lines, readers: Counter[str]) -> tuple[TracedOp, Call] | None:
+def _node(calls: NodeCalls, lines: Lines, readers: Counter[str]) -> tuple[TracedOp, Call] | None:
     """Return the opaque call that replaces several calls.
 
     Returns None if there are no calls, or too many inputs or outputs.
@@ -161,7 +161,7 @@ def _node(calls: Made, lines: Lines, readers: Counter[str]) -> tuple[TracedOp, C
     )  # fmt: skip
 
 
-def _name(calls: Made, last: TracedOp, text: str) -> str:
+def _name(calls: NodeCalls, last: TracedOp, text: str) -> str:
     """Return the name of an opaque call: ``if``, a function of DALI's library, or the last call."""
     if last.schema == MERGE and not is_library(last):
         return "if" if text.startswith(("if", "elif")) else _CONDITION  # as in x = a and b

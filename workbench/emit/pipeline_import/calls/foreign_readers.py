@@ -61,7 +61,7 @@ def with_known_readers(pipeline: TracedPipeline, lines: Lines) -> TracedPipeline
     for op in pipeline.ops:
         own = op.refused or lines.data_function(op) is not None
         if op.schema == "ExternalSource" and not own and op.display not in kinds_by_reader():
-            op, own = _fed(op, pipeline.ops), True
+            op, own = _external_source(op, pipeline.ops), True
         made = [_generated_reader(op, read)] if own else (_known_reader(op, read) or [op])
         if op.changed and made[0].changed != op.changed:
             made[0] = replace(made[0], changed=f"{op.changed}; {made[0].changed}")
@@ -82,7 +82,7 @@ def _with_own_parameters(ops: Iterable[TracedOp]) -> Iterator[TracedOp]:
         yield replace(op, dataset=parameters.setdefault(location, usual))
 
 
-def _fed(op: TracedOp, ops: Collection[TracedOp]) -> TracedOp:
+def _external_source(op: TracedOp, ops: Collection[TracedOp]) -> TracedOp:
     """Return an external source, marked as unsupported unless all its consumers decode images."""
     made = {edge for edge, _ in op.outputs}
     readers = [each for each in ops if made & {edge.edge for edge in each.inputs}]
@@ -102,12 +102,12 @@ def _generated_reader(op: TracedOp, used: Collection[str]) -> TracedOp:
 
 def _known_reader(op: TracedOp, read: Collection[str]) -> list[TracedOp] | None:
     if op.schema in _RECORDS:
-        return _records(op, read)
+        return _tfrecord_calls(op, read)
     if op.schema == "readers__Numpy" and len(op.outputs) == 1:
         why = f"{_replaced_arguments(op)}; an array without a channel axis gets one"
         return [replace(op, kind="numpy_files", ports=("images",), changed=why)]
     if op.schema in _VIDEOS or op.schema == _VIDEO:
-        return _videos(op, read)
+        return _video_calls(op, read)
     return None
 
 
@@ -117,7 +117,7 @@ def _replaced_arguments(op: TracedOp) -> str:
     return f"{', '.join(named) or 'its data'} is not imported: pass the data when you run the graph"
 
 
-def _records(op: TracedOp, read: Collection[str]) -> list[TracedOp] | None:
+def _tfrecord_calls(op: TracedOp, read: Collection[str]) -> list[TracedOp] | None:
     names = op.args.get("feature_names")
     if not isinstance(names, tuple) or len(names) != len(op.outputs):
         return None
@@ -132,7 +132,7 @@ def _records(op: TracedOp, read: Collection[str]) -> list[TracedOp] | None:
         at = ports.index("labels")
         (edge, device) = outputs[at]
         outputs[at] = (f"{edge}_int32", device)
-        cast = _call_after_reader(op, outputs[at], edge, "Cast", {"dtype": _number("INT64")})
+        cast = _call_after_reader(op, outputs[at], edge, "Cast", {"dtype": _dtype_number("INT64")})
         made.append(replace(cast, name=f"{op.name}_labels"))
     reader = replace(
         op,
@@ -147,7 +147,7 @@ def _records(op: TracedOp, read: Collection[str]) -> list[TracedOp] | None:
 
 
 def _call_after_reader(
-    reader: TracedOp, given: tuple[str, Device], edge: str, schema: str, args: Mapping[str, Value]
+    reader: TracedOp, output: tuple[str, Device], edge: str, schema: str, args: Mapping[str, Value]
 ) -> TracedOp:
     """Return an operator that computes an edge from the output of the replacement reader."""
     return replace(
@@ -156,14 +156,14 @@ def _call_after_reader(
         name=f"{reader.name}_{schema.lower()}",
         display=schema.lower(),
         module="nvidia.dali.fn",
-        inputs=(TracedInput(*given),),
-        outputs=((edge, given[1]),),
+        inputs=(TracedInput(*output),),
+        outputs=((edge, output[1]),),
         args=args,
         changed="",
     )
 
 
-def _number(dtype: str) -> int:
+def _dtype_number(dtype: str) -> int:
     return next(value for value, name in enum_names("DALIDataType").items() if name == dtype)
 
 
@@ -171,7 +171,7 @@ def _feature_port(name: str) -> str:
     return "labels" if "label" in name.rpartition("/")[2] else "jpegs"
 
 
-def _videos(op: TracedOp, read: Collection[str]) -> list[TracedOp]:
+def _video_calls(op: TracedOp, read: Collection[str]) -> list[TracedOp]:
     names = _video_outputs(op)
     if len(names) != len(op.outputs):
         return [replace(op, refused=f"the meaning of its {len(op.outputs)} outputs is unknown")]

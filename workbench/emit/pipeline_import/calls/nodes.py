@@ -135,7 +135,7 @@ def _operator(
     read_by = kinds_by_reader().get(op.display)
     spec = catalog[read_by.op] if read_by else catalog.by_schema.get(op.schema)
     if op.refused and op.display == PYTHON_FUNCTION.name:
-        return _own_code(op, lines)
+        return _user_function(op, lines)
     if op.schema == _COMPILED and "in_types" in op.args:
         compiled = compiled_arguments(op, lines.keywords(op), lines.script_text(op))
         if isinstance(compiled, str):
@@ -145,7 +145,7 @@ def _operator(
     if op.refused:
         raise _UnsupportedError(op.refused)
     if op.schema == "ExternalSource" and not read_by and len(op.outputs) == 1:
-        return Call(REQUEST.name, _without_feeding(op.args), {}, ("jpegs",))
+        return Call(REQUEST.name, _external_source_args(op.args), {}, ("jpegs",))
     if op.schema.startswith("_conditional"):
         raise _UnsupportedError(
             "it is part of automatic augmentation, whose arguments a built pipeline does not "
@@ -187,7 +187,7 @@ def _operator(
     args = {name: _value(name, value, spec) for name, value in given.items()}
     inputs = _inputs(op, spec)
     for port, name in spec.written_numbers.items():
-        number = _written_number(makers.get(inputs[port].edge)) if port in inputs else None
+        number = _integer_constant(makers.get(inputs[port].edge)) if port in inputs else None
         if number is not None:
             args, inputs = {name: number, **args}, {k: v for k, v in inputs.items() if k != port}
     return Call(
@@ -201,7 +201,7 @@ def _operator(
     )
 
 
-def _own_code(op: TracedOp, lines: Lines) -> Call:
+def _user_function(op: TracedOp, lines: Lines) -> Call:
     args = function_arguments(op, lines.keywords(op), lines.script_text(op))
     if isinstance(args, str):
         raise _UnsupportedError(f"{op.refused}: {args}")
@@ -216,7 +216,7 @@ def _function_call(name: str, args: Mapping[str, Value], op: TracedOp) -> Call:
     return Call(name, args, inputs, names if len(names) > 1 else ("output",))
 
 
-def _written_number(maker: TracedOp | None) -> int | None:
+def _integer_constant(maker: TracedOp | None) -> int | None:
     """Return the integer of a constant, or None if it is not a single Python integer."""
     if maker is None or maker.schema != "Constant" or maker.args.get("shape"):
         return None
@@ -238,12 +238,12 @@ def _source(op: TracedOp, spec: OpSpec, lines: Lines) -> tuple[str, str] | None:
     return kind, parameter_of_constant(parameter)
 
 
-def _without_feeding(given: Mapping[str, Value]) -> dict[str, Value]:
+def _external_source_args(args: Mapping[str, Value]) -> dict[str, Value]:
     """Return no arguments for an external source that receives encoded images.
 
     Raises _UnsupportedError if the external source receives other arrays.
     """
-    if given.get("ndim", 1) not in (1, (1,)) or given.get("layout") not in (None, "", ("",)):
+    if args.get("ndim", 1) not in (1, (1,)) or args.get("layout") not in (None, "", ("",)):
         raise _UnsupportedError("its input is arrays, but a request has encoded images")
     return {}
 

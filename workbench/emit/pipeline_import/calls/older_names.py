@@ -71,7 +71,7 @@ def _as_shapes(op: TracedOp, frames: bool) -> Iterator[TracedOp]:
 
 
 def _shape_of(
-    op: TracedOp, image: TracedInput, given: str, dtype: Value, sides: int = 0
+    op: TracedOp, image: TracedInput, output: str, dtype: Value, sides: int = 0
 ) -> Iterator[TracedOp]:
     """Yield calls that compute the shape of an image, or its first ``sides``, as ``dtype``."""
     steps: list[tuple[str, str, dict[str, Value]]] = [(SHAPE, "shape", {})]
@@ -81,7 +81,7 @@ def _shape_of(
         steps.append(("Cast", "cast", {"dtype": dtype}))
     source = image
     for number, (schema, called, args) in enumerate(steps, start=1):
-        edge = given if number == len(steps) else f"{given}_{called}"
+        edge = output if number == len(steps) else f"{output}_{called}"
         yield replace(
             op,
             schema=schema,

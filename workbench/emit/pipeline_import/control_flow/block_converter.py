@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from workbench.catalog.spec import Catalog
 from workbench.emit.pipeline_import.calls.conditionals import BODIES, ConditionalBlock, Statement
 from workbench.emit.pipeline_import.calls.nodes import BodyCalls, Call
-from workbench.emit.pipeline_import.ids import Made, claim_name, default_variable
+from workbench.emit.pipeline_import.ids import NodeCalls, claim_name, default_variable
 from workbench.emit.pipeline_import.trace.source_lines import Lines
 from workbench.emit.pipeline_import.trace.traced import TracedInput, TracedOp
 
@@ -30,7 +30,7 @@ class BlockConverter:
         catalog: Catalog,
         lines: Lines,
         make: Callable[[TracedOp], Call],
-        finish: Callable[[Made, Sequence[str]], Made],
+        finish: Callable[[NodeCalls, Sequence[str]], NodeCalls],
     ) -> None:
         self._catalog = catalog
         self._lines = lines
@@ -41,7 +41,7 @@ class BlockConverter:
         self._written: set[str] = set()
         """Edges whose variable in the source is known."""
 
-    def convert(self, block: ConditionalBlock, gives: Sequence[TracedInput]) -> Made:
+    def convert(self, block: ConditionalBlock, gives: Sequence[TracedInput]) -> NodeCalls:
         """Convert the operators of a block, in their order, to calls."""
         made: list[tuple[TracedOp, Call]] = []
         for op in block.ops:
@@ -102,9 +102,9 @@ class BlockConverter:
         return tuple(claim_name(n or u, taken) for n, u in zip(found, usual, strict=True))
 
 
-def walk_calls(made: Made) -> Iterator[tuple[TracedOp, Call]]:
+def walk_calls(calls: NodeCalls) -> Iterator[tuple[TracedOp, Call]]:
     """Yield the calls, including nested ones."""
-    for op, call in made:
+    for op, call in calls:
         yield op, call
         for body in call.bodies.values():
             yield from walk_calls(body.made)

@@ -20,11 +20,11 @@ _SIDES = {"and": (0, "bitand"), "or": (1, "bitor")}
 
 
 def without_logic(
-    ops: Sequence[TracedOp], outputs: Sequence[TracedInput], drawing: Collection[str]
+    ops: Sequence[TracedOp], outputs: Sequence[TracedInput], random_schemas: Collection[str]
 ) -> tuple[list[TracedOp], tuple[TracedInput, ...]]:
     """Replace ``and``, ``or`` and ``not`` by operators. Returns the calls and the outputs.
 
-    Each call follows its inputs. ``drawing`` are the schemas of random operators.
+    Each call follows its inputs. ``random_schemas`` are the schemas of random operators.
     """
     makers = {edge: op for op in ops for edge, _ in op.outputs}
     moved: dict[str, str] = {}
@@ -44,7 +44,9 @@ def without_logic(
         elif op.schema == MERGE and (check := makers[predicate_of(op)]).name in checks:
             word = str(check.args.get("expression_name", ""))
             side, operator = _SIDES.get(word, (0, ""))
-            splits = _splits(op.inputs[side].edge, check.outputs[0][0], makers, drawing, moved)
+            splits = _splits(
+                op.inputs[side].edge, check.outputs[0][0], makers, random_schemas, moved
+            )
             if not operator or splits is None:
                 continue
             moved |= {split.outputs[side][0]: split.inputs[0].edge for split in splits}
@@ -72,7 +74,7 @@ def _splits(
     edge: str,
     predicate: str,
     makers: Mapping[str, TracedOp],
-    drawing: Collection[str],
+    random_schemas: Collection[str],
     moved: Mapping[str, str],
 ) -> list[TracedOp] | None:
     """Return the splits by ``predicate`` that an edge is computed from.
@@ -95,7 +97,7 @@ def _splits(
         if (
             maker.schema in (SPLIT, MERGE)
             or not maker.inputs
-            or maker.schema in drawing
+            or maker.schema in random_schemas
             or maker.refused
         ):
             return None

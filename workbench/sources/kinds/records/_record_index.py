@@ -119,13 +119,15 @@ def is_stale_index(
     return end is not None and end < os.path.getsize(path)
 
 
-def write_partial(left: Mapping[str, Sequence[Entry]], folder: Path, *, numbered: bool) -> Path:
+def write_partial(
+    entries_by_file: Mapping[str, Sequence[Entry]], folder: Path, *, numbered: bool
+) -> Path:
     """Create a folder of links to files, each with an index of its remaining entries.
 
     With ``numbered``, link names have numbers, because the order of files is not that of their
     names.
     """
-    for number, (path, entries) in enumerate(left.items()):
+    for number, (path, entries) in enumerate(entries_by_file.items()):
         if entries:
             name = f"{number:06}-{os.path.basename(path)}" if numbered else os.path.basename(path)
             os.symlink(os.path.abspath(path), folder / name)
@@ -189,7 +191,7 @@ class IndexedFiles(SourceKind):
         """Create a temporary index for each file that has none."""
         counter = count(1)
 
-        def told(samples: Iterable[Any]) -> Iterator[Any]:
+        def counted(samples: Iterable[Any]) -> Iterator[Any]:
             for sample in samples:
                 if (made := next(counter)) % _TOLD_EACH == 0:
                     tell(made)
@@ -197,7 +199,7 @@ class IndexedFiles(SourceKind):
 
         for path in self.files(dataset):
             if not os.path.isfile(index_place(path)):
-                index_of(path, lambda path: self.scan(path, told))
+                index_of(path, lambda path: self.scan(path, counted))
 
     def write_first(self, path: str, count: int, index: Path) -> int:
         """Write an index of at most ``count`` leading samples, and return their number."""

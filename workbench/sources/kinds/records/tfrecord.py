@@ -244,7 +244,7 @@ def _records(path: str) -> Iterator[tuple[int, bytes | None]]:
         raise DataError(f"{error}. Create the file again, or exclude it.") from None
 
 
-def _chosen(paths: list[str]) -> tuple[str, str]:
+def _image_and_label(paths: list[str]) -> tuple[str, str]:
     """Return the names of the image and label features. Raises DataError if there is no image."""
     for path in paths:
         for _, record in islice(_records(path), 64):
@@ -302,7 +302,7 @@ def _require_index(path: str) -> None:
         "creates a temporary one."
     )
     try:
-        is_other = beside and _is_of_another(path, index, os.stat(path).st_mtime_ns, beside)
+        is_other = beside and _is_stale(path, index, os.stat(path).st_mtime_ns, beside)
     except (OSError, ValueError) as error:
         raise DataError(f"The index of {path} is damaged: {error}. {remedy}") from None
     if is_other:
@@ -310,7 +310,7 @@ def _require_index(path: str) -> None:
 
 
 @lru_cache(maxsize=4096)
-def _is_of_another(path: str, index: str, *stamps: int) -> bool:
+def _is_stale(path: str, index: str, *stamps: int) -> bool:
     """Whether an index belongs to another file, cached by modification times (``stamps``)."""
     with open(path, "rb") as file:
         return is_stale_index(path, index, 0, lambda offset, size: _record_end(file, offset, size))
@@ -352,7 +352,7 @@ class TFRecord(IndexedFiles):
         paths = self.files(dataset)
         for path in paths:
             _require_index(path)
-        _chosen(paths)
+        _image_and_label(paths)
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
         """Iterate over the samples in index order.
@@ -362,7 +362,7 @@ class TFRecord(IndexedFiles):
         paths, root = self.files(dataset), folder_of(dataset)
         for path in paths:
             _require_index(path)
-        image, label = _chosen(paths)
+        image, label = _image_and_label(paths)
         for path in paths:
             holder = os.path.relpath(path, root)
             for offset, record in _records(path):
