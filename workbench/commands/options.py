@@ -154,7 +154,7 @@ def require_filled(dataset: Dataset, hint: str = "'--data'") -> None:
 
 
 def graph_warnings(graph: Graph, data: Datasets) -> Faults:
-    """Return warnings about a graph and the data sets of its parameters."""
+    """Return warnings about a graph and the datasets of its parameters."""
     from workbench.graph.checks.check_warnings import check_warnings
     from workbench.sources import data_facts
 
@@ -170,7 +170,7 @@ def print_warnings(warnings: Faults) -> None:
 
 
 def _is_factory_reference(text: str) -> bool:
-    """Return True for ``module:factory`` or ``file.py:factory``, not for paths and source kinds."""
+    """Return whether a text is ``module:factory`` or ``file.py:factory``, not a path or kind."""
     kind, _, _ = text.partition(":")
     if kind in source_kinds() or os.path.exists(text):
         return False
@@ -270,10 +270,11 @@ def refuse_overwriting_source(source: str, *outputs: str | None) -> None:
 
 
 def open_graph_on_data(graph: Graph, data: Datasets) -> tuple[Graph, Datasets]:
-    """Open a graph on the data. Returns the graph, with their annotations, and the data in use.
+    """Connect a graph to its data.
 
-    Both mappings of data are by parameter name. A graph that contains its file names needs no data
-    and ignores them; its relative file names are relative to the current folder.
+    Return the graph, with the data's annotations, and the data it uses. Both mappings of data are
+    by parameter name. A graph that contains its file names needs no data and ignores them; its
+    relative file names are relative to the current folder.
     """
     wanted = parameters(without_loose(graph).nodes)
     if not wanted:

@@ -178,7 +178,7 @@ def tune(
 
 
 def unchanged_note(report: Report, base: Config) -> str:
-    """Return a note in parentheses: why the graph's own setting is the best of a record."""
+    """Return a note in parentheses on why the graph's own setting is the best of a record."""
     others = [row for row in report.measurements if row.config != base]
     if any(row.rounds for row in others):
         return " (unchanged: no other setting is faster)"

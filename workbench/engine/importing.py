@@ -196,7 +196,6 @@ def _embedded(
 
 
 def _defines_pipeline(program: str, name: str) -> bool:
-    """Return whether an exported program defines a pipeline, or its factory, with this name."""
     known = rf"^(?:(?:def|class) {re.escape(name)}\b|{re.escape(name)} = Pipeline\()"
     return re.search(known, code_of(program), re.MULTILINE) is not None
 
@@ -204,8 +203,6 @@ def _defines_pipeline(program: str, name: str) -> bool:
 def _from_script(
     file: Path, pipeline: str | None, given: Mapping[str, Any], seconds: float, kind: str
 ) -> ImportedGraph:
-    """Import the graph of a script or notebook by running it in a separate process."""
-
     def composition() -> ImportedGraph:
         made = _in_worker(trace_transform, str(file), pipeline, given, seconds)
         assert isinstance(made, TracedTransform)
@@ -241,7 +238,6 @@ _DYNAMIC = re.compile(rb"nvidia\.dali\.experimental(\.| +import +)dynamic")
 
 
 def _refuse_dynamic_mode(file: Path) -> None:
-    """Raise ImportFailedError for a script that only uses DALI's dynamic mode."""
     with suppress(OSError):
         text = file.read_bytes()
         if _DYNAMIC.search(text) and not re.search(rb"pipeline_def|\bPipeline\b", text):

@@ -1,4 +1,4 @@
-"""Contents of a data folder, and which of its files cannot be used."""
+"""Find the contents of a data folder, and the files that cannot be used."""
 
 from workbench.health.check import FolderCheck, check_folder
 from workbench.health.scan import FolderFacts, scan_folder

@@ -1,4 +1,4 @@
-"""Check every file of a folder for files that cannot be used, by its header or by decoding it.
+"""Find the unusable files of a folder by their headers or by decoding them.
 
 Also finds duplicate files and near-duplicate images.
 """
@@ -61,8 +61,9 @@ LEVELS: tuple[Level, ...] = ("bad", "damaged", "unusual")
 class FolderCheck:
     """The result of a check.
 
-    ``files`` are those of the ``count`` checked files that have a finding, in the order of the
-    reader. ``full`` is True if every file was decoded. A notebook shows a table of the files.
+    ``files`` are the files with a finding, in the order of the reader; ``count`` is the number of
+    checked files. ``full`` is True if every file was decoded. A notebook shows a table of the
+    files.
 
     ::
 
@@ -150,7 +151,7 @@ class FolderCheck:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Number of files per kind of finding, worst kinds first.
+        """Number of files per kind of finding, from the most to the least severe kind.
 
         ::
 
@@ -189,9 +190,9 @@ class FolderCheck:
     def write_good(self, folder: str) -> str:
         """Write the samples that are neither bad nor damaged to a new folder and return its path.
 
-        For record files, whose samples a list cannot name, the folder contains links to the data
-        and new indices; for COCO, new annotations. Programs accept the returned path instead of the
-        original. Raises DataError if no sample is left or the folder exists, and OSError.
+        Exported programs accept this path instead of the original. For record files, whose samples
+        a file list cannot select, the folder contains links to the data and new indices; for COCO,
+        new annotations. Raises DataError if no sample is left or the folder exists, and OSError.
         """
         names = self.skipped
         if self.dataset.in_memory:
@@ -209,7 +210,7 @@ class FolderCheck:
 
     @property
     def skipped(self) -> frozenset[str]:
-        """Names of the bad or damaged samples, which a program skips."""
+        """Names of the bad or damaged samples, which an exported program must skip."""
         return frozenset(file.file for file in self.of_level("bad", "damaged"))
 
     @property
@@ -223,7 +224,7 @@ class FolderCheck:
         )
 
     def describe_skipped(self) -> str:
-        """Return a sentence with the number of files that a program skips, by level."""
+        """Return a sentence with the number of files that a program must skip, by level."""
         counts: dict[str, int] = {
             level: sum(map(_is_file, self.of_level(level))) for level in LEVELS[:2]
         }
@@ -262,13 +263,13 @@ def check_folder(
 ) -> FolderCheck:
     """Check every file of a dataset without changing any.
 
-    A full check decodes each file as DALI does and takes about as long; otherwise only header and
-    end are read (0.1 ms per file and core). Results of an earlier check are reused for unchanged
-    files unless ``again`` is True, so a stopped check continues. ``on_progress`` is called with the
-    number of checked files and the total; ``stop`` is called after each file and cancels the check
-    if it returns True. ``on_silence`` is as for ``Engine``. A file outside the ``roots`` counts as
-    bad and is not read. Raises DataError if the data cannot be read or contain no file, EngineError
-    if no worker starts, and CancelledError.
+    A full check decodes each file as DALI does and takes as long as that; otherwise only the header
+    and the end are read (0.1 ms per file and core). Results of an earlier check are reused for
+    unchanged files unless ``again`` is True, so a stopped check continues. ``on_progress`` is
+    called with the number of checked files and the total; ``stop`` is called after each file and
+    cancels the check if it returns True. ``on_silence`` is as for ``Engine``. A file outside the
+    ``roots`` counts as bad and is not read. Raises DataError if the data cannot be read or contain
+    no file, EngineError if no worker starts, and CancelledError.
 
     ::
 
@@ -312,7 +313,7 @@ def check_folder(
 
 
 def _is_file(one: CheckedFile) -> bool:
-    """Return True if the entry is a file, not a finding that belongs to no sample."""
+    """Return whether the entry is a file, rather than a finding that belongs to no sample."""
     return all(finding.kind != "of no sample" for finding in one.findings)
 
 
@@ -354,7 +355,7 @@ def find_duplicates(
     samples: Mapping[str, Sample],
     check_cancelled: Callable[[], None],
 ) -> dict[str, Finding]:
-    """Return a finding for each duplicate file, by file name. It names the first equal file.
+    """Return a finding for each duplicate file, by name. The finding names the first equal file.
 
     ``samples`` maps names to samples. Files are duplicates if their bytes are equal. Images are
     near-duplicates if their ``image_hash`` is equal, which only a full check computes.
@@ -376,7 +377,7 @@ def _same_bytes(
     samples: Mapping[str, Sample],
     check_cancelled: Callable[[], None],
 ) -> list[list[str]]:
-    """Return groups of names of identical files. Only files of equal size are read."""
+    """Return lists of names of identical files. Only files of equal size are read."""
     by_size: dict[int, list[str]] = defaultdict(list)
     for one in checked:
         by_size[one.size].append(one.file)
@@ -413,11 +414,12 @@ def _digest(sample: Sample) -> bytes:
 #     $XDG_CACHE_HOME/dali-workbench/checks/<hash of the folder>-full.jsonl
 
 _VERSION = 2
-"""Version of cached results. Increase it when a check finds something else in the same file."""
+"""Version of cached results. Increase it when a check may have new findings in an unchanged file.
+"""
 
 
 def cache_folder() -> Path:
-    """Return the cache folder of the workbench, which need not exist."""
+    """Return the workbench's cache folder, which may not exist yet."""
     base = os.environ.get("XDG_CACHE_HOME", "")
     root = Path(base) if os.path.isabs(base) else Path.home() / ".cache"
     return root / "dali-workbench"
@@ -448,7 +450,6 @@ class CheckRecord:
         self._write("a", self.path, files)
 
     def replace(self, files: Iterable[CheckedFile]) -> None:
-        """Replace all results in the cache."""
         temporary = self.path.with_suffix(f".{os.getpid()}")
         self._write("w", temporary, files)
         with suppress(OSError):
@@ -495,7 +496,7 @@ tr { border-top: 1px solid #ddd } img { display: block; max-width: 96px; max-hei
 
 
 def html_report(check: FolderCheck) -> str:
-    """Return an HTML page with a summary, then the files with their findings, worst first."""
+    """Return an HTML page with a summary and a table of files with findings, worst first."""
     samples = {file.name: file for file in list_samples(check.dataset)}
     order = [*check.bad, *check.of_level("damaged"), *check.of_level("unusual")]
     rows = [

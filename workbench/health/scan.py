@@ -43,8 +43,8 @@ _FORMATS = {
 class FolderFacts:
     """Contents of a folder.
 
-    ``formats`` counts files by suffix; if files contain many samples, it counts the headers of
-    ``SAMPLE`` samples.
+    ``formats`` counts files by suffix. If a file contains many samples, it counts the formats of
+    ``SAMPLE`` samples instead, by their headers.
     """
 
     root: str
@@ -56,19 +56,16 @@ class FolderFacts:
     largest: tuple[int, int] | None = None
     """Largest (width, height) in pixels among ``SAMPLE`` images; None if no image can be opened."""
     class_counts: dict[str, int] = field(default_factory=dict)
-    """Number of images, or of ``targets``, by class name (by number if unnamed). Empty if there are
-    no classes, or more than ``MOST_NUMBERS`` without a name.
-    """
+    """Number of images, or of ``targets``, by class name (or number if unnamed). Empty if there are
+    no classes, or more than ``MOST_NUMBERS`` without a name."""
     targets: Literal["", "boxes", "masks"] = ""
-    """Annotations counted in ``class_counts``: boxes, or masks that contain the class. Empty:
-    images.
-    """
+    """The annotations that ``class_counts`` counts: boxes, or masks that contain the class. If
+    empty, images are counted."""
     targets_of: int = 0
     """Number of images whose annotations were counted; 0 if all images were."""
     without_targets: int = 0
-    """Number of images without annotations, if known. They are valid, but ``skip_empty`` skips
-    them.
-    """
+    """Number of images without annotations, if known. They are valid, but skipped if
+    ``skip_empty``."""
     at_fault: int = 0
     """Number of samples with a fault: missing parts, unreadable annotations or empty files; among
     ``SAMPLE`` images also invalid headers and masks. ``check_folder`` checks all images.
@@ -92,9 +89,8 @@ class FolderFacts:
     not_read: tuple[str, ...] = ()
     """Sentences about files and folders that are not read, and about empty class folders."""
     size_counts: dict[str, int] = field(default_factory=dict)
-    """Number of images among ``SAMPLE`` per size, smallest first: ``640×480``. If there are more
-    than ``MOST_SIZES`` sizes: per range of the longer side, such as ``513 … 768``.
-    """
+    """Number of images among ``SAMPLE`` per size such as ``640×480``, smallest first. If there are
+    more than ``MOST_SIZES`` sizes, they are counted by longer side, such as ``513 … 768``."""
 
 
 SAMPLE = 400
@@ -109,7 +105,7 @@ LONGER_SIDES = (128, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 819
 
 
 TOLD_EACH = 10_000
-"""Number of files between progress reports."""
+"""Number of files between two progress reports."""
 
 
 def scan_folder(

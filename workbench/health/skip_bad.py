@@ -40,10 +40,11 @@ def export(
     - ``training+samples``: both.
     - ``capture``: DALI's capture mode, for ``dynamic``.
 
-    ``data`` is what the code will read, if known: the code then lists the files of a folder without
-    class folders, and its docstring contains warnings about the data. ``facts`` are properties of
-    ``data`` by parameter, if computed already (``workbench.sources.data_facts``); ``{}`` omits
-    these warnings. With ``skip_bad`` the properties of the good samples are computed again.
+    ``data`` is the data that the code will read, if known: the code then lists the files of a
+    folder without class folders, and its docstring contains warnings about the data. ``facts`` are
+    properties of ``data`` by parameter, if computed already (``workbench.sources.data_facts``);
+    ``{}`` omits these warnings. With ``skip_bad`` the properties of the good samples are computed
+    again.
 
     ``skip_bad`` decodes all of ``data`` as ``check_folder`` does; the program then reads a list of
     the samples that are neither bad nor damaged (for records, links and an index), stored next to
@@ -78,7 +79,7 @@ def export(
 def without_check(
     graph: Graph, target: str, catalog: Catalog, with_: str, data: Datasets
 ) -> Export:
-    """Export the program that reads all files, so that export errors are raised before the check.
+    """Export the program for all files, so that export errors are raised before the check.
 
     Raises GraphExportError, also if the target cannot skip bad files.
     """

@@ -1,4 +1,4 @@
-"""Faster graphs with the same pixels: rewrites, compared and measured on the user's data."""
+"""Find rewrites that make a graph faster with the same pixels, and measure them."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ def optimise(
     config: MeasurementConfig | None = None,
     on_progress: Progress = lambda share, text: None,
 ) -> Optimisation:
-    """Find rewrites that make a graph faster on these data: speed-ups and pixel differences.
+    """Find rewrites that make a graph faster, and measure their speed-ups and pixel differences.
 
-    Each rewrite of ``workbench.graph.rewrites`` (or those named) that applies is added after the
+    Each applicable rewrite of ``workbench.graph.rewrites`` (or of those named) is added after the
     previous ones. Its outputs are compared with the graph's over two batches: *exact* rewrites must
     be bit-identical, *near* ones need at least 35 dB PSNR. Then all are measured, interleaved with
     two copies of the original as a control; a rewrite that is slower by more than the control's
     noise is rejected. Takes about 10 s per rewrite, at most ``seconds`` (20 or more) in total;
     rewrites for which no time is left are rejected with that reason. Without ``on_progress`` a
-    progress bar is shown. Ctrl-C keeps the results so far.
+    progress bar is shown. Ctrl-C ends the run with the results so far.
 
     ::
 

@@ -31,7 +31,7 @@ ROUNDINGS = 8
 
 @dataclass(frozen=True, slots=True)
 class WorstSample:
-    """A sample with a large difference: its file, PSNR in dB, and both images as JPEG."""
+    """A sample with a large difference: file, PSNR in dB, and images before and after as JPEG."""
 
     batch: int
     sample: int
@@ -46,12 +46,12 @@ class WorstSample:
 class Difference:
     """Difference between two graphs' outputs over the same samples.
 
-    ``largest`` and ``mean`` are absolute differences of image values, in their units; ``psnr`` is
-    in dB, infinite without a difference, with a peak of 255 for bytes and the original's value
-    range for other types. ``equal`` (0 to 1) is the fraction of bit-identical values. ``rounded``
-    names non-image outputs whose floats differ only in their last bits, as boxes transformed in
-    another order do. ``other`` describes any other difference: a shape, an element type, a
-    non-image output.
+    ``largest`` and ``mean`` are absolute differences of image values, in the output's unit;
+    ``psnr`` is in dB, infinite without a difference, relative to 255 for bytes and to the
+    original's value range for other types. ``equal`` (0 to 1) is the fraction of bit-identical
+    values. ``rounded`` names outputs other than images whose floats differ only in their last bits,
+    for example because boxes were transformed in another order. ``other`` describes any other
+    difference: a shape, an element type, or an output other than an image.
     """
 
     samples: int = 0
@@ -120,9 +120,9 @@ def compare_outputs(
 
 
 def _in_last_bits(a: NDArray[Any], b: NDArray[Any]) -> bool:
-    """Return True if floats differ by at most a few rounding errors of the largest value.
+    """Return whether floats differ by at most a few rounding errors of the largest value.
 
-    Values below 1 have the tolerance of 1.
+    The tolerance is never smaller than that for the value 1.
     """
     if a.dtype.kind != "f":
         return False

@@ -1,4 +1,4 @@
-"""Experiment that compares each rewrite with the original graph, then measures all interleaved."""
+"""Experiment that compares the pixels of each rewrite with the original's, then their speed."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ OPTIMISE_CONFIG = MeasurementConfig(
 
 @dataclass(frozen=True, slots=True)
 class CandidateRewrite:
-    """A rewrite to test, and the graph with it and all rewrites before it applied.
+    """A rewrite to test. In ``graph``, it and all rewrites before it are applied.
 
     ``kind`` is its class for the original graph; after a ``near`` rewrite it is always ``near``.
     """
@@ -74,7 +74,7 @@ class CandidateRewrite:
 def steps_of(typed: TypedGraph, names: Collection[str]) -> tuple[CandidateRewrite, ...]:
     """Return the rewrites that change a graph, applied one after another, exact ones first.
 
-    A rewrite that requires a later one is placed after it. Each graph is the result of
+    A rewrite that requires another one is placed after it. Each graph is the result of
     ``rewritten`` for the rewrite's name and all names before it.
     """
     classes: dict[str, Class] = {
@@ -97,7 +97,7 @@ def steps_of(typed: TypedGraph, names: Collection[str]) -> tuple[CandidateRewrit
 
 
 def needs_of(typed: TypedGraph, names: Sequence[str]) -> tuple[str, ...]:
-    """Return the names without which the last name in ``names`` changes nothing."""
+    """Return the names in ``names`` without which the last one would not change the graph."""
     graph = typed.graph
     *needed, name = names
     if rewritten(typed, [name]) != graph:  # the usual case: skip testing each name
@@ -110,7 +110,7 @@ def needs_of(typed: TypedGraph, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def required_rewrites(typed: TypedGraph, names: Sequence[str]) -> frozenset[str]:
-    """Return each name whose removal, alone, makes the last name in ``names`` change nothing."""
+    """Return each name without which, even if all others remain, the last name has no effect."""
     *before, name = names
     found = set()
     for each in before:
@@ -205,7 +205,10 @@ class OptimisationExperiment(SpeedExperiment):
         return Outcome(rows, {"optimise": optimise, "interrupted": self._cut})
 
     def _useful(self, machine: Machine) -> list[str]:
-        """Return the names to try; reject rewrites that need a missing GPU, with that reason."""
+        """Return the names to try.
+
+        Rewrites that need a missing GPU are rejected with that reason.
+        """
         names = []
         for name in self.names:
             one = find_rewrite(name)
@@ -233,7 +236,6 @@ class OptimisationExperiment(SpeedExperiment):
         self.publish_rows(rows, optimise=self._to_record(self._compared_steps(steps), ()))
 
     def _compared_steps(self, steps: Sequence[CandidateRewrite]) -> list[Proposal]:
-        """Return the steps with their pixel differences, before any step is measured."""
         return [self._proposal(steps, place) for place in range(len(steps))]
 
     def interrupted_report(self) -> Report | None:
@@ -264,7 +266,7 @@ class OptimisationExperiment(SpeedExperiment):
                     return steps
 
     def _late_to_compare(self, step: CandidateRewrite) -> str:
-        """Return a reason if no time is left to compare a step, else "".
+        """Return a reason if no time is left to compare a step, else an empty text.
 
         The first comparison always runs.
         """
@@ -275,7 +277,7 @@ class OptimisationExperiment(SpeedExperiment):
         return LATE.format("compared")
 
     def _refused(self, engine: Engine, step: CandidateRewrite) -> str:
-        """Return why a step's pixel difference exceeds the limit of its class, else ""."""
+        """Return why a step's pixel difference exceeds the limit of its class, or empty."""
         key = graph_hash(step.graph)
         if key not in self._compared:
             began = self._deadline.elapsed
@@ -298,9 +300,9 @@ class OptimisationExperiment(SpeedExperiment):
         return ""
 
     def _measure_interleaved(self, base: ConfigJobs) -> tuple[Measurement, ...]:
-        """Measure the graph twice and the steps, interleaved. Reject steps beyond the time limit.
+        """Measure two copies of the graph, and the steps, interleaved.
 
-        Raises EngineError if there is no time for the first step.
+        Steps without time are rejected. Raises EngineError if there is no time for the first step.
         """
         how, most = self.measurement_config, len(self._steps)
         if self._probed:
@@ -323,7 +325,6 @@ class OptimisationExperiment(SpeedExperiment):
         )
 
     def _reject_late(self, most: int) -> None:
-        """Reject the steps after the first ``most``, because no time is left to measure them."""
         for place in range(most, len(self._steps)):
             one = self._proposal(self._steps, place)
             self._rejected[one.name] = replace(one, rejected=LATE.format("measured"))
@@ -403,7 +404,6 @@ class OptimisationExperiment(SpeedExperiment):
         return self._needed[names]
 
     def _to_record(self, judged: Sequence[Proposal], rows: Sequence[Measurement]) -> dict[str, Any]:
-        """Return the rewrites as JSON values for a record."""
         accepted = {one.name: one for one in judged if not one.rejected}
         rejected = self._rejected | {one.name: one for one in judged if one.rejected}
         # An interrupted run may contain rejected steps: then the rest was not measured together.
@@ -424,7 +424,7 @@ def noise_of(control: Interval) -> float:
 
 
 def no_gain(proposal: Proposal, gain: Interval, noise: float) -> str:
-    """Return why a speed-up is rejected, or "" if it is accepted.
+    """Return why a speed-up is rejected; empty if it is accepted.
 
     A rewrite must not be slower by more than the noise (a fraction); if it changes pixels, it must
     be faster by more than the noise.

@@ -48,7 +48,6 @@ class Proposal:
     rejected: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the proposal as JSON values for a record."""
         found = asdict(self)
         for worst in found["difference"]["worst"]:
             for picture in ("before", "after"):

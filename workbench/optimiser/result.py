@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ALL, EXACT = "all", "exact"
-"""Names that select all proposals, or those of class ``exact``."""
+"""Names that select all proposals, or all of class ``exact``."""
 _MOST_PICTURES = 12
 """Maximum number of samples that a notebook shows before and after, 8 kB each at most."""
 
@@ -60,7 +60,7 @@ class Optimisation:
     interrupted: bool = False
 
     def apply(self, *names: str) -> Graph:
-        """Return the graph with proposals applied: all, those of class ``exact``, or those named.
+        """Return the graph with proposals applied: all, all of class ``exact``, or the named ones.
 
         Proposals that a named one requires are applied too. Raises GraphEditError for another name.
 
@@ -71,7 +71,7 @@ class Optimisation:
         return rewritten(TypedGraph(self.graph, load_catalog()), self.chosen(names))
 
     def chosen(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Return the names of the selected proposals and of those they require."""
+        """Return the names of the selected proposals, and of the proposals that these require."""
         known = {one.name: one for one in self.proposals}
         wanted: set[str] = set()
         for name in names or (ALL,):
@@ -101,9 +101,9 @@ class Optimisation:
         return pandas.DataFrame(rows, columns=_COLUMNS.split())
 
     def plot(self) -> Figure:
-        """Return a matplotlib figure of the speed-up of each proposal, and of all, with intervals.
+        """Return a matplotlib figure with the speed-ups of each proposal and of all together.
 
-        The ratio of the graph to itself is shown below for comparison.
+        Intervals are shown, and below them the ratio of the graph to itself for comparison.
 
         ::
 
@@ -121,9 +121,9 @@ class Optimisation:
 
     @property
     def pictures(self) -> Mapping[str, tuple[WorstSample, ...]]:
-        """Proposal name -> the samples with the largest difference, before and after.
+        """Samples with the largest difference, before and after, by proposal name.
 
-        Proposals that do not change the pixels of the previous proposal are not included.
+        Proposals with the same pixels as the previous proposal are omitted.
 
         ::
 

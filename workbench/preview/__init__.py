@@ -1,4 +1,4 @@
-"""Show a batch before and after augmentation, as images and numbers."""
+"""Render a batch before and after augmentation, as images and as arrays."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def preview_batch(
 ) -> PreviewResult:
     """Render a contact sheet of a batch in the worker process.
 
-    ``on_report`` is called with progress: the nodes being built, and user functions that run.
+    ``on_report`` is called with the nodes being built and the user functions being run.
 
     ::
 
@@ -75,7 +75,8 @@ def preview_batch(
 
     Raises GraphFaultsError if the graph cannot run, DataError if the data cannot be used,
     PipelineError with the node if DALI reports an error, and the errors of the worker process: a
-    WorkerCrashedError names the node that crashed it if running the nodes one by one reveals it.
+    WorkerCrashedError names the node that caused the crash if running the nodes separately reveals
+    it.
     """
     require_sound(request.graph, load_catalog())
     return render_batch(engine, request, on_report)
@@ -84,7 +85,7 @@ def preview_batch(
 def render_batch(
     engine: Caller, request: PreviewRequest, on_report: ReportListener | None = None
 ) -> PreviewResult:
-    """Call ``preview_batch`` without checking the graph, as all functions below."""
+    """Call ``preview_batch`` without checking the graph for faults."""
     preview: PreviewResult = call_isolating_faults(engine, render, request, on_report=on_report)
     return preview
 
@@ -104,7 +105,7 @@ preview_picture = isolating_faults(read_picture)
 def preview_outputs(engine: Caller, request: PreviewRequest) -> OutputBatch:
     """Return all outputs of a batch as arrays, bit-identical to the exported script.
 
-    Includes a thumbnail sheet if an output is an image. Findings of ``check_warnings``, and samples
+    Includes a contact sheet if an output is an image. Findings of ``check_warnings``, and samples
     that cannot be used, are issued as a UserWarning. Raises the errors of ``preview_batch``, and
     GraphError for a batch larger than 1 GiB.
 

@@ -115,9 +115,9 @@ class ExportedScript:
         go_on: Callable[[], None],
         on_silence: Callable[[bool], None] = warn_of_silence,
     ) -> None:
-        """``folder`` receives the batches; ``go_on`` is polled and raises to stop the script.
+        """``folder`` is where the batches are written.
 
-        ``on_silence`` is as for ``Engine``.
+        ``go_on`` is called repeatedly and raises to stop. ``on_silence`` is as for ``Engine``.
         """
         path = Path(folder, "exported.py")
         path.write_text(source.text, encoding="utf-8")

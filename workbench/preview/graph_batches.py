@@ -1,4 +1,4 @@
-"""Methods of a graph that run it: return a batch, show a grid of pictures, process one image."""
+"""Functions behind methods of a graph that run it: ``batch``, ``show``, calling the graph."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SMALLEST_TILE = 8
-"""Tile size in pixels of requests whose tiles are not shown."""
+"""Tile size in pixels for requests whose tiles are not displayed."""
 _IMAGES = ("folder", "file_list", "memory")
 
 
@@ -85,9 +85,9 @@ def call(
     """Apply the graph to one image: a path, an array (height, width, channels) or a PIL image.
 
     Returns the output as an array, or a tuple of arrays if the graph has several image outputs.
-    ``draw`` selects the random values: the same number returns the same pixels. ``label`` is needed
-    if the graph uses it. Raises GraphError for a graph that reads more than images and labels,
-    DataError if ``image`` is not an image, and the errors of ``batch``.
+    ``draw`` selects the random values: the same number returns the same pixels. ``label`` is
+    required if the graph uses labels. Raises GraphError for a graph that reads more than images and
+    labels, DataError if ``image`` is not an image, and the errors of ``batch``.
 
     ::
 
@@ -146,7 +146,6 @@ def _data_of(graph: Graph, data: Data | None) -> Datasets:
 
 
 def _one_image(image: object, label: int) -> Datasets:
-    """Create a dataset of one image."""
     if isinstance(image, str | os.PathLike):
         if not os.path.isfile(image):
             what = "There is no file {}" if not os.path.isdir(image) else "{} is a folder"
@@ -163,5 +162,5 @@ def _one_image(image: object, label: int) -> Datasets:
 
 
 def _uses(nodes: Iterable[Node], labels: Port) -> bool:
-    """Return whether a node has the labels as an input."""
+    """Return whether the labels are an input of one of the nodes."""
     return any(labels in node.inputs.values() for node in nodes)

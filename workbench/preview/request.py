@@ -1,4 +1,4 @@
-"""The preview request, and the graph run that all payloads are created from.
+"""The preview request, and the run of its graph from which all results are created.
 
 ``run_request`` is used in the worker process only.
 """
@@ -40,7 +40,7 @@ _KINDS = {"batch": WHOLE, "tiles": WHOLE, "tile_size": WHOLE, "repeat": WHOLE, "
 
 @dataclass(frozen=True, slots=True)
 class PreviewRequest:
-    """Settings of a preview. Raises GraphError for invalid values, DataError without data.
+    """Settings of a preview. Raises GraphError for invalid values, DataError if there are no data.
 
     ::
 
@@ -49,8 +49,7 @@ class PreviewRequest:
     Parameters
     ----------
     graph, data:
-        A valid graph, and what its sources read: a dataset per parameter, or any argument of
-        ``open_datasets``.
+        A valid graph, and its data: a dataset per parameter, or any argument of ``open_datasets``.
     batch:
         Batch number from 0.
     tiles:
@@ -59,16 +58,16 @@ class PreviewRequest:
         Side of a tile in pixels.
     shown:
         ``original``, ``augmented``, ``both`` or ``difference``: the absolute difference between an
-        output and the step ``baseline``.
+        output and the output of the node ``baseline``.
     lossless:
         PNG instead of JPEG.
     repeat:
-        Show many random variants of one image: the file at this index of the batch is used for
-        every sample, each with its usual random values. Not a batch of the exported script, but
-        exactly its result if its reader output the same file each time.
+        Show random variants of one image: the file at this index of the batch is used for every
+        sample, with the random values of that sample. This is not a batch of the exported script,
+        but what it would return if its reader repeated the file.
     baseline:
         For ``difference``: id of the node whose image is compared; outputs that do not depend on it
-        are grey. Empty: the first step whose images have the output's height and width.
+        are grey. Empty: the first node whose images have the output's height and width.
     raw:
         For a lossless sheet of at most ``MOST_RAW`` pixels: uncompressed RGBA instead of PNG, for
         local display, where compression takes longer than transfer.
@@ -125,7 +124,7 @@ class PreviewRequest:
             )
 
     def require_room(self, groups: int) -> None:
-        """Raise GraphError if ``groups`` images per sample exceed the size of a sheet."""
+        """Raise GraphError if ``groups`` images per sample exceed the maximum size of a sheet."""
         count = min(self.tiles, self.graph.settings.batch_size) * groups
         if count * self.tile_size**2 > MOST_PIXELS:
             side = math.isqrt(MOST_PIXELS // count)
@@ -136,7 +135,7 @@ class PreviewRequest:
 
 
 def replayed(request: PreviewRequest, draw: SavedSample) -> PreviewRequest:
-    """Return the request with the seed, batch, batch size and repeated photo of a saved sample."""
+    """Return the request with the seed, batch, batch size and repeated image of a saved sample."""
     settings = replace(request.graph.settings, seed=draw.seed, batch_size=draw.batch_size)
     graph = replace(request.graph, settings=settings)
     return replace(request, graph=graph, batch=draw.batch, repeat=draw.repeat)
@@ -148,14 +147,13 @@ class GraphRun:
 
     request: PreviewRequest
     resolved: ResolvedGraph
-    """The part of the request's graph that runs."""
+    """The active part of the request's graph, which is the part that runs."""
     result: Result
     targets: bool = True
     """True if annotations are drawn into images."""
 
     @property
     def graph(self) -> Graph:
-        """The graph that runs."""
         return self.resolved.graph
 
     @property
@@ -180,21 +178,24 @@ class GraphRun:
         return f"{self.result.keys[outer]}{inner}"
 
     def place(self, scope: str, index: int) -> int | None:
-        """Return the index of a sample in the outputs inside a block body; None if not there."""
+        """Return a sample's index in the outputs of a block body, which omit other samples.
+
+        ``scope`` is the body, such as ``branch.then``. None if the sample did not reach it.
+        """
         if not scope:
             return index
         places = self.result.places.get(scope, ())
         return places.index(index) if index in places else None
 
     def output_place(self, node: str, index: int) -> int | None:
-        """Return ``place`` for a node's outputs; a node without inputs runs for all samples."""
+        """Return ``place`` for a node's outputs. A node without inputs runs for all samples."""
         alone = is_batch_generator(self.graph.node(node), self.resolved.catalog)
         return index if alone else self.place(self.graph.scope_of(node), index)
 
     def fed(self, port: Port, index: int) -> NDArray[np.generic]:
         """Return the value of a port for a sample that reaches it.
 
-        Inputs of a body are looked up outside its block.
+        An input of a block body is looked up at the block's own input.
         """
         while not self.graph.has(port.node):
             port = self.graph.node(block_of(port.node)).inputs[port.output]
@@ -205,7 +206,7 @@ class GraphRun:
 
     @property
     def original(self) -> Port | None:
-        """Port of the decoded image, or of the frames of a video; None without either."""
+        """Port of the decoded image, or of the frames of a video; None if there is neither."""
         decoder = next((n for n in self.nodes if decodes(self.resolved.spec(n))), None)
         if decoder is not None:
             return output_ports(decoder, self.resolved.spec(decoder))[0]
@@ -258,7 +259,7 @@ def running_part(worker: Worker, request: PreviewRequest) -> ResolvedGraph:
 def run_steps(
     worker: Worker, request: PreviewRequest, targets: bool = True, between: bool = True
 ) -> GraphRun:
-    """Run every node for the step views; ``between`` adds annotations of every image.
+    """Run every node, to display its output. ``between`` adds annotations for every image.
 
     Raises the errors of ``run_request``, also if the run was interrupted.
     """
@@ -280,7 +281,7 @@ def _run(
     one_by_one: bool = False,
     more: tuple[Node, ...] = (),
 ) -> GraphRun:
-    """Run a graph, including the nodes ``more`` that no output depends on."""
+    """Run a graph and the nodes ``more``, which no output depends on."""
     nodes = resolved.nodes
     result = worker.runner.run(
         resolved.graph,

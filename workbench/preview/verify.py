@@ -1,8 +1,8 @@
-"""Compare the exported script with the preview engine, bit for bit.
+"""Compare the batches of an exported script or PyTorch loader with the preview, bit for bit.
 
-Also for the exported PyTorch loader, up to one epoch. The exported code runs in a new process
-(``exported_script.py``) and writes one batch at a time to a temporary folder; the preview engine
-runs the same batch and compares it sample by sample.
+The exported code runs in a new process (``exported_script.py``) and writes one batch at a time to a
+temporary folder; the preview engine runs the same batch and compares it sample by sample. Of a
+loader, at most one epoch is compared.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 _NAMED = 20
 VerifiedTarget = Literal["script", "pytorch"]
-"""Export targets that can be compared. A loader's labels are int64 and are compared by value."""
+"""Export targets that can be compared. Labels of a loader are int64 and are compared by value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Deviation:
     """Difference between preview and script in one output of one sample.
 
     ``values`` is the number of differing elements of ``total``, and ``largest`` the largest
-    absolute difference; both are None if shape or element type differ. ``text`` describes the
+    absolute difference; both are None if shapes or element types differ. ``text`` describes the
     difference.
     """
 
@@ -71,11 +71,10 @@ class Deviation:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Verification:
-    """Number of compared samples, and of samples identical in every output.
+    """Number of compared samples, and of samples that are identical in every output.
 
-    ``deviations`` are the first of each output of a sample; ``failure`` is the reason if the
-    comparison ended early, else empty. Both programs ran on the data without the bad files
-    ``left_out``.
+    ``deviations`` has the first difference of each output of a sample; ``failure`` is the reason if
+    the comparison ended early, else empty. Both programs ran without the bad files ``left_out``.
 
     ::
 
@@ -93,7 +92,7 @@ class Verification:
 
     @property
     def exact(self) -> bool:
-        """True if the comparison finished, no file is missing and nothing differs."""
+        """True if the comparison finished, no file is missing and all values are identical."""
         return not self.failure and not self._missing and self.identical == self.samples
 
     @property
@@ -103,9 +102,9 @@ class Verification:
         )
 
     def lines(self) -> list[str]:
-        """Return the report as lines; the last is ``identical: N of N`` if no file is missing.
+        """Return the lines of the report; the last is ``identical: N of N`` if no file is missing.
 
-        Only samples of usable files count; a previous line names the unusable files.
+        Only samples of usable files count; another line names the unusable files.
         """
         found = [
             f"batch {one.batch}, sample {one.sample} ({one.file}), {one.output}: {one.text}"
@@ -235,7 +234,7 @@ class Verifier:
         return replace(report, left_out=usable.excluded)
 
     def _compare(self, data: Datasets) -> Verification:
-        """Run one comparison from the start. On a ScriptError, ``_so_far`` has the results."""
+        """Run one comparison from the start. After a ScriptError, ``_so_far`` has the results."""
         settings = self.graph.settings
         source = export(self.graph, self.target, data=data, facts={}, plain=True).main
         report = Verification(self.batches * settings.batch_size, 0, 0, settings.device, ())
@@ -274,9 +273,9 @@ class Verifier:
         return report
 
     def _user_function_error(self, data: Datasets) -> str:
-        """Return the preview's error for the failed batch; empty if there is none.
+        """Return the preview's error for the batch on which the script failed, or empty.
 
-        The preview also checks the results of user functions.
+        Unlike the script, the preview checks the results of user functions.
         """
         if not any(nodes_calling(self.graph.nodes)):
             return ""
@@ -292,7 +291,6 @@ class Verifier:
 
 
 def _explain(error: ScriptError, data: Datasets) -> str:
-    """Explain why the script ended, with a fix."""
     for dataset in data.values():
         if reason := failure_reason(dataset, str(error)):
             return reason
@@ -329,9 +327,11 @@ def run_batch(worker: Worker, graph: Graph, data: Datasets, batch: int) -> None:
 def compare_batch(
     worker: Worker, graph: Graph, data: Datasets, batch: int, path: str, target: VerifiedTarget
 ) -> tuple[int, int, list[Deviation]]:
-    """Task: return samples missing in a loader's last batch, identical samples, and deviations.
+    """Task: compare a batch; return the numbers of missing and identical samples, and deviations.
 
-    ``path`` is the file with the exported code's outputs.
+    Samples may be missing in a loader's last batch.
+
+    ``path`` is the file with the outputs of the exported code.
     """
     size = graph.settings.batch_size
     theirs = read_batch(path, len(graph.outputs))
@@ -354,7 +354,7 @@ def compare_batch(
 
 
 def deviation(preview: NDArray[Any], script: NDArray[Any]) -> Deviation | None:
-    """Return how two arrays differ, bit for bit; None if they are equal."""
+    """Return the bit-exact difference of two arrays; None if they are equal."""
 
     def differs(text: str, *amounts: Any) -> Deviation:
         return Deviation(0, 0, "", "", text, *amounts)

@@ -1,4 +1,4 @@
-"""Sample photos, also with annotations, cropped from images in scikit-image and scikit-learn.
+"""Sample photos, with or without annotations, cropped from images in scikit-image and scikit-learn.
 
 They are available without a network. Each photograph becomes one class folder of crops with
 different regions, sizes and orientations. All random values have fixed seeds, so a second run
@@ -86,7 +86,7 @@ PHOTOS: dict[str, Photo] = {
     ),
     "tissue": Photo("skimage", "data/ihc.png", (0.50, 0.50)),
 }
-"""Class name -> photograph."""
+"""Photograph of each class, by class name."""
 
 Save = Callable[[Path], None]
 
@@ -106,8 +106,9 @@ def write_samples(folder: str | Path, formats: bool = False, annotations: bool =
     arrays of the photos, and ``volumes`` of two channels with masks.
 
     Existing class folders are not changed, and missing ones are added atomically; several runs can
-    write to the same folder. Raises :class:`DataError` if the folder contains other files (then
-    nothing is written), and :class:`SaveError` if it cannot be written (without partial classes).
+    write to the same folder. Raises :class:`DataError` if the folder contains other files, before
+    anything is written, and :class:`SaveError` if the folder cannot be written; no partial class
+    folder remains.
 
     ::
 
@@ -187,7 +188,7 @@ def _present(folder: Path, ours: dict[str, dict[str, Save]]) -> set[str]:
 
 
 def _write(folder: Path, classes: dict[str, dict[str, Save]]) -> None:
-    """Write every class to a temporary folder first, so that a full disk leaves no partial class.
+    """Write all classes to a temporary folder first, so that a full disk leaves no partial class.
 
     Several runs can write to the same folder: each removes only its own temporary files.
     """
@@ -221,7 +222,7 @@ def _write(folder: Path, classes: dict[str, dict[str, Save]]) -> None:
 
 
 def _staging_place(folder: Path) -> Path:
-    """Return the folder for temporary files: the parent of ``folder`` or, if read-only, itself."""
+    """Return the folder for temporary files: the parent of ``folder``, or if read-only itself."""
     real = folder.resolve()
     beside = not real.is_mount() and os.access(real.parent, os.W_OK | os.X_OK)
     return real.parent if beside else real
@@ -261,7 +262,7 @@ def _save(picture: Image.Image, name: str, path: Path, exif: bytes = b"") -> Non
 
 
 def _format_files() -> dict[str, Save]:
-    """Return functions that write one picture in each format other than an ordinary JPEG."""
+    """Return functions that each write one picture in a special format, by file name."""
 
     def plain(name: str) -> Save:
         return lambda path: _load(name).save(path)

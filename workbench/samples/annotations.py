@@ -59,7 +59,7 @@ _ARRAYS, _ARRAY_SIZE = 8, (160, 120)
 
 
 def target_files(load: Photos, names: tuple[str, ...]) -> dict[str, dict[str, Save]]:
-    """Return folder -> file name -> function that writes the file. ``load`` returns a photo."""
+    """Return functions that write the files, by folder and file name. ``load`` returns a photo."""
 
     def every() -> tuple[Scene, ...]:
         return scenes(load, names)

@@ -58,7 +58,7 @@ OUTLINES: dict[str, tuple[list[Point], list[Point]]] = {
     "arrow": (_ARROW, [(0, -1), (0.8, -0.1), (0, 1), (-0.8, -0.1), (0, -0.1)]),
     "hexagon": (_HEXAGON, [_HEXAGON[0], _HEXAGON[2], _HEXAGON[3], _HEXAGON[4], (0, 0)]),
 }
-"""Class name -> corners and key points, with coordinates from -1 to 1."""
+"""Corners and key points of each class, by class name, with coordinates from -1 to 1."""
 CLASSES = tuple(OUTLINES)
 
 
@@ -108,7 +108,7 @@ class Scene:
         return max(self.shapes, key=lambda shape: shape.area).label - 1
 
     def mask(self, number: Callable[[int, Shape], int]) -> NDArray[np.uint8]:
-        """Return a (h, w) array with ``number(index, shape)`` at each shape's pixels, else 0."""
+        """Return a (h, w) array with ``number(index, shape)`` in each shape's pixels, else 0."""
         found = np.zeros(self.pixels.shape[:2], np.uint8)
         for index, shape in enumerate(self.shapes):
             found[inside(shape.corners, *self.size)] = number(index, shape)
@@ -126,7 +126,6 @@ class Scene:
 
     @property
     def jpeg(self) -> bytes:
-        """Encode the picture as JPEG."""
         return encoded(self.pixels, "JPEG", quality=QUALITY)
 
 
@@ -138,7 +137,7 @@ def encoded(pixels: NDArray[np.uint8], kind: str, **options: int) -> bytes:
 
 
 def inside(corners: Sequence[Point], width: int, height: int, fine: int = 1) -> NDArray[np.bool_]:
-    """Return the mask of pixels with their centre inside a polygon, at ``fine`` times the size."""
+    """Return the mask of pixels whose centre is inside a polygon, at ``fine`` times the size."""
     ys, xs = ((np.arange(side * fine) + 0.5) / fine for side in (height, width))
     found = np.zeros((height * fine, width * fine), np.bool_)
     for (x0, y0), (x1, y1) in zip(corners, (*corners[1:], corners[0]), strict=True):

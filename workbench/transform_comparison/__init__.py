@@ -47,7 +47,7 @@ _IMPORTED = Kind.of("workbench.from_file(...)", ImportedGraph)
 _QUIET = {"NO_ALBUMENTATIONS_UPDATE": "1"}
 """Environment variable that prevents Albumentations from checking for updates on a server."""
 _DRAWING = ("random.", "math.", "transforms.", "constant", "shape", "stack", "cast", "subscript")
-"""Name prefixes of operators that only sample values, count or change shapes."""
+"""Prefixes of operators that generate, count or reshape values instead of changing pixels."""
 
 
 @checked(imported=_IMPORTED, samples=WHOLE)
@@ -62,11 +62,12 @@ def compare_transforms(
     """Measure how far DALI's pixels differ from the library's, for each transform, on photos.
 
     ``imported`` is a composition, returned by ``from_file``, ``from_torchvision`` or
-    ``from_albumentations``. Each of its transforms runs alone, with its library and as DALI nodes,
-    on the first ``samples`` photos (1 to 256), which are decoded once. Random values are fixed on
-    both sides: each range to its upper end, ``p`` to 1. A transform is listed with the reason if
-    its random values cannot be fixed (such as noise), if it has no counterpart, or if its library
-    is not installed. The script does not run again; the library's classes run in a worker process.
+    ``from_albumentations``. Each of its transforms runs separately, with its library and as DALI
+    nodes, on the first ``samples`` photos (1 to 256), which are decoded once. Random values are
+    fixed on both sides: each range to its upper end, ``p`` to 1. A transform is listed with the
+    reason if its random values cannot be fixed (such as noise), if it has no counterpart, or if its
+    library is not installed. The script does not run again; the library's classes run in a worker
+    process.
 
     ::
 
@@ -179,9 +180,9 @@ def _compared(
 
 
 def nodes_of(graph: Graph, start: Graph, usual: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the operators after the decoded images, without those that only sample or count.
+    """Return the operators after the decoded images that change pixels.
 
-    Operators in ``usual`` are skipped too, unless they are the only ones.
+    Operators in ``usual`` are skipped too, unless there are no others.
     """
     known = {node.id for node in start.walk()}
     ops = _ops(graph, known)
@@ -194,7 +195,6 @@ def _ops(graph: Graph, but: Collection[str] = ()) -> list[str]:
 
 
 def _random_operators(graph: Graph) -> tuple[str, ...]:
-    """Return the names of the random operators of a graph."""
     catalog = load_catalog()
     ops = [node.op for node in graph.walk() if not isinstance(node, Source)]
     return tuple(dict.fromkeys(op for op in ops if catalog[op].seeded))

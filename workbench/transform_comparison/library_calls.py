@@ -36,7 +36,7 @@ class CannotCallError(Exception):
 
 
 def library_fault(library: str) -> str:
-    """Return why a library cannot be used, with the fix, or "" if it can."""
+    """Return why a library cannot be used, with a fix; empty if it can be used."""
     if find_spec(library) is None:
         return f"{library} is not installed here: pip install {library}"
     try:
@@ -51,7 +51,7 @@ def library_fault(library: str) -> str:
 
 
 def library_version(library: str) -> str:
-    """Return the version of an installed library, or "" if it has none."""
+    """Return the version of an installed library; empty if it has none."""
     try:
         return version(library)
     except PackageNotFoundError:
@@ -59,10 +59,10 @@ def library_version(library: str) -> str:
 
 
 def library_function(calls: Sequence[TransformCall], within: str) -> Callable[[Array], Array]:
-    """Return a function that applies the calls in order: uint8 (h, w, 3) to (h, w, c).
+    """Return a function that applies the calls in order to a uint8 (h, w, 3) and returns (h, w, c).
 
-    ``within`` is the library whose input type the first call receives: a Pillow image, an array, or
-    a tensor from 0 to 1. Raises CannotCallError.
+    ``within`` is the library whose input type the first call accepts: a Pillow image, an array, or
+    a tensor with values from 0 to 1. Raises CannotCallError.
     """
     steps = [_step(call, within) for call in calls]
 
@@ -87,7 +87,6 @@ def _library_input(picture: Array, library: str) -> Any:
 
 
 def _channels_last(image: Any) -> Array:
-    """Convert an image to an array with channels last."""
     if hasattr(image, "detach"):
         tensor = np.asarray(image.detach().cpu())
         tensor = tensor[0] if tensor.ndim == 4 else tensor

@@ -40,8 +40,9 @@ Array = NDArray[Any]
 class MeasuredTransform:
     """Difference between a library's and DALI's pixels over ``samples`` photos.
 
-    ``file`` is the photo with the largest difference; both results of it are stored as JPEG.
-    ``left_out`` are files that cannot be decoded. ``why`` is the reason if nothing was measured.
+    ``file`` is the photo with the largest difference, whose results ``theirs`` and ``ours`` are
+    stored as JPEG. ``left_out`` are files that cannot be decoded. ``why`` is the reason if nothing
+    was measured.
     """
 
     difference: PixelDifference = field(default_factory=PixelDifference)
@@ -55,7 +56,7 @@ class MeasuredTransform:
 
 @task
 def library_state(worker: Worker, library: str) -> tuple[str, str]:
-    """Task: return why a library cannot be used ("" if it can), and its version."""
+    """Task: return why a library cannot be used (empty if it can), and its version."""
     fault = library_calls.library_fault(library)
     return (fault, "") if fault else ("", library_calls.library_version(library))
 

@@ -28,13 +28,13 @@ _COLOURS = {"brightness": 1.0, "contrast": 1.0, "saturation": 1.0, "hue": 0.0}
 
 @dataclass(frozen=True, slots=True)
 class PinnedTransform:
-    """One transform whose random values are fixed as far as possible."""
+    """One transform in which as many random values as possible are fixed."""
 
     call: TransformCall
     before: tuple[TransformCall, ...] = ()
     """Conversions that run before the call, such as ``ToTensor``."""
     notes: tuple[str, ...] = ()
-    """Sentences about what is compared instead and what is skipped."""
+    """Sentences about what is skipped, and what is compared instead."""
     within: str = ""
     """Name of the library of the composition that contains the transform."""
 
@@ -71,7 +71,7 @@ class PinnedTransform:
 
 
 def comparison_of(call: TransformCall) -> Comparison:
-    """Return how a call is compared with the library. Unknown classes have a default."""
+    """Return how a call is compared with the library; unknown classes have a default."""
     library = _TABLES.get(call.library)
     return library.comparison(call.short_name) if library is not None else Comparison()
 
@@ -214,11 +214,10 @@ class _Given:
         }
 
     def has(self, name: str) -> bool:
-        """Return True if the call passes this argument."""
         return name in self._places or name in self.call.kwargs
 
     def get(self, name: str) -> Any:
-        """Return the value of an argument, its default, or None if it has no default."""
+        """Return the value of an argument, else its default, else None."""
         if name in self._places:
             return self.call.args[self._places[name]]
         return self.call.kwargs.get(name, self._defaults.get(name))

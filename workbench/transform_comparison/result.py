@@ -35,8 +35,8 @@ _SIDE = 96
 class ComparedTransform:
     """One transform: its call with fixed values, the DALI nodes, and the measured difference.
 
-    ``notes`` are known deviations and what was compared instead, ``why`` is the reason if nothing
-    was compared, and ``place`` is the line of the script.
+    ``notes`` are known deviations and statements on what was compared instead; ``why`` is the
+    reason if nothing was compared, and ``place`` is the line of the script.
     """
 
     name: str
@@ -68,9 +68,9 @@ class ComparedTransform:
 class TransformComparison:
     """Comparison of a library's transforms with their DALI nodes, on the same photos.
 
-    ``transforms`` are in the order of the composition. Differences are in steps of 8 bits over all
+    ``transforms`` are in the order of the composition. Differences are in 8-bit levels over all
     photos: the mean and maximum difference, the peak signal-to-noise ratio (dB) and the fraction of
-    equal values (floats: closer than half a step). ``versions`` are the versions of the libraries,
+    equal values (floats: closer than half a level). ``versions`` are the versions of the libraries,
     and ``missing`` maps libraries that could not be used to the reason. A notebook shows both
     results of the photo with the largest difference.
 
@@ -186,7 +186,7 @@ class TransformComparison:
 
     @property
     def _unexplained(self) -> list[ComparedTransform]:
-        """Transforms that the sentences of ``_faults`` do not cover."""
+        """Transforms whose outcome the sentences of ``_faults`` do not explain."""
         return [each for each in self.transforms if each.why not in self.missing.values()]
 
     def __repr__(self) -> str:
@@ -247,7 +247,6 @@ def _decoded(jpeg: bytes) -> Any:
 
 
 def _image(jpeg: bytes) -> str:
-    """Return a small picture as an HTML element."""
     from PIL import Image
 
     if not jpeg:

@@ -1,1 +1,1 @@
-"""View-model, panels, and the two hosts that show them: web app and notebook."""
+"""View model, panels, and the two hosts that display them: web app and notebook."""

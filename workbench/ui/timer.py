@@ -15,24 +15,25 @@ T = TypeVar("T")
 
 
 IDLE = 60.0
-"""Seconds without a watched value after which the thread ends: a notebook has many widgets."""
+"""Seconds without a watched value after which the thread ends, because a notebook may have many
+widgets."""
 
 
 class Timeout(Generic[T]):
-    """Timeout for one value at a time. Thread-safe."""
+    """Calls back when the time for a value is over, one value at a time. Thread-safe."""
 
     def __init__(self, callback: Callable[[T], None]) -> None:
-        """``callback`` is called in this object's thread with the value whose time is over."""
+        """``callback`` is called in this object's thread with a value whose time is over."""
         self._callback = callback
         self._condition = threading.Condition()
         self._watched: tuple[float, T] | None = None
-        """Deadline (``time.monotonic``) and value."""
+        """Deadline (``time.monotonic``) and value, or None."""
         self._wakes = 0.0
-        """Next wake-up time of the thread; infinity while nothing is watched."""
+        """Time at which the thread wakes up next; infinity while no value is watched."""
         self._closed = self._runs = self._rests = False
 
     def start(self, what: T, seconds: float) -> None:
-        """Call back after ``seconds`` unless ``clear`` or another ``start`` comes first."""
+        """Call back after ``seconds``, unless ``clear`` or another ``start`` is called before."""
         with self._condition:
             late = time.monotonic() + seconds
             self._watched = late, what
@@ -48,13 +49,12 @@ class Timeout(Generic[T]):
             self._watched = None
 
     def end_if_idle(self) -> None:
-        """End the thread if nothing is watched; the next ``start`` starts another."""
+        """End the thread if no value is watched; the next ``start`` starts another."""
         with self._condition:
             self._rests = True
             self._condition.notify()
 
     def close(self) -> None:
-        """End the thread."""
         with self._condition:
             self._closed = True
             self._condition.notify()
@@ -64,7 +64,7 @@ class Timeout(Generic[T]):
             self._callback(late[0])
 
     def _await_late(self) -> tuple[T] | None:
-        """Wait for a value whose time is over; None when closed."""
+        """Wait for a value whose time is over; return None when closed."""
         with self._condition:
             while not self._closed:
                 if self._watched is None:

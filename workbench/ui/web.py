@@ -49,13 +49,12 @@ from workbench.ui.storage.autosave import state_folder
 
 TITLE = "DALI Workbench"
 Start = str | Path | Dataset
-"""Initial data: a path, or a data set passed in Python."""
+"""Initial data: a path, or a dataset passed in Python."""
 HAND_OVER = 0.0005
-"""Seconds for which a thread holds the interpreter while another waits. Python's 5 ms are
-noticeable between a key and its picture, which passes through three threads.
-"""
+"""Seconds for which a thread may hold the interpreter's lock while another waits. Python's default
+of 5 ms delays a picture noticeably, which passes through three threads."""
 MOST_POSTED = 2**16
-"""Maximum size of a request body in bytes: only the login form is posted."""
+"""Maximum size of a request body in bytes. Only the login form is posted."""
 
 _PARAMS: dict[type, Any] = {
     str: param.String,
@@ -106,7 +105,6 @@ _PAGE = """
 
 
 def _part_class(component: Component) -> type[AnyWidgetComponent]:
-    """Panel class of a component."""
     fields = [
         *(field for field in component.fields if field.direction != "python"),
         *LINK_FIELDS,
@@ -129,10 +127,10 @@ def _part_class(component: Component) -> type[AnyWidgetComponent]:
 
 
 def _is_text(field: Field) -> bool:
-    """Whether a field is sent as JSON text, which ``Link.get`` in the browser parses.
+    """Return whether a field is sent as JSON text, which ``Link.get`` in the browser parses.
 
-    Bokeh searches every list and dict for its own models several times: 0.1 s for the nodes of a
-    graph of 150. It does not search text.
+    Bokeh searches every list and dict several times for its own models, which takes 0.1 s for the
+    nodes of a graph of 150. It does not search text.
     """
     return field.direction == "show" and isinstance(field.default, list | dict)
 
@@ -141,7 +139,7 @@ _TEXTS = {(of.name, field.name) for of in COMPONENTS for field in of.fields if _
 
 
 def _text(value: Any) -> str:
-    """JSON that browsers can read: NaN and infinities are strings, as in Jupyter."""
+    """Return JSON that browsers can parse: NaN and infinities become strings, as in Jupyter."""
     try:
         return json.dumps(value, allow_nan=False)
     except ValueError:
@@ -188,7 +186,7 @@ class PageParts:
         self._loaded = False
 
     def open_chosen_tab(self) -> None:
-        """Show the panel of the current tab, now and when another is opened."""
+        """Show the panel of the current tab, now and whenever another is opened."""
         self.parts["tabs"].param.watch(self._show_tab, "tab")
         self._show_tab()
 
@@ -197,7 +195,7 @@ class PageParts:
             self.parts[name].visible = name == self.parts["tabs"].tab
 
     def publish(self, component: str, field: str, value: Any) -> None:
-        """Set fields in the document's own thread, all pending ones at once, latest value only."""
+        """Set a field in the document's own thread, together with all others that are pending."""
         if field not in self.parts[component].param:  # only for notebook cells
             return
         if (component, field) in _TEXTS:
@@ -209,7 +207,7 @@ class PageParts:
             self._schedule_apply()
 
     def on_load(self) -> None:
-        """Apply the changes made while the page was loading; earlier they would be lost."""
+        """Apply the changes made while the page was loading, which would have been lost before."""
         with self._lock:
             self._loaded = True
         self._apply()
@@ -243,7 +241,7 @@ class PageParts:
 
 
 class Session(PageParts):
-    """One page: view-model and components."""
+    """One page: view model and components."""
 
     def __init__(self, data: Start, graph: GraphLike, roots: Roots) -> None:
         super().__init__()
@@ -274,7 +272,7 @@ class Session(PageParts):
         self._apply()
 
     def is_connected(self) -> bool:
-        """Whether the page is still open: a reload leaves its session behind."""
+        """Return whether the page is still open, because a reload leaves its old session behind."""
         context: Any = self._document.session_context if self._document is not None else None
         session = context.session if context is not None else None
         return session is not None and session.connection_count > 0
@@ -286,11 +284,11 @@ def create_app(
     limit: SessionLimit | None = None,
     roots: Roots | None = None,
 ) -> pn.Template:
-    """Create a page with its own view-model, which ends with the session.
+    """Create a page with its own view model, which ends with the session.
 
-    Beyond ``limit`` the page shows a message instead. ``roots`` are the folders below which the
-    page may open and save files; None: the folders of a local user. Raises GraphFormatError for an
-    invalid graph.
+    If ``limit`` is reached, the page shows a message instead. ``roots`` are the folders below which
+    the page may open and save files; None means the folders of a local user. Raises
+    GraphFormatError for an invalid graph.
     """
     if limit is not None and not limit.acquire():
         return limit.limit_page()
@@ -316,7 +314,7 @@ def create_app(
 
 
 def _places(data: Start) -> list[str | Path]:
-    """Paths of the data; empty if the images are in the memory of this process."""
+    """Return the paths of the data; empty if the images are in the memory of this process."""
     if isinstance(data, Dataset):
         return [data.location] if data.location else []
     return [data]
@@ -352,7 +350,10 @@ def start_server(
     threaded: bool = False,
     max_sessions: int = MAX_SESSIONS,
 ) -> Any:
-    """Start the server of ``serve``. ``threaded`` returns its thread, whose event loop ends it."""
+    """Start the server of ``serve``.
+
+    With ``threaded``, return its thread, whose event loop ends it.
+    """
     policy = access or AccessPolicy()
     allowed = (
         Roots.of([*roots, *map(data_folder, _places(data))])
@@ -387,7 +388,7 @@ def start_server(
 def _guarded_server(
     app: Callable[[], pn.Template], policy: AccessPolicy, port: int, loop: IOLoop
 ) -> Any:
-    """Panel server that refuses requests according to ``policy``."""
+    """Return a Panel server that refuses requests according to ``policy``."""
     cookie = AccessCookie(state_folder(), policy.token if policy.lasting_token else "", port)
     server = pn.io.server.get_server(
         app,  # Panel treats a partial as an object to show
@@ -414,7 +415,6 @@ def _guarded_server(
 
 
 def _component_files() -> dict[str, Path]:
-    """Files that pages load below ``components/``."""
     bundles = {component.name: bundle_path(component) for component in COMPONENTS}
     paths = {
         component_resource_path(part, "_bundle_path", bundles[name]): bundles[name]

@@ -1,1 +1,1 @@
-"""All kinds of measurements: compare, scale, sweep, tune, stages, operators."""
+"""Experiments: compare devices and libraries, scale, sweep, tune, time stages and operators."""

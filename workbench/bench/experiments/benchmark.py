@@ -1,4 +1,4 @@
-"""Compare CPU with mixed decoding, decoding alone with the whole pipeline, and other libraries."""
+"""Compare CPU with mixed decoding, decoding with the whole pipeline, DALI with other libraries."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from workbench.graph.model import GRAPH, DecodeDevice, Graph
 from workbench.sources import Data
 
 _SEARCH = 0.5
-"""Fraction of the progress bar for the worker searches."""
+"""Fraction of the progress bar for the searches for the number of workers."""
 
 
 class BenchOptions(TypedDict, total=False):
@@ -81,9 +81,9 @@ class Benchmark(ComparedExperiment):
     ) -> None:
         """``peers`` names libraries to measure with the same work, as ``workbench bench --peer``.
 
-        With peers, the fastest number of DALI threads and of workers per peer is searched first,
-        and DALI's script is measured twice: the ratio of the two shows how reliable the other
-        ratios are.
+        If there are peers, the fastest number of DALI threads and of workers per peer is searched
+        first, and DALI's script is measured twice: the ratio of the two shows how reliable the
+        other ratios are.
         """
         choices = {"devices": ("cpu", "mixed"), "regimes": REGIMES, "peers": tuple(PEERS)}
         for what, given in (("devices", devices), ("regimes", regimes), ("peers", peers)):
@@ -156,7 +156,8 @@ class Benchmark(ComparedExperiment):
     def longest(self) -> float | None:
         """Return the maximum seconds of ``run`` after the data are read; None without a limit.
 
-        Without peers, starting DALI's pipelines and the minimum number of rounds may take longer.
+        Without peers, starting DALI's pipelines and measuring the minimum number of rounds may take
+        longer.
         """
         limit = self.measurement_config.limit
         if limit is None:
@@ -168,7 +169,10 @@ class Benchmark(ComparedExperiment):
         return limit * (count + ({"cpu", "mixed"} <= set(able)))
 
     def on_rows(self, rows: tuple[Measurement, ...]) -> None:
-        """Publish the results after a timed round; record them as probes during the search."""
+        """Publish the results after a timed round.
+
+        During the search, record them as probes instead.
+        """
         if self._searching is not None:
             self._searching.tried |= {row.threads: row for row in rows if row.rounds}
             rows = ()

@@ -31,19 +31,19 @@ from workbench.errors import CancelledError, EngineError
 
 GIVE_MORE = "the time limit was reached: allow more time"
 _LONG = 300
-"""Maximum number of characters of a reason: an import error may list every path that was searched.
+"""Maximum number of characters of a reason. An import error may list every path that was searched.
 """
 _CROWDED = 4
 """Maximum number of workers per core."""
 _SEARCH = 0.5
 """Fraction of the time for the search, except its first probe."""
 _PROBES_WITHIN = 3
-"""Number of worker probes that must fit into the search time."""
+"""Number of probes of worker numbers that must fit into the search time."""
 _LEAST_SEARCH = 3.0
-"""Minimum seconds for a search; with less, only the number of all cores is tried."""
+"""Minimum seconds for a search. With less time, only one worker per core is tried."""
 
 Check = Callable[[Callable[..., Any]], tuple[str, ...]]
-"""Function that checks a worker's results with its argument, ``Engine.call``, and returns notes.
+"""Function that checks the results of a worker, called with ``Engine.call``; returns notes.
 Raises EngineError. A CancelledError of the call may mean that the time is over."""
 
 
@@ -64,11 +64,10 @@ class ComparedProgram:
     searches: bool = False
     label: str = ""
     spent: float = 0.0
-    """Seconds spent on the search."""
     start: float = 0.0
-    """Seconds of the search that passed before a worker's first round."""
+    """Seconds from the start of the search to a worker's first round."""
     tried: dict[int, Measurement] = field(default_factory=dict)
-    """Probe of each number of workers."""
+    """Probe result by number of workers."""
     notes: tuple[str, ...] = ()
     measured: Measurement | None = None
     """Results of the interleaved rounds."""
@@ -91,7 +90,7 @@ class ComparedProgram:
 
     @property
     def entry(self) -> ConfigJobs | None:
-        """Entry of the program with its best number of workers; None if it cannot be measured."""
+        """Measurement job with the best number of workers; None if it cannot be measured."""
         if self.jobs is None or self.reason:
             return None
         entry = self.jobs(self.best.threads if self.best else self.config.threads)
@@ -128,7 +127,7 @@ class Control(ComparedProgram):
 
     @property
     def entry(self) -> ConfigJobs | None:
-        """Entry of the other program, without notes."""
+        """Measurement job of the other program, without its notes."""
         found = self.of.entry if self.of else None
         if found is None:
             return None
@@ -136,7 +135,7 @@ class Control(ComparedProgram):
         return replace(found, config=config, notes=(), seconds=self.seconds_left)
 
     def row(self, why: str = GIVE_MORE) -> Measurement:
-        """Return the row, with the other program's reason if that cannot be measured."""
+        """Return the row; if the other program cannot be measured, the row has its reason."""
         if self.of is not None and self.of.reason:
             return Measurement(self.config, reason=self.of.reason)
         return ComparedProgram.row(self, why)
@@ -148,7 +147,7 @@ class ComparedExperiment(SpeedExperiment):
     _compared: Sequence[ComparedProgram] = ()
     """All programs in the order of the record."""
     _in_turns: Sequence[ComparedProgram] = ()
-    """Programs that are being measured interleaved."""
+    """Programs in the current interleaved measurement."""
 
     def extra_results(self, rows: Sequence[Measurement]) -> dict[str, Any]:
         """Return additional results for the record."""
@@ -184,10 +183,10 @@ def search_workers(
 ) -> None:
     """Search for the fastest number of workers (or threads), and store each probe in ``tried``.
 
-    Starts with all cores and doubles the number while that is faster, else halves it. With
-    ``seconds``, half of the time is for the search: all cores are tried, and other numbers while
-    there is time for another probe. If the first probe fails, the program gets the reason. Raises
-    CancelledError.
+    Starts with one per core and doubles the number while that is faster, else halves it. With a
+    time limit, half of the time is for the search: one per core is tried first, then other numbers
+    while there is time for another probe. If the first probe fails, its error becomes the program's
+    reason. Raises CancelledError.
     """
     bounded = math.isfinite(compared.seconds)
     deadline = Deadline(compared.seconds if bounded else None)

@@ -1,4 +1,4 @@
-"""Compare an ``if`` with the equivalent single operator, interleaved in the same run."""
+"""Compare the speed of an ``if`` block and of the equivalent single operator, interleaved."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from workbench.graph.variants.fused import fuse
 from workbench.sources import Data
 
 BRANCHED, FUSED = "with the if", "fused"
-"""Names of the two rows."""
 
 
 class FusedSpeedExperiment(InterleavedExperiment):
@@ -37,14 +36,14 @@ class FusedSpeedExperiment(InterleavedExperiment):
         self.block = block
 
     def entries(self) -> list[ConfigJobs]:
-        """Return entries of both graphs, with the settings of the first."""
+        """Return the measurement jobs of both graphs, with the settings of the first."""
         other, _ = fuse(self.graph, self.resolved.catalog, self.block)
         config = config_of(self.graph)
         self.require_measurable(config)
         return [self.entry(config, BRANCHED), self.entry(config, FUSED, other)]
 
     def conclusions(self, rows: Sequence[Measurement]) -> dict[str, Any]:
-        """Return the speed ratio and its interval."""
+        """Return the speed ratio of the fused graph and its confidence interval."""
         found: dict[str, Any] = {"block": self.block}
         if all(row.rounds for row in rows):
             times = ratio(rows[1].imgs_per_s, rows[0].imgs_per_s)

@@ -1,4 +1,4 @@
-"""Common part of sweep and tuner: a grid of settings around the graph's own, limited by memory."""
+"""Base of the sweep and the tuner: a grid of settings around the graph's own, limited by memory."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from workbench.sources import Data
 
 NOT_REPEATED = "interrupted: measured once, not interleaved with the others"
 SAME = 0.03
-"""Relative difference up to which rates count as equal."""
+"""Relative difference up to which two rates are considered equal."""
 _HOST_SHARE = 0.8
 """Fraction of host memory that a configuration may use without an explicit limit."""
 
 
 class GridExperiment(SpeedExperiment):
-    """Base of experiments that measure settings of a grid, each separately."""
+    """Base of experiments that measure each setting of a grid separately."""
 
     measures_all: ClassVar[bool] = False
     """True if every setting of the grid is measured, however long that takes."""
@@ -120,11 +120,11 @@ class GridExperiment(SpeedExperiment):
         return self.measure([entry], on_progress, measurement_config, best, reusable)[0]
 
     def limited_entry(self, config: Config, label: str) -> ConfigJobs:
-        """Return the entry of a setting with the memory limits."""
+        """Return the measurement job of a setting with the memory limits."""
         return replace(self.entry(config, label), limit=self.limit)
 
     def on_rows(self, rows: tuple[Measurement, ...]) -> None:
-        """Do nothing, because ``publish`` is called after each setting."""
+        """Do nothing: ``publish`` is called after each setting instead."""
 
     def publish(self, rows: Sequence[Measurement], now: Config | None) -> None:
         """Set ``partial_report`` to these rows.
@@ -135,7 +135,7 @@ class GridExperiment(SpeedExperiment):
         self.publish_rows(rows, grid=self.grid.to_json())
 
     def interrupted_report(self) -> Report | None:
-        """Return the results before an interrupt, fastest setting first; None if there are none."""
+        """Return the results before an interrupt with the fastest setting first, or None."""
         so_far = self.partial_report
         rows = [row for row in so_far.measurements if row.rounds] if so_far else []
         if so_far is None or not rows:
@@ -175,7 +175,7 @@ class SweepExperiment(GridExperiment):
 
 
 def ineffective_knobs(grid: Grid, rows: Mapping[Place, Measurement]) -> list[str]:
-    """Return the knobs of a grid whose values can all be equally fast, within 3 %."""
+    """Return the knobs of a grid for which every value can reach the best speed, within 3 %."""
     found = []
     for index, knob in enumerate(KNOBS):
         best: dict[int, float] = {}
@@ -187,5 +187,5 @@ def ineffective_knobs(grid: Grid, rows: Mapping[Place, Measurement]) -> list[str
 
 
 def describe_ineffective(knob: str) -> str:
-    """Explain that a knob has no effect on the best speed."""
+    """Explain that a knob does not affect the best speed."""
     return f"{knob} makes no difference to the best: each of its values has a setting as fast"

@@ -1,7 +1,7 @@
 """Measure the cost of each operator after the decoder, in DALI and in other libraries.
 
-A program runs all of its operators interleaved with decoding alone: the cost of an operator is the
-difference between adjacent rounds. At most one worker per operator is alive.
+Each program runs all of its operators interleaved with decoding alone: the cost of an operator is
+the difference between adjacent rounds. At most one worker per operator runs at a time.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class OperatorExperiment(ComparedExperiment):
     ) -> None:
         """``peers`` are as for ``Benchmark``.
 
-        ``workers`` has the number of threads or worker processes of each program, from a comparison
+        ``workers`` is the number of threads or worker processes of each program, from a comparison
         of the whole graph. By default DALI uses the graph's threads, and a peer one worker per
         core. Raises the errors of ``Benchmark``, and EngineError for a graph without exactly one
         decoder.
@@ -106,7 +106,7 @@ class OperatorExperiment(ComparedExperiment):
     def measure_all(self) -> Outcome:
         """Measure one program after another, with its operators interleaved.
 
-        An operator that cannot be measured gets the reason.
+        An operator that cannot be measured becomes a row with the reason.
         """
         for run in self._runs.values():
             run.data, run.prepared = self.data, self.prepared
@@ -157,9 +157,9 @@ class OperatorExperiment(ComparedExperiment):
         return sorted(alone, key=lambda one: order.index(one.whose))
 
     def _check(self, alone: Sequence[_Alone], progress: WorkerProgress) -> None:
-        """Compare the pixels of a peer's operators with DALI's, in one worker, while time is left.
+        """Compare the pixels of a peer's operators with DALI's in one worker, while time is left.
 
-        An operator that fails gets the reason and is not measured.
+        An operator that fails is not measured; its row has the reason.
         """
         clock = StopClock(self.stop)
         clock.allow(self._seconds)
@@ -201,11 +201,12 @@ SIZES = frozenset({"random_resized_crop", "resize"})
 
 
 def operator_graphs(resolved: ResolvedGraph) -> Mapping[str, Graph]:
-    """Return a graph per operator: read, decode, resize to 256 x 256, the operator.
+    """Return one graph per operator: read, decode, resize to 256 x 256, the operator.
 
-    Generators that the operator uses are included. Operators that set the image size (``SIZES``)
-    have no resize. The first graphs are the baselines: ``decoding``, if there is such an operator,
-    and ``nothing``, which ends at the resize. Empty if the graph does not have exactly one decoder.
+    Random number generators that the operator uses are included. Operators that set the image size
+    (``SIZES``) have no resize. The first graphs are the baselines: ``decoding``, if there is an
+    operator of ``SIZES``, and ``nothing``, which ends at the resize. Empty if the graph does not
+    have exactly one decoder.
     """
     graph = resolved.graph
     needed = ancestors(graph, list(resolved.images.values()))
@@ -241,7 +242,7 @@ def _outputs_sizes(nodes: list[Node]) -> bool:
 
 
 def baseline_name(op: str) -> str:
-    """Return the name of the baseline graph, whose time is subtracted from the operator's."""
+    """Return the name of the baseline graph whose time is subtracted from the operator's."""
     return DECODING if op in SIZES else NOTHING
 
 

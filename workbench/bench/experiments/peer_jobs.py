@@ -33,7 +33,7 @@ from workbench.sources import Datasets, every_sample, load_source
 
 
 class PeerWorkload:
-    """Endless batches of a peer. ``lead`` is the maximum number of prefetched batches."""
+    """Endless batches of a peer. ``lead`` is the maximum number of batches fetched in advance."""
 
     def __init__(self, batches: Iterator[Any], lead: int) -> None:
         self._batches = batches
@@ -46,7 +46,7 @@ class PeerWorkload:
 
 
 def images_in(batch: Any) -> int:
-    """Return the number of images in a batch: of an array, or of the first of several outputs.
+    """Return the number of images in a batch: the length of an array, or of the first of several.
 
     Raises EngineError if the number cannot be determined.
     """
@@ -128,7 +128,7 @@ class FactoryJob:
 
     @classmethod
     def here(cls, name: str, data: Datasets, batch_size: int, workers: int) -> FactoryJob:
-        """Create the job for a module of the current folder, or of an installed package."""
+        """Create a job for a factory in a module of the current folder or of a package."""
         return cls(name, os.getcwd(), data, batch_size, workers)
 
     def start(self) -> PeerWorkload:
@@ -225,10 +225,10 @@ def first_outputs(module: Code, files: Sequence[str]) -> list[NDArray[Any]]:
 
 
 def _loader_of(source: Code, files: Sequence[str], batch_size: int, workers: int) -> Any:
-    """Create the module's loader for these files instead of those of a folder.
+    """Create the module's loader for these files instead of a folder.
 
-    Threads of OpenCV and torch are disabled: a worker process must use one core, and a process
-    forked from one with such threads can deadlock.
+    Threads of OpenCV and torch are disabled: a worker process must use only one core, and a process
+    forked from one that has such threads can deadlock.
     """
     import torch
 
@@ -248,9 +248,9 @@ def _loader_of(source: Code, files: Sequence[str], batch_size: int, workers: int
 def without_randomness(resolved: ResolvedGraph) -> Graph:
     """Return the graph's image outputs without random values, to compare pixels.
 
-    Random numbers are replaced by a value at three quarters of their range (mid-range values often
-    have no effect and would hide a wrong sign), a coin flip by 1. A random crop is replaced by the
-    whole image, because its position cannot be fixed. Files are read in order.
+    Random numbers become a value at three quarters of their range (mid-range values often have no
+    effect and would hide a wrong sign), a coin flip becomes 1. A random crop becomes the whole
+    image, because its position cannot be fixed. Files are read in order.
     """
     graph = resolved.graph
     fixed: dict[str, Value] = {}

@@ -1,8 +1,8 @@
 """Measure other libraries with the same work: same files, batch size and number of workers.
 
-A named peer runs the module exported for its library (``exported``). Any other library is a user's
-function, named ``module:function`` (``factory``). A peer that is not installed, or whose library
-does not support the graph, is a row with the reason.
+A named peer runs the module exported for its library (``exported``). Any other library is run by a
+user's function, named ``module:function`` (``factory``). A peer that is not installed, or whose
+library does not support the graph, becomes a row with the reason.
 """
 
 from __future__ import annotations
@@ -49,16 +49,16 @@ from workbench.graph.model import DecodeDevice
 from workbench.sources import Datasets
 
 CONTROL = "DALI again"
-"""Name of the same script measured a second time. The distance of its ratio from 1 is the noise of
-all ratios."""
+"""Name of the same script when measured a second time. The difference of its ratio from 1 is the
+noise of all ratios."""
 OTHER_SHAPES = "its images have other shapes than DALI's"
 
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """A library that the graph can be exported to, named as its export target.
+    """A library that the graph can be exported to, with the name of its export target.
 
-    ``needs`` are the packages that the exported module imports, the library itself last.
+    ``needs`` are the packages that the exported module imports, with the library itself last.
     """
 
     name: str
@@ -82,9 +82,9 @@ PEERS = {
 
 
 def peers_named(words: Sequence[str]) -> tuple[str, ...]:
-    """Return peers whose names start with one of the words, ignoring case, and the factories.
+    """Return the peers whose names start with one of the words, ignoring case, and the factories.
 
-    Raises ArgumentError for a word that matches neither.
+    Raises ArgumentError for a word that is neither a peer nor a factory.
     """
     for word in words:
         if not is_factory(word) and not any(_starts_with(name, word) for name in PEERS):
@@ -114,7 +114,7 @@ def compared_peers(
     machine: Machine,
     facts: dict[str, Any],
 ) -> list[ComparedProgram]:
-    """Return the named peers and factories as programs, with a reason if not measurable.
+    """Return the named peers and factories as programs; one that cannot be measured has a reason.
 
     A factory is compared with DALI on the first device. ``facts`` receives, for each checked peer,
     its version, the work that it runs and its pixel difference from DALI.
@@ -237,13 +237,12 @@ def compare_with_peer(
 
 
 def _like(image: NDArray[Any], ours: NDArray[Any]) -> NDArray[Any]:
-    """Convert an image to the layout of DALI's image: torchvision is always channels-first."""
+    """Move the channels of an image (channels-first) to the position that DALI's image has."""
     if image.shape != ours.shape and image.ndim == ours.ndim == 3:
         return np.moveaxis(image, 0, -1)
     return image
 
 
 def _version(package: str) -> str:
-    """Return the version of the distribution that contains a package."""
     names = packages_distributions().get(package, ())
     return version(names[0]) if names else "unknown"

@@ -1,4 +1,4 @@
-"""Measure speed over the number of threads, pipelines, processes and GPUs.
+"""Measure how speed scales with the number of threads, pipelines, processes and GPUs.
 
 Each GPU has one process and one shard of the data, which is divided among the process's pipelines.
 """
@@ -59,7 +59,7 @@ class ThreadScalingExperiment(InterleavedExperiment):
         return (*powers, cores)
 
     def entries(self) -> list[ConfigJobs]:
-        """Return one entry per count."""
+        """Return one measurement job per count."""
         configs = [replace(self.base, **cast(Any, {self.kind: count})) for count in self.counts]
         self.require_measurable(*configs)
         return [self.entry(config) for config in configs]
@@ -71,13 +71,13 @@ class PipelineScalingExperiment(ThreadScalingExperiment):
     kind = "pipelines"
 
     def default_counts(self) -> tuple[int, ...]:
-        """Return all counts up to the maximum."""
+        """Return every number of pipelines from 1 to the maximum."""
         least, most = SETTINGS["pipelines"]
         return tuple(range(least, most + 1))
 
 
 class ProcessScalingExperiment(SpeedExperiment):
-    """Measure several processes decoding on the CPU simultaneously, each on a shard of the data.
+    """Measure several processes that decode on the CPU in parallel, each on a shard of the data.
 
     With ``affinity`` "split", each process has an equal share of the cores.
     """
@@ -85,7 +85,7 @@ class ProcessScalingExperiment(SpeedExperiment):
     kind = "workers"
     device: DecodeDevice = "cpu"
     unit = "process", "processes"
-    """Singular and plural of the counted unit."""
+    """Singular and plural of the unit that is counted."""
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ class ProcessScalingExperiment(SpeedExperiment):
         affinity: Affinity = "none",
         **options: Unpack[Options],
     ) -> None:
-        """Measure every count with each of ``pipelines``, the number of pipelines per process.
+        """Measure each combination of a number of processes and a number of pipelines per process.
 
         ``counts`` defaults to 1, 2, 4, ... up to the maximum; ``pipelines`` to the graph's number.
         """
@@ -108,13 +108,14 @@ class ProcessScalingExperiment(SpeedExperiment):
         self.affinity = affinity
 
     def there(self) -> int:
-        """Return the default maximum count, one per core."""
+        """Return the default maximum number of processes, one per core."""
         return usable_cores()
 
     def measure_all(self) -> Outcome:
-        """Measure every count interleaved; a count that the machine lacks has a reason.
+        """Measure every count interleaved.
 
-        Raises EngineError also for a reader that cannot read a shard.
+        A count for which the machine is too small gets a reason. Raises EngineError, also for a
+        reader that cannot read a shard.
         """
         configs = [
             replace(self.base, workers=count, pipelines=pipelines)
@@ -131,11 +132,11 @@ class ProcessScalingExperiment(SpeedExperiment):
         return Outcome(every, {"affinity": self.affinity})
 
     def missing(self, config: Config) -> str:
-        """Return why this machine is too small for a configuration; empty if it is not."""
+        """Return why this machine is too small for a configuration; empty if it is large enough."""
         return ""
 
     def environments(self, count: int) -> tuple[dict[str, str], ...]:
-        """Return the environment variables of each process; empty if unchanged."""
+        """Return additional environment variables for each process; empty if there are none."""
         return ()
 
     def cores(self, count: int) -> tuple[tuple[int, ...], ...]:
@@ -143,7 +144,7 @@ class ProcessScalingExperiment(SpeedExperiment):
         return split_cores(count)
 
     def sharded_entry(self, config: Config) -> ConfigJobs:
-        """Return an entry with a job for each process, on its shard of the data."""
+        """Return a measurement entry with one job per process, each on its shard of the data."""
         count = config.workers
         jobs = tuple(
             self.script_job(sharded(self.graph, shard, count), config) for shard in range(count)
@@ -167,7 +168,7 @@ class GpuScalingExperiment(ProcessScalingExperiment):
     unit = "GPU", "GPUs"
 
     def prepare(self, on_progress: Progress = lambda share, text: None) -> Prepared:
-        """Prepare the experiment. Also raises EngineError without a GPU."""
+        """Prepare the experiment. Raises EngineError also if there is no GPU."""
         if reason := describe_machine().no_gpu:
             raise EngineError(
                 f"Scaling over GPUs cannot be measured: {reason}. Measure over CPU "
@@ -193,13 +194,15 @@ class GpuScalingExperiment(ProcessScalingExperiment):
         return tuple({"CUDA_VISIBLE_DEVICES": f"GPU-{uuid}"} for uuid in cuda_uuids()[:count])
 
     def cores(self, count: int) -> tuple[tuple[int, ...], ...]:
-        """Return cores without interrupts, near each process's GPU if the driver reports that."""
+        """Return the cores of each process, without those that handle interrupts.
+
+        They are near the process's GPU if the driver reports its cores.
+        """
         shares = split_cores(count, cores_without_interrupts())
         return cores_near_gpus(shares, [Gpu(uuid).near_cores() for uuid in cuda_uuids()[:count]])
 
 
 def _require_shards(resolved: ResolvedGraph) -> None:
-    """Raise EngineError if a source cannot read a shard of its data."""
     for source in resolved.graph.sources:
         if "num_shards" not in resolved.spec(source).args:
             raise EngineError(
@@ -209,9 +212,9 @@ def _require_shards(resolved: ResolvedGraph) -> None:
 
 
 def split_cores(parts: int, usable: Collection[int] | None = None) -> tuple[tuple[int, ...], ...]:
-    """Split cores (default: those of this process) into runs of equal length, at least one core.
+    """Split cores (default: this process's) into groups of equal size, at least one core each.
 
-    Threads of one physical core stay together, and so do the cores of one socket.
+    The threads of a physical core stay together, and so do the cores of a socket.
     """
     cores = sorted(os.sched_getaffinity(0) if usable is None else usable, key=_where)
     size = max(1, len(cores) // parts)
@@ -221,7 +224,7 @@ def split_cores(parts: int, usable: Collection[int] | None = None) -> tuple[tupl
 def cores_near_gpus(
     shares: Sequence[tuple[int, ...]], near: Sequence[Collection[int]]
 ) -> tuple[tuple[int, ...], ...]:
-    """Order the shares of cores so that each has the most cores near the GPU of its index."""
+    """Order the groups of cores so that most cores of each are near the GPU with its index."""
     left = list(shares)
     found = []
     for cores in near:

@@ -1,8 +1,7 @@
-"""Common base of experiments: the graph, the data, running and cancelling, the record.
+"""Base class of experiments: prepares graph and data, runs, cancels, and writes the record.
 
-``run`` prepares, measures and reports. An experiment defines what it measures: with ``entries`` if
-everything is measured interleaved (``InterleavedExperiment``), with ``measure_all`` if it has
-phases.
+An experiment defines what it measures: with ``entries`` if all configurations are measured
+interleaved (``InterleavedExperiment``), with ``measure_all`` if there are several phases.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ from workbench.sources import Data, Datasets, open_datasets, require_dataset
 
 INTERRUPTED = "interrupted"
 OWN_FILES = "files that the graph names"
-"""Text for the data folder in a record if the graph's readers name their files themselves."""
+"""Replaces the data folder in a record if the graph's readers name their files themselves."""
 
 
 class Prepared(NamedTuple):
@@ -87,7 +86,7 @@ class Outcome(NamedTuple):
 
 
 def interrupted_rows(rows: Sequence[Measurement]) -> list[Measurement]:
-    """Mark rows that have no result because the run was interrupted."""
+    """Give rows without a result the reason that the run was interrupted."""
     why = f"not measured: {INTERRUPTED}"
     return [
         row if row.rounds or row.reason not in ("", NOT_YET) else replace(row, reason=why)
@@ -96,16 +95,15 @@ def interrupted_rows(rows: Sequence[Measurement]) -> list[Measurement]:
 
 
 class SpeedExperiment(ABC):
-    """Base of experiments, which measure a graph on some data and return a record.
+    """Base class of experiments, which measure a graph on some data and return a record.
 
     ``cancel`` may be called from any thread; a run then raises CancelledError within 0.5 s.
     """
 
     kind = "bench"
     partial_report: Report | None = None
-    """Results of a running experiment, updated after each round or setting."""
+    """Results of the running experiment so far, updated after each round or setting."""
     current_config: Config | None = None
-    """Configuration that is being measured."""
     prepared: Prepared
     """Results of ``prepare``, on which later measurements and reports are based."""
 
@@ -130,7 +128,7 @@ class SpeedExperiment(ABC):
         "The measured graph; after ``prepare`` only its active part, if it has no faults."
         read = {name: given[name] for name in wanted if name in given}
         self.data: Datasets = datasets_as_read(self.graph, read)
-        """Datasets that the graph's sources read; empty if the graph names its data itself."""
+        """Datasets of the graph's sources; empty if the graph sets its files itself."""
         self.measurement_config = measurement_config or MeasurementConfig()
         self.name = name
         self._reads_data = bool(wanted)
@@ -147,7 +145,6 @@ class SpeedExperiment(ABC):
 
     @property
     def graph(self) -> Graph:
-        """The graph that is measured."""
         return self.resolved.graph
 
     def cancel(self) -> None:
@@ -168,8 +165,8 @@ class SpeedExperiment(ABC):
     def prepare(self, on_progress: Progress = lambda share, text: None) -> Prepared:
         """Inspect machine and data, and load the files into the page cache or drop them from it.
 
-        Files with bad headers are excluded. ``on_progress`` receives all progress from now on.
-        Raises DataError if the data cannot be used.
+        Files with bad headers are excluded. ``on_progress`` receives the progress of this and all
+        later steps. Raises DataError if the data cannot be used.
         """
         self.progress.listener = on_progress
         require_datasets(self.graph, self.data)
@@ -194,7 +191,7 @@ class SpeedExperiment(ABC):
         return found, make_cache(self.data, self._cache, self.check_cancelled)
 
     def interrupted_report(self) -> Report | None:
-        """Return the results of an interrupted run; None if there are none."""
+        """Return the results before the run was interrupted; None if there are none."""
         return self.report_so_far(self.partial_report.measurements if self.partial_report else ())
 
     def run_interruptibly(self, on_progress: Progress = lambda share, text: None) -> Report:
@@ -211,7 +208,7 @@ class SpeedExperiment(ABC):
             return so_far
 
     def report_so_far(self, rows: Sequence[Measurement], **extra: Any) -> Report | None:
-        """Return the record of an interrupted run, marked as such; None if no row has a round."""
+        """Return the record of an interrupted run; None if no row has a round."""
         if not any(row.rounds for row in rows):
             return None
         known = self.partial_report.extra if self.partial_report else {}
@@ -230,12 +227,12 @@ class SpeedExperiment(ABC):
                 raise EngineError(reason)
 
     def script_job(self, graph: Graph, config: Config) -> ScriptJob:
-        """Return the exported script of a graph in a configuration, on this experiment's data."""
+        """Return a job that runs the exported script of a graph in a configuration."""
         source = script_of(with_config(self.resolved.for_graph(graph), config).sound())
         return ScriptJob(source, self.data, config.device, config.prefetch)
 
     def entry(self, config: Config, label: str = "", graph: Graph | None = None) -> ConfigJobs:
-        """Return an entry to measure: the script of ``graph``, by default the experiment's."""
+        """Return a measurement entry for ``graph``, by default the experiment's graph."""
         found = self.prepared.fingerprint
         notes = ineffective_settings(config, found.formats)
         notes += (self._shared,) * bool(self._shared and config.device == "mixed")
@@ -261,10 +258,10 @@ class SpeedExperiment(ABC):
         best: float = 0.0,
         reusable: ReusableWorker | None = None,
     ) -> tuple[Measurement, ...]:
-        """Measure entries interleaved; the measurement config defaults to this experiment's.
+        """Measure entries interleaved, by default with the experiment's measurement config.
 
         ``best`` and ``reusable`` are as for ``measure``. If a file crashes DALI's decoder, all
-        files are decoded once to find it, and the entries are measured again without it.
+        files are decoded once to find that file, and the entries are measured again without it.
         """
 
         def once() -> tuple[Measurement, ...]:
@@ -357,13 +354,15 @@ class InterleavedExperiment(SpeedExperiment):
     """An experiment whose configurations are all measured interleaved in one run."""
 
     def measure_all(self) -> Outcome:
-        """Measure the entries interleaved."""
         rows = self.measure(self.entries(), self.progress)
         return Outcome(rows, self.conclusions(rows))
 
     @abstractmethod
     def entries(self) -> Sequence[ConfigJobs]:
-        """Return the entries to measure, in record order. Raises EngineError if impossible."""
+        """Return the entries to measure, in record order.
+
+        Raises EngineError if they cannot be measured.
+        """
 
     def conclusions(self, rows: Sequence[Measurement]) -> Mapping[str, Any]:
         """Return additional results for the record."""
@@ -371,7 +370,7 @@ class InterleavedExperiment(SpeedExperiment):
 
 
 def _not_cold(row: Measurement, files: int) -> Measurement:
-    """Flag the row if its rounds read the files more than once."""
+    """Add a flag to a row if its rounds read the files more than once, from a warm cache."""
     if not any(one.samples > files for one in row.rounds):
         return row
     flag = f"not cold throughout: a round reads the {files} files more than once"
@@ -379,7 +378,7 @@ def _not_cold(row: Measurement, files: int) -> Measurement:
 
 
 def git_state() -> Any:
-    """Return the commit of the workbench's checkout, and whether it has changes."""
+    """Return the commit of the workbench's git checkout, and whether it has uncommitted changes."""
     folder = Path(__file__).parents[3]
     with suppress(OSError, subprocess.SubprocessError):
         if (folder / ".git").exists():

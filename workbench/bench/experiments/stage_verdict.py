@@ -1,6 +1,6 @@
-"""Evaluate stage times: costs, the critical path, and a verdict or the reason why there is none.
+"""Evaluate stage times: costs, critical path, and a verdict or the reason why there is none.
 
-The functions are pure.
+All functions are pure.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from workbench.errors import EngineError
 from workbench.graph.model import Graph, Node
 
 REPEATABILITY = 0.10
-"""Fraction of a batch's time. If the uncertainty of a stage's cost, or of the total, is larger, no
-bottleneck is named and no share reported."""
+"""Maximum uncertainty as a fraction of a batch's time. If the cost of a stage or the total is less
+certain, no bottleneck is named and no share reported."""
 _BELOW_NOTHING = 0.05
-"""Fraction of a batch's time. A stage with a negative cost larger than this makes a run unstable.
+"""Fraction of a batch's time. A run in which a stage's cost is below minus this value is unstable.
 """
 _DISAGREE = 0.35
 """Maximum difference between an operator's share of the work in the pipeline and alone. A larger
 difference means that the machine was disturbed during one of the measurements."""
 _MOST_ALONE = 0.6
-"""Minimum share of the time of all operators alone for an operator to be named in a noisy run."""
+"""Minimum share of an operator in the time of all operators alone to be named in a noisy run."""
 AGAIN = "No stage is named. Measure again, with longer rounds or on a quieter machine."
 Step = tuple[Node, str, str]
 """Node, kind and device of a stage."""
@@ -53,8 +53,9 @@ def make_stage_report(
 ) -> StageReport:
     """Combine the measurements of prefixes and of single operators.
 
-    ``stages`` are in topological order, ``alone`` is in ms. Raises EngineError if the whole
-    pipeline was not measured. An unstable run names no bottleneck and no speed-up.
+    ``stages`` are in topological order, ``alone`` has milliseconds by node. Raises EngineError if
+    the whole pipeline was not measured. For an unstable run, no bottleneck and no speed-up are
+    named.
     """
     by_name = {row.name: row for row in rows}
     whole = by_name[WHOLE]
@@ -121,9 +122,9 @@ def stage_costs(
 def dominates(worst: StageCost, costs: Sequence[StageCost]) -> bool:
     """Return whether a stage takes more time than any other, beyond the noise.
 
-    Either its interval is above those of all other stages, and no other takes longer alone; or it
-    takes more than half of the time, in the pipeline and alone. A stage with a negative cost shows
-    how wrong the other costs may be.
+    Either its confidence interval is above those of all other stages, and no other takes longer
+    when run alone; or it takes more than half of the time, in the pipeline and alone. A stage with
+    a negative cost shows how wrong the other costs may be.
     """
     noise = max(0.0, -min(cost.adds or 0.0 for cost in costs))
     others = [cost for cost in costs if cost is not worst]
@@ -143,8 +144,8 @@ def dominates(worst: StageCost, costs: Sequence[StageCost]) -> bool:
 def slowest_operator_if_dominant(costs: Sequence[StageCost]) -> StageCost | None:
     """Return the operator that takes most of the time of all operators alone, or None.
 
-    Only if all run on the CPU, where operators run one after another. None if the times in the
-    pipeline contradict it.
+    The result is None unless all operators run on the CPU, where they run one after another, and
+    also if the times in the pipeline contradict it.
     """
     known = [cost for cost in costs if cost.alone is not None]
     if not known or any(cost.device != "cpu" for cost in costs):
@@ -162,7 +163,7 @@ def _range_text(worst: StageCost, total: float) -> str:
 
 
 def separate_operators_report(costs: Sequence[StageCost], total: float, why: str) -> StageReport:
-    """Report the operators alone; ``why`` is the reason why the pipeline has no report."""
+    """Report the operators alone. ``why`` is the reason why there is no report of the pipeline."""
     slowest = slowest_operator_if_dominant([replace(cost, low=None, high=None) for cost in costs])
     advice = f"{why} {longest_alone(costs)}".rstrip()
     return StageReport(
@@ -184,7 +185,6 @@ def longest_alone(costs: Sequence[StageCost]) -> str:
 
 
 def _instability_reason(costs: Sequence[StageCost], whole: Measurement, total: float) -> str:
-    """Return why a run is too unstable to name a bottleneck; empty if it is stable."""
     below = min(costs, key=lambda cost: cost.adds or 0.0)
     if (below.adds or 0.0) < -_BELOW_NOTHING * total:
         return f"Unstable: {below.stage} has a negative cost."
@@ -207,9 +207,9 @@ def _instability_reason(costs: Sequence[StageCost], whole: Measurement, total: f
 
 
 def _disagreement(costs: Sequence[StageCost]) -> str:
-    """Describe a stage whose shares of the work in the pipeline and alone differ too much.
+    """Describe a stage whose share of the work differs too much between the pipeline and alone.
 
-    Only for stages that all run on the CPU, with the same threads in both; else empty.
+    Empty unless all stages run on the CPU with the same threads in both measurements.
     """
     worked = [cost for cost in costs if cost.kind in (DECODE, OPERATOR)]
     adds, alone = (
@@ -232,7 +232,7 @@ def _disagreement(costs: Sequence[StageCost]) -> str:
 
 
 def _critical(costs: Sequence[StageCost]) -> CriticalPath | None:
-    """Return the critical path from the stages' times alone; reading has its added time."""
+    """Return the critical path, from each operator's time alone and the added time of reading."""
     busy = []
     for cost in costs:
         cost_ms = cost.exclusive if cost.kind == READ else cost.alone
@@ -246,10 +246,10 @@ def _critical(costs: Sequence[StageCost]) -> CriticalPath | None:
 
 
 def _busy_milliseconds(costs: Sequence[StageCost]) -> dict[str, float]:
-    """Return the milliseconds per batch for which each stage is busy: its added time.
+    """Return the milliseconds per batch for which each stage is busy: usually the time it adds.
 
-    On a GPU it is the time alone, if that is longer: a GPU that decodes while the reader reads adds
-    only the excess over reading. No stage is busy longer than the prefix up to it.
+    On a GPU, it is the time alone if that is longer: decoding that overlaps reading adds only its
+    excess over reading. No stage is busy longer than the prefix of the pipeline that ends with it.
     """
     found: dict[str, float] = {}
     prefix = 0.0
@@ -264,10 +264,10 @@ def _busy_milliseconds(costs: Sequence[StageCost]) -> dict[str, float]:
 def _added(
     row: Measurement, before: Measurement | None, batch: int
 ) -> tuple[float, float, float] | tuple[None, None, None]:
-    """Return the milliseconds that ``row`` adds to a batch over ``before``, with interval.
+    """Return the milliseconds that ``row`` adds to a batch of ``before``, with their interval.
 
-    This is the difference of the medians, so that stages add up to the total. The interval is that
-    of the differences of adjacent rounds, in which common slowdowns cancel.
+    The result is the difference of the medians, so that the stages add up to the total. The
+    interval is that of the differences of adjacent rounds, in which slowdowns of both cancel.
     """
     if row.median is None or (before is not None and before.median is None):
         return None, None, None
@@ -288,7 +288,7 @@ def bottleneck_advice(
     graph: Graph,
     machine: Machine,
 ) -> str:
-    """Describe the bottleneck and how to remove it in a few sentences.
+    """Describe the bottleneck and how to remove it, in a few sentences.
 
     ``share`` is the bottleneck's fraction of a batch's time, ``without`` the milliseconds of a
     batch without it.
@@ -335,7 +335,7 @@ def function_nodes(graph: Graph) -> list[Node]:
 
 
 def row_without(node_id: str) -> str:
-    """Return the row name of the graph without a node."""
+    """Return the name of the row in which the graph runs without a node."""
     return f"without {node_id}"
 
 
@@ -360,10 +360,10 @@ def function_costs(graph: Graph, rows: Sequence[Measurement], batch: int) -> lis
 def exclusive_times(prefixes: Sequence[float]) -> list[float]:
     """Return the milliseconds of each stage, from the times of the pipeline cut after each stage.
 
-    They are not negative and add up to the last time, the total: no part of a pipeline can take
-    longer than more of it, so decreasing times are noise, which is spread over the stages involved
-    (isotonic regression by pooling adjacent violators, R. E. Barlow et al., Statistical Inference
-    under Order Restrictions, 1972; the last time is fixed).
+    The results are not negative and add up to the last time. A part of a pipeline cannot take
+    longer than a larger part, so decreasing times are noise, which is spread over the stages
+    involved (isotonic regression by pooling adjacent violators, R. E. Barlow et al., Statistical
+    Inference under Order Restrictions, 1972; the last time is fixed).
     """
     pools: list[tuple[float, int]] = []
     for time in prefixes[:-1]:
@@ -377,7 +377,10 @@ def exclusive_times(prefixes: Sequence[float]) -> list[float]:
 
 
 def critical_path(busy: Sequence[tuple[str, str, float]]) -> CriticalPath | None:
-    """Return the stages of the busiest kind. ``busy`` has name, kind and milliseconds of each."""
+    """Return the stages of the kind that is busy longest in total.
+
+    ``busy`` has the name, kind and milliseconds of each stage.
+    """
     spent: dict[str, float] = {}
     for _, kind, milliseconds in busy:
         spent[kind] = spent.get(kind, 0.0) + milliseconds

@@ -1,9 +1,9 @@
 """Measure the cost of each stage, and find the bottleneck and how to remove it.
 
-Two measurements. *Prefixes*: the exported source cut after each stage, each measured like any
-configuration; the cost of a stage is the time it adds to a batch. *Alone*: each operator alone on
-one cached batch. Stages overlap in a pipeline, and an operator alone has all threads, so the two
-need not agree: the remainder is shown.
+There are two measurements. *Prefixes*: the exported source is cut after each stage, and each prefix
+is measured like any configuration; the cost of a stage is the time it adds to a batch. *Alone*:
+each operator runs alone on one cached batch. The two differ, because stages overlap in a pipeline
+and an operator alone has all threads; the difference is reported as the remainder.
 """
 
 from __future__ import annotations
@@ -79,19 +79,18 @@ from workbench.sources import Data, Datasets
 
 ALONE_LIMIT = 300.0
 _ALONE_UNTIL, _ROWS_UNTIL, _STOPPED_AT = 0.25, 0.75, 0.85
-"""Fractions of the time limit at which measuring single operators ends, then measuring prefixes,
-and at which prefixes are aborted.
-"""
+"""Fractions of the time limit at which the measurement of single operators ends, at which the
+measurement of prefixes ends, and at which it is aborted."""
 _TIME_UP = f"not measured: {TIME_UP}"
 _LEAST_FOR_FILES, _START = 5.0, 2.0
-"""Minimum seconds for timing single files, and seconds that their worker takes to start."""
+"""Minimum seconds for timing single files, and seconds that the worker for this needs to start."""
 
 
 def stage_prefixes(resolved: ResolvedGraph) -> list[tuple[Node, Graph]]:
     """Return each stage in topological order, with the graph cut after it.
 
-    Operators that only generate random numbers belong to the stage that uses them. The outputs of a
-    cut graph are all its unconnected outputs.
+    Random number generators belong to the stage that uses them. The outputs of a cut graph are all
+    its unconnected outputs.
     """
     graph = resolved.graph
     needed = ancestors(graph, list(graph.outputs.values()))
@@ -113,7 +112,7 @@ def stage_prefixes(resolved: ResolvedGraph) -> list[tuple[Node, Graph]]:
 class StageCostExperiment(SpeedExperiment):
     """Measure the cost of each stage of a graph, with its own settings.
 
-    ``seconds`` limits the whole run: rounds are shorter, and intervals wider.
+    ``seconds`` limits the whole run; with less time, rounds are shorter and intervals wider.
     """
 
     kind = "stages"
@@ -191,7 +190,7 @@ class StageCostExperiment(SpeedExperiment):
         return Outcome(rows, {"stages": asdict(stages)})
 
     def on_rows(self, rows: tuple[Measurement, ...]) -> None:
-        """Publish the stages once the whole pipeline has a result; no bottleneck is named yet."""
+        """Publish the stages once the whole pipeline has a result, without naming a bottleneck."""
         self._rows = rows
         if not any(row.name == WHOLE and row.rounds for row in rows):
             self.partial_report = None
@@ -202,14 +201,13 @@ class StageCostExperiment(SpeedExperiment):
         self.publish_rows(rows, stages=asdict(so_far))
 
     def interrupted_report(self) -> Report | None:
-        """Return the stages so far; without a result of the whole pipeline, the operators alone."""
+        """Return the stages so far, or the operators alone if the whole pipeline has no result."""
         if (found := super().interrupted_report()) is not None or not self._alone_ms:
             return found
         stages = self._alone_report("Interrupted before the pipeline was measured.")
         return self.report(interrupted_rows(self._rows), stages=asdict(stages), interrupted=True)
 
     def _alone_report(self, why: str, rows: Sequence[Measurement] = ()) -> StageReport:
-        """Report the operators alone, with the known results of the pipeline."""
         costs = [
             StageCost(node.id, kind, device, None, self._alone_ms.get(node.id), node.op)
             for node, kind, device in self._steps
@@ -287,7 +285,7 @@ def _kind(resolved: ResolvedGraph, node: Node) -> str:
 
 
 def scripts_without_functions(resolved: ResolvedGraph) -> Iterator[tuple[Node, Code]]:
-    """Yield the graph's script without each user function, if the rest can run."""
+    """Yield each user function's node with the graph's script without it, if that can run."""
     for node in function_nodes(resolved.graph):
         try:
             left = resolved.variant(set_muted(resolved.graph, [node.id], True))
@@ -304,7 +302,7 @@ def scripts_without_functions(resolved: ResolvedGraph) -> Iterator[tuple[Node, C
 @sendable
 @dataclass(frozen=True, slots=True)
 class CachedBatchJob:
-    """Job that runs the operators after the decoders, always with the same decoded batch.
+    """Job that repeatedly runs the operators after the decoders on the same decoded batch.
 
     It alternates between as many pipelines as the graph has.
     """

@@ -27,34 +27,35 @@ from workbench.graph.model import DecodeDevice
 # Division of the tuner's time: probes, interleaved rounds, and a long run.
 
 _SEARCH_UNTIL, _TURNS_UNTIL = 0.45, 0.8
-"""Fractions of the time at which the search and the interleaved rounds end."""
+"""Fractions of the time limit at which the search and the interleaved rounds end."""
 _PROBE_WITHIN, _TURN_WITHIN, _LONG_WITHIN = 0.25 * _SEARCH_UNTIL, 0.05, 0.15
-"""Maximum fractions of the time for a probe, the rounds of each candidate, and the long run. The
-minimum for a result is always allowed."""
+"""Maximum fractions of the time limit for a probe, for the rounds of each candidate, and for the
+long run. The minimum that is needed for a result is always allowed."""
 _FEWEST_ROUNDS = 4
 """Minimum number of interleaved rounds, if the time limit allows it."""
 _LEAST_LONG = 6.0
 _MOST_LONG = {"cpu": 10.0, "mixed": 60.0}
-"""Maximum seconds of the long run by device. On a GPU several pipelines alternate between two rates
-every few seconds."""
+"""Maximum seconds of the long run by device. On a GPU, several pipelines alternate between two
+speeds every few seconds."""
 _LONG_SHARE = 0.04
 _SETTING_SECONDS = 8.0
-"""Seconds per setting of a sweep: worker start, warm-up and rounds."""
+"""Estimated seconds per setting of a sweep: worker start, warm-up and rounds."""
 _LEAD_SECONDS = 1.0
 """Maximum warm-up seconds of a long run."""
 
 
 class InterleavedSettings(NamedTuple):
-    """Settings to compare interleaved, until a fraction of the time is over."""
+    """Settings to compare interleaved until a fraction of the time limit is over."""
 
     configs: tuple[Config, ...]
     until: float
 
 
 class TuningTime:
-    """Time budget of a tuning run, which starts when it is created. Unlimited without ``seconds``.
+    """Time budget of a tuning run, which starts when the object is created.
 
-    Future steps are estimated from the duration of the probes.
+    No limit without ``seconds``. The time of future steps is estimated from the duration of the
+    probes.
     """
 
     def __init__(self, seconds: float | None) -> None:
@@ -68,7 +69,7 @@ class TuningTime:
         return self._deadline.elapsed
 
     def probe_config(self, how: MeasurementConfig) -> MeasurementConfig:
-        """Return ``how`` with a limit for one more probe."""
+        """Return the measurement config ``how`` with a time limit for one more probe."""
         most = _PROBE_WITHIN * (self._deadline.seconds or 0.0)
         return self._deadline.config_within(how, share=_SEARCH_UNTIL, most=most)
 
@@ -78,13 +79,14 @@ class TuningTime:
         self._probe_seconds.append(seconds)
 
     def has_no_time_for_probes(self) -> bool:
-        """Return whether another probe as long as the longest would end too late."""
+        """Return whether another probe would end too late if it took as long as the longest."""
         return self._left_for_probes() < self._next_probe_seconds()
 
     def _left_for_probes(self) -> float:
-        """Return the seconds for probes, leaving time to compare the fastest with the graph's own.
+        """Return the seconds left for probes, except the time to compare the fastest one.
 
-        The first two probes may use all of the time, and so may any probe once that is impossible.
+        The first two probes may use all of the time. So may any probe when no time is left to
+        reserve.
         """
         pair = max(self._probed, key=lambda row: row.rate), self._probed[0]
         room = self._deadline.seconds_left() - minimum_seconds(pair, self._start)
@@ -95,8 +97,8 @@ class TuningTime:
     def _next_probe_seconds(self) -> float:
         """Return the estimated seconds of the next probe: the longest so far, except the first.
 
-        The first includes the worker's start. The second usually has a batch twice as large as the
-        first.
+        The first probe includes the start of the worker. The second is estimated from it, because
+        it usually has a batch twice as large.
         """
         first, *others = self._probe_seconds
         return max(others, default=2 * (first - self._start))
@@ -109,10 +111,10 @@ class TuningTime:
     def settings_to_compare(
         self, best: Sequence[Config], own: Config
     ) -> InterleavedSettings | None:
-        """Return the best settings that there is time to compare with the graph's own.
+        """Return the best settings for which there is time to compare them with the graph's own.
 
-        If there is no time for a long run, it is a single setting with all of the remaining time.
-        None if there is no time for a comparison.
+        If there is no time for a long run, the result is one setting, which gets all of the
+        remaining time. None if there is no time for a comparison.
         """
         if self._deadline.seconds is None:
             return InterleavedSettings(tuple(best), 1.0)
@@ -136,7 +138,7 @@ class TuningTime:
         return self._deadline.config_within(how, count, until)
 
     def long_run_config(self, usual: float) -> MeasurementConfig | None:
-        """Return a config of one round of up to ``usual`` seconds; None if no time is left."""
+        """Return the config of one round of up to ``usual`` seconds; None if no time is left."""
         given, seconds = self._deadline.seconds, usual
         if given is not None:
             most = max(_LEAST_LONG, min(usual, _LONG_WITHIN * given))
@@ -148,7 +150,7 @@ class TuningTime:
 
 
 def long_seconds(settings: int, device: DecodeDevice) -> float:
-    """Return the seconds of the long run of a grid's choice: a small part of the grid's time."""
+    """Return the seconds of the long run of the chosen setting: a small part of the total."""
     part = _LONG_SHARE * settings * _SETTING_SECONDS
     return min(_MOST_LONG[device], max(_LEAST_LONG, part))
 
@@ -157,7 +159,7 @@ UNCOMPARED = (
     "the time limit was reached: measured once, not interleaved with the others; allow more time"
 )
 NOT_FOR_LONG = "the time limit was reached before it could run for long: allow more time"
-"""Flag of a choice whose long run did not fit into the time limit."""
+"""Flag of a chosen setting whose long run did not fit into the time limit."""
 _SEARCH_SHARE, _TURNS_SHARE = 0.7, 0.9
 """Fractions of the progress bar at which the search and the interleaved rounds end."""
 _LONG_RUNS = 2
@@ -170,12 +172,12 @@ TIME_UP = "the time limit was reached: a longer search may find more"
 
 
 Measure = Callable[[Config, MeasurementConfig, Progress, float, ReusableWorker], Measurement]
-"""Function that measures a setting. Its arguments are the setting, measurement config, progress
-callback, rate to reach, and worker of the last probe."""
+"""Function that measures a setting. Its arguments are the setting, the measurement config, the
+progress callback, the rate to reach, and the worker of the last probe."""
 
 
 class Probes:
-    """Runs probes; ``rows`` has the results so far, each labelled as a probe."""
+    """Runs probes. ``rows`` has the results so far, each labelled as a probe."""
 
     def __init__(self, measure: Measure, cores: int, time: TuningTime) -> None:
         """``cores`` is the machine's number of cores; ``time`` limits each probe and the search."""
@@ -187,10 +189,10 @@ class Probes:
         self._kept = ReusableWorker()
 
     def probe(self, config: Config, progress: Progress) -> Measurement:
-        """Measure a setting, compared with the best so far.
+        """Measure a setting and compare it with the best so far.
 
-        If it fails in a reused worker, it is repeated in a new one, because remains of earlier
-        settings may be the cause.
+        A failure in a reused worker is repeated in a new one, because state of earlier settings may
+        be the cause.
         """
         row = self._try(config, progress)
         if row.reason and self._kept.reused:
@@ -207,7 +209,10 @@ class Probes:
         return row
 
     def stop_reason(self) -> str:
-        """Return why to stop probing: a resource is exhausted, or the time is over; else empty."""
+        """Return why to stop probing: a resource is exhausted or the time is over.
+
+        Empty to continue.
+        """
         heads = (headroom_of(row, self._cores) for row in self.rows)
         if any(head is not None and head.exhausted for head in heads):
             return NOTHING_MORE
@@ -223,8 +228,8 @@ class TuningExperiment(GridExperiment):
     """Find the best setting of a grid in a fifth of the time that the whole grid takes.
 
     A grid of at most ``tuner_search.SMALL`` settings is probed completely. With ``seconds``, the
-    search ends after 45 % of the time, the best settings are remeasured more briefly, and steps
-    that do not fit are skipped and flagged. Only starting a pipeline may exceed the limit.
+    search ends after 45 % of the time, the best settings are remeasured for a shorter time, and
+    steps that do not fit are skipped and flagged. Only starting a pipeline may exceed the limit.
     """
 
     kind = "tune"
@@ -235,10 +240,10 @@ class TuningExperiment(GridExperiment):
         return super().prepare(on_progress)
 
     def measure_all(self) -> Outcome:
-        """Search, compare the best settings with the graph's own, then run the fastest long.
+        """Search, compare the best settings with the graph's own, then run the fastest for longer.
 
-        The first row is the choice, the last ones are the probes. Raises EngineError if every
-        setting fails.
+        The first row is the chosen setting, the last ones are the probes. Raises EngineError if
+        every setting fails.
         """
         time, cores = self._time, self.prepared.machine.cores
         began = time.elapsed
@@ -271,9 +276,9 @@ class TuningExperiment(GridExperiment):
         return Outcome(every, {"grid": self.grid.to_json(), "tune": tune})
 
     def _search(self, probes: Probes) -> tuple[list[Config], int]:
-        """Return the best settings by probes, fastest first, and the number of settings probed.
+        """Return the fastest settings according to the probes, and the number of probes.
 
-        With a time limit the graph's own setting comes first, because there may be no time for
+        With a time limit, the graph's own setting is probed first, because there may be no time for
         more.
         """
 
@@ -292,7 +297,7 @@ class TuningExperiment(GridExperiment):
         return [self.grid.config(place, self.base) for place in best], search.probes
 
     def _probe(self, probes: Probes, config: Config, most: int) -> Measurement:
-        """Run another probe, with progress relative to ``most`` expected probes."""
+        """Run one more probe. ``most`` is the expected number of probes, for the progress."""
         self.publish(probes.rows, config)
         number = len(probes.rows) + 1
         words = f"probe {number} of at most {max(number, most)}: {config.settings}"
@@ -304,7 +309,7 @@ class TuningExperiment(GridExperiment):
     def _measure_interleaved(
         self, turns: InterleavedSettings, time: TuningTime
     ) -> list[Measurement]:
-        """Measure the best settings and the graph's own; return fastest first, failures last."""
+        """Measure the best settings and the graph's own; return fastest first, failed ones last."""
         labels = {f"candidate {number}": config for number, config in enumerate(turns.configs, 1)}
         if self.base not in turns.configs:
             labels["as it is"] = self.base
@@ -316,7 +321,7 @@ class TuningExperiment(GridExperiment):
     def _measure_long(self, rows: Sequence[Measurement], time: TuningTime) -> list[Measurement]:
         """Run the fastest setting without a pause, and return the rows, best first.
 
-        If it is slower than its probe, the next one is run too, if the time allows it.
+        If it is slower than in its probe, the next setting is run too, if there is time.
         """
         done: list[Measurement] = []
         progress = self.progress.part(_TURNS_SHARE, 1.0)
@@ -339,7 +344,7 @@ def _with_flag(row: Measurement, flag: str) -> Measurement:
 
 
 def _uncompared(probed: Sequence[Measurement]) -> Measurement:
-    """Return the flagged choice of a search that had no time for a comparison.
+    """Return the fastest probe, flagged as not compared because there was no time.
 
     Raises EngineError if every probe failed.
     """
@@ -361,9 +366,9 @@ def _nothing_measured(rows: Sequence[Measurement]) -> EngineError:
 
 ENGINES, CORES, BUS = "JPEG engines", "cores", "bus"
 FULL = 0.97
-"""Utilisation from which a resource counts as exhausted."""
+"""Utilisation above which a resource is considered exhausted."""
 _TOLD = 0.2
-"""Utilisation below which the limit of a resource cannot be predicted."""
+"""Utilisation below which no limit is predicted from a resource."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,7 +380,7 @@ class Resource:
     why_unknown: str = ""
 
     def text(self) -> str:
-        """Return name and utilisation: ``JPEG engines 91 %``."""
+        """Return the name and utilisation: ``JPEG engines 91 %``."""
         if self.busy is None:
             return f"{self.name}: unknown ({self.why_unknown})"
         return f"{self.name} {self.busy:.0%}"
@@ -383,7 +388,7 @@ class Resource:
 
 @dataclass(frozen=True, slots=True)
 class Headroom:
-    """Utilisation of each resource at a setting. ``limit`` is in imgs/s, or None if unknown."""
+    """Utilisation of each resource in one measurement. ``rate`` is in imgs/s."""
 
     resources: tuple[Resource, ...]
     rate: float
@@ -391,19 +396,19 @@ class Headroom:
 
     @property
     def most_used(self) -> Resource | None:
-        """Resource that is exhausted first, if any is used enough to be identified."""
+        """The most used resource, which limits the speed; None if no resource is used enough."""
         known = [each for each in self.resources if each.busy is not None and each.busy >= _TOLD]
         return max(known, key=lambda each: each.busy or 0.0, default=None)
 
     @property
     def limit(self) -> float | None:
-        """Rate in imgs/s at full utilisation of the most used resource."""
+        """Estimated rate in imgs/s if the most used resource were fully used; None if unknown."""
         found = self.most_used
         return None if found is None or not found.busy else self.rate / min(found.busy, 1.0)
 
     @property
     def exhausted(self) -> bool:
-        """True if no setting can be faster, because the engines' work per image is fixed.
+        """True if no setting can be faster, because the GPU's work per image is fixed.
 
         Busy cores do not count: another batch size may need less CPU time per image.
         """
@@ -413,7 +418,7 @@ class Headroom:
         )
 
     def text(self) -> str:
-        """Describe the utilisation of each resource, the limit, and the fraction of it reached."""
+        """Describe the utilisation of each resource, the limit, and the fraction reached."""
         used = "; ".join(each.text() for each in self.resources)
         found = self.most_used
         if found is None or self.limit is None:

@@ -15,7 +15,7 @@ from workbench.graph.resolved import ResolvedGraph
 
 @dataclass(frozen=True, slots=True, repr=False)
 class TunedReport(Report):
-    """A ``Report`` of the settings that were tried; the first measurement is the choice.
+    """A ``Report`` of the settings that were tried; the first measurement is the chosen setting.
 
     ::
 
@@ -59,6 +59,6 @@ class TunedReport(Report):
 
 
 def tuned_report(report: Report, graph: Graph) -> TunedReport:
-    """Convert the report of a tuning run of a graph."""
+    """Convert the report of a tuning run to a ``TunedReport``. ``graph`` is the measured graph."""
     known = {each.name: getattr(report, each.name) for each in fields(Report)}
     return TunedReport(**known, tuned=graph)

@@ -1,7 +1,8 @@
-"""Search of a grid by the tuner. Pure, so that it can be tested on recorded grids.
+"""The tuner's search of a grid, as pure functions that can be tested on recorded grids.
 
-From a usually good start, one knob at a time is changed while that helps (coordinate ascent); then
-pairs of knobs, and distant restarts, up to the allowed number of probes.
+The search begins at a setting that is usually good and changes one knob at a time while that helps
+(coordinate ascent). Then it changes pairs of knobs and restarts at distant settings, up to the
+allowed number of probes.
 """
 
 from __future__ import annotations
@@ -14,45 +15,45 @@ from types import MappingProxyType
 from workbench.bench.measuring.grid import KNOBS, Grid, Place
 
 SHARE = 0.2
-"""Allowance (maximum cost of probing and remeasuring) as a fraction of the time of the whole grid.
+"""The allowance (maximum cost of probes and remeasurements) as a fraction of the whole grid's time.
 """
 PROBE_COST = 0.45
-"""Cost of a probe relative to a complete measurement. Build and warm-up are the same, but its
-worker runs already, and it has two rounds instead of up to six."""
+"""Cost of a probe relative to a complete measurement. Build and warm-up are the same, but the
+probe's worker is already running, and a probe has two rounds instead of up to six."""
 START_COST = 0.3
 """Cost of starting the probe worker relative to a complete measurement."""
 LEAST = 3
-"""Minimum number of probes of a small grid."""
+"""Minimum number of probes, also of a small grid."""
 LARGE = 24
-"""Minimum number of settings for which the allowance includes remeasuring two. In smaller grids
-all of it is for probes, because the best one is compared with the graph's setting anyway."""
+"""Minimum number of settings for which the allowance includes remeasuring two of them. In smaller
+grids all of it is for probes, because the best one is compared with the graph's setting anyway."""
 MOST = 48
-"""Maximum allowance; more probes of a large grid rarely find a better setting."""
+"""Maximum number of probes; more probes of a large grid rarely find a better setting."""
 SMALL = 8
 """Maximum size of a grid that is probed completely; a quarter of it would be too few."""
 _ORDER = (
     *("batch_size", "hw_decoder_load", "pipelines", "threads", "prefetch", "executor"),
     "dont_use_mmap",
 )
-"""Order in which knobs are changed. The two memory knobs improve speed least, and few probes reach
-the last. Among the best of the 24 orders of the four older knobs on every recorded grid and on
-simulated machines, with leave-one-out cross-validation (``METHOD.md``)."""
+"""Order in which knobs are changed. The two memory knobs improve speed least, and few probes are
+left for the last one. This is one of the best of the 24 orders of the four older knobs on all
+recorded grids and simulated machines, by leave-one-out cross-validation (``METHOD.md``)."""
 _MEMORY = ("batch_size", "prefetch", "pipelines")
 """Knobs that increase memory use."""
 _BETTER = 1.01
-"""Minimum speed ratio of a step that counts as an improvement."""
+"""Minimum ratio of speeds for a change to count as an improvement."""
 _CONFIRMED = 2
-"""Number of candidates that are remeasured: probes may be wrong by 5 %."""
+"""Number of candidates that are remeasured, because probes may be wrong by 5 %."""
 _PATIENCE = 3
 """Consecutive restarts without improvement after which the search ends."""
 
 Probe = Callable[[Place], float | None]
-"""Function that returns the imgs/s at a place, or None if it fails (too little memory, for
-example)."""
+"""Function that returns the imgs/s of a grid place, or None if the measurement fails (for example
+because memory is too small)."""
 
 
 def default_probe_allowance(settings: int) -> int:
-    """Return the default allowance for a grid of this size, in probes including remeasuring."""
+    """Return the default allowance for a grid of this size, in probes, including remeasurements."""
     if settings <= SMALL:
         return settings
     confirmed = _CONFIRMED if settings >= LARGE else 0
@@ -61,7 +62,7 @@ def default_probe_allowance(settings: int) -> int:
 
 
 class TunerSearch:
-    """One search. ``found`` has the imgs/s of every probed place, or None if the probe failed."""
+    """One search. ``found`` has the imgs/s of each probed place; None if the probe failed."""
 
     def __init__(
         self,
@@ -70,9 +71,9 @@ class TunerSearch:
         allowance: int | None = None,
         exhausted: Callable[[], bool] = lambda: False,
     ) -> None:
-        """``allowance`` covers probes and remeasuring.
+        """``allowance`` is the number of probes, including remeasurements.
 
-        ``exhausted`` is called before each probe; True means that nothing can be faster.
+        ``exhausted`` is called before each probe; True means that no setting can be faster.
         """
         self.grid = grid
         self.allowance = default_probe_allowance(len(grid)) if allowance is None else allowance
@@ -117,12 +118,12 @@ class TunerSearch:
         return self._ranked()[: max(1, self.confirmed)]
 
     def _start(self) -> Place:
-        """Return the start: all cores, medium batch, queue of two, maximum load of the engines.
+        """Return the first place: all cores, medium batch, queue of two, maximum use of engines.
 
-        With JPEG engines, it is two pipelines of two threads with queues of four: on an H100 that
-        reached 44,200 imgs/s, interleaved with 38,300 of three pipelines (November 2026). Files are
-        read instead of mapped if that can be chosen: 43,000 to 37,000 there, and 35,000 to 29,000
-        with one pipeline.
+        With JPEG engines, it is two pipelines of two threads with queues of four: on an H100 this
+        reached 44,200 imgs/s, compared with 38,300 with three pipelines (November 2026). Files are
+        read instead of mapped if there is the choice: 43,000 imgs/s instead of 37,000 on that
+        machine, and 35,000 instead of 29,000 with one pipeline.
         """
         engines = self.grid.hw_decoder_load[-1] is not None
         wanted = {"batch_size": 0.6, "prefetch": 1.0 if engines else 0.5, "pipelines": 0.0}
@@ -135,7 +136,7 @@ class TunerSearch:
         return tuple(start[knob] for knob in KNOBS)
 
     def _smallest(self, at: Place) -> Place:
-        """Return the same place with minimum memory, from which the search can climb."""
+        """Return the place with minimum memory use, from which the search can climb."""
         return tuple(0 if knob in _MEMORY else index for knob, index in zip(KNOBS, at, strict=True))
 
     def _probes_left(self) -> int:
@@ -153,7 +154,7 @@ class TunerSearch:
         return self.found[place] or 0.0
 
     def _too_large(self, place: Place) -> bool:
-        """Return whether a place that needs no more memory failed already."""
+        """Return whether a place that needs the same or less memory has already failed."""
         knobs = [KNOBS.index(knob) for knob in _MEMORY]
         return any(
             rate is None and all(place[knob] >= failed[knob] for knob in knobs)
@@ -183,7 +184,7 @@ class TunerSearch:
         return at
 
     def _pairs(self, at: Place) -> Place:
-        """Return the best place reached by changing two knobs at once, if that helps."""
+        """Return the best place reached by changing two knobs at once, or else ``at``."""
         best = at
         for one, two in combinations(range(len(KNOBS)), 2):
             for first, second in product((1, -1), repeat=2):
@@ -201,7 +202,7 @@ class TunerSearch:
         return moved if inside else None
 
     def _farthest(self, chance: random.Random) -> Place:
-        """Return the place farthest from all probed ones."""
+        """Return the place that is farthest from all probed places."""
         places = [place for place in self.grid.places() if place not in self.found]
         chance.shuffle(places)
 
@@ -222,5 +223,5 @@ class TunerSearch:
 
 
 def _last_within(values: Sequence[int], most: int) -> int:
-    """Return the index of the largest value up to ``most``, else of the smallest."""
+    """Return the index of the largest value up to ``most``, or 0 if there is none."""
     return max((index for index, value in enumerate(values) if value <= most), default=0)

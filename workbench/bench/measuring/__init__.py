@@ -1,1 +1,1 @@
-"""Measure one result: workers, rounds, warm-up, statistics, deadlines."""
+"""Measure configurations: workers, rounds, warm-up, statistics, deadlines."""

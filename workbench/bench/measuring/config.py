@@ -1,4 +1,4 @@
-"""Configurations to measure, and the graph whose exported source runs one."""
+"""Configurations to measure, and the graph whose exported source runs each of them."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ REGIMES: tuple[Regime, ...] = ("decode", "pipeline")
 LOAD = "hw_decoder_load"
 """Decoder argument for the fraction of a batch that the GPU's JPEG engines decode."""
 UNMAPPED = "dont_use_mmap"
-"""Reader argument that makes a reader read files instead of mapping them into memory."""
+"""Reader argument that makes it read files instead of mapping them into memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """One value for every knob. The graph's value applies if ``hw_decoder_load`` is None."""
+    """One value for every knob. If ``hw_decoder_load`` is None, the graph's value applies."""
 
     device: DecodeDevice = "cpu"
     regime: Regime = "pipeline"
@@ -42,13 +42,13 @@ class Config:
     frames: int = 0
     """Frames per sample of a sequence; 0 for images."""
     executor: Executor = "dynamic"
-    """DALI's current executor or an older one; see ``graph.model.Settings.executor``."""
+    """DALI's current executor or the older one; see ``graph.model.Settings.executor``."""
     dont_use_mmap: bool | None = None
     """Value for all readers; if None, the graph's values apply."""
 
     @property
     def label(self) -> str:
-        """Display name: ``cpu, decode``."""
+        """Name for display: ``cpu, decode``."""
         return ", ".join([self.program] * (self.program != "DALI") + [self.device, self.regime])
 
     @property
@@ -88,7 +88,7 @@ def hw_decoder_load_of(node: Node) -> float | None:
 
 
 def with_config(resolved: ResolvedGraph, config: Config) -> ResolvedGraph:
-    """Return the graph with a configuration applied, as it is measured and adopted."""
+    """Return the graph with a configuration applied, exactly as it is measured."""
     settings = replace(
         resolved.graph.settings,
         device=config.device,
@@ -114,7 +114,7 @@ def with_config(resolved: ResolvedGraph, config: Config) -> ResolvedGraph:
 
 
 def adopt_config(graph: Graph, config: Config) -> Graph:
-    """Return the complete graph with a configuration applied, so that exports have it too."""
+    """Return the complete graph with a configuration applied, so that exports use it too."""
     resolved = ResolvedGraph(graph, load_catalog())
     return with_config(resolved, replace(config, regime="pipeline")).graph
 
@@ -137,7 +137,7 @@ def _mapping(resolved: ResolvedGraph, node: Node, mapped: bool) -> Node:
 
 
 def decoder_nodes(resolved: ResolvedGraph) -> list[Node]:
-    """Return the decoders, and sources that decode, that the graph's outputs depend on."""
+    """Return the decoders that the graph's outputs depend on, including sources that decode."""
     needed = ancestors(resolved.graph, list(resolved.graph.outputs.values()))
     return [
         n
@@ -163,7 +163,7 @@ def decoding_only(resolved: ResolvedGraph) -> ResolvedGraph:
 
 
 def sharded(graph: Graph, shard: int, shards: int) -> Graph:
-    """Return the graph with every reader on one of ``shards`` shards of the data."""
+    """Return the graph in which every reader reads one of ``shards`` shards of the data."""
     share = {"shard_id": shard, "num_shards": shards}
     nodes = tuple(
         replace(node, args={**node.args, **share}) if isinstance(node, Source) else node
@@ -185,7 +185,7 @@ def unmeasurable_reason(resolved: ResolvedGraph, machine: Machine) -> str:
 
 
 def ineffective_settings(config: Config, formats: Sequence[tuple[str, int]]) -> tuple[str, ...]:
-    """Return a text for each knob that has no effect, or only on some files.
+    """Return a note for each knob that has no effect, or that affects only some files.
 
     ``formats`` has the number of files per format, with the names of ``data_files.fingerprint``.
     """

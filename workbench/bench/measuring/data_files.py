@@ -1,4 +1,4 @@
-"""Properties of the data files, and their state in the page cache."""
+"""Number, size and formats of the data files, and their state in the page cache."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SCAN_SECONDS = 5.0
 """Time limit in seconds for one pass over the data folder."""
 _SCAN_FILES = 20_000
 _HEADERS = 400
-"""Number of files whose header is read to identify the format."""
+"""Maximum number of files whose header is read to identify the format."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Fingerprint:
 
 
 def never_cancelled() -> None:
-    """Do nothing: the ``check_cancelled`` of a caller that never cancels."""
+    """Do nothing: default of ``check_cancelled`` for a caller that never cancels."""
 
 
 def fingerprint(
@@ -64,7 +64,7 @@ def fingerprint(
 def folder_size(
     data: Datasets, check_cancelled: Callable[[], None] = never_cancelled
 ) -> tuple[int | None, int | None]:
-    """Return number and total bytes of the files that the script reads; None after 5 s."""
+    """Return the number and total bytes of the files that the script reads; None after 5 s."""
     deadline = time.monotonic() + SCAN_SECONDS
     files = size = 0
     try:
@@ -102,7 +102,7 @@ def choose_samples(
 
 
 def _format(sample: Sample) -> str:
-    """Return the format by the first bytes; for a progressive JPEG by its frame header.
+    """Return a file's format by its first bytes, for a progressive JPEG by its frame header.
 
     See ITU-T T.81, B.1.
     """
@@ -138,7 +138,7 @@ def _format(sample: Sample) -> str:
 # Whether the data files are in the page cache, and how to change that.
 
 _PROBED = 200
-"""Number of files checked for presence in memory."""
+"""Maximum number of files checked for presence in memory."""
 _WARM_SECONDS = 60.0
 _CHUNK = 2**20
 
@@ -148,10 +148,10 @@ CACHES: tuple[Cache, ...] = ("warm", "cold", "as found")
 
 @dataclass(frozen=True, slots=True)
 class CacheState:
-    """State of the files in the page cache, how it was achieved, and the fraction in memory.
+    """State of the files in the page cache, how it was produced, and the fraction in memory.
 
-    ``resident`` is the fraction (0 to 1) of the pages of up to 200 files, just before the first
-    timed round; None if the system does not report it.
+    ``resident`` is the fraction (0 to 1) of the pages of up to 200 files that are in memory just
+    before the first timed round; None if the system does not report it.
     """
 
     state: Cache
@@ -160,7 +160,7 @@ class CacheState:
 
 
 def make_cache(data: Datasets, wanted: Cache, check_cancelled: Callable[[], None]) -> CacheState:
-    """Load the files into the page cache or drop them from it, and return the state.
+    """Load the files into the page cache or drop them from it, and return the resulting state.
 
     ``check_cancelled`` raises to cancel.
     """
@@ -206,7 +206,7 @@ def _evict_from_page_cache(data: Datasets, check_cancelled: Callable[[], None]) 
 def resident_share(
     data: Datasets, check_cancelled: Callable[[], None] = never_cancelled
 ) -> float | None:
-    """Return the fraction (0 to 1) of the pages of some files in memory; None if unknown.
+    """Return the fraction (0 to 1) of some files' pages that are in memory; None if unknown.
 
     Uses mincore(2), which reads nothing: a read with RWF_NOWAIT would trigger the kernel's
     readahead.
@@ -223,7 +223,7 @@ def resident_share(
 
 
 def _resident_pages(path: str) -> tuple[int, int] | None:
-    """Return resident and total pages of a file; None if the system does not report them."""
+    """Return the number of resident pages and of all pages of a file; None if not reported."""
     try:
         with open(path, "rb") as file:
             length = os.fstat(file.fileno()).st_size

@@ -18,15 +18,15 @@ from workbench.bench.measuring.measurement_config import (
 from workbench.errors import ArgumentError
 
 LEAST_SECONDS = 20.0
-"""Minimum time limit of a tuning or optimisation run: pipelines take seconds to start, and each is
+"""Minimum time limit of a tuning or optimisation run. Pipelines take seconds to start, and each is
 interleaved with the graph's own setting."""
 _QUEUED = 2
-"""Number of batches run untimed after a pause, in addition to the queue (``workload.lead``)."""
+"""Number of untimed batches after a pause, in addition to the queued ones (``workload.lead``)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """Time limit of a run that began at ``began`` (s, monotonic).
+    """Time limit of a run that started at ``began`` (seconds of ``time.monotonic``).
 
     There is no limit if ``seconds`` is None.
     """
@@ -40,18 +40,19 @@ class Deadline:
         return time.monotonic() - self.began
 
     def seconds_left(self, share: float = 1.0) -> float:
-        """Return the seconds until a fraction of the time is over; infinite without limit.
+        """Return the seconds until the fraction ``share`` of the time limit; infinite without one.
 
-        The result is negative if that time is over already.
+        The result is negative after that time.
         """
         return math.inf if self.seconds is None else share * self.seconds - self.elapsed
 
     def config_within(
         self, how: MeasurementConfig, count: int = 1, share: float = 1.0, most: float = math.inf
     ) -> MeasurementConfig:
-        """Return ``how`` for ``count`` configurations that share the time up to ``share`` of it.
+        """Return ``how`` with a limit for each of ``count`` configurations.
 
-        Each configuration has at most ``most`` seconds.
+        They divide the time that is left until the fraction ``share`` of the time limit, with at
+        most ``most`` seconds each.
         """
         if self.seconds is None:
             return how
@@ -82,9 +83,9 @@ def start_seconds(row: Measurement, spent: float) -> float:
 def minimum_seconds(rows: Sequence[Measurement], start: float) -> float:
     """Return the minimum seconds to measure configurations interleaved, in new workers.
 
-    ``rows`` have the speed of each, ``start`` is a worker's time until its first round. Each has
-    one warm-up round and ``FEWEST_ROUNDS`` counted rounds of ``FEWEST_BATCHES`` after the queued
-    batches.
+    ``rows`` have the speed of each, ``start`` is a worker's time until its first round. Each
+    configuration needs one warm-up round and ``FEWEST_ROUNDS`` counted rounds, with
+    ``FEWEST_BATCHES`` batches after the queued ones.
     """
     return sum(
         start

@@ -29,12 +29,12 @@ def knob_values(config: Config) -> tuple[object, ...]:
 
 Value = int | float | str | None
 Place = tuple[int, ...]
-"""Index into the values of each knob, in the order of ``KNOBS``."""
+"""A setting of the grid: the index of its value for each knob, in the order of ``KNOBS``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Values of each knob, ascending if they are numbers."""
+    """Values of each knob; numbers are in ascending order."""
 
     threads: tuple[int, ...]
     batch_size: tuple[int, ...]
@@ -54,7 +54,7 @@ class Grid:
                 )
 
     def values(self, knob: str) -> Sequence[Value]:
-        """Return the values of a knob."""
+        """Return the values of one knob."""
         found: Sequence[Value] = getattr(self, knob)
         return found
 
@@ -69,7 +69,7 @@ class Grid:
         return product(*(range(len(self.values(knob))) for knob in KNOBS))
 
     def config(self, place: Place, base: Config) -> Config:
-        """Return the configuration at a place, with other values from ``base``."""
+        """Return the configuration at a place. Fields that are not knobs are those of ``base``."""
         values: dict[str, Any] = {
             knob: self.values(knob)[index] for knob, index in zip(KNOBS, place, strict=True)
         }
@@ -82,7 +82,6 @@ class Grid:
         return None
 
     def to_json(self) -> dict[str, Any]:
-        """Return the values of each knob as JSON values."""
         return {knob: list(values) for knob, values in asdict(self).items()}
 
     @classmethod
@@ -96,8 +95,9 @@ class Grid:
 def grid_for(resolved: ResolvedGraph, machine: Machine, device: DecodeDevice) -> Grid:
     """Return ``default_grid`` without values that the graph does not support.
 
-    It has one pipeline if its reader cannot read a shard, and DALI's default executor if a CPU
-    operator follows a GPU operator. Memory-mapping is a knob only if a reader supports both modes.
+    The grid has one pipeline if its reader cannot read a shard, and only DALI's default executor if
+    a CPU operator follows a GPU operator. Memory-mapping is a knob only if a reader supports both
+    modes.
     """
     graph = resolved.graph
     grid = default_grid(machine, device)
@@ -116,7 +116,7 @@ def grid_for(resolved: ResolvedGraph, machine: Machine, device: DecodeDevice) ->
 def mapping_values(resolved: ResolvedGraph, files: Collection[str]) -> tuple[bool | None, ...]:
     """Return the values of ``dont_use_mmap`` for ``files``: ``mapped``, ``read`` or both.
 
-    The default of a graph is mapped. Raises ArgumentError for ``read`` if no reader supports it.
+    By default a graph maps files. Raises ArgumentError for ``read`` if no reader supports it.
     """
     if "read" in files and not any(
         has_dont_use_mmap(resolved, node) for node in resolved.graph.nodes
@@ -133,9 +133,9 @@ def mapping_values(resolved: ResolvedGraph, files: Collection[str]) -> tuple[boo
 def default_grid(machine: Machine, device: DecodeDevice) -> Grid:
     """Return settings worth trying on a machine: threads up to its cores, common batch sizes.
 
-    With GPU decoding, few threads are fastest, several pipelines keep the engines busy, the
+    With GPU decoding, a few threads are fastest, several pipelines keep the engines busy, the
     executor determines how host and device buffers are queued, and reading files instead of mapping
-    them halves the reader thread's time. On a CPU, one pipeline works while another waits for its
+    them halves the reader thread's time. On a CPU, one pipeline can run while another waits for its
     slowest image.
     """
     powers = [2**power for power in range(10) if 2**power < machine.cores]

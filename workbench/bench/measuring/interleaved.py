@@ -33,21 +33,22 @@ OnRows = Callable[[tuple[Measurement, ...]], None]
 WARM_UP_CUT = "the time budget ended during the warm-up"
 ROUNDS_CUT = "the time budget ended before {} rounds"
 ROUND_CUT = "the time budget ended during a round: allow more time"
-"""Flag of a result whose round was ended early by a limit."""
+"""Flag of a result whose last round was ended early by a limit."""
 TIME_UP = "the time budget ended before the first round: allow more time"
-"""Reason of a configuration that has no result because its ``seconds`` were over."""
+"""Reason of a configuration that has no result because its ``seconds`` ended."""
 NOT_YET = "not measured yet"
 """Reason of a configuration that has no result yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigJobs:
-    """A configuration and its jobs, one for each worker process.
+    """An entry to measure: a configuration and its jobs, one for each worker process.
 
-    ``environments`` and ``cores`` have an entry per job, or are empty. ``limit`` is the maximum
-    host and GPU memory in bytes; None is no limit. ``seconds`` is the total time limit: worker
-    start, which may import a large library, and all rounds, whose time is shared by all entries.
-    ``decodes`` is True if DALI decodes: otherwise idle JPEG engines are no reason for a warning.
+    ``environments`` and ``cores`` have one item per job, or are empty. ``limit`` is the maximum
+    host and GPU memory in bytes; None is no limit. ``seconds`` is the total time limit for the
+    worker's start, which may import a large library, and all rounds; the time of all entries is
+    shared. ``decodes`` is True if DALI decodes; otherwise there is no warning about idle JPEG
+    engines.
     """
 
     config: Config
@@ -67,7 +68,7 @@ class ConfigJobs:
 
 @dataclass(slots=True)
 class ConfigMeasurement:
-    """State of a configuration that is measured interleaved: its workers and results so far."""
+    """State of a configuration in an interleaved measurement: its workers and results so far."""
 
     entry: ConfigJobs
     group: WorkerGroup | None = None
@@ -84,11 +85,10 @@ class ConfigMeasurement:
     round_seconds: float = 0.0
     """Seconds of the last round, including untimed parts."""
     batch_seconds: float = 0.0
-    """Estimated seconds per batch."""
     hurried: set[str] = field(default_factory=set)
-    """Flags of the limits that ended the measurement early."""
+    """Flags of the time limits that ended the measurement early."""
     is_over: bool = False
-    """True if the time limit ended during a round."""
+    """True if the time limit ended a round."""
 
     @property
     def rates(self) -> list[float]:
@@ -96,7 +96,7 @@ class ConfigMeasurement:
 
 
 class InterleavedRun:
-    """One run of ``measure``: the candidates, the clock and the progress."""
+    """One run of ``measure``: the candidates (one per configuration), clock and progress."""
 
     def __init__(
         self,
@@ -113,7 +113,8 @@ class InterleavedRun:
         self._best = best
         self._kept = reusable
         self._pauses = len(entries) > 1 or before_round is not None
-        """True if other candidates, or untimed work, run between the rounds of a candidate."""
+        """True if a candidate waits between its rounds, for other candidates or for untimed work.
+        """
         self._candidates = [ConfigMeasurement(entry) for entry in entries]
         self._stop = stop
         self._progress = WorkerProgress.of(on_progress)
@@ -123,19 +124,21 @@ class InterleavedRun:
         self._began = time.monotonic()
         self._starts = 0
         self._rounds = 0
-        """Number of completed worker starts and rounds, for the progress."""
+        """Number of completed worker starts and rounds, for the progress display."""
         self._spans: list[float] = []
         "Seconds of each round, including untimed parts."
         self._share = 0.0
         self._seconds = 0.0
-        "Seconds of the timed rounds."
         self._process = 0
         self._text = ""
         self._failed = ""
         """Error of the last candidate that failed."""
 
     def run(self) -> tuple[Measurement, ...]:
-        """Measure all candidates. Raises CancelledError; any other error becomes a reason."""
+        """Measure all candidates.
+
+        Raises CancelledError; any other error becomes the candidate's reason.
+        """
         try:
             for process in range(self.measurement_config.processes):
                 self._process = process
@@ -157,7 +160,7 @@ class InterleavedRun:
         return self._order.sample(alive, len(alive))
 
     def _start(self, candidate: ConfigMeasurement) -> None:
-        """Start a new worker, run its first batch and its warm-up; other candidates pause."""
+        """Start a new worker and run its first batch and warm-up, while other candidates pause."""
         entry, config = candidate.entry, self.measurement_config
         self._report(f"{entry.name}: building")
         callbacks = self._progress.on_silence, self._progress.on_wait
@@ -246,7 +249,7 @@ class InterleavedRun:
         return one
 
     def _left(self, candidate: ConfigMeasurement) -> float:
-        """Return the seconds for a candidate's next round: its own, or the time shared by all."""
+        """Return the seconds left for a candidate's next round: its own, or all candidates'."""
         own = candidate.entry.seconds - candidate.spent
         return max(own, sum(one.entry.seconds - one.spent for one in self._alive()))
 
@@ -293,7 +296,7 @@ class InterleavedRun:
             self._report("")
 
     def _end_overdue(self, candidate: ConfigMeasurement) -> None:
-        """End a candidate whose time is over; a completed round remains as its result."""
+        """End a candidate whose time is over. If it completed a round, that is its result."""
         if candidate.rounds:
             candidate.is_over, candidate.stop_reason = True, "budget"
             candidate.hurried.add(ROUND_CUT)
@@ -333,15 +336,15 @@ def measure(
     best: float = 0.0,
     reusable: ReusableWorker | None = None,
 ) -> tuple[Measurement, ...]:
-    """Measure configurations interleaved; return one Measurement each, in the given order.
+    """Measure configurations interleaved; return one Measurement each, in the same order.
 
     All are built and warm before the first is timed. A configuration that fails gets the reason.
     ``before_round`` runs untimed before each round; ``on_rows`` is called after each timed round
     with all results so far. ``best`` is the rate below which the measurement config may give up
-    early. ``reusable`` holds the previous measurement's worker, if any, and receives this one's;
+    early. ``reusable`` contains the previous measurement's worker, if any, and receives this one's;
     without it every configuration has a new worker. A single configuration runs without pauses
-    between rounds. Once ``stop`` is set, CancelledError is raised within 0.1 s and all processes
-    have ended.
+    between rounds. Once ``stop`` is set, CancelledError is raised within 0.1 s, and all processes
+    are ended.
     """
     if not entries:
         return ()

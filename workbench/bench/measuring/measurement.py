@@ -15,9 +15,9 @@ from workbench.graph.model import DecodeDevice
 
 CONFIRMED = "confirmed"
 BY_ITSELF = "measured alone, in the search for workers, not interleaved"
-"""Prefix of the flag of a result whose rounds were not interleaved with others."""
+"""Prefix of the flag of a result that was not measured interleaved with others."""
 LOADED = 0.1
-"""Fraction of the machine's cores; if other processes use more, the machine counts as loaded."""
+"""Fraction of the machine's cores. If other processes use more, the result is flagged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +49,10 @@ def long_run_text(row: Measurement) -> str:
 class Measurement:
     """Result of one configuration. If not measured, ``rounds`` is empty and ``reason`` is set.
 
-    ``warm_up`` has the rates (imgs/s) of the rounds before the first that counts. ``settled`` is
-    True if these converged; ``ending`` is the reason why measuring stopped. ``first_batch`` is the
-    time in seconds from source to first batch. Memory is the peak in bytes; ``gpu_busy``,
-    ``jpeg_busy`` and ``bus_busy`` are percent of the time. None means not measured.
+    ``warm_up`` has the rates (imgs/s) of the warm-up rounds. ``settled`` is True if these
+    converged; ``stop_reason`` is the reason why measuring stopped. ``first_batch`` is the time in
+    seconds from source to first batch. Memory is the peak in bytes; ``gpu_busy``, ``jpeg_busy`` and
+    ``bus_busy`` are percent of the time. None means not measured.
 
     ::
 
@@ -74,7 +74,7 @@ class Measurement:
     gpu_busy: float | None = None
     jpeg_busy: float | None = None
     notes: tuple[str, ...] = ()
-    """Notes on the configuration: knobs without effect, for example."""
+    """Notes on the configuration, such as knobs without effect."""
     flags: tuple[str, ...] = ()
     """Reasons to distrust the result."""
     bus_busy: float | None = None
@@ -131,7 +131,7 @@ class Measurement:
 
     @property
     def interval(self) -> Interval | None:
-        """Median in imgs/s and its interval, or None without rounds."""
+        """Median in imgs/s with its confidence interval, or None without rounds."""
         return median_interval(self.imgs_per_s) if self.rounds else None
 
     @property
@@ -141,7 +141,7 @@ class Measurement:
 
     @property
     def rate(self) -> float:
-        """``median``, or 0 without rounds."""
+        """``median``, or 0 if there are no rounds."""
         return self.median or 0.0
 
     @property
@@ -156,13 +156,13 @@ class Measurement:
 
     @property
     def cpu_cores(self) -> float | None:
-        """Average number of cores kept busy, or None."""
+        """Average number of busy cores, or None."""
         seconds = sum(one.seconds for one in self.rounds)
         return sum(one.cpu_seconds for one in self.rounds) / seconds if seconds else None
 
     @property
     def other_busy_cores(self) -> float | None:
-        """Average number of cores that other processes kept busy meanwhile, or None."""
+        """Average number of cores that other processes used during the rounds, or None."""
         known = [one.others for one in self.rounds if one.others is not None]
         return sum(known) / len(known) if known else None
 

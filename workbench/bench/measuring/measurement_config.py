@@ -1,4 +1,4 @@
-"""Rules of a measurement: when it is warm, when it is precise enough, when to stop.
+"""Rules of a measurement: when it is warmed up, when it is precise enough, when to stop.
 
 All rules are pure functions of the rounds so far; ``METHOD.md`` explains them.
 """
@@ -13,24 +13,25 @@ from workbench.arguments import Kind
 from workbench.bench.measuring.stats import Interval, median_interval, variation
 
 StopReason = Literal["precise", "budget", "behind"]
-"""Reason why the rounds of a configuration ended. ``behind`` is a tuner's probe so far behind the
-best that more rounds would not change the outcome."""
+"""Reason why no more rounds were run. ``behind`` means that a tuner's probe is so much slower than
+the best that more rounds would not change the outcome."""
 
 _GIVEN_UP_AFTER = 3
 _ROUNDS_WITHIN, _WARM_WITHIN = 8, 0.5
-"""Number of rounds that must fit into a limit, and fraction of it by which all must be warm."""
+"""Number of rounds that must fit into a time limit, and the fraction of the limit at which warm-up
+must end."""
 FEWEST_ROUNDS = FEWEST_BATCHES = 2
-"""Minimum number of counted rounds, and of batches per round, regardless of limits."""
+"""Minimum number of counted rounds, and of batches per round, regardless of time limits."""
 UNSTABLE = 0.1
 """Coefficient of variation above which rounds are considered disturbed."""
 
 
 @dataclass(frozen=True, slots=True)
 class MeasurementConfig:
-    """Durations and limits of one measurement; seconds, batches and fractions.
+    """Durations and limits of one measurement, in seconds, batches and fractions.
 
     The defaults are for publishable results. ``QUICK_CONFIG`` is for many configurations at once,
-    ``COARSE_CONFIG`` for a first look: their intervals are wider.
+    ``COARSE_CONFIG`` for a first impression: their intervals are wider.
 
     ::
 
@@ -43,25 +44,27 @@ class MeasurementConfig:
     rounds: int = 5
     warm_up_batches: int = 5
     warm_up_within: float = 0.05
-    """Maximum relative difference of two successive rounds that count as warm."""
+    """Maximum relative difference of two successive rounds after which warm-up ends."""
     warm_up_rounds: int = 8
-    """Maximum number of warm-up rounds; if the rates differ even then, the result is flagged. 1
-    skips the comparison of rates."""
+    """Maximum number of warm-up rounds. If the rates still differ after that, the result is
+    flagged. With 1, the rates are not compared."""
     precision: float = 0.03
     """Maximum distance of the interval's ends from the median, as a fraction of the median."""
     confidence: float = 0.95
-    """Confidence of the interval for ``precision``: two rounds have 0.5, three 0.75, six 0.95."""
+    """Confidence level of the interval for ``precision``: two rounds have 0.5, three 0.75, six
+    0.95."""
     budget: float = 20.0
     """Maximum seconds of timed rounds per configuration, beyond its first ``rounds`` rounds."""
     limit: float | None = None
     """Total seconds per configuration and process, including the build; None is no limit. One warm-
-    up round and two counted rounds (or ``rounds``) always run. Results ended early are flagged."""
+    up round and two counted rounds (or ``rounds``) always run. Results that end early are flagged.
+    """
     processes: int = 1
     """Number of new workers per configuration. More than one also covers variation between builds
     of the same pipeline."""
     behind: float = 0.0
-    """Fraction of a rate to reach. A configuration is given up after ``rounds`` rounds, or three,
-    if all rounds are below it; 0 disables this."""
+    """Fraction of the rate to reach. A configuration is given up after ``rounds`` rounds, at most
+    three, if all rounds are below that; 0 disables this."""
 
     def is_warm(self, rates: Sequence[float], batches: int) -> bool:
         """Return whether the warm-up may end, given its rates (imgs/s) and number of batches."""
@@ -73,9 +76,9 @@ class MeasurementConfig:
         return abs(last - before) <= self.warm_up_within * max(last, before)
 
     def round_of(self, batch_seconds: float) -> tuple[float, int]:
-        """Return minimum seconds and batches of a round, given the seconds per batch.
+        """Return the minimum seconds and batches of a round, from the seconds per batch.
 
-        Within a limit, eight rounds must fit.
+        With a time limit, they are reduced so that eight rounds fit.
         """
         if self.limit is None:
             return self.round_seconds, self.round_batches
@@ -90,8 +93,8 @@ class MeasurementConfig:
     def is_late(self, spent: Sequence[float], next_rounds: Sequence[float], cycles: int) -> bool:
         """Return whether a limit leaves no time for one more round of each configuration.
 
-        ``spent`` are the seconds of each configuration so far, ``next_rounds`` the estimates for
-        its next round, ``cycles`` the number of rounds of each.
+        ``spent`` has the seconds of each configuration so far, ``next_rounds`` the estimated
+        seconds of its next round. ``cycles`` is the number of rounds that each has completed.
         """
         if self.limit is None or cycles < min(FEWEST_ROUNDS, self.rounds):
             return False
@@ -105,17 +108,18 @@ class MeasurementConfig:
         return found.level >= self.confidence and found.spread <= self.precision
 
     def is_behind(self, rates: Sequence[float], best: float) -> bool:
-        """Return whether every round so far is far enough below a rate to give up."""
+        """Return whether all rounds are so far below the rate ``best`` that measuring may end."""
         enough = len(rates) >= min(self.rounds, _GIVEN_UP_AFTER)
         return enough and max(rates) < self.behind * best
 
     def stop_reason(
         self, series: Sequence[Sequence[float]], seconds: float, best: float = 0.0
     ) -> StopReason | None:
-        """Return why interleaved configurations may stop, or None.
+        """Return why the interleaved configurations may stop, or None.
 
-        ``series`` has the rates of each so far, ``seconds`` the total of their rounds, ``best`` is
-        the rate to reach. The budget ends the rounds only after each has ``rounds`` rounds.
+        ``series`` has the rates of each configuration so far, ``seconds`` is the total time of
+        their rounds, ``best`` the rate to reach. The budget ends the rounds only after each has
+        ``rounds`` rounds.
         """
         if all(self.is_precise(rates) for rates in series):
             return "precise"
@@ -140,7 +144,7 @@ def config_within(seconds: float, processes: int = 1) -> MeasurementConfig:
 QUICK_CONFIG = MeasurementConfig(
     round_seconds=0.5, round_batches=3, rounds=3, warm_up_rounds=3, precision=0.05, budget=3.0
 )
-"""Config for many configurations at once: stages, sweeps. The intervals show the loss of precision.
+"""Config for many configurations at once, such as stages. The intervals show the lower precision.
 """
 
 PROBE_CONFIG = MeasurementConfig(
@@ -154,17 +158,18 @@ GPU_SETTING_CONFIG = MeasurementConfig(
     behind=0.6,
 )  # fmt: skip
 """Config of a complete setting with GPU decoding. Several pipelines alternate every few seconds
-between two rates, the slower 0.68 of the faster. So two equal rounds prove nothing, and only a
-setting below both rates is given up early."""
+between two speeds, the slower 0.68 of the faster. So two equal rounds prove nothing, and only a
+setting that is slower than both is given up early."""
 
 GPU_PROBE_CONFIG = replace(GPU_SETTING_CONFIG, round_seconds=0.5, budget=4.0)
 """Config of a tuner's probe with GPU decoding: eight rounds of half a second without a pause,
-precise or not, because they rarely agree within 5 %. Building takes as long, 2 s per pipeline, so
-fewer, longer probes would lose more than they gain. The best are remeasured completely."""
+whatever their precision, because they rarely agree within 5 %. Fewer, longer probes would be worse,
+because building takes as long as a probe (2 s per pipeline). The best settings are remeasured
+completely."""
 
 
 def long_config(seconds: float) -> MeasurementConfig:
-    """Return a config of one round of this many seconds, with a rate for each second."""
+    """Return a config of one round of ``seconds`` seconds, with a rate for each second."""
     return MeasurementConfig(
         round_seconds=seconds, rounds=1, warm_up_rounds=0, precision=1.0, confidence=0.0, budget=0.0
     )
@@ -173,14 +178,14 @@ def long_config(seconds: float) -> MeasurementConfig:
 COARSE_CONFIG = MeasurementConfig(
     round_seconds=0.2, round_batches=2, rounds=2, warm_up_rounds=1, precision=0.15, budget=0.4
 )
-"""Config for a first look at many configurations: two rounds each, whose range is a 50 % interval.
-"""
+"""Config for a first impression of many configurations: two rounds each, whose range is a 50 %
+interval."""
 
 
 def low_precision_notice(config: MeasurementConfig, found: Sequence[Interval]) -> str:
-    """Return a notice that results have fewer rounds than usual, and their precision.
+    """Return a notice that results have fewer rounds than by default, with their precision.
 
-    Empty if they have as many as usual.
+    Empty if they have the default number.
     """
     found = [one for one in found if one.level > 0]  # a single long round has no interval
     if config.rounds >= MeasurementConfig().rounds or not found:

@@ -1,4 +1,4 @@
-"""Compare the pixels of two ways to produce the same images."""
+"""Compare the pixels of the same images computed in two ways."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from workbench.sources import Datasets
 
 IMAGES = 64
 LIMIT = 300.0
-"""Timeout in seconds: with a cold disk, importing a library may take minutes."""
+"""Timeout in seconds. Importing a library from a cold disk may take minutes."""
 LEVELS = "levels of 255"
 NOT_COMPARED = "not compared: the time budget ended"
 FLOATS = "units of the output's floats"
 SAME = {LEVELS: 8.0, FLOATS: 0.15}
-"""Maximum mean difference of the same augmentation, because filters and rounding differ. A wrong
-sign or another random value differs by 30 levels and more. 0.15 is nine levels with ImageNet
-normalisation."""
+"""Maximum mean difference between two implementations of one augmentation, whose filters and
+rounding differ. A wrong sign or another random value differs by 30 levels and more. For floats with
+ImageNet normalisation, 0.15 corresponds to nine levels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +54,14 @@ class PixelDifference:
 
     @property
     def is_same(self) -> bool:
-        """True if the difference is within ``SAME``, as for the same augmentation."""
+        """True if the mean difference is small enough (``SAME``) to be the same augmentation."""
         return self.mean <= SAME.get(self.unit, 0.0)
 
 
 def compare_cpu_with_mixed(
     ours: Sequence[NDArray[Any]], theirs: Sequence[NDArray[Any]]
 ) -> PixelDifference | None:
-    """Compare two series of images; None if their shapes differ or there are none."""
+    """Compare two lists of images; None if their shapes differ or they are empty."""
     if not ours or [a.shape for a in ours] != [b.shape for b in theirs]:
         return None
     gaps = [np.abs(np.subtract(a, b, dtype=np.float64)) for a, b in zip(ours, theirs, strict=True)]

@@ -1,4 +1,4 @@
-"""Statistics of a result: median, interval, spread, ratio."""
+"""Statistics of a result: median, confidence interval, spread, ratio."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DRAWS = 4000
 class Interval:
     """A median (or ratio) and its confidence interval, all in the unit of the values.
 
-    ``level`` is the confidence of ``low`` to ``high``: 0.95, or less with too few values.
+    ``level`` is the confidence level of ``low`` to ``high``: 0.95, or less with too few values.
     """
 
     median: float
@@ -41,8 +41,8 @@ def median_interval(values: Sequence[float]) -> Interval:
     largest of n values it is 1 - 2 P(B < k), B binomial with n and 1/2). Between two such pairs it
     is interpolated after T. P. Hettmansperger and S. J. Sheather, Confidence intervals based on
     interpolated order statistics, Statistics & Probability Letters 4 (1986) 75-79. Five values or
-    fewer cannot reach 95 %: then it is minimum to maximum, with their confidence. Values are
-    assumed to be independent. Raises ValueError without values.
+    fewer cannot reach 95 %: the interval is then from minimum to maximum, with a lower level.
+    Values are assumed to be independent. Raises ValueError if there are no values.
     """
     if not values:
         raise ValueError("The median of no values.")
@@ -72,8 +72,8 @@ def _confidence(count: int, k: int) -> float:
 def paired_ratio(ours: Sequence[float], theirs: Sequence[float]) -> Interval:
     """Return the ratio of two series whose i-th values were measured next to each other.
 
-    It is the median of the ratios, with the interval of ``median_interval``; common slowdowns
-    cancel. Positions missing in either series are skipped.
+    It is the median of the ratios, with the interval of ``median_interval``. Slowdowns that affect
+    both values cancel. Positions missing in either series are skipped.
     """
     return median_interval([a / b for a, b in zip(ours, theirs, strict=False)])
 
@@ -83,7 +83,7 @@ def ratio(ours: Sequence[float], theirs: Sequence[float]) -> Interval:
 
     Uses the percentile bootstrap (B. Efron and R. J. Tibshirani, An Introduction to the Bootstrap,
     1993, sections 8.3 and 13.3), resampling each series independently. With fewer than six values
-    the interval tends to be too narrow. Deterministic for equal values.
+    the interval tends to be too narrow. The same values always give the same result.
     """
     chance = random.Random(0)
     draws = [

@@ -1,4 +1,4 @@
-"""Workers of one configuration: usually one, several if GPUs work in parallel."""
+"""Workers of one configuration: usually one, several if processes or GPUs run in parallel."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ from workbench.engine.resources.gpu import Gpu, GpuUse, first_visible_gpu
 from workbench.errors import EngineError
 
 SILENCE_LIMIT = 300.0
-"""Seconds without a batch after which the measurement counts as hung. The first batch fills the
+"""Seconds without a batch after which the measurement is considered hung. The first batch fills the
 queues."""
 _TOGETHER = 0.05
-"""Seconds in advance that parallel workers get their start time: a message takes far less."""
+"""Seconds before the common start at which parallel workers receive its time; sending takes far
+less."""
 
 
 T = TypeVar("T")
@@ -66,9 +67,9 @@ class WorkerGroup:
         on_silence: Callable[[bool], None] = warn_of_silence,
         on_wait: Callable[[str], None] = lambda words: None,
     ) -> None:
-        """``environments`` and ``cores`` have an entry per job, or are empty.
+        """``environments`` and ``cores`` have one item per job, or are empty.
 
-        ``on_silence`` and ``on_wait`` are as for ``Engine``, called for any of the workers.
+        ``on_silence`` and ``on_wait`` are as for ``Engine``, and are called for any of the workers.
         """
         self._jobs = jobs
         self._cores = cores or [()] * len(jobs)
@@ -92,7 +93,7 @@ class WorkerGroup:
         self._lead: float | None = None
 
     def allow(self, seconds: float) -> None:
-        """Limit the next steps to ``seconds`` in total, after which they raise CancelledError."""
+        """Limit all following steps to ``seconds`` in total; then they raise CancelledError."""
         self._clock.allow(seconds)
 
     def call(self, task: Callable[..., Any], *arguments: Any) -> Any:
@@ -128,7 +129,7 @@ class WorkerGroup:
         on_report: Callable[[float], None],
         pause: bool = True,
     ) -> TimedRound:
-        """Run one round; several workers run it simultaneously.
+        """Run one round, on all workers at the same time.
 
         ``pause`` is as for ``workload.run_round``; several workers always pause.
         """
@@ -151,7 +152,7 @@ class WorkerGroup:
         task: Callable[[int, Callable[[float], None]], T],
         on_report: Callable[[float], None],
     ) -> list[T]:
-        """Run ``task`` for each worker in parallel, called with its index, and return the results.
+        """Call ``task`` for each worker in parallel, with the worker's index; return the results.
 
         Progress is reported by the first worker.
         """
@@ -169,7 +170,7 @@ class WorkerGroup:
                 raise
 
     def memory(self) -> tuple[int, int | None]:
-        """Return peak host memory and GPU memory of all workers together, in bytes."""
+        """Return the peak host memory and the GPU memory of all workers together, in bytes."""
         found = [engine.call(memory_usage) for engine in self._engines]
         gpus = [gpu for _, gpu in found if gpu is not None]
         return sum(host for host, _ in found), sum(gpus) if gpus else None
@@ -189,7 +190,7 @@ class WorkerGroup:
         return tuple(engine.pid for engine in self._engines if engine.pid is not None)
 
     def gpu_use(self) -> tuple[GpuUse, ...]:
-        """Return the current utilisation of each of the workers' GPUs."""
+        """Return the current utilisation of each GPU that the workers use."""
         return tuple(gpu.use() for gpu in self._gpus)
 
     def close(self) -> None:
@@ -199,9 +200,9 @@ class WorkerGroup:
 
 
 class ReusableWorker:
-    """A worker reused by successive measurements, which saves process starts.
+    """A worker that is reused by successive measurements, to save process starts.
 
-    Only for configurations with one job and no environment or cores of their own. Memory is
+    Only for configurations with one job and without their own environment or cores. Memory is
     released between measurements; a worker whose measurement failed is discarded.
     """
 
@@ -216,7 +217,7 @@ class ReusableWorker:
         on_silence: Callable[[bool], None],
         on_wait: Callable[[str], None],
     ) -> WorkerGroup | None:
-        """Return the worker of the last measurement, prepared for another job; None if none."""
+        """Return the worker of the last measurement, prepared for new jobs, or None."""
         group, self._group = self._group, None
         self.reused = group is not None
         if group is not None:
@@ -224,15 +225,14 @@ class ReusableWorker:
         return group
 
     def store(self, group: WorkerGroup) -> None:
-        """Store a worker for the next measurement."""
         self.close()
         self._group = group
 
     def call(self, seconds: float, task: Callable[..., Any], *arguments: Any) -> Any:
         """Run a task in the reusable worker, limited to ``seconds``.
 
-        Raises EngineError without a worker, the task's errors, and CancelledError after the
-        timeout.
+        Raises the task's errors, CancelledError after the timeout, and EngineError if there is no
+        worker.
         """
         if self._group is None:
             raise EngineError("the worker has ended")
@@ -244,7 +244,6 @@ class ReusableWorker:
             raise
 
     def close(self) -> None:
-        """End the worker."""
         if self._group is not None:
             self._group.close()
         self._group = None
@@ -272,8 +271,8 @@ def _ignore_report(_: float) -> None:
 def merge_rounds(rounds: Sequence[TimedRound], overlapping: bool) -> TimedRound:
     """Combine simultaneous rounds into one whose rate is the sum.
 
-    ``overlapping`` is True if the workers shared their cores: the load that each attributes to
-    other processes is then mostly that of the other workers.
+    ``overlapping`` is True if the workers shared their cores: the load that a worker attributes to
+    other processes is then mostly the load of the other workers.
     """
     seconds = statistics.fmean(one.seconds for one in rounds)
     known = [one.others for one in rounds if one.others is not None]

@@ -1,7 +1,7 @@
 """The worker's side of a measurement: builds the job and runs rounds.
 
-The loop is that of a plain script with a clock reading per batch. Used in the worker process only,
-except for the values it sends.
+The loop is that of a plain script, plus reading the clock for each batch. Used in the worker
+process only, except for the classes of messages.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from workbench.errors import DataError, EngineError, PipelineError, WorkbenchErr
 from workbench.sources import Datasets, failure_reason, require_dataset
 
 REPORT_EVERY = 0.5
-"""Seconds between reports in a round. Sending takes 12 µs; displaying uses the cores being
-measured."""
+"""Seconds between progress reports in a round. Sending one takes 12 µs; displaying it uses the
+cores being measured."""
 _KEY, _END = "bench", "bench: end of a round without a pause behind it"
 _LEAD, _LONGEST_LEAD = 0.2, 1.0
 _QUIET = 0.03
@@ -45,15 +45,16 @@ class Workload(Protocol):
     """Protocol of an object that produces batches."""
 
     lead: int
-    """Maximum number of batches queued after a pause; as many are run before timing starts."""
+    """Maximum number of batches that may be queued after a pause; these run before timing starts.
+    """
 
     def run(self) -> int:
-        """Complete one batch on its device and return its number of real samples."""
+        """Complete one batch on its device and return its number of samples without padding."""
         ...
 
 
 class Job(Protocol):
-    """Protocol of a job to be measured by a worker: a dataclass with ``@sendable``."""
+    """Protocol of a job that a worker measures: a dataclass with ``@sendable``."""
 
     def start(self) -> Workload:
         """Build the workload, in the worker."""
@@ -74,9 +75,9 @@ class TimedRound:
     """Timing of one round.
 
     ``cpu_seconds`` is the CPU time of the worker and its children; ``others`` is the number of
-    cores (of those the worker may use) that other processes kept busy, None if unknown.
-    ``latencies`` (s per batch) are not stored in a record; ``by_second`` has imgs/s of each whole
-    second of a long round.
+    cores (of those the worker may use) that other processes used, None if unknown. ``latencies`` (s
+    per batch) are not stored in a record; ``by_second`` has the imgs/s of each whole second of a
+    long round.
     """
 
     seconds: float
@@ -104,7 +105,7 @@ class TimedRound:
 @sendable
 @dataclass(frozen=True, slots=True)
 class ScriptJob:
-    """Job that runs the exported source as the user does.
+    """Job that runs the exported source as a user runs it.
 
     If ``to_host``, every output is copied to the host.
     """
@@ -169,11 +170,11 @@ class _ScriptWorkload:
 
 
 def real_samples(readers: list[dict[str, Any]], batch_size: int) -> Iterator[int]:
-    """Yield the number of samples of each batch that are not padding.
+    """Yield the number of samples of each batch, without padding.
 
-    ``readers`` are DALI's ``reader_meta``. With ``pad_last_batch`` a reader fills the last batch of
-    each epoch, and a shard shorter than another, with its last sample. Otherwise batches continue
-    with the next epoch's samples, which are real.
+    ``readers`` are DALI's ``reader_meta``. With ``pad_last_batch``, a reader repeats its last
+    sample to fill the last batch of each epoch and a shard shorter than another. Without it,
+    batches continue with the samples of the next epoch, which all count.
     """
     padding = [meta for meta in readers if meta.get("pad_last_batch")]
     epoch = 0
@@ -194,7 +195,7 @@ def _batches(meta: dict[str, Any], batch_size: int) -> int:
 
 
 def _shard_size(meta: dict[str, Any], epoch: int) -> int:
-    """Return the size of a shard: shard s of n starts at size * s / n, rounded down, as in DALI."""
+    """Return the size of a shard. As in DALI, shard s of n starts at size * s / n, rounded down."""
     size, shards, shard = meta["epoch_size"], meta["number_of_shards"], meta["shard_id"]
     if not meta.get("stick_to_shard"):
         shard = (shard + epoch) % shards
@@ -203,7 +204,7 @@ def _shard_size(meta: dict[str, Any], epoch: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Clocks:
-    """Wall time, CPU time of the worker and its children, and of all processes on its cores (s)."""
+    """Wall time, CPU time of the worker and its children, CPU time used on its cores (seconds)."""
 
     time: float
     cpu: float
@@ -217,7 +218,7 @@ class _Clocks:
 
 @task
 def start_workload(worker: Worker, job: Job, cores: tuple[int, ...] = ()) -> StartupStats:
-    """Task: build a job and run its first batch. ``cores`` sets the CPU affinity if not empty.
+    """Task: build a job and run its first batch. ``cores`` sets the CPU affinity unless empty.
 
     The worker's previous workload and its memory are released.
     """
@@ -261,11 +262,11 @@ def run_round(
 ) -> TimedRound:
     """Task: run one round of at least ``seconds`` and ``batches``.
 
-    Batches queued during the preceding pause run first and are not counted, nor is a fifth of the
-    round's time (at most 1 s), in which clocks rise again: a round begins and ends in steady work.
-    ``start_at`` (from ``time.perf_counter``, which all processes of a machine share) synchronises
-    several workers. Returns when the worker is idle. Without ``pause`` it returns at once, and the
-    next round's time counts from there.
+    To begin in a steady state, two things run first and are not counted: the batches queued during
+    the preceding pause, and a fifth of the round's time (at most 1 s), in which clock frequencies
+    rise. ``start_at`` (from ``time.perf_counter``, which all processes of a machine share)
+    synchronises several workers. Returns when the worker is idle. Without ``pause`` it returns
+    immediately, and the time of the next round starts at that point.
     """
     workload: Workload = worker.kept[_KEY]
     children = descendants(os.getpid())
@@ -314,7 +315,7 @@ def run_round(
 
 
 def rates_by_second(latencies: Sequence[float], samples: int) -> tuple[float, ...]:
-    """Return imgs/s of each whole second of a round of at least five seconds, else empty.
+    """Return the imgs/s of each whole second of a round; empty if it is shorter than five seconds.
 
     ``latencies`` are the times of the batches in s. A batch counts proportionally for each second
     it spans, so that a few large batches per second do not appear as bursts.
@@ -328,7 +329,7 @@ def rates_by_second(latencies: Sequence[float], samples: int) -> tuple[float, ..
 
 
 def _wait_until_idle(children: list[int]) -> None:
-    """Wait until the queues are full, so that filling them does not disturb another round."""
+    """Wait until the queues are full, so that filling them does not disturb the next round."""
     deadline = time.perf_counter() + _QUIET_LIMIT
     while time.perf_counter() < deadline:
         before = cpu_seconds(children)
@@ -339,9 +340,9 @@ def _wait_until_idle(children: list[int]) -> None:
 
 @task
 def memory_usage(worker: Worker) -> tuple[int, int | None]:
-    """Task: return peak host memory, and current GPU memory of the process, in bytes.
+    """Task: return the peak host memory and the current GPU memory of the process, in bytes.
 
-    DALI's GPU pools do not shrink, so the latter is the peak; None if unknown.
+    GPU memory is None if unknown. It is also its peak, because DALI's GPU pools do not shrink.
     """
     pid = os.getpid()
     return peak_host_bytes(descendants(pid)), Gpu(first_visible_gpu()).memory_of(pid)
@@ -375,7 +376,7 @@ def _process_seconds(pid: int) -> float:
 
 
 def busy_seconds() -> float | None:
-    """Return the CPU time used on this process's cores by all processes, and by other guests."""
+    """Return the CPU time that all processes and other guests used on this process's cores."""
     usable = {f"cpu{core}" for core in os.sched_getaffinity(0)}
     ticks = 0
     try:

@@ -1,1 +1,1 @@
-"""Show a record as text, table and charts, and compare records."""
+"""Format records as text, tables and charts, and compare records."""

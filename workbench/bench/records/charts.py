@@ -1,7 +1,7 @@
 """Charts of records as data: title, axes, series and marks.
 
-A chart is computed once from a record. ``plots`` draws it with matplotlib; ``ui.speed`` builds the
-panel's payloads from the same scaling series and heat maps.
+A chart is computed once from a record. ``plots`` draws it with matplotlib; ``ui.speed`` builds its
+payloads from the same scaling series and heat maps.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ Over = Literal["threads", "pipelines", "workers"]
 
 @dataclass(frozen=True, slots=True)
 class ScalingPoint:
-    """Row of a scaling run, with its speed-up relative to the first measured row of its series.
+    """A row of a scaling run, with its speed-up over the first measured row of its series.
 
-    ``efficiency`` is 1 for linear scaling. Both are 0 without a result.
+    ``efficiency`` is the speed-up relative to linear scaling. Both are 0 without a result.
     """
 
     count: int
@@ -49,7 +49,7 @@ class ScalingPoint:
 
 
 def best_measurement(report: Report) -> Measurement:
-    """Return the fastest measurement except probes; for a tuner, of those in a long run.
+    """Return the fastest measurement except probes; of a tuning run, the fastest long run.
 
     Raises EngineError if there is none.
     """
@@ -67,9 +67,9 @@ def scaled_over(report: Report) -> Over:
 
 
 def scaling_series(rows: Sequence[Measurement], over: Over) -> list[list[ScalingPoint]]:
-    """Return the points of a scaling run in rising order.
+    """Return the points of a scaling run in ascending order.
 
-    Over workers, there is one series per number of pipelines.
+    A run over workers has one series per number of pipelines.
     """
     ordered = sorted(rows, key=lambda row: int(getattr(row.config, over)))
     numbers = sorted({row.config.pipelines for row in rows}) if over == "workers" else []
@@ -95,7 +95,7 @@ NOT_TRIED = "not tried"
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A value with its interval. ``words`` is the label of the bar."""
+    """A value with its confidence interval. ``words`` is the text next to the bar."""
 
     label: str
     kind: Kind
@@ -117,10 +117,10 @@ class BarChart:
 
 @dataclass(frozen=True, slots=True)
 class ScalingChart:
-    """Speed over a count, one series per number of pipelines.
+    """Speed by number of threads, pipelines, processes or GPUs; a series per number of pipelines.
 
-    ``over`` is the counted unit: threads, pipelines, processes or GPUs. ``frames`` is as in
-    ``Config``. The series include points without a result.
+    ``over`` is the counted unit. ``frames`` is as in ``Config``. The series include points without
+    a result.
     """
 
     title: str
@@ -139,7 +139,7 @@ class ScalingChart:
 
 @dataclass(frozen=True, slots=True)
 class HeatCell:
-    """A setting of a grid: its knobs in the order of ``KNOBS``, and its row if it was tried."""
+    """A setting of a grid: its knobs in the order of ``KNOBS``, and its row if it was measured."""
 
     threads: int
     batch: int
@@ -149,7 +149,7 @@ class HeatCell:
 
     @property
     def rate(self) -> float | None:
-        """Rate in imgs/s, or None if the setting failed or was not tried."""
+        """Rate in imgs/s, or None if the setting failed or was not measured."""
         return self.row.median if self.row else None
 
     @property
@@ -160,7 +160,7 @@ class HeatCell:
 
 @dataclass(frozen=True, slots=True)
 class HeatPanel:
-    """Heat map of threads (rows) by batch size (columns), with one value of each other knob.
+    """Heat map of threads (rows) by batch size (columns) for one value of each other knob.
 
     ``rare`` is True for values that the search rarely uses.
     """
@@ -174,20 +174,20 @@ class HeatPanel:
 
 @dataclass(frozen=True, slots=True)
 class HeatMap:
-    """All settings of a grid, one panel per value of knobs except threads and batch size."""
+    """All settings of a grid; one panel per combination of knobs except threads and batch size."""
 
     title: str
     frames: int
     columns: int
-    """Number of panels per row, which differ only in ``prefetch``."""
+    """Number of panels per row. The panels of a row differ only in ``prefetch``."""
     panels: tuple[HeatPanel, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class StackChart:
-    """Stacked bars, one per row; a line marks ``total``.
+    """Stacked bars, one per row, with a line at ``total``.
 
-    ``parts`` has the name of each part and its value in each row, None if missing.
+    ``parts`` has the name of each part and its value in each row, or None for a missing value.
     """
 
     title: str
@@ -226,9 +226,9 @@ def kind_of(row: Measurement | OperatorCost) -> Kind:
 
 
 def bar_chart(report: Report) -> BarChart:
-    """Return bars of each row's speed with its interval; unmeasured rows are named below.
+    """Return bars of each row's speed with its interval; rows without a result are listed below.
 
-    For a tuner's record, the rows are complete measurements: candidates and the graph's own
+    Of a tuning run, only complete measurements are shown: the candidates and the graph's own
     setting.
     """
     rows = [row for row in report.measurements if row.rounds]
@@ -251,7 +251,7 @@ def bar_chart(report: Report) -> BarChart:
 
 
 def operator_chart(report: Report) -> BarChart:
-    """Return the time each operator adds per image: a group per operator, a bar per program.
+    """Return the time that each operator adds per image: a group per operator, a bar per program.
 
     Raises EngineError if no cost is known.
     """

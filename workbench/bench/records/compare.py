@@ -1,4 +1,4 @@
-"""Compare two records, and read folders of records."""
+"""Compare two records, and load the records of a folder."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from workbench.errors import DataError, RecordFormatError
 _TURNED = {"sweep": KNOBS, "threads": ("threads",), "pipelines": ("pipelines",)}
 """Knobs in which the rows of a record differ, by kind of record."""
 SURE = 0.01
-"""Maximum distance from 1 of a ratio's whole interval that counts as equal speed."""
+"""Maximum distance from 1 of both ends of a ratio's interval for equal speed."""
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedConfig:
-    """A configuration in both records. ``ratio`` is the second rate over the first.
+    """A configuration that both records contain. ``ratio`` is the second rate divided by the first.
 
     ``differs`` names the knobs with different values in the second record.
     """
@@ -33,7 +33,7 @@ class ComparedConfig:
 
     @property
     def verdict(self) -> str:
-        """Verdict about the second: faster, slower, the same, or no measurable difference."""
+        """Verdict on the second record: faster, slower, the same, or no measurable difference."""
         if self.ratio.low >= 1 - SURE and self.ratio.high <= 1 + SURE:
             return "the same"
         if self.ratio.low > 1:
@@ -43,7 +43,7 @@ class ComparedConfig:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Configurations in both records, names of those in only one, and warnings."""
+    """Configurations in both records, names of configurations in only one of them, and warnings."""
 
     pairs: tuple[ComparedConfig, ...]
     only_first: tuple[str, ...]
@@ -143,9 +143,10 @@ def read_report(path: str | Path) -> Report:
 
 
 def read_folder(folder: str | Path) -> tuple[Mapping[str, Report], tuple[str, ...]]:
-    """Read all records in a folder, oldest first, and explain why other JSON files are skipped.
+    """Load all records in a folder, oldest first, and explain why other JSON files are skipped.
 
-    The records are by file name. Raises DataError if the folder cannot be listed.
+    Returns the records by file name, and the explanations. Raises DataError if the folder cannot be
+    listed.
     """
     found: dict[str, Report] = {}
     refused = []

@@ -26,11 +26,11 @@ _GAP = 3
 
 @dataclass(frozen=True, slots=True)
 class OperatorCost:
-    """Cost of an operator (or a baseline, which has no ``op``) in one program.
+    """Cost of an operator in one program. A baseline is an entry without ``op``.
 
-    ``rate`` is in imgs/s. ``adds`` are the additional microseconds per image over ``base``, and
-    ``low`` to ``high`` its interval, from adjacent rounds. None means not measured, with the
-    ``reason``. ``is_same`` is True if the pixels equal DALI's.
+    ``rate`` is in imgs/s. ``adds`` are the additional microseconds per image compared with
+    ``base``, with the interval ``low`` to ``high``, from adjacent rounds. None means not measured,
+    for the given ``reason``. ``is_same`` is True if the pixels equal DALI's.
     """
 
     node: str
@@ -43,7 +43,7 @@ class OperatorCost:
     low: float | None = None
     high: float | None = None
     rounds: int = 0
-    """Number of round pairs; a single pair has no interval."""
+    """Number of pairs of rounds; with a single pair, there is no interval."""
     reason: str = ""
     is_same: bool = True
 
@@ -54,12 +54,12 @@ class OperatorCost:
 
     @property
     def title(self) -> str:
-        """The node, and its operator if named differently: ``color (color_twist)``."""
+        """The node, with its operator if the names differ: ``color (color_twist)``."""
         return f"{self.node} ({self.op})" if self.op not in ("", self.node) else self.node
 
 
 def cost_of(cost: OperatorCost, row: Measurement, base: Measurement | None) -> OperatorCost:
-    """Return the cost with the results of a row; ``base`` was measured interleaved with it."""
+    """Return the cost with the results of a row. ``base`` was measured interleaved with it."""
     cost = replace(cost, rate=row.median, reason=row.reason)
     if base is None or not row.rounds or not base.rounds:
         return cost
@@ -69,10 +69,10 @@ def cost_of(cost: OperatorCost, row: Measurement, base: Measurement | None) -> O
 
 
 def added(rates: Sequence[float], base: Sequence[float]) -> Interval:
-    """Return the additional microseconds per image at these rates (imgs/s) over the base rates.
+    """Return the additional microseconds per image at some rates (imgs/s) compared with others.
 
-    Values are paired by index: they were measured next to each other, so common slowdowns cancel,
-    as in ``paired_ratio``.
+    Values with the same index were measured next to each other, so slowdowns that affect both
+    cancel, as in ``paired_ratio``.
     """
     pairs = zip(rates, base, strict=False)
     return median_interval([1e6 / own - 1e6 / other for own, other in pairs])
@@ -84,7 +84,10 @@ def operators_of(extra: Mapping[str, Any]) -> tuple[OperatorCost, ...]:
 
 
 def operator_lines(costs: Sequence[OperatorCost]) -> list[str]:
-    """Return two tables of operators (rows) by programs (columns), and reasons for empty cells."""
+    """Return lines of two tables with operators as rows and programs as columns.
+
+    They are followed by the reasons for empty cells.
+    """
     if not costs:
         return []
     measured = {cost.column for cost in costs if cost.rate is not None}
@@ -126,7 +129,7 @@ def _rate(cost: OperatorCost) -> str:
 
 
 def cost_text(cost: OperatorCost) -> str:
-    """Return the microseconds with their interval: ``1,203 ±55``; marked if pixels differ."""
+    """Return microseconds with their interval, ``1,203 ±55``, with a mark if the pixels differ."""
     if cost.adds is None or cost.low is None or cost.high is None:
         return "-"
     spread = f" ±{max(cost.high - cost.adds, cost.adds - cost.low):,.0f}"

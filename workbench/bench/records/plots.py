@@ -73,7 +73,6 @@ def _draw_bars(chart: BarChart) -> Figure:
 
 
 def _draw_scaling(chart: ScalingChart) -> Figure:
-    """Draw each series with the line of linear scaling."""
     figure, axes = new_axes(height=3.4)
     known = [[point for point in same if point.row.rounds] for same in chart.series]
     known = [same for same in known if same]
@@ -106,7 +105,7 @@ def _draw_scaling(chart: ScalingChart) -> Figure:
 
 
 def _draw_heat(chart: HeatMap) -> Figure:
-    """Draw a column per prefetch, a row per value of the other knobs; the best cell is bold."""
+    """Draw the heat map with a column per prefetch and a row per combination of the other knobs."""
     columns = chart.columns
     rows = len(chart.panels) // columns
     figure, first = new_axes(

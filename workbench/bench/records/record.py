@@ -1,7 +1,7 @@
 """Record of a run: results, machine, data and method.
 
-There is one schema for every kind of run. Version 2; version 1 (only medians and rounds) can be
-read.
+All kinds of runs have the same schema. The current version is 2; version 1 (medians and rounds
+only) can still be read.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ FORMAT = "dali-workbench-bench"
 VERSION = 2
 MISSING = "not measured"
 WHOLE = "whole pipeline"
-"""Name of the row of a stage run that is comparable with other runs."""
+"""Name of the row of a stage run that measures the whole pipeline, as in other runs."""
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """Speed of ``ours`` divided by the speed of ``theirs`` (names of measurements)."""
+    """Speed of the measurement named ``ours`` divided by the speed of the one named ``theirs``."""
 
     ours: str
     theirs: str
@@ -58,7 +58,7 @@ class Ratio:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Report:
-    """Measurements, and the machine, data and graph they belong to.
+    """Measurements, with the machine, data and graph that they were made with.
 
     ``data`` is the folder. ``context`` has versions, git state and the hash of the graph; ``extra``
     has additional results by kind: pixel differences, stages, the tuner's path. A notebook displays
@@ -106,7 +106,7 @@ class Report:
 
     @property
     def best(self) -> float | None:
-        """imgs/s of DALI's fastest whole pipeline, or of decoding if nothing else ran.
+        """imgs/s of DALI's fastest whole pipeline, or of decoding if only that was measured.
 
         Excludes probes, which are too short, and single operators, which are not pipelines.
 
@@ -125,13 +125,13 @@ class Report:
 
     @property
     def ratios(self) -> tuple[Ratio, ...]:
-        """Ratios of mixed to CPU decoding for each regime, and of DALI to each peer on one device.
+        """Ratios of mixed to CPU decoding for each regime, and of DALI to each peer per device.
 
         Only for interleaved measurements.
 
         ::
 
-            assert not report.ratios  # of one device there are none
+            assert not report.ratios  # only one device was measured
         """
         found = []
         rows = self.measurements if self.kind == "bench" else ()
@@ -149,7 +149,8 @@ class Report:
     def to_frame(self) -> Any:
         """Return a pandas data frame with one row per measurement: imgs/s with its interval.
 
-        For a stage run, it has one row per stage in milliseconds per batch, then the slowest files.
+        For a stage run, it has one row per stage in milliseconds per batch, followed by the slowest
+        files.
 
         ::
 
@@ -253,7 +254,7 @@ def _round_to_json(one: TimedRound) -> dict[str, Any]:
 
 
 def encode_missing(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Replace None by the marker of values that were not measured, as stored in a record."""
+    """Replace None by the marker that records use for values that were not measured."""
     return {name: MISSING if value is None else value for name, value in values.items()}
 
 
@@ -265,7 +266,6 @@ def decode_missing(value: Any) -> Any:
 
 
 def _read(value: Any, kind: type[T]) -> T:
-    """Convert a value of a record to a dataclass, with type checks."""
     return msgspec.convert(decode_missing(value), kind)
 
 
@@ -323,7 +323,7 @@ def parse_or_raise(record: dict[str, Any], read: Callable[[], T]) -> T:
 
 
 def _check_extra(report: Report) -> None:
-    """Raise the errors of parsing ``extra``, if it is damaged."""
+    """Raise the errors of parsing the results in ``extra``."""
     stages_of(report.extra)
     operators_of(report.extra)
     pixel_sentences(report.extra)
@@ -394,8 +394,8 @@ def _result(row: dict[str, Any], version: int) -> Measurement:
 def graph_hash(graph: Graph) -> str:
     """Return the SHA-256 of a graph without settings, node knobs and data.
 
-    These are compared separately. Hashes the version 1 text of the graph, whatever the current
-    version is, so that records of unchanged graphs stay comparable.
+    Records are compared by these separately. The hash is always computed from version 1 of the
+    graph format, so that records of unchanged graphs remain comparable.
     """
     bare = graph_to_json(replace(graph, settings=Settings()))
     del bare["settings"]["pipelines"]  # missing in version 1
@@ -425,10 +425,11 @@ def _walk_nodes(entries: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 def gpu_command(
     graph: Graph, regimes: Sequence[Regime] = REGIMES, more: Sequence[str] = ()
 ) -> tuple[str, str]:
-    """Return the command to run on a machine with a GPU, and a hint on preparation.
+    """Return the command to run on a machine with a GPU, and a hint on preparing that machine.
 
-    A recipe is named, with changed settings as options; any other graph is a file. The record that
-    the command writes can be opened and compared anywhere. ``more`` are further options.
+    A recipe is passed by name, with changed settings as options; any other graph as a file. The
+    record that the command writes can be opened and compared anywhere. ``more`` are further
+    options.
     """
     name = graph.name
     words, hint = [f"{name}.json"], f"Save the graph as {name}.json and copy it there."

@@ -22,7 +22,7 @@ _MOST_ROWS = 60
 
 
 def report_rows(report: Report) -> list[dict[str, Any]]:
-    """Return the setting, imgs/s with interval, and warnings of each measurement."""
+    """Return a table row for each measurement: setting, imgs/s with interval, and warnings."""
     rows = []
     for row in report.measurements:
         interval = row.interval
@@ -71,14 +71,14 @@ def stage_rows(report: Report) -> list[dict[str, Any]]:
 
 
 def report_frame(report: Report) -> Any:
-    """Return a data frame of the rows; for a stage run the stages, then the slowest files."""
+    """Return a data frame of the rows; for a stage run, of the stages and the slowest files."""
     import pandas
 
     return pandas.DataFrame(stage_rows(report) or report_rows(report))
 
 
 def interrupted_text(report: Report) -> str:
-    """Return a note that a comparison was interrupted, and how much of it exists; else empty."""
+    """Return a note on how much of an interrupted comparison was measured, else an empty text."""
     if not report.extra.get("interrupted"):
         return ""
     count = sum(bool(row.rounds) for row in report.measurements)
@@ -86,7 +86,7 @@ def interrupted_text(report: Report) -> str:
 
 
 def report_text(report: Report) -> str:
-    """Return a summary line, and one line per measurement, or tables of operators."""
+    """Return a summary line, followed by one line per measurement or by tables of operators."""
     lines = [_title(report)]
     if costs := operators_of(report.extra):
         return "\n".join([*lines, *(f"  {line}".rstrip() for line in operator_lines(costs))])
@@ -101,7 +101,7 @@ def report_text(report: Report) -> str:
 
 
 def report_html(report: Report) -> str:
-    """Return the text of ``report_text`` as an HTML table."""
+    """Return the content of ``report_text`` as an HTML table."""
     if costs := operators_of(report.extra):
         lines = escape("\n".join(operator_lines(costs)))
         return f"<p>{escape(_title(report))}</p><pre>{lines}</pre>"
@@ -120,7 +120,7 @@ def report_html(report: Report) -> str:
 
 
 def _verdict_lines(report: Report) -> list[str]:
-    """Return the time of each stage and the verdict, or the chosen setting of a tuning run."""
+    """Return lines with the time of each stage and the verdict, or the tuner's choice."""
     if report.kind == "tune" and report.measurements:
         best = report.measurements[0]
         return [f"best: {best.config.settings}, {_rate_text(best)}"]
@@ -168,11 +168,11 @@ def _rate_text(row: Measurement) -> str:
 
 
 _CORES = re.compile(r"(?<=kept )[0-9.]+")
-"""Pattern of the only number in which flags of the same cause differ."""
+"""Pattern of the number in a flag. Flags with the same cause differ only in this number."""
 
 
 def quality_flags(rows: Sequence[Measurement]) -> list[str]:
-    """Return each cause for distrust once, with its row or the number of rows."""
+    """Return each reason to distrust results once, with its row or the number of rows."""
     found: dict[str, list[tuple[str, str]]] = {}
     for row in rows:
         for flag in row.flags or ["unstable"] * row.unstable:
@@ -212,7 +212,7 @@ CSV_COLUMNS = (
 
 
 def to_csv(reports: Mapping[str, Report]) -> str:
-    """Return one CSV line per measurement of some reports, with the record's name."""
+    """Return one CSV line per measurement of these reports, each with its record's name."""
     text = io.StringIO()
     writer = csv.DictWriter(text, CSV_COLUMNS, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()

@@ -1,4 +1,4 @@
-"""Results of a stage run, as stored in a record: the cost of each stage, and of single files."""
+"""Results of a stage run, as stored in a record: costs of stages and of single files."""
 
 from __future__ import annotations
 
@@ -32,13 +32,14 @@ from workbench.sources import Datasets
 # time counts, which other processes affect least.
 
 LIMIT = 10.0
-"""Time limit in seconds for timing files; if not all files fit, only the first are timed."""
+"""Time limit in seconds for timing files. If it is too short for all files, only the first are
+timed."""
 MOST = 5000
 PASSES = 3
 NAMED = 5
 """Maximum number of files named in a report."""
 SLOW = 2.0
-"""Multiple of the median from which a file counts as slow."""
+"""A file whose decoding takes at least this multiple of the median counts as slow."""
 _DRAWS = 200
 
 
@@ -55,7 +56,7 @@ class SlowFile:
 @sendable
 @dataclass(frozen=True, slots=True)
 class FileTimes:
-    """Timing results of the files; ``median`` in milliseconds.
+    """Decoding times of the files. ``median`` is in milliseconds.
 
     ``blocked`` is the fraction of the threads' time spent waiting for the slowest image of a batch.
     """
@@ -67,10 +68,10 @@ class FileTimes:
     slowest: tuple[SlowFile, ...]
     blocked: float
     without_slow: float
-    """Speed-up of decoding if slow files took as long as the median."""
+    """Speed-up of decoding if the slow files took only the median time."""
 
     def text(self) -> str:
-        """Describe the times in one sentence, to be followed by the files."""
+        """Describe the times in one sentence, which the file names may follow."""
         text = f"{self.files:,} files decoded separately: median {self.median:.2f} ms"
         if not self.slow:
             return f"{text}, none takes {SLOW:g} times that"
@@ -84,7 +85,7 @@ class FileTimes:
 
 
 def batch_time(times: Sequence[float], threads: int) -> float:
-    """Return the time to finish some images: longest first, each on the next free thread."""
+    """Return the time to process images, longest first, each on the first free thread."""
     free = [0.0] * threads
     for each in sorted(times, reverse=True):
         heapq.heapreplace(free, free[0] + each)
@@ -123,9 +124,9 @@ def file_times(names: Sequence[str], times: Sequence[float], batch: int, threads
 def time_files(
     worker: Worker, graph: Graph, data: Datasets, seconds: float = LIMIT
 ) -> FileTimes | None:
-    """Task: decode each file by itself with the reader and the decoders, in the reader's order.
+    """Task: decode each file separately with the reader and the decoders, in the reader's order.
 
-    Returns None if no file can be named. On the CPU only.
+    Always uses the CPU. Returns None if DALI does not report the name of any file.
     """
     catalog, settings = load_catalog(), graph.settings
     alone = replace(
@@ -168,7 +169,7 @@ def time_files(
 
 
 def _name(outputs: Any) -> str:
-    """Return the file of the first output's first sample; empty if DALI has no name."""
+    """Return the file name of the first output's first sample; empty if DALI does not report it."""
     return str(outputs[0][0].source_info() or "")
 
 
@@ -178,11 +179,11 @@ CEILING = "ceiling: decoded batch cached"
 
 @dataclass(frozen=True, slots=True)
 class StageCost:
-    """Cost of one stage; times are milliseconds per batch, None if not measured.
+    """Cost of one stage. Times are milliseconds per batch, None if not measured.
 
-    ``adds`` is the time of the prefix up to the stage minus that of the previous prefix, and
-    ``low`` to ``high`` its interval, from adjacent rounds. ``alone`` is the operator's own time,
-    ``op`` its name, empty for a stage that is not an operator.
+    ``adds`` is the time of the prefix up to the stage minus that of the previous prefix, with the
+    interval ``low`` to ``high`` from adjacent rounds. ``alone`` is the time of the operator run
+    alone, ``op`` the operator's name, empty for a stage that is not an operator.
     """
 
     stage: str
@@ -199,12 +200,12 @@ class StageCost:
 
     @property
     def is_nonnegative(self) -> bool:
-        """True if the cost is significantly above zero; a negative difference is noise."""
+        """True if the measured cost is not negative; a negative cost is noise."""
         return self.adds is not None and self.adds >= 0
 
     @property
     def title(self) -> str:
-        """Name of the stage, and its operator if named differently: ``color (color_twist)``."""
+        """Name of the stage, with its operator if the names differ: ``color (color_twist)``."""
         return f"{self.stage} ({self.op})" if self.op not in ("", self.stage) else self.stage
 
 
@@ -212,7 +213,8 @@ class StageCost:
 class FunctionCost:
     """Cost of a user function: imgs/s of the graph with and without it, None without a result.
 
-    ``adds`` is the additional time per batch in milliseconds, ``low`` to ``high`` its interval.
+    ``adds`` is the additional time per batch in milliseconds, with the interval ``low`` to
+    ``high``.
     """
 
     stage: str
@@ -242,17 +244,17 @@ class FunctionCost:
 
 @dataclass(frozen=True, slots=True)
 class CriticalPath:
-    """Stages that a batch waits for, and stages that run in parallel.
+    """Stages that a batch waits for, and kinds of stages that run in parallel with them.
 
     DALI runs one operator of each kind at a time (``OperatorConcurrency.BACKEND``): a thread
     prefetches, and CPU operators, mixed decoders and GPU operators work on different batches
-    simultaneously. The busiest kind determines the speed.
+    simultaneously. The kind that is busy longest determines the speed.
     """
 
     stages: tuple[str, ...]
     milliseconds: float
     beside: Mapping[str, float]
-    """Milliseconds per batch of each kind that runs in parallel to the path, by name."""
+    """Milliseconds per batch of each kind of stage that runs in parallel with the path, by name."""
 
     def text(self, total: float) -> str:
         """Describe the path for a batch of ``total`` milliseconds."""
@@ -264,7 +266,7 @@ class CriticalPath:
 
 @dataclass(frozen=True, slots=True)
 class StageReport:
-    """Milliseconds per batch: the total, its stages, and the remainder of the operators alone."""
+    """Result of a stage run in milliseconds per batch: the total, its stages, and the remainder."""
 
     stages: tuple[StageCost, ...]
     total: float
@@ -272,14 +274,14 @@ class StageReport:
     ceiling: float | None
     """Rate in imgs/s without the cost of reading and decoding; None if not measured."""
     bottleneck: str
-    """Name of the slowest stage; empty if the run was too unstable, which ``advice`` explains."""
+    """Name of the slowest stage; empty if the run was too unstable, as ``advice`` then explains."""
     advice: str
     functions: tuple[FunctionCost, ...] = ()
     critical: CriticalPath | None = None
-    """Critical path; None if unknown, or if the run was too unstable."""
+    """Critical path; None if unknown or if the run was too unstable."""
     files: FileTimes | None = None
     files_reason: str = ""
-    """Reason why files were not timed one by one."""
+    """Reason why files were not timed separately."""
     gain: float | None = None
     """Maximum speed-up without the cost of reading and decoding."""
 

@@ -1,7 +1,7 @@
 """Automatic augmentation without conditionals: each augmentation runs only on its own samples.
 
-DALI builds all augmentations of a suite for each step, which takes half a second, and again after
-each change of a number. Built one by one, they take some milliseconds and serve every step,
+For every step, DALI builds all augmentations of a suite, which takes half a second and is repeated
+after each parameter change. Built one by one, they take some milliseconds and serve every step,
 magnitude and number of steps. The results are bit-identical, because each augmentation processes
 one sample at a time.
 
@@ -59,7 +59,7 @@ class _Call:
 
 
 class Augmenter:
-    """Caches the built pipelines of single augmentations."""
+    """Runs augmentations one by one, and caches their built pipelines."""
 
     def __init__(self, report_making: Callable[[str], None] = lambda _: None) -> None:
         """``report_making`` is called with the augmentation being built."""
@@ -142,7 +142,10 @@ class Augmenter:
         self._drawn.clear()
 
     def drawn(self, draws: Sequence[UniformCall], position: int, count: int) -> list[Any]:
-        """Return an array of shape [samples, ...] per random value, from sample ``position`` on."""
+        """Return the random values of ``count`` samples, from sample ``position`` on.
+
+        The list has one array of shape [samples, ...] per call in ``draws``.
+        """
         text = emit_random_values(draws)
         key = f"{position} {count}\n{text}"
         if key not in self._drawn:

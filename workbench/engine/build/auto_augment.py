@@ -181,7 +181,7 @@ def _translation(node: Node) -> dict[str, Any]:
 def _seeds(
     source: str, seed: int, orders: tuple[tuple[str, tuple[int, ...]], ...], seeded: frozenset[str]
 ) -> Mapping[str, list[Mapping[int, int]]]:
-    """Return the seeds of each node's random values: by index, one mapping per call.
+    """Return the seeds of each node's random values: one mapping per call, from index to seed.
 
     The seeds are those that the pipeline assigns. Unused values have no seed.
     """
@@ -321,7 +321,7 @@ class Applied(NamedTuple):
     magnitude: int
     """Index of a magnitude in the augmentation's range."""
     sign: int
-    """1 for a negative magnitude, if the augmentation has a sign."""
+    """1 if the magnitude is negated, for augmentations that negate it at random."""
 
 
 class Augmented(NamedTuple):
@@ -335,7 +335,7 @@ class Augmented(NamedTuple):
 def applied_steps(node: Node, values: Sequence[Any]) -> list[list[Applied]]:
     """Return the effect of each step of a call on each sample of a batch.
 
-    ``values`` has the arrays of ``uniforms_of``, each of shape [samples, ...].
+    ``values`` are the sampled values of the calls in ``uniforms_of``, each of shape [samples, ...].
     """
     if node.op in POLICY_OPS:
         return _policy_steps(node, values)
@@ -406,7 +406,7 @@ def strength_of(applied: Applied, bins: int) -> float | None:
 
 
 def applied_text(applied: Applied, bins: int) -> Augmented:
-    """Return the name of an applied augmentation, and its text with the magnitude."""
+    """Return the name of an applied augmentation and a text with its magnitude."""
     strength = strength_of(applied, bins)
     name = str(applied.augmentation.name)
     # 0 is added because -0.0 would read as the other direction

@@ -20,14 +20,17 @@ from workbench.emit.core.user_functions import nodes_within
 from workbench.graph.model import Node
 
 _KINDS = "biuf"
-"""NumPy's kind codes of DALI's types: bool, integers, floats."""
+"""NumPy's kind codes of the element types that DALI supports: bool, integers, floats."""
 _WIDEST = 8
-"""Maximum number of bytes per number."""
+"""Largest supported element size in bytes."""
 _LONGEST = 80
 
 
 class FunctionMisuseError(TypeError):
-    """Raised for an invalid result or write of a function; the message lacks its name."""
+    """Raised if a function returns an invalid result or writes to its inputs.
+
+    The message does not name the function.
+    """
 
 
 class FunctionChecks:

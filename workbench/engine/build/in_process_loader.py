@@ -60,7 +60,7 @@ from workbench.sources import (
 from workbench.sources.python_data import LABEL_FAULT
 
 LIBRARIES: Mapping[str, str] = {"torch": "pytorch", "jax": "jax", "numpy": "script"}
-"""Export target by library; the exported program has the loader, or its pipeline."""
+"""Export target of each library, whose exported program contains the loader or its pipeline."""
 _numbers = itertools.count()
 
 
@@ -264,7 +264,7 @@ class _ArrayBatches:
 
 @contextmanager
 def _explaining_bad_files(data: Datasets) -> Iterator[None]:
-    """Raise DataError with a fix if DALI fails on a file of the data."""
+    """Raise DataError with a fix if DALI fails on a data file."""
     try:
         yield
     except OSError as error:

@@ -54,7 +54,7 @@ _EXPLAINED = {
 """Regular expressions of DALI's frequent messages, with the reason and a fix."""
 _MEMORY = re.compile(r"bad_alloc|out of memory|MemoryError|MemoryAllocation", re.IGNORECASE)
 _REFUSED = os.strerror(errno.EAGAIN)
-"""The only message of C++ if a thread cannot be created, also if memory is exhausted."""
+"""Message of C++ if a thread cannot be created, whatever the cause (such as exhausted memory)."""
 _DIVERGENT = re.compile(
     r"Divergent data found.*Found distinct ([\w ]+): ([^\n]*?)\.?(?:\n|$)", re.DOTALL
 )
@@ -88,7 +88,7 @@ class CompiledSource:
     def build(self, data: Datasets, device: str) -> list[Any]:
         """Build the pipelines of a script, usually one.
 
-        A script that names its files itself receives no ``data``.
+        ``data`` is ignored if the script names its files itself.
         """
         several = self.namespace.get("build_pipelines")
         builder = several or self["build_pipeline"]

@@ -38,7 +38,7 @@ PartKind = Literal["source", "decoder", "block", "automatic", "operators"]
 
 
 def kind_of(node: Node, catalog: Catalog) -> PartKind:
-    """Return the kind of part that a node runs in."""
+    """Return the kind of the part, a group of nodes that run together, that a node belongs to."""
     if isinstance(node, Source):
         return "source"
     if node.bodies:
@@ -51,11 +51,11 @@ def kind_of(node: Node, catalog: Catalog) -> PartKind:
 
 
 def partition(nodes: Sequence[Node], catalog: Catalog) -> tuple[tuple[Node, ...], ...]:
-    """Partition nodes in topological order so that each part depends only on previous parts.
+    """Partition nodes in topological order into parts, the groups of nodes that run together.
 
-    Decoders that can run together share a part, and so do operators. A source, a block or an
-    automatic augmentation has a part of its own. An operator is in the part in which it is first
-    needed.
+    Each part depends only on previous parts. Decoders that can run together share a part, and so do
+    operators. A source, a block or an automatic augmentation has a part of its own. An operator is
+    in the part in which it is first needed.
     """
     kinds = {node.id: kind_of(node, catalog) for node in nodes}
     level: dict[str, int] = {}
@@ -106,7 +106,7 @@ class Plan:
     repeat: int | None
     """Index of the file used for every sample, or None."""
     versions: Mapping[str, str]
-    """Version of each dataset when it was read."""
+    """Version of each dataset at the time it was read, by parameter name."""
     nodes: tuple[Node, ...]
     parts: tuple[tuple[Node, ...], ...]
     keys: dict[str, str]

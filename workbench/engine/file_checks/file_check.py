@@ -53,9 +53,9 @@ _READ_AT_ONCE = 2**20
 _METADATA = re.compile(
     r"iCCP|sRGB|cHRM|gAMA|tEXt|zTXt|iTXt|tIME|eXIf|pHYs|bKGD|sBIT|unknown field|ICC", re.IGNORECASE
 )
-"""Warnings about metadata rather than pixels."""
+"""Pattern of decoder warnings about metadata rather than pixels."""
 _FALLBACK = re.compile(r"not supported|unsupported", re.IGNORECASE)
-"""Decoder messages after which nvImageCodec tries another decoder, which may succeed."""
+"""Pattern of decoder messages after which nvImageCodec tries another decoder, which may succeed."""
 _ROUNDING = 4
 """Maximum difference of a pixel value (0 to 255) between two YCbCr decoders."""
 _NOISE = re.compile(r"\x1b\[[0-9;]*m|^\[[A-Z]+\] |^libpng warning: |\(\d+@\S+\) global \S+ ")
@@ -92,7 +92,6 @@ def _unreadable_kind(path: str) -> str:
 
 
 def _image_findings(image: ImageFile.ImageFile, file: Sample) -> Iterator[Finding]:
-    """Yield the findings in an open image's header and last bytes."""
     kind = str(image.format)
     if kind in _TRAILERS and not _has_trailer(image.fp, _TRAILERS[kind]):
         yield Finding("cut short", f"ends early: the end of the {kind} is missing")

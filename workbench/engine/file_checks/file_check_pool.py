@@ -138,8 +138,9 @@ def _check_part(
 ) -> list[CheckedFile]:
     """Check files. If the worker crashes, isolate the file and check the others again.
 
-    A file is blamed if it takes too long or if, alone and ``suspected``, it crashes a second
-    worker: the first may have been killed from outside.
+    A file is reported as bad if it times out, or if it crashes a worker when checked alone after a
+    first crash (``suspected``). One crash is not enough: the worker may have been killed from
+    outside.
     """
     if not files:
         return []

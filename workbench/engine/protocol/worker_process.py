@@ -41,13 +41,11 @@ class WorkerProcess:
         except OSError as error:
             raise EngineError(f"The worker could not be started: {_refusal(error)}") from None
         self.calls = 0
-        """Number of calls sent to the worker."""
         self.running: tuple[str, ...] = ()
         """Nodes that the current call started last."""
         self.files: tuple[str, ...] = ()
         """Files that the current nodes decode."""
         self.ended = False
-        """True if the process was ended on purpose."""
         self.ended_because = ""
         """Reason with which the current call fails; if empty, the call is cancelled instead."""
         self.closed = False

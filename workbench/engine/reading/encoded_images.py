@@ -50,16 +50,17 @@ _HEAD = 512
 def reject_reason(data: bytes, with_pillow: bool = False) -> str | None:
     """Return why DALI must not decode these bytes, or None. Reads only the header (about 0.1 ms).
 
-    If ``with_pillow``, Pillow decodes them instead of DALI.
+    If ``with_pillow``, the bytes are for Pillow's decoder instead of DALI's.
     """
     found = open_image(io.BytesIO(data), with_pillow)
     return found.reason if isinstance(found, Finding) else None
 
 
 def open_image(file: BinaryIO, with_pillow: bool = False) -> ImageFile.ImageFile | Finding:
-    """Return the image with its header read, or a finding if DALI must not decode it.
+    """Return the opened image, or a finding if DALI must not decode it.
 
-    ``file`` begins at 0. If ``with_pillow``, Pillow decodes it instead of DALI.
+    ``file`` must be at position 0. If ``with_pillow``, it is for Pillow's decoder instead of
+    DALI's.
     """
     head = file.read(_HEAD)
     if not head:
@@ -99,10 +100,10 @@ def open_image(file: BinaryIO, with_pillow: bool = False) -> ImageFile.ImageFile
 
 
 def _has_empty_tiles(file: BinaryIO) -> bool:
-    """Return whether a JPEG 2000 has empty tiles. DALI's decoder divides by their size: SIGFPE.
+    """Return whether a JPEG 2000 has empty tiles; DALI's decoder divides by their size (SIGFPE).
 
-    The codestream is the file, or its box ``jp2c`` (ISO/IEC 15444-1, I.4); the sizes are in its
-    first segment, SIZ (A.5.1).
+    The codestream is the whole file or its ``jp2c`` box (ISO/IEC 15444-1, I.4). The tile sizes are
+    in its first segment, SIZ (A.5.1).
     """
     at = file.seek(0)
     while len(box := file.read(16)) == 16 and box[:4] != _CODESTREAM:
@@ -127,7 +128,7 @@ def _not_for_dali(name: str) -> Finding:
 
 
 def misread_reason(image: ImageFile.ImageFile) -> str:
-    """Return why DALI decodes an image to wrong pixels; empty if it does not (2.4.0)."""
+    """Return why DALI (2.4.0) decodes an image to wrong pixels; empty if the pixels are right."""
     tags = getattr(image, "tag_v2", {})
     deep = max(tags.get(258, (1,))) > 8
     if deep and tags.get(284) == 2:
@@ -140,10 +141,10 @@ def misread_reason(image: ImageFile.ImageFile) -> str:
 
 
 def crash_reason(data: bytes) -> str:
-    """Return why DALI writes past the end of an unrotated image, or empty (tested with 2.4.0).
+    """Return why decoding an image without rotation crashes DALI 2.4.0; empty if it does not.
 
-    A TIFF that DALI's own decoder does not support is decoded by OpenCV, which always applies the
-    orientation.
+    DALI writes past the end of the image: a TIFF that its own decoder does not support is decoded
+    by OpenCV, which always applies the orientation.
     """
     if data[:2] not in (b"II", b"MM"):
         return ""

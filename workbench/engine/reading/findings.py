@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 Level = Literal["bad", "damaged", "unusual"]
-"""``bad``: DALI cannot read or decode it, and an exported program stops at it; or its mask
-has another size. ``damaged``: it is decoded, but a decoder warned, its pixels are wrong, or its
+"""Severity of a finding.
+
+``bad``: DALI cannot read or decode the file, so an exported program stops at it, or its mask has
+another size. ``damaged``: DALI decodes the file, but a decoder warned, its pixels are wrong, or its
 annotations are for another size. ``unusual``: worth knowing, but correct."""
 
 KINDS: dict[str, Level] = {
@@ -45,7 +47,7 @@ KINDS: dict[str, Level] = {
 
 
 MISREAD = frozenset({"wrong pixels", "other colours", "float sound"})
-"""Kinds of findings for files that DALI silently decodes to other values than stored."""
+"""Kinds of findings for files that DALI silently decodes to wrong values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,6 @@ class Finding:
 
     @property
     def level(self) -> Level:
-        """Severity of the finding."""
         return KINDS[self.kind]
 
 
@@ -89,5 +90,5 @@ class CheckedFile:
 
     @property
     def reason(self) -> str:
-        """Text of the worst findings."""
+        """Descriptions of the findings with the worst severity."""
         return "; ".join(f.reason for f in self.findings if f.level == self.level)

@@ -36,20 +36,20 @@ class ReadSamples(NamedTuple):
 
 
 class OpenReaders:
-    """Open readers of the latest sources, which continue at their position. Not thread-safe."""
+    """Cache of open readers, which continue from their last position. Not thread-safe."""
 
     def __init__(self) -> None:
         self._cursors: OrderedDict[tuple[Dataset | None, str], ReaderCursor] = OrderedDict()
         self._watchers: OrderedDict[Dataset, DatasetWatcher] = OrderedDict()
 
     def versions(self, data: Datasets) -> dict[str, str]:
-        """Return a text per dataset that changes whenever the data change."""
+        """Return a version string for each dataset, which changes with its data."""
         return {name: self._watcher(dataset).version for name, dataset in data.items()}
 
     def close_changed(self, data: Datasets, files_of: Callable[[str], Sequence[str]]) -> bool:
         """Close readers of changed data. Return whether any of the data changed.
 
-        ``files_of`` returns the files of a dataset that were read.
+        ``files_of`` returns the names of the files that were read from a dataset.
         """
         watchers = {name: self._watcher(dataset) for name, dataset in data.items()}
         changed = [
@@ -63,7 +63,7 @@ class OpenReaders:
         return bool(changed)
 
     def read(self, plan: Plan, source: Source, pipelines: int) -> ReadSamples:
-        """Return the samples of a plan's batch; bad samples are replaced, and have an error.
+        """Return the samples of a plan's batch. Bad samples are replaced and marked with an error.
 
         With several ``pipelines``, the reader of each pipeline stays open.
         """
@@ -128,7 +128,7 @@ class OpenReaders:
         return watcher
 
     def skipped_text(self, data: Datasets) -> str:
-        """Describe the samples that the readers of these data skip."""
+        """Describe the samples that the readers of these datasets skip."""
         cursors = (each for (read, _), each in self._cursors.items() if read in data.values())
         return "; ".join(dict.fromkeys(each.skipped_text for each in cursors if each.skipped_text))
 
@@ -138,7 +138,6 @@ class OpenReaders:
         return sum(cursor.nbytes for cursor in self._cursors.values())
 
     def close(self) -> None:
-        """Close every reader."""
         for cursor in self._cursors.values():
             cursor.close()
         self._cursors.clear()

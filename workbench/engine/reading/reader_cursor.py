@@ -48,16 +48,16 @@ from workbench.sources import (
 
 _KEPT_BATCHES = 8
 _KEPT_BYTES = 256 * 2**20
-"""Cache limit in bytes for recent batches; the newest one is always kept."""
+"""Cache limit in bytes for recent batches; the newest batch is always cached."""
 MOST_READ = 1 / 8
 """Maximum fraction of the machine's memory for a batch. DALI stores a batch twice, and the cache
 stores another copy."""
 _LOOKED_AT = 256
-"""Number of leading files from which the size of the remaining ones is estimated."""
+"""Number of leading files used to estimate the size of the remaining ones."""
 _READ_AHEAD = 1024
 """Default of ``initial_fill``: samples that DALI's readers buffer for shuffling."""
 _REORDERING = ("random_shuffle", "shuffle_after_epoch", "pad_last_batch", "num_shards")
-"""Reader arguments that make epochs differ, or not begin where the previous one ended."""
+"""Reader arguments with which epochs may differ or may not follow each other without a gap."""
 
 
 def require_room(data: Dataset, batch_size: int) -> None:
@@ -114,10 +114,10 @@ class ReaderCursor:
     """Runs one reader forward to any batch; going back restarts it.
 
     The reader is emitted and run as in the script, so the order is the script's. If it fails on
-    files that the operating system cannot read (empty ones, for example, which end the script), it
-    receives the same files by name with placeholders for these, so that the others keep their
-    positions; ``unreadable`` then has the reasons. A link also replaces a file whose name is not
-    UTF-8, which DALI reads but cannot report.
+    files that the operating system cannot read (such as empty ones, which end the script), the
+    reader is restarted with a list of file names in which placeholders replace these files. The
+    other files keep their positions, and ``unreadable`` has the reasons. A link also replaces a
+    file whose name is not UTF-8, which DALI reads but cannot report.
     """
 
     def __init__(
@@ -150,18 +150,18 @@ class ReaderCursor:
         self._ahead = list_samples(data) if looks_ahead and data is not None else None
         self._looked_at = 0
         self._at_fault: dict[str, str] = {}
-        """Fault of each checked sample that the reader accepts, by name."""
+        """Fault of each checked sample that the reader does not reject, by name."""
         self._sized: dict[str, Sample] = {}
-        """Checked samples that are not yet read and whose annotations name an image size."""
+        """Checked samples that are not yet read and whose annotations include an image size."""
         self._compared = 0
         """Number of images whose size was compared with their annotations."""
         self._other_size: dict[str, str] = {}
-        """Both sizes of each image that differs from its annotations, by name."""
+        """Actual and annotated size of each image for which they differ, by name."""
         self._odd_boxes: dict[str, str] = {}
         """By image name: a box that extends beyond the image or has no area."""
         self.unreadable: dict[str, str] = {}
         self.folder = self._folder()
-        "The folder that the files of its batches are relative to."
+        """Folder that the file names of a batch are relative to."""
         self._rest: tempfile.TemporaryDirectory[str] | None = None
         self._left_out = ""
         """Text with the number of unreadable samples and the first of them."""
@@ -229,7 +229,7 @@ class ReaderCursor:
     def _read_rest(self) -> bool:
         """Exclude samples that lack required parts; return whether any were excluded.
 
-        Each of them would end the run. Raises DataError if no sample remains, or if the kind of
+        Each such sample would end the run. Raises DataError if no sample remains, or if the kind of
         data does not support exclusion.
         """
         data = self._data
@@ -300,7 +300,7 @@ class ReaderCursor:
         self._compiled.namespace[find] = lambda data: found
 
     def _use_index(self) -> None:
-        """Pass a generated index to the reader; for provisional data, one of the first samples."""
+        """Pass a generated index to the reader; if provisional, of the first samples only."""
         kind = None if self._data is None else load_source(self._data.kind)
         if self._data is None or kind is None or not kind.is_indexed:
             return
@@ -345,8 +345,8 @@ class ReaderCursor:
     def _begin(self) -> _Position:
         """Build the reader, and return its position before the first batch.
 
-        For files in a fixed order, the position has the number of batches after which they repeat:
-        their epochs follow each other without a gap.
+        If the files have a fixed order and epochs follow each other without a gap, the position
+        includes the number of batches after which they repeat.
         """
         pipe, source = self._build(), self._source
         plain = source.op == "readers.file" and load_source(source.kind).reader is None
@@ -415,7 +415,7 @@ class ReaderCursor:
         return "; ".join(filter(None, texts))
 
     def _name(self, path: str) -> str:
-        """Convert the path that a reader reports for a sample to its name in the given data."""
+        """Convert the path that a reader reports to the sample's name in the original dataset."""
         if self._rest is not None and self._data is not None:
             path = path.removeprefix(os.path.join(self._data.root, ""))
         return path.removeprefix(self._prefix)
@@ -436,7 +436,7 @@ class ReaderCursor:
         return sum(read.nbytes for read in self._position.recent.values()) if self._position else 0
 
     def close(self) -> None:
-        """Drop the pipeline and the placeholders."""
+        """Release the pipeline and delete the placeholder files."""
         self._position = None
         for folder in filter(None, (self._stand_ins, self._index, self._rest)):
             folder.cleanup()

@@ -31,7 +31,7 @@ AUDIO_DECODER = "decoders.audio"
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """File of a sample, relative to the data folder, with its error and its warning, or empty."""
+    """A sample's file name relative to the data folder, and its error and warning or empty."""
 
     file: str
     error: str = ""
@@ -47,8 +47,8 @@ def check_samples(
 ) -> tuple[Sample, ...]:
     """Return one Sample for each encoded array of shape (bytes,).
 
-    ``decoder`` is the operator that decodes the arrays, with the arguments ``args``. They are
-    sounds for ``decoders.audio``, else images; an empty name means DALI's image decoders.
+    ``decoder`` is the operator that decodes the arrays, with the arguments ``args``: sounds for
+    ``decoders.audio``, else images. An empty name means DALI's image decoders.
     """
     samples = []
     with_pillow = decoder == PILLOW_DECODER.name
@@ -74,8 +74,8 @@ def replace_samples(
 ) -> list[Any]:
     """Replace every bad tensor by a good one of the same batch.
 
-    A good sample passes wherever its neighbours pass, such as in a crop that needs 500 pixels. If
-    there is none, a uniform image or a second of silence is used.
+    A good sample satisfies the same requirements as its neighbours, such as the minimum size of a
+    crop. If there is none, a uniform image or a second of silence is used.
     """
     good = next((a for a, s in zip(encoded, samples, strict=True) if not s.error), None)
     filler = _placeholder_sample(decoder) if good is None else good
@@ -97,9 +97,10 @@ def _silence() -> NDArray[np.uint8]:
 
 
 def decoding_error(encoded: NDArray[np.uint8], decoder: str = "") -> str:
-    """Return why DALI's CPU decoder, with default arguments, cannot decode a file, or empty.
+    """Return why DALI's CPU decoder, with default arguments, cannot decode a file; empty if it can.
 
-    Called for one file at a time, because DALI names none when a batch fails. Costs about 3 ms.
+    Called for each file of a failed batch, because DALI does not name the bad file. Takes about 3
+    ms.
     """
     from nvidia.dali import fn, pipeline_def
 

@@ -1,4 +1,4 @@
-"""Batches passed between stages, and the bounded cache of results.
+"""Batches passed between the stages of a run, and a size-limited cache of results.
 
 Used in the worker process only.
 """
@@ -49,7 +49,6 @@ class Batch:
 
     @property
     def nbytes(self) -> int:
-        """Size of the batch in bytes."""
         return sum(map(math.prod, self.shapes)) * np.dtype(self.dtype).itemsize
 
     def arrays(self) -> list[NDArray[Any]]:
@@ -118,10 +117,10 @@ class StoredValue(Protocol):
 
 @dataclass(slots=True)
 class BatchStore:
-    """LRU cache by key with a ``budget`` in bytes.
+    """LRU cache with a ``budget`` in bytes.
 
-    Host and GPU have separate budgets. A value larger than the whole budget is kept while it is the
-    newest.
+    Host and GPU have separate budgets. A value larger than the whole budget is cached until the
+    next one is added.
     """
 
     budget: Mapping[Memory, int]
@@ -160,6 +159,5 @@ class BatchStore:
             self.used[thing.device] -= thing.nbytes
 
     def clear(self) -> None:
-        """Remove all values."""
         self._kept.clear()
         self.used = {"cpu": 0, "gpu": 0}

@@ -1,4 +1,4 @@
-"""The GPU that CUDA, and so DALI, numbers 0 in a process, as reported by the driver's NVML.
+"""The GPU that CUDA, and so DALI, uses as device 0, as reported by the driver's NVML.
 
 CUDA filters and reorders GPUs by CUDA_VISIBLE_DEVICES (numbers, UUIDs or MIG instances) and puts
 the fastest first; NVML lists all by PCI bus. Both report the UUID.
@@ -63,7 +63,7 @@ def _query_cuda(settings: tuple[str | None, ...]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class GpuUse:
-    """Utilisation of GPU units in percent over the last sample period, 1/6 s to 1 s (NVML)."""
+    """Utilisation of GPU units in percent over the last sampling period of 1/6 s to 1 s (NVML)."""
 
     gpu: int | None = None
     jpeg: int | None = None
@@ -74,7 +74,7 @@ class GpuUse:
 
 
 class Gpu:
-    """One GPU or MIG instance, queried through NVML. All results are None if there is none."""
+    """One GPU or MIG instance, queried through NVML. Without a GPU, all results are None."""
 
     def __init__(self, uuid: str | None) -> None:
         """``uuid`` is as returned by ``cuda_uuids``."""
@@ -100,7 +100,6 @@ class Gpu:
 
     @property
     def driver(self) -> str | None:
-        """Version of the driver."""
         return self._query(lambda nvml: str(nvml.nvmlSystemGetDriverVersion()))
 
     def memory_used(self) -> int | None:
@@ -158,7 +157,7 @@ class Gpu:
 def shared_gpu_text(gpu: Gpu) -> str:
     """Describe how other processes use a GPU before a measurement; empty if idle or unknown.
 
-    Used memory is reported from a tenth of the total, because a preview uses a little itself.
+    Used memory is reported only from a tenth of the total, because a preview needs a little itself.
     """
     use, used, total = gpu.use(), gpu.memory_used(), gpu.memory_total
     busy = max(use.gpu or 0, use.jpeg or 0)
@@ -175,7 +174,7 @@ def shared_gpu_text(gpu: Gpu) -> str:
 
 
 def first_visible_gpu(environment: Mapping[str, str] = os.environ) -> str | None:
-    """Return the UUID of the GPU that CUDA numbers 0 in a process of this environment, or None."""
+    """Return the UUID of CUDA's device 0 in a process with this environment, or None."""
     return next(iter(cuda_uuids(environment)), None)
 
 

@@ -19,10 +19,10 @@ from workbench.engine.resources.gpu import Gpu, cuda_uuids
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """CPU, GPU and versions. ``no_gpu`` is the reason why there is no GPU; empty if there is one.
+    """CPU, GPU and versions of a machine. ``no_gpu`` is the reason for a missing GPU, else empty.
 
-    ``gpu`` is the GPU that CUDA numbers 0, ``gpus`` the number of GPUs that CUDA sees: 0 in records
-    written before this number existed.
+    ``gpu`` is CUDA's device 0, ``gpus`` the number of GPUs that CUDA sees: 0 in records that are
+    older than this field.
     """
 
     cpu: str
@@ -157,8 +157,7 @@ def memory_limit(root: Path = ROOT, own: Path = OWN) -> int | None:
 def _groups(controller: str, root: Path, own: Path) -> Iterator[Path]:
     """Yield the folders of this process's cgroup and its ancestors, in each hierarchy.
 
-    In a container the path is the host's, of which only the end is mounted, so some folders may not
-    exist.
+    Some folders may not exist: in a container the path is the host's, and only its end is mounted.
     """
     for line in _text(own).splitlines():
         number, controllers, path = line.split(":", 2)

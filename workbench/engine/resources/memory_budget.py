@@ -1,10 +1,10 @@
 """Memory budget of all workers of this process, on the host and on the GPU.
 
-If memory is short, idle workers drop their caches; then those idle longest are ended, and their
-next call starts a new one. A starting worker waits until there is room.
+If memory is short, idle workers drop their caches; then the workers that have been idle longest
+are ended, and their next call starts a new one. A new worker starts only when there is room.
 
-Measuring workers count but are never ended to free memory: they wait only for previews being
-computed, and previews wait for measurements that use the memory.
+The memory of measuring workers counts, but they are never ended to free memory: they wait only for
+previews in progress, and previews wait for measurements that use the memory.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ class MemoryBudget:
         self._members: weakref.WeakSet[BudgetMember] = weakref.WeakSet()
         self._taken: weakref.WeakKeyDictionary[BudgetMember, int] = weakref.WeakKeyDictionary()
         self._told: weakref.WeakKeyDictionary[BudgetMember, float] = weakref.WeakKeyDictionary()
-        """Time when each member was requested to drop its caches, once per idle period."""
+        """Time when each idle member was last asked to drop its caches."""
         self._crowded = False
         """True if there was no room for the last worker that waited to start."""
         self._gpu_each = 0
@@ -167,8 +167,8 @@ class MemoryBudget:
     ) -> Iterator[None]:
         """Wait until there is room for a worker, then count it as starting.
 
-        ``require_wanted`` is polled and raises to cancel. ``on_wait`` is called with the reason for
-        waiting, then with an empty text. Measurements start before previews.
+        ``require_wanted`` is called repeatedly and raises to cancel. ``on_wait`` is called with the
+        reason for waiting, then with an empty text. Measurements start before previews.
         """
         ticket = _Ticket(member.measures)
         reported = ""
@@ -336,10 +336,10 @@ def shared_budget() -> MemoryBudget:
 
 
 class GpuMeter:
-    """Measures the memory of processes on the GPU that CUDA numbers 0.
+    """Measures the memory that processes use on CUDA's device 0.
 
-    If the driver reports no processes, as in most containers, the result is the growth of the GPU's
-    used memory since the last time without any of them.
+    If the driver does not report individual processes, as in most containers, the result is the
+    increase of the GPU's used memory since it was last measured without them.
     """
 
     def __init__(self) -> None:

@@ -25,7 +25,7 @@ def require_gpu_if_used(graph: Graph, machine: Machine | None = None) -> None:
 def gpu_faults(resolved: ResolvedGraph, machine: Machine) -> list[Fault]:
     """Return one fault for each node that is explicitly set to a missing GPU.
 
-    If there is none, returns a fault for the first node that runs on the GPU.
+    If no node is, return a fault for the first node that runs on the GPU by default.
     """
     if not machine.no_gpu:
         return []

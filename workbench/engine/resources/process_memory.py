@@ -1,4 +1,4 @@
-"""Memory use and limits of the worker's caches.
+"""Memory use of the worker, and the size limits of its caches.
 
 Used in the worker process only, except ``MemoryUse``.
 """
@@ -20,7 +20,7 @@ KEPT_AT_MOST = 2 * 2**30
 """Maximum cache size in bytes. 50 stages of 64 photos of 640x480 pixels as 8-bit RGB need 2.9 GB.
 """
 SHARE = 8
-"""Divisor of the machine's or GPU's memory that results in the cache limit: an eighth."""
+"""The cache limit is the machine's or the GPU's memory divided by this number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ _ARENAS = 2
 
 @cache
 def configure_malloc_trim() -> None:
-    """Return freed memory to the system. Call it once, before DALI runs its first pipeline.
+    """Make freed memory return to the system. Call it once, before DALI runs its first pipeline.
 
     Every built stage has its own threads, for which glibc would create up to eight heaps per core:
     the worker grew to 1 GB in 300 edits, with 0.1 GB in use. DALI retains the large buffers between
@@ -93,7 +93,7 @@ def configure_malloc_trim() -> None:
 
 
 def trim_heaps() -> None:
-    """Return the freed parts of the heaps to the system."""
+    """Return freed heap memory to the system."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)

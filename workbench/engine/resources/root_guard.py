@@ -36,7 +36,7 @@ def located_paths(source: Source) -> Iterator[tuple[str, str, str]]:
 
 
 def require_listed(data: Dataset) -> None:
-    """Raise DataError for data that are not in a folder, because web pages must not open these."""
+    """Raise DataError for data that are not in a folder, which the web app must not open."""
     if not load_source(data.kind).is_listed:
         raise DataError(
             f"{data} cannot be opened: pages read only below the roots. Use JupyterLab, "

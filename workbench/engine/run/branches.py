@@ -1,7 +1,7 @@
 """Find which samples reach each block body, and how many reached it in earlier batches.
 
-Only the conditions are run, batch after batch: for random conditions nothing is read or decoded,
-and a batch takes 0.2 ms.
+Only the conditions are run, batch after batch. Random conditions need no data: a batch takes
+0.2 ms.
 
 Used in the worker process only.
 """
@@ -64,9 +64,10 @@ class BranchPlaces:
         self._pipe: Any = None
 
     def run(self) -> Mapping[str, Any]:
-        """Run the next batch; return the indices of the samples that reached each scope.
+        """Run the next batch; return the indices of the samples that reached each block body.
 
-        The indices are DALI lists of int32, valid until the next call. Raises PipelineError.
+        The indices are DALI lists of int32 by body, such as ``branch.then``, and valid until the
+        next call. Raises PipelineError.
         """
         if self._compiled is None:
             self._compiled = CompiledSource(self._made.code)
@@ -143,7 +144,7 @@ _KEPT = 8
 
 
 def uses_random_numbers_inside(block: Node, catalog: Catalog) -> bool:
-    """Return whether an operator with inputs uses random numbers in one of a block's bodies."""
+    """Return whether a block contains an operator that has inputs and uses random numbers."""
     return any(
         (catalog[node.op].seeded and node.inputs) or uses_random_numbers_inside(node, catalog)
         for body in block.bodies.values()
@@ -158,7 +159,7 @@ class BranchCounts:
         self._counters: OrderedDict[str, BranchCounter] = OrderedDict()
 
     def before(self, plan: Plan, block: Node) -> Mapping[str, int]:
-        """Return the number of samples before the plan's batch, for each scope in a block."""
+        """Return, for each body in a block, how many samples reached it before the plan's batch."""
         if plan.batch == 0 or not uses_random_numbers_inside(block, plan.resolved.catalog):
             return {}
         counter = BranchCounter(BranchPlaces(plan, [block]))
@@ -174,9 +175,9 @@ class BranchCounts:
 
 
 class BranchCounter:
-    """Counts the samples of all previous batches that reached each scope.
+    """Counts the samples of all previous batches that reached each block body.
 
-    A repeated body has one scope per iteration, named as in ``preview_stage``.
+    A repeated body is counted separately for each iteration, named as in ``preview_stage``.
     """
 
     def __init__(self, places: BranchPlaces | PlacesInTurns) -> None:
@@ -190,7 +191,7 @@ class BranchCounter:
         return len(self._counts) - 1
 
     def before(self, batch: int) -> Mapping[str, int]:
-        """Return the number of samples before a batch by scope, running earlier batches if needed.
+        """Return the number of samples before a batch, by block body; run earlier ones if needed.
 
         Raises PipelineError, and DataError if that takes too long.
         """

@@ -62,9 +62,9 @@ class Result:
 
     ``plan`` is the executed plan, ``batches`` has the requested outputs, ``samples`` one entry per
     sample, ``reran`` the ids of the nodes that were not cached. An output inside a block contains
-    only the samples that reached it: ``places`` has their indices by scope in the first iteration
-    of a repeated body, ``came`` in any iteration. Generators without inputs run for all samples
-    even there.
+    only the samples that reached its body. By body, ``places`` has the indices of the samples that
+    reached its first iteration, ``came`` those of any iteration. Generators without inputs run for
+    all samples even there.
     """
 
     plan: Plan
@@ -76,7 +76,7 @@ class Result:
     augmented: Mapping[str, Turns] = field(default_factory=dict)
     """Applied augmentations by node id; empty for samples that do not reach the node."""
     left_out: str = ""
-    """Description of the samples that no reader can read."""
+    """Description of the samples that the readers skip."""
 
     @property
     def keys(self) -> dict[str, str]:
@@ -86,14 +86,14 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class CachedOutput:
-    """An output of a node, or of a node inside it, with its port."""
+    """A cached output of a node, or of a node inside it. ``port`` is the output's port."""
 
     node: str
     port: Port
     batch: Batch
 
     def port_of(self, node: str) -> Port:
-        """Return the same port under another node name, because cache keys ignore names."""
+        """Return the port for a graph in which the node is named ``node``; keys ignore names."""
         place = self.port.node
         if place == self.node or place.startswith(f"{self.node}."):
             place = node + place.removeprefix(self.node)
@@ -111,8 +111,8 @@ class CachedOutput:
 _KEPT_BUILT = 4
 _KEPT_SAMPLES = 64
 _TRIES = 4
-"""Number of runs per suspect node. Memory corruption is often detected later, at another use of the
-heap: missed in 4 of 25 cases with one run each, in 0 of 100 with four."""
+"""Number of runs of each node that may have crashed. Memory corruption is often detected later, at
+another use of the heap: missed in 4 of 25 cases with one run each, in 0 of 100 with four."""
 
 
 @dataclass(slots=True)
@@ -139,8 +139,8 @@ class Runner:
     ) -> None:
         """``report_running`` is called with the nodes about to run, so a crash can be attributed.
 
-        ``report_making`` is called with the nodes that are being built, and the user functions that
-        run. ``budget`` limits the cache, in bytes on each device.
+        ``report_making`` is called with the nodes that are being built and with the user functions
+        that are being called. ``budget`` limits the cache, in bytes on each device.
         """
         self.catalog = catalog
         self._report_running = report_running
@@ -250,7 +250,6 @@ class Runner:
         self, graph: Graph, data: Datasets, batch: int, count: int, taps: Sequence[Port],
         repeat: int | None,
     ) -> Plan:  # fmt: skip
-        """Plan a run with the current data."""
         resolved = ResolvedGraph(graph, self.catalog)
 
         def plan() -> Plan:
@@ -275,7 +274,7 @@ class Runner:
         return [sample.file for samples in known for sample in samples]
 
     def _missing(self, job: _Job, taps: Sequence[Port]) -> set[str]:
-        """Return the ids of the nodes to run: those between cached outputs and the taps."""
+        """Return the ids of the nodes to run: the nodes between cached outputs and the taps."""
         keys, graph = job.plan.keys, job.plan.graph
         missing: set[str] = set()
         needed = {graph.outermost(port.node) for port in taps}
@@ -399,7 +398,7 @@ class Runner:
         return found
 
     def branch_places(self, graph: Graph, data: Data, blocks: Sequence[Node]) -> PlacesInTurns:
-        """Return the conditions of some blocks of a valid graph, starting at batch 0."""
+        """Return an object that runs the conditions of some blocks, starting at batch 0."""
         datasets = open_datasets(data)
         taps = [port for block in blocks for port in self._ports(block)]
         plans = [
@@ -413,7 +412,7 @@ class Runner:
     ) -> Mapping[str, Turns]:
         """Return the augmentations applied in a batch of a valid graph, by node id.
 
-        Contains each of the first ``count`` samples that reaches the node. Reads no data.
+        Covers the samples among the first ``count`` that reach the node. Reads no data.
         """
         graph, batch = pipeline_of_batch(graph, batch)
         graph = with_datasets(graph, open_datasets(data))

@@ -1,9 +1,9 @@
-"""Measure the time of each node alone, on the batch that is shown.
+"""Measure the time of each node alone, on the displayed batch.
 
 A node runs alone in its own pipeline of emitted source, with cached outputs as inputs: once to warm
 up, then several times. The result is the median of ``Pipeline.run``, which returns when the batch
 is ready, also on a GPU. It includes passing inputs in and out: ``empty_pipeline_time`` measures
-that.
+that overhead.
 
 Used in the worker process only.
 """
@@ -24,7 +24,7 @@ from workbench.graph.model import Node, Source
 
 _RUNS = 5
 _ENOUGH = 0.03
-"""Seconds of measurement after which no further run is needed, even before ``_RUNS`` runs."""
+"""Total seconds of measurement after which no more runs are made, even before ``_RUNS`` runs."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,7 +77,6 @@ class Worker:
         self.running: tuple[str, ...] = ()
         """Nodes that the current call started last."""
         self.number = 0
-        """Number of the current call."""
 
     def limit_caches(self, host: int, gpu: int) -> None:
         """Limit the caches between calls, in bytes."""
@@ -154,7 +153,6 @@ def _run(worker: Worker, call: Call, payload: memoryview) -> bytes:
 
 
 def _as_workbench_error(worker: Worker, error: Exception) -> WorkbenchError:
-    """Convert an exception to the error shown to the user."""
     if isinstance(error, WorkbenchError):
         return error
     if is_out_of_memory(error):
@@ -221,7 +219,7 @@ def main(descriptor: str, folder: str, budget: str, *packages: str) -> None:
 
 
 MOST_OUTPUT = 4_000_000
-"""Number of characters of Python's output after which the log is truncated."""
+"""Maximum number of characters that Python code writes to the log before it is truncated."""
 
 
 class BoundedOutput:
@@ -236,7 +234,7 @@ class BoundedOutput:
         self._written = 0
 
     def write(self, text: str) -> int:
-        """Write the text; if it is longer than the limit, only its end."""
+        """Write the text, or only its end if it is longer than the limit."""
         tail = text[-self._limit :]
         self._written += len(tail)
         full = self._written > self._limit
@@ -254,6 +252,6 @@ class BoundedOutput:
 
 
 def bound_output() -> None:
-    """Limit the output of this process from now on. Both streams share a file."""
+    """Limit the size of this process's log, which standard output and standard error share."""
     sys.stdout = BoundedOutput(sys.stdout)
     sys.stderr = BoundedOutput(sys.stderr)

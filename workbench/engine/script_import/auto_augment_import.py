@@ -1,9 +1,8 @@
 """Import automatic augmentation from a script: one operator per call.
 
 DALI's functions create hundreds of operators per call, from which the call's arguments cannot be
-reconstructed. So while a script runs, replacement functions record the arguments, sample as often
-as DALI's do (operators without a seed get theirs in order) and create one operator, recognised by
-its name.
+reconstructed. So while a script runs, replacement functions record the arguments, sample as many
+random values as DALI's (seeds are assigned in order) and create one operator with a known name.
 
 Used in the worker process only.
 """
@@ -129,7 +128,7 @@ def _supported_arguments(spec: OpSpec, fixed: dict[str, Any]) -> tuple[dict[str,
 
 
 def _value(value: Any, parts: int) -> Value | None:
-    """Convert a value for a graph; None if unsupported. Equal parts become one number."""
+    """Convert a value for a graph; None if unsupported. ``parts`` equal items become one number."""
     if hasattr(type(value), "__members__"):  # enumerations of Python, and of pybind11 as in DALI
         return str(value.name)
     if isinstance(value, bool | str):

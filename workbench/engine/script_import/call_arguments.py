@@ -19,8 +19,9 @@ CONFIGURATIONS = (
     *("args", "arg", "cfg", "config", "conf", "params", "parameters", "hparams", "opt", "opts"),
     *("options", "flags", "settings"),
 )
-"""Names of parameters through which programs pass settings; each setting can be passed separately.
-"""
+"""Names of parameters that programs use for an object with settings.
+
+Each setting can be passed separately."""
 _FLAGS = {"store_true": False, "store_false": True}
 
 
@@ -89,7 +90,7 @@ class _Settings:
     assumed: dict[str, Any] = field(default_factory=dict)
 
     def find(self, name: str) -> Any:
-        """Return the default of the command line option, or a stand-in."""
+        """Return the default of the command line option, or a placeholder object."""
         option = name.rpartition(".")[2]
         if option not in self.defaults:
             return self.stand_ins.value(name)
@@ -100,9 +101,9 @@ class _Settings:
 def _overridden_defaults(
     maker: Callable[..., Any], given: Mapping[str, Any], trees: Iterable[ast.Module]
 ) -> dict[str, Any]:
-    """Return defaults of parameters for which a call in the script may pass another value.
+    """Return the defaults of parameters to which a call in the script may pass another value.
 
-    A call with ``*args`` or ``**options`` may pass any parameter that it does not name.
+    A call with ``*args`` or ``**options`` may set any parameter that it does not pass by name.
     """
     parameters = parameters_of(maker)
     defaults = {

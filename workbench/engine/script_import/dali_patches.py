@@ -1,4 +1,4 @@
-"""Patches of DALI while a script runs: pipelines do not run, and older names exist."""
+"""Patches of DALI while a script runs: pipelines are not run, and names of older versions exist."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _RUNS = (
 )
 """Methods that would run a pipeline or write it to a file."""
 _MOST_RUNS = 100
-"""Maximum runs of pipelines per call, so that a loop over a pipeline ends."""
+"""Maximum number of runs that return placeholders, so that a loop over a pipeline ends."""
 
 
 _DECODERS = {
@@ -40,13 +40,14 @@ class BlockedCall:
     made: list[Any]
     stand_ins: StandIns
     _left: int = 0
-    """Number of calls that return a stand-in before the script is stopped."""
+    """Number of calls that still return a placeholder before the script is stopped."""
 
     @contextmanager
     def stand_in_for_results(self) -> Iterator[None]:
-        """Within the context, runs return stand-ins, so that helper pipelines do not stop a script.
+        """Within the context, return placeholders for results, so that helper pipelines may run.
 
-        DALI's iterators still stop it: they run the pipeline that is to be read.
+        DALI's iterators still stop the script, because they run the pipeline that is to be
+        imported.
         """
         self._left = _MOST_RUNS
         try:
@@ -60,7 +61,7 @@ class BlockedCall:
             self.made.append(pipe)
 
     def run(self, pipe: Any, name: str) -> Any:
-        """Return a stand-in for a call that needs a running pipeline, or raise StopScriptError."""
+        """Return a placeholder if a call needs a running pipeline, or raise StopScriptError."""
         self.note(pipe)
         caller = sys._getframe(2).f_code.co_filename
         counts_samples = name in ("epoch_size", "reader_meta")

@@ -1,4 +1,4 @@
-"""Rewrite a script so that failing statements do not end it and tests of stand-ins are recorded."""
+"""Rewrite a script so that failing statements do not end it, and record tests of placeholders."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ from copy import deepcopy
 from typing import Any
 
 STAND_IN = "__stand_in__"
-"""Name under which a module has the factory of stand-ins."""
+"""Name in each module's namespace of the function that creates placeholder objects."""
 SKIPPED = "__skipped__"
-"""Name under which a module has the function that records a skipped statement and its error."""
-NOTED = "__noted__"
-"""Name under which a module has the function that records a test of its argument, and returns it.
+"""Name in each module's namespace of the function that records a skipped statement and its error.
 """
+NOTED = "__noted__"
+"""Name in each module's namespace of the function that records a test of its argument and returns
+it."""
 _ERROR = "__error__"
 
 
 def skip_failing_statements(definition: ast.FunctionDef | ast.ClassDef) -> ast.Module:
     """Wrap each statement of a definition so that its failure is skipped.
 
-    Names that a statement would have bound get stand-ins; ``raise`` is skipped.
+    Names that the statement would have assigned get placeholders; ``raise`` is skipped.
     """
     made = _Skipping().visit(deepcopy(definition))
     made.decorator_list = []
@@ -92,7 +93,8 @@ def changed_names(statement: ast.stmt) -> set[str]:
 def with_noted_tests(tree: ast.Module) -> ast.Module:
     """Rewrite ``x is None`` as ``__noted__(x) is None``, and ``hasattr(x, ...)`` in the same way.
 
-    Python calls no method of the object in these tests, so a stand-in cannot record them itself.
+    Python calls no method of ``x`` in these tests, so a placeholder object cannot record them
+    itself.
     """
     if not any(_is_test(node) for node in ast.walk(tree)):
         return tree

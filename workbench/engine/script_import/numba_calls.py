@@ -27,12 +27,12 @@ _PARTS = ("", ".fn", ".fn.experimental", ".experimental")
 _GIVEN = ("in_types", "out_types", "ins_ndim", "outs_ndim")
 _ON_GPU = ("blocks", "threads_per_block")
 _KEPT = frozenset({"run_fn", "setup_fn", "batch_processing", *_GIVEN, *_ON_GPU})
-"""Arguments that are not passed to DALI, because nothing is compiled."""
+"""Arguments that are stored in the node and not passed to DALI, because nothing is compiled."""
 
 
 @contextmanager
 def recording_numba_calls() -> Iterator[None]:
-    """Make the plugin's calls create operators that store their arguments, within the context."""
+    """Within the context, make the plugin's calls create operators that store their arguments."""
     plugin = _modules()
     usual = {name: sys.modules[name] for name in plugin if name in sys.modules}
     sys.modules.update(plugin)
@@ -46,10 +46,10 @@ def recording_numba_calls() -> Iterator[None]:
 
 
 def numba_arguments(op: Any) -> dict[str, Value] | str:
-    """Return a node's arguments for a numba operator, or the reason why it can have none.
+    """Return a node's arguments for a numba operator, or the reason why it cannot be imported.
 
-    Operators of DALI's own plugin have none, because the plugin does not store the source. Empty
-    for other operators.
+    An operator of DALI's own plugin cannot, because the plugin does not store the source. The
+    result is empty for other operators.
     """
     given = getattr(op, "workbench_given", None)
     if given is None:

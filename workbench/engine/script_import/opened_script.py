@@ -41,7 +41,7 @@ from workbench.system_limits import is_memory_refusal, memory_remedy
 MODULE = "imported_source"
 """The ``__name__`` under which a script runs, which skips its ``__main__`` part."""
 _SHELL_VALUE = re.compile(r"([A-Za-z_][\w, ]*?)\s*=\s*([!%].*)")
-"""Matches ``files = !ls``: the names, and the command."""
+"""Matches an IPython assignment such as ``files = !ls``: the names and the command."""
 _ASYNC_NAME = re.compile(r"\basync\b(?!\s+(?:def|for|with)\b)")
 LARGEST_SCRIPT = 16 * 2**20
 """Maximum size of a script or notebook in bytes."""
@@ -117,7 +117,7 @@ class OpenedScript:
         return [name for name in self.launcher if name in texts]
 
     def unread_part_note(self) -> str:
-        """Return a further sentence about the unread part of a stopped script; else empty."""
+        """Return a sentence about the part of a stopped script that was not read; else empty."""
         if not self.stopped:
             return ""
         return (
@@ -126,7 +126,7 @@ class OpenedScript:
         )
 
     def hint(self, error: BaseException) -> str:
-        """Return fixes for an error of the script, as further sentences."""
+        """Return sentences with fixes for an error of the script."""
         if isinstance(error, StandInError):
             top, modules = error.name.partition(".")[0], self.lines.stand_ins.modules
             setting = re.split(r"[(\[]", error.name)[0]
@@ -268,7 +268,7 @@ def parsed_cells(cells: list[SourceCell], lines: ScriptRun) -> dict[str, ast.Mod
 
 
 def _tree(cell: SourceCell) -> ast.Module:
-    """Parse a cell; ``async`` was a valid name before Python 3.7."""
+    """Parse a cell. Variables named ``async``, valid before Python 3.7, are renamed."""
     try:
         return ast.parse(cell.text, cell.file)
     except SyntaxError:

@@ -40,14 +40,14 @@ from workbench.names import did_you_mean
 from workbench.sources import SourceKind, load_source
 
 BUILDER = "build_pipeline"
-"""Name of a function that is preferred to others, as in the workbench's own scripts."""
+"""Name of the function that is preferred if a script has several, as in exported scripts."""
 SIDE_BY_SIDE = "build_pipelines"
-"""Name of the builder of several parallel pipelines; ``PIPELINES`` is their number."""
+"""Name of the function that builds several parallel pipelines; ``PIPELINES`` is their number."""
 _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])")
-"""Word boundaries in a class name."""
+"""Matches the word boundaries in a class name."""
 
 _NOT_THEIRS = ("/nvidia/dali/", "<frozen ", "/workbench/engine/", "/workbench/cli")
-"""Parts of file names of callers that are not the user's own code."""
+"""Parts of file names that identify code other than the user's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class FoundPipeline:
     make: Callable[[], Any]
     notes: tuple[str, ...] = ()
     placeholders: tuple[str, ...] = ()
-    """Folders of placeholder data that replace missing arguments."""
+    """Descriptions of placeholder data that replace missing arguments."""
     pipelines: int = 1
     """Number of parallel pipelines; ``make`` creates the first."""
     assumed: Mapping[str, Any] = field(default_factory=dict)
@@ -65,13 +65,14 @@ class FoundPipeline:
     shard: tuple[str, ...] = ()
     """Reader arguments of an exported program that select its only shard."""
     choice: list[str] = field(default_factory=list)
-    """Notes on which of several pipelines was read; complete after the pipeline is created."""
+    """Notes that say which of several pipelines was read; complete after the pipeline is created.
+    """
 
 
 def find_pipeline(
     script: OpenedScript, wanted: str | None, arguments: Mapping[str, Any]
 ) -> FoundPipeline:
-    """Return the pipeline with the name ``wanted``, or the only one.
+    """Return the pipeline called ``wanted``, or the script's only one.
 
     A pipeline that the script created itself takes precedence over functions that create one.
     Raises ImportFailedError if there is none, if there are several, or if arguments are missing.
@@ -188,7 +189,7 @@ def _factory(
 
 
 def _different(pipelines: Sequence[Any]) -> list[Any]:
-    """Return the pipelines that differ in class or in the source lines that created them."""
+    """Return one pipeline for each combination of class and source lines."""
     return list({(type(pipe), *sorted(_lines_of(pipe))): pipe for pipe in pipelines[::-1]}.values())
 
 
@@ -207,7 +208,7 @@ def _lines_of(pipe: Any) -> set[str]:
 
 
 def other_pipeline_notes(script: OpenedScript, traced: Traced, pipe: Any) -> tuple[str, ...]:
-    """Return notes on other pipelines that a stopped script defines."""
+    """Return notes on the other pipelines that a stopped script defines."""
     functions = {place.function for op in traced.pipeline.ops for place in op.places}
     others = [
         name
@@ -226,7 +227,7 @@ def other_pipeline_notes(script: OpenedScript, traced: Traced, pipe: Any) -> tup
 def _other_definitions(
     name: str, maker: Callable[..., Any], trees: Mapping[str, ast.Module]
 ) -> Iterator[str]:
-    """Yield notes on several definitions of a name; Python uses the last one."""
+    """Yield notes on multiple definitions of a name, of which Python uses the last."""
     code = getattr(unwrap(maker), "__code__", None)
     if code is None:
         return
@@ -247,7 +248,7 @@ def _other_definitions(
 
 
 def _shard_arguments(script: OpenedScript) -> tuple[str, ...]:
-    """Return the reader arguments that exports for ranks and devices add to select a shard."""
+    """Return the reader arguments that exports for ranks or devices use to select a shard."""
     made = vars(script.module).values()
     docs = {each.__doc__ for each in made if getattr(each, "_is_pipeline_def", False)}
     own = ("shard_id", "num_shards")
@@ -255,7 +256,7 @@ def _shard_arguments(script: OpenedScript) -> tuple[str, ...]:
 
 
 def _datasets(trees: Iterable[ast.Module]) -> dict[str, SourceKind]:
-    """Return the data variables of an exported program, with the source kind of each."""
+    """Return the source kind of each variable of an exported program that contains its data."""
     nodes = [node for tree in trees for node in ast.walk(tree)]
     own = {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
     finders = kinds_by_finder()
@@ -290,7 +291,7 @@ def note_of_data(kinds: Iterable[str]) -> str:
 def with_placeholder_data(trees: Mapping[str, ast.Module], folder: Path) -> dict[str, str]:
     """Create placeholder data for missing files that exported cells name in top-level assignments.
 
-    The functions that find data read the placeholders. Returns the folder and description of each.
+    The functions that find data then find the placeholders. Returns the description of each folder.
     """
     found = _datasets(trees.values())
     made: dict[str, str] = {}
@@ -306,7 +307,7 @@ def with_placeholder_data(trees: Mapping[str, ast.Module], folder: Path) -> dict
 
 
 def _pipelines_by_variable(script: OpenedScript) -> dict[str, Any]:
-    """Return the pipelines that the script created, by variable; unnamed ones by number."""
+    """Return the pipelines that the script created, by variable name or by number."""
     live: dict[str, Any] = {}
     for name, value in [*vars(script.module).items(), *enumerate(script.made, start=1)]:
         if is_pipeline(value) and not any(value is other for other in live.values()):
@@ -315,7 +316,7 @@ def _pipelines_by_variable(script: OpenedScript) -> dict[str, Any]:
 
 
 def _set_global(script: OpenedScript, name: str, value: Any) -> None:
-    """Set a variable of the script; if its value is a set of settings, update only these."""
+    """Set a variable of the script. A dictionary updates only the settings that it contains."""
     there = getattr(script.module, name, None)
     if not isinstance(value, dict):
         setattr(script.module, name, value)

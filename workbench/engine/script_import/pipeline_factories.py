@@ -13,7 +13,7 @@ from workbench.engine.script_import.placeholders import StandIn
 
 PipelineFactory = Callable[..., Any]
 _DEPTH = 2
-"""Depth of attributes and lists searched for a loader's pipelines."""
+"""Maximum depth of attributes and lists in which a loader's pipelines are searched."""
 
 
 def is_pipeline(value: Any) -> bool:
@@ -31,10 +31,10 @@ def is_pipeline_class(value: Any) -> bool:
 
 
 def pipeline_factories(module: ModuleType) -> dict[str, PipelineFactory]:
-    """Return pipeline functions and classes that the script defines, else imported ones.
+    """Return the pipeline functions and classes that the script defines, else those it imports.
 
-    Without any, returns methods that create a pipeline, else functions that do. Base classes of
-    other results are excluded.
+    If there are none, return methods that create a pipeline, else functions that do. Base classes
+    of the results are excluded.
     """
     names = {n: v for n, v in vars(module).items() if isinstance(v, FunctionType | type)}
     makers: dict[str, PipelineFactory] = {
@@ -67,7 +67,10 @@ def pipeline_factories(module: ModuleType) -> dict[str, PipelineFactory]:
 
 
 def factory_method(name: str, module: ModuleType) -> PipelineFactory | None:
-    """Return ``Class.method`` of the script, with the class's own arguments before the method's."""
+    """Return a factory for ``Class.method`` of the script, or None if there is no such method.
+
+    Its parameters are those of the class, followed by those of the method.
+    """
     owner, dot, method = name.rpartition(".")
     kind = vars(module).get(owner)
     if not dot or not isinstance(kind, type) or not hasattr(kind, method):
@@ -121,7 +124,7 @@ def _method(kind: type, name: str) -> PipelineFactory:
 
 
 def _settings(made: Any) -> dict[str, Any]:
-    """Return pipeline settings stored on a method's object under DALI's names."""
+    """Return the pipeline settings that a script's object stores under DALI's names."""
     names = ("batch_size", "num_threads", "device_id", "seed")
     return {name: vars(made)[name] for name in names if name in getattr(made, "__dict__", {})}
 

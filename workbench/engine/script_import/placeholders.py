@@ -1,8 +1,8 @@
-"""Stand-ins for modules and values that an imported script needs and this machine lacks.
+"""Placeholder objects (stand-ins) for modules and values that an imported script needs but lacks.
 
 A stand-in accepts any call and returns further stand-ins, so that the code around a pipeline
-continues without a module or a value. It is not a number: a pipeline that needs its value fails
-with an error that names it.
+runs without a module or a value. It is not a number: a pipeline that needs its value fails with an
+error that names it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MISSING = object()
 
 
 class StandInError(Exception):
-    """Raised if the value of a stand-in is required."""
+    """Raised if a script needs the value of a stand-in."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"{name} is unknown, but its value is needed")
@@ -29,26 +29,31 @@ class StandInError(Exception):
 
 
 class StandIns:
-    """The stand-ins of one import, with records of their uses."""
+    """Creates the stand-ins of one import and records how they are used."""
 
     def __init__(self, note_pipelines: Callable[[Any], None] = lambda _: None) -> None:
-        """``note_pipelines`` is called with the arguments of a stand-in's calls."""
+        """``note_pipelines`` is called with the arguments of each call of a stand-in."""
         self.note_pipelines = note_pipelines
         self.modules: dict[str, str] = {}
         """Modules replaced by stand-ins, with the line that first imported each."""
         self.recorded: Callable[[str, tuple[Any, ...]], Any] = lambda name, args: None
-        """Function that returns the result of a call by name, or None for a stand-in."""
+        """Function that returns a recorded result for a call, by name, or None to return a stand-
+        in."""
         self.answered: dict[str, None] = {}
-        """Names of stand-ins whose truth, length or order was tested; every such test is false."""
+        """Names of stand-ins whose truth value, length or order was tested; every such test is
+        false."""
 
         self.note_use: Callable[[str, Literal["truth", "text", "type", "missing"]], None] = (
             lambda *_: None
         )
-        """Callback that receives the name of a stand-in that the script converts to a known value,
-        or of a missing module whose import error the script catches."""
+        """Callback that receives the name of a stand-in that the script converts to an ordinary
+        value, or of a missing module whose import error the script catches."""
 
     def noted(self, value: Any) -> Any:
-        """Return a value unchanged; for a stand-in, record a test of its type or identity."""
+        """Return a value unchanged.
+
+        If it is a stand-in, record that its type or identity is tested.
+        """
         if type(value).__name__ == "StandInModule":
             if value.__name__ in self.modules:
                 self.note_use(value.__name__, "type")
@@ -61,14 +66,17 @@ class StandIns:
         return StandIn(self, name)
 
     def module(self, name: str, place: str) -> ModuleType:
-        """Create a stand-in for a module, whose attributes are all stand-ins."""
+        """Create a stand-in for a module. All its attributes are stand-ins."""
         self.modules.setdefault(name, place)
         return StandInModule(name, self.value)
 
 
 @contextmanager
 def replaced(values: Iterable[tuple[Any, str, Any]]) -> Iterator[None]:
-    """Replace these attributes of modules and classes within the context."""
+    """Replace attributes of modules and classes within the context.
+
+    Each item is a module or class, the attribute's name and its temporary value.
+    """
     usual: list[tuple[Any, str, Any]] = []
     try:
         for owner, name, value in values:
@@ -84,7 +92,7 @@ def replaced(values: Iterable[tuple[Any, str, Any]]) -> Iterator[None]:
 
 
 class StandInModule(ModuleType):
-    """A module that has every attribute, as a stand-in."""
+    """Stand-in for a module, which has every attribute."""
 
     def __init__(self, name: str, value: Callable[[str], Any]) -> None:
         """``value`` creates an attribute from its dotted name."""
@@ -202,7 +210,7 @@ class StandIn:
 
 
 class _Base:
-    """Base of a class whose real base class is missing."""
+    """Replaces a missing base class of a script's class."""
 
     def __init__(self, *_: Any, **__: Any) -> None:
         pass

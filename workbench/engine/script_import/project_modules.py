@@ -1,4 +1,4 @@
-"""Module search of an imported script: its project, and stand-ins for missing modules.
+"""Module search of an imported script: its project's modules, and stand-ins for missing ones.
 
 Installed modules are found as usual, and their own imports are not affected.
 """
@@ -30,7 +30,7 @@ _PLUGINS: Mapping[str, str] = {
     "nvidia.dali.plugin.paddle": "paddle",
     "nvidia.dali.plugin.mxnet": "mxnet",
 }
-"""DALI's plugins and the frameworks without which they fail to import."""
+"""DALI's plugins, and the framework that each needs to be imported."""
 
 Run = Callable[[str, ModuleType], None]
 """Function that runs a file as a module."""
@@ -53,7 +53,7 @@ def project_folders(script: Path) -> list[Path]:
 
 
 class _ProjectLoader(SourceFileLoader):
-    """Runs a project module like the script, so that a failing line is skipped."""
+    """Runs a project module like the script: failing lines are skipped."""
 
     def __init__(self, name: str, path: str, run: Run) -> None:
         super().__init__(name, path)
@@ -76,7 +76,7 @@ class _StandInLoader(Loader):
 
 
 class _Finder(MetaPathFinder):
-    """Module finder that precedes the installed modules if ``first``, else follows them."""
+    """Module finder that runs before the standard finders if ``first``, else after them."""
 
     def __init__(self, first: bool, folders: Sequence[Path], run: Run, stand_ins: StandIns) -> None:
         self._first = first
@@ -125,7 +125,6 @@ class _Finder(MetaPathFinder):
 
 
 def _importing_line() -> tuple[str, int] | None:
-    """Return the line that contains the current import."""
     frame: FrameType | None = sys._getframe(2)
     while frame is not None:
         file = frame.f_code.co_filename
@@ -165,7 +164,7 @@ def _continues_after_import_error(handler: ast.ExceptHandler) -> bool:
 
 @contextmanager
 def found_modules(script: Path, run: Run, stand_ins: StandIns) -> Iterator[None]:
-    """Within the context, imports find the script's project, and stand-ins for missing modules."""
+    """Within the context, imports find the script's project and replace missing modules."""
     folders = project_folders(script)
     finders = [_Finder(first, folders, run, stand_ins) for first in (True, False)]
     sys.meta_path.insert(0, finders[0])
@@ -180,9 +179,10 @@ def found_modules(script: Path, run: Run, stand_ins: StandIns) -> Iterator[None]
 
 
 def package_of(script: Path, trees: Mapping[str, ast.Module]) -> str:
-    """Return the package for a script's relative imports, registered with its parents; or empty.
+    """Return the package for a script's relative imports, or an empty text.
 
-    An ``__init__.py`` is run only when one of its names is accessed.
+    The package and its parents are registered. An ``__init__.py`` runs only when one of its names
+    is accessed.
     """
     levels = [
         node.level

@@ -42,13 +42,13 @@ _WRITTEN: Mapping[str, tuple[tuple[int, int], ...]] = {
     "os.symlink": ((1, 2),),
     "os.truncate": ((0, -1),),
 }
-"""Audit events of writes. Each pair is the index of a path argument and of the folder that it is
-relative to (-1 if none)."""
+"""Audit events of writes. Each pair has the index of a path argument and the index of the argument
+with the folder that the path is relative to (-1 if there is none)."""
 _KEEPING = (
     *("TMPDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "MPLCONFIGDIR"),
     *("NUMBA_CACHE_DIR", "TORCH_HOME"),
 )
-"""Environment variables that name the folders in which libraries store files."""
+"""Environment variables that set the folders in which libraries store files."""
 _TICK = 0.1
 _ENDING = 5.0
 """Timeout in seconds for ending the script's processes."""
@@ -106,7 +106,7 @@ class ScriptSandbox:
         _end_children()
 
     def _refuse_writing(self, event: str, given: tuple[object, ...]) -> None:
-        """Audit hook that allows writes only to the worker's own folder and to caches."""
+        """Audit hook that allows writes only to the worker's own folder and to cache folders."""
         if self._over.is_set() or event not in _WRITTEN:
             return
         flags = given[2] if event == "open" else os.O_WRONLY
@@ -178,7 +178,7 @@ class ScriptSandbox:
         return "\nIt printed last:\n" + "\n".join(lines[-_LAST_LINES:]) if lines else ""
 
     def describe_error(self, error: BaseException, hint: str = "") -> ImportFailedError:
-        """Convert the script's error, naming the innermost line of the user's own code."""
+        """Convert the script's error to an ImportFailedError with the user's innermost line."""
         unread = error if isinstance(error, SyntaxError) and error.filename in self._files else None
         try:
             words = unread.msg if unread else error
@@ -236,7 +236,7 @@ def _children() -> Iterator[int]:
 
 
 def _refuse_forks(event: str, _: tuple[object, ...]) -> None:
-    """Audit hook that refuses forks, because a forked worker would answer in its parent's place."""
+    """Audit hook that refuses forks; a forked process would answer in place of the worker."""
     if event in ("os.fork", "os.forkpty"):
         raise PermissionError(
             "a script cannot fork while it is imported. Move that code under __main__"

@@ -1,7 +1,7 @@
 """Run a user's script or notebook in the worker process to find its pipelines.
 
-DALI's pipelines are not built or run: where the script would run one, its definition is complete,
-so the script is stopped there; after that line only definitions are read.
+DALI's pipelines are neither built nor run. The script is stopped where it would run one, because
+the pipeline is fully defined at that point; after that line only definitions are read.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def trace_source(
 ) -> Traced:
     """Task: run a script or notebook and trace one of its pipelines.
 
-    Raises ImportFailedError, which names the line, if it fails, exceeds a limit, or has no or
+    Raises ImportFailedError with the line if the script fails, exceeds a limit, or has no or
     several pipelines.
     """
     preload_imports()
@@ -96,7 +96,7 @@ def trace_source(
 
 
 def _script_lines(traced: Traced, script: OpenedScript) -> set[tuple[str, int]]:
-    """Return the lines in functions of the script that create a pipeline."""
+    """Return the lines in functions of the script at which a pipeline's operators are called."""
     places = [place for op in traced.pipeline.ops for place in op.places]
     inside = [p for p in places if p.file in script.trees and p.function != "<module>"]
     return {(place.file, place.line) for place in inside}
@@ -105,7 +105,7 @@ def _script_lines(traced: Traced, script: OpenedScript) -> set[tuple[str, int]]:
 def _requested_pipeline(
     script: OpenedScript, pipeline: str | None, given: Mapping[str, Any]
 ) -> FoundPipeline:
-    """Return the requested pipeline; if there is none, raise the script's first failure."""
+    """Return the requested pipeline. If the script has none, raise its first failure."""
     try:
         return find_pipeline(script, pipeline, given)
     except ImportFailedError:
@@ -115,7 +115,7 @@ def _requested_pipeline(
 
 
 def _note_pipelines(values: Any, made: list[Any]) -> None:
-    """Record the pipelines among the arguments of a stand-in, such as an iterator."""
+    """Record the pipelines passed to a stand-in, such as an iterator of a missing library."""
     for value in values:
         if isinstance(value, list | tuple):
             _note_pipelines(value, made)

@@ -1,4 +1,4 @@
-"""Run a script's statements one by one, so that a failing one does not end it."""
+"""Run a script's statements one by one, so that one failing statement does not end the script."""
 
 from __future__ import annotations
 import __future__
@@ -28,12 +28,15 @@ _ALONE: Mapping[str, Mapping[str, Any]] = {
     "torch.distributed": {"get_rank": 0, "get_world_size": 1, "is_initialized": False},
 }
 _OF_THIS_PROCESS = ("torch.cuda.current_device", "torch.cuda.set_device")
-"""Functions of ``_ALONE`` whose result does not depend on other processes."""
+"""Functions in ``_ALONE`` whose result does not depend on other processes."""
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
 
 
 class StopScriptError(BaseException):
-    """Raised at a line that runs ``pipeline``. No ``except Exception`` catches it."""
+    """Raised at the line at which a script runs ``pipeline``.
+
+    No ``except Exception`` catches it.
+    """
 
     def __init__(self, pipeline: Any) -> None:
         super().__init__()
@@ -46,7 +49,7 @@ class SkippedStatement:
 
     place: str
     error: str
-    """Reason for the missing effect, as in ``failed (KeyError: 'SIZE')``."""
+    """Reason for the missing effect, such as ``failed (KeyError: 'SIZE')``."""
     statement: ast.stmt
     stale: tuple[str, ...] = ()
     """Names whose values are outdated, because the statement would have set or changed them."""
@@ -63,10 +66,10 @@ class ScriptRun:
     skipped: list[SkippedStatement] = field(default_factory=list)
     """Statements that failed."""
     unread: list[SkippedStatement] = field(default_factory=list)
-    """Statements that set a known name after the line at which the script was stopped."""
+    """Statements after the line at which the script was stopped that would set an existing name."""
 
     def run(self, tree: ast.Module, file: str, module: ModuleType) -> None:
-        """Run each statement. Names that a failing statement would have bound get stand-ins."""
+        """Run each statement. Names that a failing statement would have assigned get stand-ins."""
         TREES[file] = tree
         flags = future_flags(tree)
         module.__dict__[NOTED] = self.stand_ins.noted
@@ -83,7 +86,7 @@ class ScriptRun:
                     module.__dict__.setdefault(name, self.stand_ins.value(name))
 
     def _import_again(self, statement: ast.stmt, file: str, flags: int, module: ModuleType) -> None:
-        """Run each import in the body of a ``try`` in which another statement failed."""
+        """Run each import in the body of a ``try`` statement that failed at another statement."""
         for node in statement.body if isinstance(statement, ast.Try) else ():
             if isinstance(node, ast.Import | ast.ImportFrom):
                 part = ast.Module([node], [])
@@ -139,7 +142,7 @@ class ScriptRun:
         self.notes.append(f"{place} failed ({words}): a stand-in replaces its result")
 
     def all_notes(self) -> list[str]:
-        """Return the notes, and a note that names the modules with stand-ins."""
+        """Return the notes, and a note that names the modules replaced by stand-ins."""
         notes = self.notes[:_MOST_NOTES]
         if len(self.notes) > _MOST_NOTES:
             notes.append(f"{len(self.notes) - _MOST_NOTES} further lines failed")
@@ -185,7 +188,7 @@ def future_flags(tree: ast.Module) -> int:
 
 
 def _bound(statement: ast.stmt) -> Iterator[str]:
-    """Yield the names that a statement would bind."""
+    """Yield the names that a statement would assign."""
     if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         yield statement.name
         return
@@ -200,9 +203,9 @@ def _bound(statement: ast.stmt) -> Iterator[str]:
 
 @contextmanager
 def command_line(given: Mapping[str, Any], run: ScriptRun) -> Iterator[set[str]]:
-    """Within the context, argument parsers return ``given`` values by name, else defaults.
+    """Within the context, argument parsers return values of ``given`` by name, else their defaults.
 
-    Missing required arguments get stand-ins. Yields the names that were used.
+    Missing required arguments get stand-ins. Yields the set of names that were used from ``given``.
     """
     usual = argparse.ArgumentParser.parse_known_args
     taken: set[str] = set()
@@ -226,9 +229,9 @@ def command_line(given: Mapping[str, Any], run: ScriptRun) -> Iterator[set[str]]
 
 @contextmanager
 def one_process() -> Iterator[list[str]]:
-    """Make torch, if the script imported it, behave as one process with one GPU within the context.
+    """Within the context, make torch behave as one process with one GPU, if the script imported it.
 
-    Yields the names of the functions called for ranks and counts, in order.
+    Yields the names of the functions that the script called to get ranks and counts.
     """
     called: list[str] = []
 
@@ -260,7 +263,7 @@ def _optional_action(action: argparse.Action, stand_ins: StandIns) -> argparse.A
 
 
 def frames_in(error: BaseException, files: Collection[str]) -> list[tuple[str, int]]:
-    """Return the lines of these files through which an error passed, outermost first."""
+    """Return the lines of these files in an error's traceback, outermost first."""
     return [
         (frame.f_code.co_filename, line)
         for frame, line in walk_tb(error.__traceback__)

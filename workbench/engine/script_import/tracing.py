@@ -1,8 +1,8 @@
 """Trace a live pipeline's calls in the user's own process, without building or running it.
 
 DALI stores the arguments of a call in C++ objects that Python cannot read. So the calls are added
-to a second pipeline that is never built, and read from its serialisation. It has no GPU, regardless
-of the user's, so that GPU and mixed pipelines can be read on any machine.
+to a second pipeline, which is never built, and read from its serialisation. The second pipeline has
+no GPU, so that GPU and mixed pipelines can be read on any machine.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _STAND_IN = "ExternalSource"
 _HELD = frozenset(
     {"self", "batch_size", "num_threads", "device_id", "seed", "prefetch_queue_depth"}
 )
-"""Parameters of ``nvidia.dali.Pipeline`` that a graph represents."""
+"""Parameters of ``nvidia.dali.Pipeline`` that a graph can represent."""
 _DERIVED = frozenset({"py_callback_pickler"})
 """Parameters of ``nvidia.dali.Pipeline`` that DALI derives from others."""
 _LONGEST_VALUE = 80
@@ -46,13 +46,13 @@ _NO_OUTPUTS = (
 
 
 def preload_imports() -> None:
-    """Import the modules that tracing needs, before a script can hide them."""
+    """Import the modules that tracing needs, before a script can replace them."""
     load_message()
     import_module("nvidia.dali.backend")
 
 
 def trace_pipeline(pipe: Any, name: str = "imported") -> Traced:
-    """Return the calls of an ``nvidia.dali.Pipeline``, built or not, which is not changed.
+    """Return the calls of an ``nvidia.dali.Pipeline``, built or not, without changing it.
 
     Raises ImportFailedError if DALI cannot build its graph.
     """
@@ -65,7 +65,7 @@ def trace_pipeline(pipe: Any, name: str = "imported") -> Traced:
 
 
 def _graph(pipe: Any) -> tuple[list[Any], list[Any]]:
-    """Return DALI's calls and outputs, from a copy if the user's pipeline has none yet."""
+    """Return DALI's calls and outputs, from a copy if the user's pipeline is not yet built."""
     if not hasattr(pipe, "_graph_out") or not hasattr(pipe, "_get_params"):
         raise ImportFailedError(_no_pipeline(pipe))
     if pipe._py_graph_built:
@@ -156,7 +156,7 @@ def _unsupported_settings(pipe: Any) -> dict[str, str]:
 
 
 def _executor(pipe: Any) -> tuple[Executor, int | None]:
-    """Return the executor of a pipeline, and its queue depth if both can be represented."""
+    """Return a pipeline's executor and queue depth; None if a graph cannot represent the depth."""
     if pipe._exec_dynamic or not (pipe._exec_pipelined and pipe._exec_async):
         return "dynamic", None
     depth = pipe._prefetch_queue_depth
@@ -197,7 +197,7 @@ def _refusal(op: Any, fresh: Any, backend: Any) -> str | None:
 
 
 def _edge_device(edge: Any) -> str:
-    """Return the device of the output that an edge comes from; its consumer may be on the other."""
+    """Return the device of the operator output that an edge starts from."""
     return str(next(made.device for made in edge.source.outputs if made.name == edge.name))
 
 
@@ -231,7 +231,7 @@ def _without_stand_ins(
 
 
 def _reader_options(op: Any) -> dict[str, Any]:
-    """Return the reader options of Python data in an exported script."""
+    """Return the reader options of in-memory data in an exported script."""
     source = getattr(getattr(op, "_group", None), "source_desc", None)
     return dict(getattr(getattr(source, "source", None), "options", None) or {})
 
@@ -255,7 +255,7 @@ def _source_locations(texts: Mapping[str, str]) -> tuple[SourceLocation, ...]:
 
 
 def _sources(ops: Iterable[TracedOp]) -> dict[str, str]:
-    """Return the text of readable files that contain the calls; for notebooks every cell."""
+    """Return the text of each readable file with the calls; of a notebook, every cell."""
     files = {place.file for op in ops for place in op.places if "/nvidia/dali/" not in place.file}
     notebooks = {*map(notebook_of, files)} - {""}
     files |= {file for file in linecache.cache if notebook_of(file) in notebooks}

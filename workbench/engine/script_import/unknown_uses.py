@@ -1,8 +1,9 @@
-"""Find where a script turns a stand-in into a known value, and which such uses affect the pipeline.
+"""Find where a script converts a stand-in to an ordinary value, and whether the pipeline uses it.
 
-A stand-in as an argument of an operator is found there. A truth value, a comparison or a text made
-from a stand-in is an ordinary value, so its line is recorded. The result of a top-level statement
-affects the pipeline if the code that creates the pipeline uses its names, also through other names.
+A stand-in that is passed to an operator is found in the operator's arguments. A truth value, a
+comparison or a text made from a stand-in is an ordinary value, so its line is recorded. The result
+of a top-level statement affects the pipeline if the code that creates the pipeline uses its names,
+also indirectly through other names.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _DALI, _ENGINE = "/nvidia/dali/", "/workbench/engine/"
 
 
 class Use(NamedTuple):
-    """A use of a stand-in that turns it into a known value."""
+    """A use of a stand-in that converts it to an ordinary value."""
 
     name: str
     kind: Kind
@@ -40,7 +41,7 @@ class Use(NamedTuple):
 
 
 class UnknownUses:
-    """The uses of stand-ins in one import."""
+    """Recorded uses of stand-ins in one import."""
 
     def __init__(self) -> None:
         self._uses: dict[Use, None] = {}
@@ -74,13 +75,13 @@ class UnknownUses:
         self._uses[Use(name, kind, source_location(*_line_of(inner)), tuple(stack))] = None
 
     def texts(self) -> list[str]:
-        """Return the names of the stand-ins that the script converts to text."""
+        """Return the names of the stand-ins that the script converts to strings."""
         return list(dict.fromkeys(use.name for use in self._uses if use.kind == "text"))
 
     def reported(
         self, traced: Traced, skipped: Sequence[SkippedStatement]
     ) -> tuple[Traced, tuple[Loss, ...]]:
-        """Return the trace with unknown text marked in its operators, and the other losses."""
+        """Return the trace with unknown strings marked in its operators, and all other losses."""
         ops = traced.pipeline.ops
         found = {op.name: _placeholders_in_op(op, self.texts()) for op in ops}
         in_arguments = {name for names in found.values() for name in names}
@@ -98,7 +99,7 @@ class UnknownUses:
     ) -> tuple[Loss, ...]:
         """Return the uses that affect the result of these lines.
 
-        ``skipped`` are top-level statements that were not run. Texts made from the names
+        ``skipped`` are top-level statements that were not run. Strings made from the names
         ``in_arguments`` are reported elsewhere. ``is_changed_later`` is True if later statements
         may change the result of these lines, such as a list of transforms.
         """
@@ -155,14 +156,14 @@ class _Reached:
                 ]
 
     def by(self, stack: Sequence[tuple[str, int]]) -> bool:
-        """Return whether these lines create the pipeline, or it uses the last line's result."""
+        """Return whether these lines create the pipeline, or whether it uses their result."""
         statements = [id(each) for line in stack if (each := _top_level(*line)) is not None]
         if not self._making.isdisjoint(statements):
             return True
         return bool(statements and self.names(self._names[statements[-1]][1]))
 
     def names(self, names: Iterable[str]) -> list[str]:
-        """Return those of the names that the pipeline uses."""
+        """Return the subset of ``names`` that the pipeline uses."""
         return [name for name in names if name in self._used]
 
 
@@ -171,7 +172,7 @@ def _line_of(frame: FrameType) -> tuple[str, int]:
 
 
 def _frames(frame: FrameType | None) -> Iterator[FrameType]:
-    """Yield a frame and its callers, without those of the stand-in's own methods."""
+    """Yield a frame and its callers, without frames of the stand-in's own methods."""
     while frame is not None:
         if frame.f_code.co_filename != placeholders.__file__:
             yield frame
@@ -193,7 +194,7 @@ def _top_level(file: str, line: int) -> ast.stmt | None:
 
 
 def _only_printed(file: str, line: int) -> bool:
-    """Return whether the statement in this line only prints, logs or raises."""
+    """Return whether the statement at this line only prints, logs or raises."""
     match _innermost_statement(TREES[file], line):
         case ast.Expr(value=ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name))):
             return _PRINTING.fullmatch(name) is not None
@@ -203,7 +204,6 @@ def _only_printed(file: str, line: int) -> bool:
 
 
 def _innermost_statement(tree: ast.Module, line: int) -> ast.stmt | None:
-    """Return the smallest statement that contains a line."""
     containing = [
         node
         for node in ast.walk(tree)
@@ -223,7 +223,7 @@ def _nested_codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def _loaded_and_stored(statement: ast.stmt, modules: Collection[str]) -> tuple[set[str], set[str]]:
-    """Return the global names that a top-level statement reads, and those that it changes."""
+    """Return the global names that a top-level statement reads, and the names that it changes."""
     code = compile(ast.Module([statement], []), "", "exec", dont_inherit=True)
     loaded: set[str] = set()
     stored = changed_names(statement)
@@ -255,7 +255,7 @@ def _project_modules() -> set[str]:
 
 
 def _placeholders_in_op(op: TracedOp, names: Collection[str]) -> list[str]:
-    """Return the names of the stand-ins that occur in an operator's text arguments."""
+    """Return the names of the stand-ins that occur in an operator's string arguments."""
     texts = [text for value in op.args.values() for text in _texts(value)]
     return [
         name

@@ -1,8 +1,8 @@
-"""Read a transformation that a script defines itself by calling it with a recorded image.
+"""Read a transform that a script defines itself by calling it with a recorded image.
 
-Operations on the image are recorded (``recorded_calls``) and random values become ranges. If a
-random value decides, both branches are followed with their probabilities. A transformation that
-uses anything else, such as the image's size or pixels, cannot be read; the error names it.
+Operations on the image are recorded (``recorded_calls``), and random numbers become ranges. If a
+random number selects a branch, both branches are followed with their probabilities. A transform
+that uses anything else, such as the image's size or pixels, cannot be read; the error names it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from workbench.engine.transform_tracing.recorded_calls import RecordedCall
 _MOST_CHOICES = 6
 """Maximum number of successive random decisions."""
 _TRIES = 3
-"""Number of calls that must have equal results; a difference reveals another source of randomness.
+"""Number of calls whose results must be equal. A difference reveals another source of randomness.
 """
 
 
@@ -32,7 +32,7 @@ class UnreadableError(Exception):
 
 
 class _ForkError(BaseException):
-    """Raised at a new random decision. No ``except Exception`` catches it."""
+    """Raised when a new random decision is reached. No ``except Exception`` catches it."""
 
     def __init__(self, p: float) -> None:
         self.p = p
@@ -40,7 +40,7 @@ class _ForkError(BaseException):
 
 @dataclass
 class _Path:
-    """The branches followed so far, one per random decision."""
+    """The decisions made so far: one branch per random decision."""
 
     taken: tuple[bool, ...] = ()
     passed: int = 0
@@ -55,14 +55,14 @@ class _Path:
 
 
 class UniformNumber:
-    """A uniform random number, which can be either compared once or passed on once."""
+    """A uniform random number that a transform may either compare or use as an argument, once."""
 
     def __init__(self, path: _Path, low: float, high: float, whole: bool = False) -> None:
         self._path, self._low, self._high, self._whole = path, low, high, whole
         self._used = [False]
 
     def value(self) -> RandomValue:
-        """Return the number as an argument value, a range."""
+        """Return the number's range, for use as an argument value."""
         self._use()
         return RandomValue(self._low, self._high, self._whole)
 
@@ -142,7 +142,7 @@ class UniformNumber:
     __radd__, __rmul__ = __add__, __mul__
 
     def item(self) -> UniformNumber:
-        """Return the number, as ``item`` of a tensor with one value does."""
+        """Return the number itself, like ``item`` of a tensor with one value."""
         return self
 
 
@@ -166,7 +166,7 @@ def read_own_transform(
 
 
 def definition_location(transform: Callable[..., Any]) -> str:
-    """Return the line that defines a function, or an object's ``__call__``: ``train.py:7``."""
+    """Return the location of a function, or of an object's ``__call__``: ``train.py:7``."""
     base = vars(transform).get("_base_call") if hasattr(transform, "__dict__") else None
     if base is not None:
         return str(base._place)
@@ -215,7 +215,7 @@ class _Reader:
             self.owner.answered.update(answered)
 
     def _steps_of(self, made: Any, picture: RecordedCall) -> Iterator[TransformCall]:
-        """Yield the operations on an image, last first."""
+        """Yield the operations on an image, starting with the last."""
         while made is not picture:
             if not isinstance(made, RecordedCall) or not made.pictured:
                 raise UnreadableError("it returns something other than the image")
@@ -330,5 +330,4 @@ _RECORDED: Mapping[str, Mapping[str, Callable[..., Any] | None]] = {
     "PIL.ImageOps": dict.fromkeys(_OPERATIONS),
     "PIL.ImageEnhance": dict.fromkeys(("Brightness", "Color", "Contrast", "Sharpness")),
 }
-"""Recorded functions by module: random functions with their replacements, and functions on images.
-"""
+"""Recorded functions by module: replacements of random functions, or None for image functions."""

@@ -1,4 +1,4 @@
-"""Stand-ins for transformation libraries that record calls, whether or not these are installed."""
+"""Replacements for transform libraries that record calls, whether or not these are installed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WORKBENCH = Path(__file__).parents[2]
 
 
 DALIS_TORCHVISION = "nvidia.dali.experimental.torchvision"
-"""Module of DALI whose classes have torchvision's names and are read as torchvision's."""
+"""Module of DALI with torchvision's class names, which are read as if they were torchvision's."""
 
 
 class RecordedName(StandIn):
@@ -80,7 +80,6 @@ class RecordedBase:
 
     @classmethod
     def _own_methods(cls) -> set[str]:
-        """Return the names of the methods that the script defines."""
         kinds = cls.__mro__[: cls.__mro__.index(RecordedBase) - 1]
         methods = (FunctionType, staticmethod, classmethod)
         return {
@@ -89,17 +88,18 @@ class RecordedBase:
 
     @classmethod
     def unchanged_call(cls, value: object) -> RecordedCall | None:
-        """Return the library's call if the script's subclass only changes the constructor."""
+        """Return the library's call if the subclass changes only the constructor, else None."""
         if not isinstance(value, RecordedBase) or value._own_methods() - {"__init__"}:
             return None
         return value.__dict__.get("_base_call")
 
 
 class RecordedCall(StandIn):
-    """The result of a recorded call. Its lists are the caller's, so later additions are included.
+    """The result of a recorded call.
 
-    It is ``pictured`` if it results from calling a transformation with an image; then operations on
-    it are recorded too.
+    Lists in its arguments are the caller's own objects, so later additions are included. If a
+    transform was called with an image, the result is ``pictured``, and operations on it are
+    recorded.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class RecordedCall(StandIn):
 
     @classmethod
     def picture(cls, owner: StandIns) -> RecordedCall:
-        """Create an image without operations."""
+        """Create an image to which no operations were applied."""
         made = cls(owner, "picture", (), {})
         made.__dict__["pictured"] = True
         return made
@@ -147,11 +147,11 @@ class RecordedCall(StandIn):
         return not self.pictured or self._answer()
 
     def _note_change(self, what: str) -> None:
-        """Record a change after the call, which is missing in the recorded arguments."""
+        """Record a change made after the call, which the recorded arguments do not show."""
         self._changes.append((_calling_line(), what))
 
     def done(self, name: str, *args: Any, **kwargs: Any) -> RecordedCall:
-        """Return the image after an operation by the script itself."""
+        """Return the image after an operation that the script itself applies."""
         return RecordedCall(self._stand_ins, f"own.{name}", (self, *args), kwargs)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -180,7 +180,7 @@ for _each, _value in vars(StandIn).items():
 
 
 class RecordedMethod(StandIn):
-    """A method of a recorded image. An attribute of this name with a plain value is unknown."""
+    """A method of a recorded image, or an attribute whose value is unknown."""
 
     def __init__(self, picture: RecordedCall, name: str) -> None:
         super().__init__(picture._stand_ins, f"picture.{name}")
@@ -233,7 +233,7 @@ class _RecordingFinder(MetaPathFinder, Loader):
 
 
 def public_names(module: str) -> list[str]:
-    """Return the names that ``from module import *`` binds, if known."""
+    """Return the names that ``from module import *`` imports, if known."""
     library = module.replace(DALIS_TORCHVISION, "torchvision").partition(".")[0]
     known = LIBRARIES[library]
     names = {*known.importers, *known.not_imported}
@@ -247,7 +247,7 @@ def public_names(module: str) -> list[str]:
 
 @contextmanager
 def recorded_sequences(owner: StandIns) -> Iterator[None]:
-    """Within the context, ``torch.nn.Sequential`` accepts recorded calls, if torch is installed."""
+    """Within the context, make ``torch.nn.Sequential`` (if installed) accept recorded calls."""
     if importlib.util.find_spec("torch") is None:
         yield
         return
@@ -265,13 +265,13 @@ def recorded_sequences(owner: StandIns) -> Iterator[None]:
 
 @contextmanager
 def recorded_libraries(libraries: Sequence[str], owner: StandIns) -> Iterator[list[RecordedCall]]:
-    """Replace these packages by recorders within the context, and yield the list of calls."""
+    """Replace libraries by recorders within the context, and yield the list of recorded calls."""
     calls: list[RecordedCall] = []
     finder = _RecordingFinder(libraries, owner, calls)
     sys.meta_path.insert(0, finder)
 
     def in_order(name: str, args: tuple[Any, ...]) -> RecordedCall | None:
-        """Record ``torch.nn.Sequential`` of a library's transformations as its call."""
+        """Record ``torch.nn.Sequential`` of a library's transforms as that library's call."""
         first = next((each for each in args if isinstance(each, RecordedCall)), None)
         if first is None or not name.endswith(".Sequential"):
             return None

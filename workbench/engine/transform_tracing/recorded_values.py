@@ -37,7 +37,7 @@ class _Values:
         )
 
     def plain(self, value: Any, depth: int) -> Any:
-        """Convert a value; the script's own transformations become steps, other values stay."""
+        """Convert a value. The script's own transforms become steps; other values are unchanged."""
         if isinstance(value, bool | type(None)):
             return value
         for kind in (int, float, str):

@@ -1,4 +1,4 @@
-"""Run a user's script or notebook in the worker process to find its compositions."""
+"""Run a user's script or notebook in the worker process to find its compositions of transforms."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ _COMPOSING = frozenset(
 )
 _EXTENDING = frozenset({"append", "extend", "insert"})
 _OF_FUNCTIONS = ("kornia.geometry", "kornia.enhance", "kornia.filters", "kornia.color")
-"""Modules of functions on images, in addition to those with ``functional`` in their name."""
+"""Prefixes of modules with image functions whose names do not contain ``functional``."""
 _MOST_DEPTH = 4
 """Maximum depth of dictionaries and lists searched for compositions."""
 
 
 @dataclass(frozen=True, slots=True)
 class TracedTransform:
-    """A composition of a script."""
+    """A composition that a script creates."""
 
     call: Any
     """Recorded call as returned by ``to_plain``."""
@@ -61,7 +61,7 @@ class TracedTransform:
     assumed: Mapping[str, str] = field(default_factory=dict)
     """Values assumed for missing arguments, as Python code."""
     losses: tuple[tuple[str, str], ...] = ()
-    """Parts that may be missing in the composition: the line and the reason of each."""
+    """Line and reason for each part that may be missing in the composition."""
 
 
 @task
@@ -71,9 +71,9 @@ def trace_transform(
     """Task: run a script or notebook and return one of its compositions.
 
     ``wanted`` is a variable, an item of a dictionary (``transforms.train``), or a function or class
-    that makes a composition, with a line (``main:12``) if it makes several. Raises
-    ImportFailedError, which names the line, if the script fails, exceeds a limit, or has no or
-    several compositions.
+    that creates a composition, with a line (``main:12``) if it creates several. Raises
+    ImportFailedError with the line if the script fails, exceeds a limit, or has no or several
+    compositions.
     """
     with opened_script(worker, path, arguments, seconds) as script:
         lines, cells = script.lines, script.cells
@@ -101,7 +101,10 @@ def trace_transform(
 def _losses(
     script: OpenedScript, calls: Sequence[RecordedCall], places: set[str]
 ) -> Iterator[tuple[str, str]]:
-    """Yield parts that may be missing in the composition created in ``places``, with reasons."""
+    """Yield the line and reason for each part that may be missing in a composition.
+
+    ``places`` are the lines that create the composition.
+    """
     lines, uses = script.lines, script.uses
     skipped = []
     for each in lines.skipped:
@@ -125,7 +128,7 @@ def _losses(
 
 
 def _calls_outside(trees: Mapping[str, ast.Module], traced: Any) -> Iterator[tuple[str, str]]:
-    """Yield library functions that the script calls on images outside the composition."""
+    """Yield library functions that the script applies to images outside the composition."""
     recorded = set(_call_lines(traced))
     for file, tree in trees.items():
         full_names = dict(_imported(tree))
@@ -184,7 +187,7 @@ def _may_add_transform(node: ast.AST) -> bool:
 
 
 def _uses_name(trees: Mapping[str, ast.Module], name: str) -> bool:
-    """Return whether the script uses an attribute or name."""
+    """Return whether the script contains an attribute or variable with this name."""
     return any(
         name in (getattr(node, "attr", ""), getattr(node, "id", ""))
         for tree in trees.values()
@@ -195,7 +198,10 @@ def _uses_name(trees: Mapping[str, ast.Module], name: str) -> bool:
 def _dali_pipelines_blocked(
     trees: Mapping[str, ast.Module], stand_ins: StandIns
 ) -> AbstractContextManager[object]:
-    """Prevent DALI pipelines next to a composition from running; loads DALI only if used."""
+    """Return a context in which DALI pipelines of the script do not run.
+
+    DALI is loaded only if used.
+    """
     names = {
         (node.module or "") if isinstance(node, ast.ImportFrom) else node.names[0].name
         for tree in trees.values()
@@ -249,7 +255,10 @@ class _Search:
         return wanted.rpartition(".")[2], next(iter(made.values()))
 
     def _named(self, wanted: str, known: Sequence[str]) -> tuple[Any, str]:
-        """Return the value of a dotted name, or a class with the name of its objects' attribute."""
+        """Return the value of a dotted name and the rest of the name.
+
+        The rest is the attribute to read from the objects of a class; it is empty for other values.
+        """
         value: Any = self.script.module
         parts = wanted.split(".")
         for place, part in enumerate(parts):
@@ -264,7 +273,7 @@ class _Search:
     def _compositions_made_by(self, maker: Any) -> dict[str, RecordedCall]:
         """Return the compositions that a function or class returns or stores, else all calls.
 
-        It may fail afterwards, because it runs with stand-ins.
+        It runs with stand-ins, so it may fail after creating them.
         """
         if isinstance(maker, RecordedCall):
             return {"": maker}
@@ -296,7 +305,7 @@ class _Search:
         return outer
 
     def _skipping(self, maker: Any) -> Any:
-        """Return a copy of a function or class of the script that continues after failing lines."""
+        """Return a copy of a script's function or class in which failing lines are skipped."""
         for file, tree in self.script.cells.items():
             for node in tree.body:
                 if not isinstance(node, ast.FunctionDef | ast.ClassDef):
@@ -368,7 +377,7 @@ def _is_first(name: str, call: RecordedCall, found: Mapping[str, RecordedCall]) 
 def _compositions_in(
     values: Mapping[str, Any], depth: int = _MOST_DEPTH
 ) -> Iterator[tuple[str, RecordedCall]]:
-    """Yield the compositions among named values, also in dictionaries and lists."""
+    """Yield the compositions among values with names, including nested dictionaries and lists."""
     for name, each in values.items():
         base = RecordedBase.unchanged_call(each)
         value = each if base is None else base

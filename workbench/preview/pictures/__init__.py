@@ -1,1 +1,1 @@
-"""Convert arrays to images: tiles, sheets, annotation overlays, frame strips, sound curves."""
+"""Convert arrays to images: tiles, contact sheets, annotation overlays, frame strips, waveforms."""

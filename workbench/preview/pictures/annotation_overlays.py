@@ -1,4 +1,4 @@
-"""Boxes, points, masks and class names as overlays, and their drawing over images."""
+"""Overlays of boxes, points, masks and class names, and functions that draw them over images."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _LETTERS = 11
 
 
 class PlacedName(NamedTuple):
-    """A class name on a mask, at the pixel ``x``, ``y`` relative to the image's size."""
+    """A class name on a mask; ``x``, ``y`` are its position relative to the image's size."""
 
     text: str
     colour: int
@@ -48,10 +48,10 @@ class PlacedName(NamedTuple):
 class AnnotationOverlay:
     """A box, a point (if its corners coincide), an outline, or a mask.
 
-    ``corners`` are left, top, right and bottom relative to the image size; ``colour`` is the same
-    number for the same class. ``mask`` is a PNG, transparent outside the mask, with ``names`` on
-    it; ``outline`` has x and y of consecutive vertices. An overlay with ``left`` was outside the
-    image at some step and is drawn at its edge.
+    ``corners`` are left, top, right and bottom relative to the image size; ``colour`` is equal for
+    equal classes. ``mask`` is a PNG, transparent outside the mask, with ``names`` on it;
+    ``outline`` has the x and y of consecutive vertices. If ``left`` is set, the annotation was
+    outside the image at some step, and the overlay is drawn at the image's edge.
     """
 
     corners: tuple[float, float, float, float]
@@ -69,7 +69,7 @@ Overlays = tuple[AnnotationOverlay, ...]
 def draw_overlays(
     picture: NDArray[np.uint8], marks: Overlays, names: bool = False
 ) -> NDArray[np.uint8]:
-    """Draw overlays into an image (h, w, 3), with their names where there is space."""
+    """Draw overlays into an image (h, w, 3), with the class names where there is space."""
     if not marks:
         return picture
     image = Image.fromarray(picture)
@@ -108,7 +108,7 @@ def _write(
 ) -> None:
     """Write dark text on the class colour, inside the image.
 
-    The fraction ``before`` of the text's size is left and above its position.
+    The fraction ``before`` of the text's width and height is to the left of and above its position.
     """
     font = ImageFont.load_default(_LETTERS)
     _, _, width, height = pen.textbbox((0, 0), name.text, font)
@@ -121,7 +121,7 @@ def _write(
 
 
 def colour_of(number: int) -> tuple[int, ...]:
-    """Return the colour of a class, as for its boxes in ``preview/overlays.tsx``."""
+    """Return the colour of a class, the same as for its boxes in ``preview/overlays.tsx``."""
     shade = colorsys.hls_to_rgb(number * 5 % HUES / HUES, 0.62, 0.95)
     return tuple(round(255 * each) for each in shade)
 
@@ -129,7 +129,7 @@ def colour_of(number: int) -> tuple[int, ...]:
 # Boxes, points and masks of the samples, as marks to be drawn over their images.
 
 _MOST_MARKS = 100
-"""Maximum number of overlays per image: more cannot be distinguished."""
+"""Maximum number of overlays per image. More could not be distinguished."""
 _DRAWN = ("boxes", "points", "mask")
 _LARGEST_FILE = 64 * 2**20
 """Maximum size in bytes of an annotation file that is read for class names."""
@@ -193,7 +193,7 @@ def with_overlays(
 ) -> NDArray[np.uint8]:
     """Draw a sample's annotations into its thumbnail.
 
-    Returns it unchanged inside blocks, whose annotations are known only after the block.
+    The picture is unchanged inside blocks, where annotations are not known.
     """
     is_image = run.resolved.kind(port) == "image"
     if not is_image or not run.targets or run.graph.scope_of(port.node):
@@ -216,7 +216,7 @@ def _outlines(
     labels: NDArray[np.generic],
     names: Sequence[str],
 ) -> list[AnnotationOverlay]:
-    """Return the outlines of rows (instance, first vertex, end), each in its class colour."""
+    """Return the outlines of rows (instance, first vertex, end) in the colours of their classes."""
     numbers = [int(each) for each in np.ravel(labels)]
     made = []
     for instance, first, end in np.asarray(polygons).reshape(-1, 3)[:_MOST_MARKS].tolist():
@@ -253,7 +253,7 @@ def _marks(
 
 
 def _targets_on(run: GraphRun, image: Port) -> list[tuple[Node, Port, PortKind]]:
-    """Return boxes, points and masks of an image, with the nodes that output them."""
+    """Return the boxes, points and masks that belong to an image: node, port and kind of each."""
     graph = run.graph
     read = {n for n in ancestors(graph, [image]) if isinstance(graph.node(n), Source)}
     takers = {
@@ -293,14 +293,14 @@ def _targets_on(run: GraphRun, image: Port) -> list[tuple[Node, Port, PortKind]]
 
 
 def _is_depth(run: GraphRun, port: Port) -> bool:
-    """Return whether a mask or its follower is interpolated between pixels."""
+    """Return whether a mask, or a node that transforms it, uses linear interpolation."""
     nodes = [node for node in run.graph.nodes if port in node.inputs.values()]
     given = [run.graph.node(port.node), *nodes]
     return any(follows(node) and node.args.get("interpolation") == "linear" for node in given)
 
 
 def _are_changed(run: GraphRun, labels: Port) -> bool:
-    """Return whether labels use another class numbering than the source."""
+    """Return whether labels were computed and do not use the source's class numbers."""
     given = labels in run.result.batches
     return given and labels_source(run.graph, run.resolved.catalog, labels) is None
 
@@ -311,7 +311,7 @@ def _point_labels(run: GraphRun, node: Node) -> Sequence[NDArray[np.generic]] | 
 
 
 def _related_output(run: GraphRun, node: Node, name: str) -> Sequence[NDArray[np.generic]] | None:
-    """Return the output ``name`` of a box or point follower, or else of its source."""
+    """Return the output ``name`` of a node that transforms boxes or points, else of its source."""
     while Port(node.id, name) not in run.result.batches:
         port = node.inputs.get("points") if follows(node) else None
         if port is None or not run.graph.has(port.node):
@@ -321,7 +321,7 @@ def _related_output(run: GraphRun, node: Node, name: str) -> Sequence[NDArray[np
 
 
 def _are_key_points(run: GraphRun, node: Node) -> bool:
-    """Return whether a node outputs, or follows, key points rather than outline corners."""
+    """Return whether a node's points are key points rather than the corners of outlines."""
     while follows(node) and run.graph.has(node.inputs["points"].node):
         node = run.graph.node(node.inputs["points"].node)
     return isinstance(node, Source) and node.kind != "coco"
@@ -343,7 +343,7 @@ def _stored_class_names(worker: Worker, dataset: Dataset) -> list[str]:
 
 
 def _class_names(worker: Worker, run: GraphRun, node: Node) -> list[str]:
-    """Return class names for the labels 1, 2, ..., if the source has names."""
+    """Return the names of the classes 1, 2, ..., if the source has names."""
     while not isinstance(node, Source):
         port = next(
             (node.inputs[n] for n in ("boxes", "points", "masks", "data") if n in node.inputs), None
@@ -377,9 +377,10 @@ def _class_names(worker: Worker, run: GraphRun, node: Node) -> list[str]:
 _MASK_SIDE = 512
 """Maximum side of a drawn mask in pixels."""
 _MOST_NAMES = 12
-"""Maximum number of class names on one mask, and in its text."""
+"""Maximum number of class names shown on one mask and listed in its text."""
 _CLASSES = 255
-"""Largest class number. Larger numbers are ids, and neighbouring ids get distant colours."""
+"""Largest number that is displayed as a class. Larger numbers are ids: consecutive ids get very
+different colours."""
 _LEVELS = 254
 _SCALE = ((68, 1, 84), (59, 82, 139), (33, 145, 140), (94, 201, 98), (253, 231, 37))
 """Colour scale from low to high: five colours of matplotlib's viridis."""
@@ -389,7 +390,7 @@ _WHOLE = (0.0, 0.0, 1.0, 1.0)
 def fitting_mask(
     mask: NDArray[np.generic], sides: tuple[int, int], names: Sequence[str], is_depth: bool = False
 ) -> Overlays:
-    """Return the overlay of a mask; for a mask of another size, a frame with a note."""
+    """Return the overlay of a mask. A mask of another size becomes a frame with a note."""
     height, width = mask.shape[:2]
     if (width, height) == sides:
         return (
@@ -402,7 +403,7 @@ def fitting_mask(
 def mask_overlay(mask: NDArray[np.generic], names: Sequence[str]) -> Overlays:
     """Return the overlay of a mask (h, w, 1) of class or instance numbers; 0 is background.
 
-    Empty if all values are 0. Large masks are subsampled by dropping pixels, without interpolation.
+    Empty if all values are 0. A large mask is reduced by skipping pixels, without interpolation.
     """
     numbers = _subsampled_mask(mask).astype(np.int64)
     classes, counts = np.unique(numbers[numbers > 0], return_counts=True)
@@ -425,9 +426,9 @@ def mask_overlay(mask: NDArray[np.generic], names: Sequence[str]) -> Overlays:
 
 
 def depth_overlay(values: NDArray[np.generic]) -> Overlays:
-    """Return the overlay of depth or heat (h, w, 1), scaled from minimum to maximum.
+    """Return the overlay of a depth or heat map (h, w, 1), scaled from minimum to maximum.
 
-    Pixels are transparent if 0 or not finite.
+    Pixels that are 0 or not finite are transparent.
     """
     shown = _subsampled_mask(values).astype(np.float64)
     there = np.isfinite(shown) & (shown != 0)
@@ -449,7 +450,7 @@ def _subsampled_mask(mask: NDArray[np.generic]) -> NDArray[np.generic]:
 
 
 def _sampled_indices(side: int, longest: int) -> NDArray[np.int64]:
-    """Return the indices of the rows or columns to keep: the middle of each group."""
+    """Return the indices of the selected rows or columns: the middle of each group."""
     count = max(1, round(side * min(1.0, _MASK_SIDE / longest)))
     return ((np.arange(count) + 0.5) * side / count).astype(np.int64)
 

@@ -1,4 +1,4 @@
-"""Compose tiles into one image, and encode it on the device of the tiles.
+"""Arrange tiles in one image, and encode it on the device of the tiles.
 
 Used in the worker process only.
 """
@@ -24,14 +24,14 @@ Encoder = Callable[[Any], bytes]
 RAW = "image/x-rgba"
 """MIME type of uncompressed sheets: RGBA, 8 bits each, row by row from the top."""
 MOST_SHOWN = 70_000
-"""Maximum sheet size in bytes in a notebook, before base64 adds a third."""
+"""Maximum sheet size in bytes in a notebook. Base64 encoding adds a third."""
 QUALITY = 88
 """JPEG quality of the sheet: no visible blocks, 7 ms for 32 tiles of 224 on one core."""
 ENCODER_BIAS = (-2, 0, -2)
-"""Levels that the GPU's encoder adds to red, green and blue of an image.
+"""Values that the GPU's encoder adds to the red, green and blue of an image.
 
-On average -1.6, 0.4 and -1.8, at quality 92 as at 88; Pillow adds at most 0.05 (16 photos,
-nvimgcodec 0.9 on an H100)."""
+On average these are -1.6, 0.4 and -1.8, at quality 92 as at 88; Pillow adds at most 0.05 (16
+photos, nvimgcodec 0.9 on an H100)."""
 
 BAD, BAD_FRAME = (250, 236, 236), (178, 58, 58)
 """RGB colours of the placeholder tile of an unusable file, and of its frame."""
@@ -39,7 +39,7 @@ BAD, BAD_FRAME = (250, 236, 236), (178, 58, 58)
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Layout of tiles: one tile of every group for the first sample, then for the next sample."""
+    """Layout of tiles: the first sample's tile of every group, then the next sample's."""
 
     groups: int
     count: int
@@ -62,7 +62,7 @@ class Grid:
 
     @property
     def places(self) -> list[tuple[int, int]]:
-        """Top left corner (x, y) of every tile, in sample-major order."""
+        """Top left corner (x, y) of every tile. All tiles of a sample are consecutive."""
         columns = self.columns
         spots = (divmod(index, columns) for index in range(self.count * self.groups))
         return [(column * self.size, row * self.size) for row, column in spots]
@@ -70,9 +70,9 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class ContactSheet:
-    """Tiles composed into one image; ``pixels`` is uint8 (h, w, 3).
+    """Tiles arranged in one image; ``pixels`` is uint8 (h, w, 3).
 
-    ``groups`` are the tiles, and ``bad`` the indices of unusable samples.
+    ``groups`` are the tiles of each output, and ``bad`` the indices of unusable samples.
     """
 
     pixels: NDArray[np.uint8]
@@ -82,23 +82,22 @@ class ContactSheet:
 
     @property
     def nbytes(self) -> int:
-        """Size in bytes."""
         return self.pixels.nbytes
 
 
 def grid_of(groups: Sequence[Tiles]) -> Grid:
-    """Return the layout of groups, which have the same number of tiles of one size."""
+    """Return the layout of groups. All must have the same number of tiles and tile size."""
     return Grid(len(groups), *groups[0].shape)
 
 
 def compose(
     groups: Sequence[Tiles], bad: Collection[int] = (), last: ContactSheet | None = None
 ) -> ContactSheet:
-    """Arrange tiles side by side, in the layout of ``grid_of``.
+    """Arrange tiles in the layout of ``grid_of``.
 
-    Samples in ``bad`` get a placeholder tile. If a ``last`` sheet has the same size, its memory is
-    reused and its unchanged groups remain: allocating memory for 128 tiles of 224 takes longer
-    (4.8 ms) than writing the changed tiles.
+    Samples in ``bad`` get a placeholder tile. If the ``last`` sheet has the same size, its memory
+    is reused and its unchanged groups are not rewritten: allocating memory for 128 tiles of 224
+    takes longer (4.8 ms) than writing the changed tiles.
     """
     grid = grid_of(groups)
     width, height = grid.extent
@@ -124,10 +123,10 @@ def compose(
 
 
 def compose_on_gpu(groups: Sequence[Tiles], cache: dict[Any, Any]) -> Any:
-    """Compose tiles on a GPU into a DALI tensor uint8 (h, w, 3). There must be no bad samples.
+    """Arrange tiles on a GPU in a DALI tensor uint8 (h, w, 3). There must be no bad samples.
 
-    ``cache`` stores the pipeline of the last grid. Host memory is not used: page faults took 5 of
-    22 ms for 64 tiles of 224. Returns None if the tiles are not contiguous in memory.
+    ``cache`` stores the pipeline of the last grid. Host memory is not used, because page faults
+    took 5 of 22 ms for 64 tiles of 224. Returns None if the tiles are not contiguous in memory.
     """
     grid = grid_of(groups)
     if not all(group.pictures.is_dense_tensor() for group in groups):
@@ -143,9 +142,9 @@ def compose_on_gpu(groups: Sequence[Tiles], cache: dict[Any, Any]) -> Any:
 
 
 def build_layout(grid: Grid, device: Memory) -> Any:
-    """Build a pipeline that composes its inputs ``group 0``, ``group 1``, ... to the sheet.
+    """Build a pipeline that arranges its inputs ``group 0``, ``group 1``, ... in the sheet.
 
-    Each input has one sample.
+    Each input has one sample, which contains all tiles of a group.
     """
     from nvidia.dali import fn
 
@@ -182,7 +181,6 @@ def _built(define: Callable[[], Any], device: Memory) -> Any:
 
 
 def _mark_bad(tile: NDArray[np.uint8]) -> None:
-    """Write a placeholder on a tile whose file cannot be shown."""
     frame = max(1, len(tile) // 64)
     tile[:] = BAD_FRAME
     tile[frame:-frame, frame:-frame] = BAD
@@ -191,7 +189,7 @@ def _mark_bad(tile: NDArray[np.uint8]) -> None:
 def _samples_in_a_row(count: int, tiles: int) -> int:
     """Return the number of samples per row; each sample has ``tiles`` tiles.
 
-    Minimises empty cells first, then prefers a nearly square sheet, then a wide one.
+    Minimises the number of empty cells first; then prefers a nearly square sheet, then a wide one.
     """
     square = math.sqrt(count / tiles)
     near = range(max(1, math.floor(square / 1.5)), math.ceil(square * 1.5) + 1)
@@ -201,7 +199,7 @@ def _samples_in_a_row(count: int, tiles: int) -> int:
 def encode(sheet: Any, mime: str = "image/jpeg", encoder: Encoder | None = None) -> bytes:
     """Encode the sheet as JPEG (with ``encoder`` if passed), PNG or ``RAW``.
 
-    A sheet on the GPU needs the encoder.
+    A sheet on the GPU requires the encoder.
     """
     if mime == RAW:
         pixels = np.full((*sheet.shape[:2], 4), 255, np.uint8)
@@ -218,7 +216,7 @@ def encode(sheet: Any, mime: str = "image/jpeg", encoder: Encoder | None = None)
 
 
 def decode(image: bytes, mime: str, size: tuple[int, int]) -> Image.Image:
-    """Decode the result of ``encode``, of ``size`` (width, height), as RGB."""
+    """Decode the result of ``encode`` to RGB. ``size`` is (width, height)."""
     if mime == RAW:
         return Image.frombuffer("RGBA", size, image).convert("RGB")
     with Image.open(io.BytesIO(image)) as opened:
@@ -249,7 +247,7 @@ def gpu_encoder() -> Encoder:
 
 
 def build_bias_correction(device: Memory) -> Any:
-    """Build a pipeline that subtracts from ``sheet`` the bias of the GPU's encoder."""
+    """Build a pipeline that subtracts the bias of the GPU's encoder from its input ``sheet``."""
     from nvidia.dali import fn, types
 
     def corrected() -> Any:

@@ -1,4 +1,4 @@
-"""Convert sequences and sounds to images: frames side by side in rows, or curves.
+"""Convert sequences and sounds to images: frames in a grid, waveforms or spectrograms.
 
 Used in the worker process only.
 """
@@ -25,7 +25,7 @@ from workbench.preview.pictures.value_scaling import Scaling, min_max_scaling
 _WIDTH, _HEIGHT = 256, 192
 """Size of a waveform image in pixels; spectrograms have this width and at least this height."""
 _TICKS = 4
-"""Number of axis intervals between ticks."""
+"""Number of intervals into which ticks divide an axis."""
 _TICK = 4
 _MOST_CHANNELS = 8
 _INK, _ZERO_LINE, _PAPER = 230, 90, 24
@@ -35,7 +35,7 @@ def is_sound(batch: Batch, kind: PortKind = "any") -> bool:
     """Return whether each sample is a waveform or a spectrogram.
 
     Spectrograms have the layout ``ft`` or ``tf``. Waveforms have no layout and are recognised by
-    the port's ``kind``, even if an image operator produces a single axis.
+    the port's ``kind``, because image operators may also produce samples with a single axis.
     """
     axes = {len(shape) for shape in batch.shapes}
     if not batch.dtype.startswith(("float", "int", "uint")):
@@ -54,7 +54,7 @@ def sound_pictures(batch: Batch) -> list[NDArray[Any]]:
 
 
 def sound_scaling(batch: Batch) -> Scaling:
-    """Return the display scaling: none for waveforms, dark to bright for spectrograms."""
+    """Return the display scaling: unchanged for waveforms, minimum to maximum for spectrograms."""
     if len(batch.shapes[0]) == 2 and batch.layout:
         return replace(min_max_scaling(batch.arrays()), note=axes_note(batch))
     return Scaling((255.0,), (0.0,), axes_note(batch))
@@ -79,9 +79,9 @@ def _maximum_text(batch: Batch, most: int) -> str:
 
 
 def _wave(samples: NDArray[Any]) -> NDArray[np.float32]:
-    """Draw minimum and maximum per column as a curve per channel, with a zero line.
+    """Draw a curve per channel from the minimum and maximum of each column, with a zero line.
 
-    The height is the range of the element type, for floats -1 to 1 or the largest absolute value.
+    The vertical range is that of the element type; for floats -1 to 1, or larger if values are.
     """
     channels = samples.reshape(len(samples), -1).T[:_MOST_CHANNELS]
     finite = channels[np.isfinite(channels)] if channels.dtype.kind == "f" else channels
@@ -137,7 +137,7 @@ def _draw_ticks(picture: NDArray[Any], ink: Any) -> None:
 # Used in the worker process only.
 
 MOST_FRAMES = 16
-"""Maximum number of frames per tile; longer sequences are sampled at equal distances."""
+"""Maximum number of frames per tile; longer sequences are sampled at equal intervals."""
 
 
 def is_sequence(batch: Batch) -> bool:
@@ -146,10 +146,10 @@ def is_sequence(batch: Batch) -> bool:
 
 
 def as_pictures(batch: Batch, kind: PortKind = "any") -> Batch:
-    """Convert sequences to one image each on the host, with the axis order of a frame.
+    """Convert each sequence to one image on the host, with the axis order of a frame.
 
-    Sounds become grey images; ``kind`` is the port's kind. Other batches, and sequences without
-    frames, which cannot be shown, are returned unchanged.
+    Sounds become grey images; ``kind`` is the port's kind. Other batches are returned unchanged,
+    and so are sequences without frames, which cannot be shown.
     """
     if is_sound(batch, kind):
         return _batch(sound_pictures(batch), "HW")
@@ -172,12 +172,12 @@ def one_frame(batch: Batch, frame: int) -> Batch:
 
 
 def value_layout(batch: Batch) -> str:
-    """Return the layout with the frame axis. Raises GraphError if the batch is not images."""
+    """Return the layout, including a frame axis. Raises GraphError if the batch is not images."""
     return batch.layout if is_sequence(batch) else picture_layout(batch)
 
 
 def shown_frames(count: int) -> list[int]:
-    """Return the indices of the frames shown for a sequence of ``count`` frames."""
+    """Return the indices of the frames that are shown of a sequence of ``count`` frames."""
     if count <= MOST_FRAMES:
         return list(range(count))
     return [round(i * (count - 1) / (MOST_FRAMES - 1)) for i in range(MOST_FRAMES)]

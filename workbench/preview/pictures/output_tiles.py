@@ -23,16 +23,16 @@ from workbench.preview.pictures.value_scaling import Scaling, scaling_of
 from workbench.preview.request import GraphRun
 
 NO_DIFFERENCE = (70, 70, 76)
-"""RGB colour of a tile that has no difference to show."""
+"""RGB colour of a tile for which no difference can be computed."""
 _KEPT_SCALINGS = 4096
 _STRETCHED = ", as shown: stretched from black to white, so brightness is ignored"
 
 
 @dataclass(frozen=True, slots=True)
 class DifferenceTiles:
-    """Absolute difference between an output and the step ``baseline``, as displayed.
+    """Absolute difference between an output and the output of the node ``baseline``, as displayed.
 
-    ``notes`` has a text per sample: the size of the difference, or why there is none.
+    ``notes`` has a text per sample: the size of the difference, or the reason why there is none.
     """
 
     tiles: Tiles
@@ -41,7 +41,7 @@ class DifferenceTiles:
 
 
 def tiles_of(worker: Worker, run: GraphRun, port: Port, size: int) -> Tiles:
-    """Return the tiles of an output for the whole batch. Raises GraphError if not images."""
+    """Return the tiles of an output for the whole batch. Raises GraphError if it is not images."""
     batch = run.result.batches[port]
     key = f"tiles {len(batch)} {size} {port.output} {run.result.keys[port.node]}"
     cached = worker.runner.store.get(key)
@@ -87,9 +87,9 @@ def gpu_jpeg_encoder(worker: Worker) -> Encoder | None:
 
 
 def differences_of(worker: Worker, run: GraphRun, size: int) -> list[DifferenceTiles]:
-    """Return the difference of every image output; grey if it does not depend on ``baseline``.
+    """Return the difference of each image output from ``baseline``; grey if independent of it.
 
-    Raises GraphError if no output depends on it.
+    Raises GraphError if no output depends on the baseline.
     """
     ports = list(run.images.values())
     wanted = run.request.baseline
@@ -102,7 +102,7 @@ def differences_of(worker: Worker, run: GraphRun, size: int) -> list[DifferenceT
 
 
 def _difference_of(worker: Worker, run: GraphRun, port: Port, size: int) -> DifferenceTiles:
-    """Return |output - step| for each displayed pixel and channel; 0 is black."""
+    """Return |output - baseline| for each displayed pixel and channel; 0 is black."""
     of = tiles_of(worker, run, port, size)
     after = on_host(of)
     extents = _extents(run, port)
@@ -145,7 +145,6 @@ def _absolute(a: NDArray[np.uint8], b: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def _extents(run: GraphRun, port: Port) -> list[tuple[int, int]]:
-    """Return (height, width) of every sample."""
     batch = pictures_of(run, port, run.result.batches[port])
     layout = picture_layout(batch)
     at = layout.index("H"), layout.index("W")
@@ -163,7 +162,7 @@ def _steps_before(run: GraphRun, port: Port) -> list[Port]:
 
 
 def _baseline_port(run: GraphRun, port: Port) -> Port | None:
-    """Return the step an output is compared with: the requested one, or the first of equal size."""
+    """Return the port an output is compared with: the requested one, or the first of equal size."""
     steps = _steps_before(run, port)
     wanted = run.request.baseline
     if wanted:

@@ -1,6 +1,6 @@
-"""Read the exact values of one tile, or its full-size image.
+"""Read the exact values of one sample, or its full-size image.
 
-The functions run in the worker process only.
+Used in the worker process only.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from workbench.preview.pictures.tiles import make_tiles, picture_layout
 from workbench.preview.request import PreviewRequest, run_request
 
 MOST_VALUES = 2**20
-"""Maximum number of values per call: 590 x 590 pixels with three channels."""
+"""Maximum number of values per call, enough for 590 x 590 pixels with three channels."""
 LARGEST_SIDE = 4096
 """Maximum side of an image in pixels; larger images are scaled down."""
 
@@ -48,8 +48,8 @@ class Pixels:
 class Picture:
     """One sample of one output as PNG, in original size up to a limit.
 
-    ``size`` is (width, height) of the PNG, ``full`` of the sample; ``note`` describes how values
-    and channels are shown.
+    ``size`` is the (width, height) of the PNG, ``full`` that of the sample; ``note`` describes how
+    values and channels are displayed.
     """
 
     image: bytes
@@ -73,12 +73,12 @@ def read_pixels(
     height: int | None = None,
     frame: int | None = None,
 ) -> Pixels:
-    """Task: return the values of a region of sample ``index``; by default up to the image's end.
+    """Task: return the values of a region of sample ``index``; by default of the whole image.
 
     ``of`` is ``original``, an output's name, or ``node.output``. For sequences, ``frame`` (from 0)
-    selects a frame; without it the frames are side by side as on a tile. The region is clipped to
-    the image. Raises GraphError if the image does not exist, or if the region has more than a
-    million values.
+    selects a frame; without it the frames are arranged as on a tile. The region is clipped to the
+    image. Raises GraphError if the image does not exist, or if the region has more than a million
+    values.
     """
     run = run_request(worker, request)
     run.require_sample(index)

@@ -27,11 +27,11 @@ _KEPT_PIPELINES = 8
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tiles:
-    """Images of one size, on the device where they were created.
+    """Images fitted into squares of one size, on the device where they were created.
 
     ``pictures`` is uint8 (n, size, size, 3), a host array or DALI list on a GPU, with each image in
-    the top left corner of its square (``on_host`` converts either); ``sizes`` has (width, height)
-    of each image; ``note`` describes how values and channels are shown.
+    the top left corner of its square (``on_host`` converts either); ``sizes`` has the (width,
+    height) of each image; ``note`` describes how values and channels are displayed.
     """
 
     pictures: Any
@@ -41,14 +41,13 @@ class Tiles:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Number of tiles, and their side in pixels."""
+        """Number of tiles, and the side of a tile in pixels."""
         if self.device == "gpu":
             return len(self.pictures), self.pictures.shape()[0][0]
         return len(self.pictures), self.pictures.shape[1]
 
     @property
     def nbytes(self) -> int:
-        """Size in bytes."""
         count, size = self.shape
         return count * size * size * 3
 
@@ -111,7 +110,10 @@ def on_host(tiles: Tiles) -> NDArray[np.uint8]:
 
 
 def picture_layout(batch: Batch) -> str:
-    """Return the layout: ``HWC``, ``CHW``, ``HW`` ... Raises GraphError if not images."""
+    """Return the layout, such as ``HWC``, ``CHW`` or ``HW``.
+
+    Raises GraphError if it is not images.
+    """
     dims = len(batch.shapes[0])
     layout = batch.layout or {2: "HW", 3: "HWC"}.get(dims, "")
     if sorted(layout) not in (["H", "W"], ["C", "H", "W"]) or len(layout) != dims:
@@ -127,7 +129,7 @@ def picture_layout(batch: Batch) -> str:
 
 
 def _channel_note(channels: Sequence[int]) -> str:
-    """Describe which channels are shown; empty if there are three."""
+    """Describe which channels are displayed; empty if there are three."""
     least, most = min(channels), max(channels)
     if least == most == 3:
         return ""
@@ -141,18 +143,16 @@ def _channel_note(channels: Sequence[int]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _DisplayPipelineKey:
-    """Cache key of a display pipeline."""
-
     size: int
     count: int
     device: str
     layout: str
     channels: tuple[int, ...]
-    """Numbers of channels that occur in the batch."""
+    """Channel counts that occur in the batch."""
     fits: bool
     dtype: str
     scaled: bool
-    """True if values are scaled in the pipeline, on a GPU only."""
+    """True if values are scaled in the pipeline, which is only done on a GPU."""
 
 
 def _build(look: _DisplayPipelineKey) -> Any:

@@ -23,7 +23,7 @@ class Scaling:
     """Maps element values to 0..255: ``value * gain + offset``, per channel or for all channels.
 
     ``stretched`` is True if black and white are the minimum and maximum of the batch, so that the
-    brightness of two images is not comparable.
+    brightness of images of different batches is not comparable.
     """
 
     gain: tuple[float, ...]
@@ -33,11 +33,11 @@ class Scaling:
 
 
 def scaling_of(resolved: ResolvedGraph, port: Port, batch: Batch) -> Scaling | None:
-    """Return the display scaling of an output; None if it is uint8 already.
+    """Return the display scaling of an output; None for uint8, which needs none.
 
     Inverts ``crop_mirror_normalize`` (out = (in - mean) / std * scale + shift). Values in the range
-    of 8-bit pixels or 0 to 1, as pixel arithmetic produces, keep that scale: half of an image is
-    darker. All other values are stretched from the minimum to the maximum of the batch.
+    of 8-bit pixels or 0 to 1 keep that scale, so that pixel arithmetic such as halving makes an
+    image darker. All other values are stretched from the minimum to the maximum of the batch.
     """
     if batch.dtype == "uint8":
         return None
@@ -75,7 +75,7 @@ def _stretched(low: float, high: float, reason: str = "") -> Scaling:
 
 
 def _white(dtype: str, low: float, high: float) -> int:
-    """Return the white level for the scale of these values; 0 if there is no such scale."""
+    """Return the value displayed as white, 1 or 255; 0 if the values have neither scale."""
     if low < -high / 2:
         return 0
     if dtype.startswith("float") and high <= _UNIT:
@@ -84,11 +84,13 @@ def _white(dtype: str, low: float, high: float) -> int:
 
 
 _UNIT = 8
-"""Maximum value of a brightened image with values from 0 to 1."""
+"""Maximum value of an image that has the scale 0 to 1, even if it was brightened."""
 _BRIGHTEST = 4 * 255
-"""Maximum value of a brightened image with values from 0 to 255. Smaller than 12-bit values."""
+"""Maximum value of an image that has the scale 0 to 255, even if it was brightened. It is smaller
+than 12-bit values."""
 _CLASSES = 64
-"""Largest integer that may be a mask class; such masks would all be dark."""
+"""Integers up to this value may be classes of a mask, which the scale 0 to 255 would show as black.
+"""
 
 _NORMALISE = ("mean", "std", "scale", "shift")
 
@@ -99,9 +101,9 @@ def _numbers(value: Value | None) -> tuple[float, ...]:
 
 
 def _extent(arrays: Sequence[NDArray[Any]]) -> tuple[float, float, float]:
-    """Return minimum and maximum finite value, and the fraction of non-finite values.
+    """Return the minimum and maximum finite value, and the fraction of non-finite values.
 
-    Both are 0 if no value is finite.
+    Minimum and maximum are 0 if no value is finite.
     """
     ends = np.array([(a.min(), a.max()) for a in arrays], float)
     missing = 0.0
@@ -145,7 +147,7 @@ def scale_on_host(array: NDArray[Any], layout: str, scaling: Scaling) -> NDArray
 
 
 def per_channel(values: NDArray[np.float32], channels: int) -> NDArray[np.float32]:
-    """Extend values to ``channels`` by repeating the last one; padding channels are not shown."""
+    """Extend values to ``channels`` items by repeating the last, for padding channels."""
     if len(values) in (1, channels):
         return values
     return np.pad(values, (0, channels - len(values)), mode="edge")

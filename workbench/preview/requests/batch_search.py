@@ -24,7 +24,7 @@ from workbench.preview.requests.texts import label_port, labels_of, names_of_lab
 class SampleFilter:
     """Filter for samples of the ``classes`` that ran through the ``branches``.
 
-    For each block, one of its branches (scopes, ``block.body``) must have run; for each automatic
+    For each block, one of the given branches (``block.body``) must have run; for each automatic
     augmentation, one of the ``augmentations`` (``node.name``) must have been applied. Empty sets
     match everything.
     """
@@ -34,14 +34,14 @@ class SampleFilter:
     augmentations: tuple[str, ...] = ()
 
     def by_block(self) -> dict[str, set[str]]:
-        """Return the branches of each block."""
+        """Return the branches of the filter, by block."""
         found: dict[str, set[str]] = {}
         for scope in self.branches:
             found.setdefault(block_of(scope), set()).add(scope)
         return found
 
     def by_node(self) -> dict[str, set[str]]:
-        """Return the augmentations of each node."""
+        """Return the augmentations of the filter, by node."""
         found: dict[str, set[str]] = {}
         for key in self.augmentations:
             node, _, name = key.rpartition(".")
@@ -94,7 +94,7 @@ def _with_one(
 def _matching_samples(
     worker: Worker, request: PreviewRequest, graph: Graph, wanted: SampleFilter
 ) -> Iterator[Set[int]]:
-    """Yield the samples that match branches and augmentations, for each batch from 0 on."""
+    """Yield the samples that match branches and augmentations, for each batch from batch 0."""
     count = min(request.tiles, graph.settings.batch_size)
     shown = frozenset(range(count))
     blocks, augmented = wanted.by_block(), wanted.by_node()

@@ -1,6 +1,6 @@
-"""Find the block bodies that ran for each sample of a batch, and how often each runs.
+"""Find which block bodies ran for each sample of a batch, and count how often each runs.
 
-The functions run in the worker process only, except ``wilson_interval``.
+Used in the worker process only, except ``wilson_interval``.
 """
 
 from __future__ import annotations
@@ -25,14 +25,16 @@ from workbench.preview.request import GraphRun, PreviewRequest, running_part
 from workbench.preview.requests.texts import augmentations_of, augmented_at
 
 _NAMED = 2
-"""Maximum number of operators named in a body's text; more operators are only counted."""
+"""Maximum number of operators named in a body's text; if there are more, only their number is
+shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A body of a block, as a branch of the graph.
+    """A body of a block, which is a branch of the graph.
 
-    ``text`` is ``branch: then``, ``one_of: option_1 (rotate)``; or its name, ``one_of: stronger``.
+    ``text`` is ``branch: then`` or ``one_of: option_1 (rotate)``, or has the body's name if it has
+    one: ``one_of: stronger``.
     """
 
     scope: str
@@ -42,7 +44,10 @@ class Branch:
 
 
 def branches_of(resolved: ResolvedGraph) -> tuple[Branch, ...]:
-    """Return all bodies of all blocks of a graph, nested ones after their own block."""
+    """Return all bodies of all blocks of a graph.
+
+    Nested bodies follow the body that contains them.
+    """
     return tuple(_branches(resolved.graph.nodes, resolved.catalog))
 
 
@@ -65,7 +70,7 @@ def _content(body: Body) -> str:
 
 
 def executed_scopes(run: GraphRun) -> list[tuple[str, ...]]:
-    """Return the scopes of the bodies that ran for each sample, in the order of ``branches_of``.
+    """Return the bodies (``branch.then``) that ran for each sample, sorted as ``branches_of``.
 
     Empty for a sample whose file could not be read.
     """
@@ -93,7 +98,7 @@ class Augmentation:
 
 
 def augmentations_offered(run: GraphRun) -> tuple[Augmentation, ...]:
-    """Return all candidates of the automatic augmentations of a run, in topological order."""
+    """Return all augmentations that the automatic augmentations of a run may apply."""
     return tuple(
         Augmentation(key_of(node.id, name), node.id, name)
         for node in (*run.nodes, *run.inner_nodes)
@@ -142,7 +147,7 @@ _AT_ONCE = 0.2
 
 @dataclass(frozen=True, slots=True)
 class BodyShare:
-    """Number of samples that reached a body, and the configured probability, or None."""
+    """Number of samples that reached a body. ``asked`` is its configured probability, or None."""
 
     name: str
     text: str
@@ -152,15 +157,15 @@ class BodyShare:
 
 @dataclass(frozen=True, slots=True)
 class BlockShares:
-    """Number of samples that reached a block, and each of its bodies.
+    """Number of samples that reached a block and each of its bodies.
 
-    Inside a repeated body (``in_turns``), a sample counts once per iteration, because it is sampled
-    again.
+    Inside a repeated body (``in_turns``), a sample counts once per iteration, because random values
+    are sampled again.
     """
 
     block: str
     scope: str
-    """Scope of the body that contains the block; empty for the graph itself."""
+    """The body that contains the block, such as ``branch.then``; empty for the graph itself."""
     samples: int
     bodies: tuple[BodyShare, ...]
     in_turns: bool = False
@@ -168,7 +173,7 @@ class BlockShares:
 
 @dataclass(frozen=True, slots=True)
 class BranchShares:
-    """Counts of samples over the first ``batches`` batches, for each block.
+    """Counts of samples for each block, over the first ``batches`` batches.
 
     ``reads`` is True if the conditions need data, so that a batch takes as long as decoding.
     """
@@ -182,8 +187,8 @@ class BranchShares:
 def count_branches(worker: Worker, request: PreviewRequest, batches: int) -> BranchShares:
     """Task: count samples in the blocks that the outputs depend on, over ``batches`` batches.
 
-    Continues the previous call for the same blocks and returns after 0.2 s at the next batch; call
-    it until all batches are counted. Raises the errors of ``render``.
+    Continues the previous call for the same blocks and returns at the end of a batch after 0.2 s;
+    call it until all batches are counted. Raises the errors of ``render``.
     """
     resolved = running_part(worker, request)
     graph = resolved.graph
@@ -230,7 +235,7 @@ def _counts_in_scope(counts: Mapping[str, int], scope: str) -> dict[str, int]:
 
 
 def _runs_repeatedly(graph: Graph, scope: str) -> bool:
-    """Return whether a body runs repeatedly per sample, by its own block or an outer one."""
+    """Return whether a body runs several times per sample, due to its block or an outer one."""
     while scope:
         block = graph.node(block_of(scope))
         if (kind_of(block).repetitions(block) or 1) > 1:
@@ -247,9 +252,9 @@ def _with_nested(blocks: Sequence[Node]) -> Iterator[Node]:
 
 
 def wilson_interval(count: int, total: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
-    """Return the confidence interval of a proportion, given ``count`` of ``total``.
+    """Return the confidence interval of a proportion if ``count`` of ``total`` were observed.
 
-    0 to 1 if ``total`` is 0. E. B. Wilson, "Probable inference, the law of succession, and
+    It is 0 to 1 if ``total`` is 0. E. B. Wilson, "Probable inference, the law of succession, and
     statistical inference", Journal of the American Statistical Association 22 (1927), 209-212;
     unlike the normal approximation it is accurate for proportions near 0 and 1: L. D. Brown, T. T.
     Cai and A. DasGupta, "Interval estimation for a binomial proportion", Statistical Science 16

@@ -1,6 +1,6 @@
 """Render one sample at every node, as thumbnails on the node cards of the canvas.
 
-The functions run in the worker process only.
+Used in the worker process only.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from workbench.preview.requests.render import Box
 from workbench.preview.requests.texts import random_argument_texts, short_values, target_text
 
 _FEW = 2
-"""Maximum number of values shown in place of an image."""
+"""Maximum number of values displayed for an output that is not an image."""
 _IDENTITY = Scaling((1.0,), (0.0,))
 
 
@@ -40,10 +40,10 @@ _IDENTITY = Scaling((1.0,), (0.0,))
 class CardPicture:
     """A node's output for the sample.
 
-    ``box`` is the rectangle of its first image in the sheet. It is None without images; ``text``
-    then has the values of the first output, if there are few. ``draws`` are the random values of
-    the node's arguments; ``branches`` names the bodies of a block that ran for the sample, in any
-    iteration.
+    ``box`` is the rectangle of its first image in the sheet, None if it outputs no image. ``text``
+    then has the values of the first output, if there are only a few. ``draws`` are the random
+    values of the node's arguments; ``branches`` names the bodies of a block that ran for the
+    sample, in any iteration.
     """
 
     node: str
@@ -55,11 +55,11 @@ class CardPicture:
 
 @dataclass(frozen=True, slots=True)
 class CardPictures:
-    """Cards of all nodes that the outputs depend on and the sample reaches.
+    """Cards of all nodes that the outputs depend on and that the sample reaches.
 
-    The cards are in topological order, nodes inside blocks last. ``image`` is a JPEG of ``size``
-    (width, height), empty if no node outputs an image. ``index`` is the sample's index in the
-    batch, and ``samples`` the number of samples shown. A sample with an error has no cards.
+    The cards are in topological order, followed by nodes inside blocks. ``image`` is a JPEG of
+    ``size`` (width, height), empty if no node outputs an image. ``index`` is the sample's index in
+    the batch, and ``samples`` the number of displayed samples. A sample with an error has no cards.
     """
 
     index: int
@@ -82,7 +82,7 @@ def render_card_pictures(
 ) -> CardPictures:
     """Task: render sample ``index`` of the request's batch at each node.
 
-    Images have at most ``tile_size`` pixels per side. Uses cached outputs. ``targets`` draws
+    Images have at most ``tile_size`` pixels per side. Cached outputs are used. ``targets`` draws
     annotations, ``between`` also on images between the original and the outputs. Raises the errors
     of ``render``.
     """
@@ -132,7 +132,6 @@ def _sheet(
 def _cards(
     worker: Worker, run: GraphRun, index: int
 ) -> list[tuple[CardPicture, NDArray[np.uint8] | None]]:
-    """Return the cards of all nodes that the sample reaches, also inside blocks."""
     nodes = (*run.nodes, *run.inner_nodes)
     places = [(node, run.place(run.graph.scope_of(node.id), index)) for node in nodes]
     return [_card(worker, run, node, index, at) for node, at in places if at is not None]
@@ -170,7 +169,7 @@ def _branches(run: GraphRun, node: Node, index: int) -> tuple[str, ...]:
 def _picture(
     worker: Worker, run: GraphRun, port: Port, batch: Batch, index: int
 ) -> NDArray[np.uint8] | None:
-    """Return an image as RGB (h, w, 3), cached while the output is unchanged; None if no image."""
+    """Return an image as RGB (h, w, 3), cached while unchanged; None if it is not an image."""
     side = run.request.tile_size
     key = f"card {index} {side} {port.output} {run.key(port)}"
     cached = worker.runner.store.get(key)
@@ -216,6 +215,6 @@ def _thumbnail(
 
 
 def _subsampled(array: NDArray[np.generic], layout: str, side: int) -> NDArray[np.generic]:
-    """Drop rows and columns of an image much larger than its display size."""
+    """Skip rows and columns of an image that is much larger than its displayed size."""
     step = max(1, min(array.shape[layout.index(axis)] for axis in "HW") // (4 * side))
     return array[tuple(slice(None, None, step if axis in "HW" else None) for axis in layout)]

@@ -1,4 +1,4 @@
-"""Compute differences of outputs: tiles of two graphs, and array values."""
+"""Compute differences of outputs: between the tiles of two graphs, and between arrays."""
 
 from __future__ import annotations
 
@@ -79,10 +79,11 @@ def tile_distances(
 
 @dataclass(frozen=True, slots=True)
 class PixelDifference:
-    """Difference in 8-bit levels over all images; the peak of ``psnr`` (dB) is 255.
+    """Difference of images in 8-bit levels. ``psnr`` (dB) is relative to 255.
 
-    ``psnr`` is infinite without a difference; ``equal`` is a fraction, 0 to 1. ``sizes`` describes
-    images whose sizes differ: these are excluded, and results are NaN if no image is left.
+    ``psnr`` is infinite without a difference; ``equal`` is the fraction of equal values, 0 to 1.
+    ``sizes`` describes images whose sizes differ: these are excluded, and results are NaN if no
+    image is left.
     """
 
     mean: float = math.nan
@@ -93,12 +94,12 @@ class PixelDifference:
 
     @property
     def measured(self) -> bool:
-        """True if any images were compared."""
+        """True if at least one image was compared."""
         return not math.isnan(self.mean)
 
     @property
     def psnr_text(self) -> str:
-        """Return ``equal``, or the PSNR in dB."""
+        """Return ``equal``, or the PSNR such as ``35.2 dB``."""
         return "equal" if self.psnr == math.inf else f"{self.psnr:.1f} dB"
 
 
@@ -113,10 +114,10 @@ class DifferenceSums:
     largest: float = 0.0
 
     def add(self, one: NDArray[Any], other: NDArray[Any], within: float = 0.0) -> float:
-        """Add two arrays of equal shape and type; return their mean squared error.
+        """Add the difference of two arrays of equal shape and type; return the mean squared error.
 
-        Values that differ by less than ``within`` count as equal. If it is 0, only bit-identical
-        values do.
+        Values that differ by less than ``within`` count as equal; if it is 0, only bit-identical
+        values.
         """
         self.values += one.size
         if one.tobytes() == other.tobytes():
@@ -134,7 +135,7 @@ class DifferenceSums:
         return squared / one.size
 
     def difference(self, sizes: str = "") -> PixelDifference:
-        """Return the difference of values on the 8-bit scale."""
+        """Return the total difference, for values on the 8-bit scale."""
         if not self.values:
             return PixelDifference(sizes=sizes)
         psnr = psnr_of(self.squared / self.values, 255.0)
@@ -143,14 +144,17 @@ class DifferenceSums:
 
 
 def psnr_of(error: float, peak: float) -> float:
-    """Return the PSNR in dB of a mean squared error; 0 if undefined: no peak, or no values."""
+    """Return the PSNR in dB of a mean squared error; 0 if undefined (no peak or no values)."""
     if error == 0:
         return math.inf
     return 10 * math.log10(peak**2 / error) if peak > 0 and math.isfinite(error) else 0.0
 
 
 def difference(pairs: Iterable[tuple[NDArray[Any], NDArray[Any]]]) -> PixelDifference:
-    """Compare images with values 0 to 255; if a pair differs in size, report only that."""
+    """Compare images with values 0 to 255.
+
+    If the sizes of a pair differ, the result only reports that.
+    """
     sums = DifferenceSums()
     for one, other in pairs:
         if one.shape != other.shape:

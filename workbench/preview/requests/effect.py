@@ -22,13 +22,13 @@ from workbench.preview.request import PreviewRequest, run_request
 from workbench.preview.requests.render import Box
 
 MOST_VARIANTS = 16
-"""Maximum number of variants; each runs the nodes after the changed one for the whole batch."""
+"""Maximum number of variants. Each runs the nodes after the changed one for the whole batch."""
 
 
 def effect_values(arg: ArgSpec, count: int) -> tuple[Value, ...]:
     """Return the values to show: both booleans, every choice, or ``count`` values of the range.
 
-    Empty if the argument has neither a usual range nor choices.
+    Empty if the argument has no choices and no known range.
     """
     if arg.kind == "bool":
         return (False, True)
@@ -47,11 +47,12 @@ def effect_values(arg: ArgSpec, count: int) -> tuple[Value, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """Sheet of the variants' images, with the rectangle of each; None if the variant failed.
+    """Sheet of the variants' images.
 
-    ``errors`` has the reasons, empty for variants with an image. ``image`` is empty if all failed.
-    ``alike`` has for each variant the first one with bit-identical output. Values are compared,
-    because displayed images of a normalised output are rescaled.
+    ``boxes`` has the rectangle of each; None if the variant failed. ``errors`` has the reasons,
+    empty for variants with an image. ``image`` is empty if all failed. ``alike`` has for each
+    variant the first variant with bit-identical output. Outputs are compared before display,
+    because the display scales normalised values.
     """
 
     boxes: tuple[Box | None, ...]

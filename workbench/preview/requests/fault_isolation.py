@@ -1,7 +1,7 @@
 """Identify the node that crashed the worker process.
 
-DALI aborts the process if a C++ assertion fails, and a stage runs several nodes. The nodes are then
-run one by one in a new worker, whose last report names the crashing node.
+A failed C++ assertion in DALI aborts the process, in which several nodes may be running. To find
+the cause, the nodes are run one by one in a new worker, whose last report names the crashing node.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ def call_isolating_faults(
 ) -> Any:
     """Call ``engine.call(task, request, *arguments)`` and attribute crashes to nodes.
 
-    If several nodes ran when the worker crashed, they are run again one by one. The error raised is
-    then that of the second run: a WorkerCrashedError or WorkerTimeoutError that names the node, or
-    another error such as DALI's PipelineError; if the second run succeeds, the first error. A
-    killed worker is not run again, because that cannot reveal the cause. After a timeout the user's
-    own functions are named, if there are any.
+    If several nodes ran when the worker crashed, they are run again one by one. The error of that
+    second run is then raised: a WorkerCrashedError or WorkerTimeoutError that names the node, or
+    another error such as DALI's PipelineError. If the second run succeeds, the first error is
+    raised. After a worker was killed from outside there is no second run, because it cannot reveal
+    the cause. After a timeout, the error names the user's own functions, if there are any.
     """
     try:
         if on_report is None:
@@ -75,7 +75,7 @@ def isolating_faults(
 
 
 def find_failing_node(engine: Caller, request: PreviewRequest) -> WorkbenchError | None:
-    """Run the nodes one by one; return the error with its node if known, None without error.
+    """Run the nodes one by one; return the error, with its node if known, or None if there is none.
 
     Raises CancelledError if this run is cancelled.
     """
@@ -100,5 +100,5 @@ def _named(error: WorkerCrashedError | WorkerTimeoutError) -> WorkbenchError:
 
 @task
 def run_nodes_separately(worker: Worker, request: PreviewRequest) -> None:
-    """Task: run every node in a pipeline of its own."""
+    """Task: run every node in its own pipeline."""
     run_request(worker, request, one_by_one=True)

@@ -39,13 +39,13 @@ MOST_BYTES = 2**30
 _MOST_LINES = 4
 """Maximum number of caption lines above a picture."""
 _MARKED_SIDE = 240
-"""Side in pixels to which a small picture is enlarged before names are written on it."""
+"""Minimum side in pixels of a picture with names; smaller pictures are enlarged to it."""
 _LIBRARIES = ("numpy", "torch", "jax", "cupy")
 
 
 @dataclass(frozen=True, slots=True)
 class OutputArrays:
-    """One output with an array per sample, as the exported script outputs it."""
+    """One output as the exported script returns it, with an array per sample."""
 
     name: str
     layout: str
@@ -61,9 +61,10 @@ class OutputArrays:
 class BatchArrays:
     """All outputs of a batch, and its random values.
 
-    ``draws`` has a value per sample for each generator, empty if not reached. ``applied``
-    describes, for each node of automatic augmentation, the augmentations of each sample;
-    ``classes`` has the name of each sample's class; ``folder`` changes with the data.
+    ``draws`` has a value per sample for each generator, empty if the sample did not reach it.
+    ``applied`` describes, for each node of automatic augmentation, the augmentations of each
+    sample; ``classes`` has the name of each sample's class; ``folder`` changes when the data
+    change.
     """
 
     outputs: tuple[OutputArrays, ...]
@@ -113,7 +114,7 @@ def read_outputs(worker: Worker, request: PreviewRequest) -> BatchArrays:
 
 
 def _nodes_before(graph: Graph, port: Port) -> frozenset[str]:
-    """Return the ids of the nodes that an output depends on, including those inside of blocks."""
+    """Return the ids of the nodes that an output depends on, including nodes inside blocks."""
     outer = ancestors(graph, [port])
     return frozenset(node.id for node in graph.walk() if graph.outermost(node.id) in outer)
 
@@ -122,8 +123,8 @@ def _nodes_before(graph: Graph, port: Port) -> frozenset[str]:
 class OutputBatch(Mapping[str, Any]):
     """One batch of a graph: its outputs by name, as attributes or items.
 
-    An output is one array, shape (samples, ...), where all samples have one shape, else a tuple of
-    arrays. Labels with one number per sample have the shape (samples,), as in exported loaders.
+    An output is one array of shape (samples, ...) if all samples have the same shape, else a tuple
+    of arrays. Labels with one number per sample have the shape (samples,), as in exported loaders.
     Pixels are in the output's own layout (``layouts``) and element type.
 
     Attributes
@@ -133,17 +134,17 @@ class OutputBatch(Mapping[str, Any]):
     files:
         The file of each sample, relative to the data.
     errors:
-        Why a file cannot be used, by its name; another file replaces it.
+        Reasons why files cannot be used, by file name. Such a file is replaced by another.
     draws:
-        Random values by the id of the node that sampled them: a list with one for each sample, None
-        if a sample did not reach a node inside a block; of automatic augmentation what it did,
-        ``rotate -27, equalize``.
+        Random values by the id of the node that sampled them: a list with one value per sample,
+        None if the sample did not reach a node inside a block. For automatic augmentation, the
+        value is a text: ``rotate -27, equalize``.
     classes:
         The name of each sample's class, or its label as text; empty without labels.
     folder:
-        Changes whenever the data change.
+        A text that changes whenever the data change.
 
-    An unknown output raises UnknownNameError, with the known ones.
+    An unknown output raises UnknownNameError, which lists the known ones.
 
     ::
 
@@ -241,10 +242,10 @@ class OutputBatch(Mapping[str, Any]):
         """Draw a matplotlib figure of the samples with class, random values and annotations.
 
         ``output`` is the name of an image or mask output, by default all images side by side.
-        Without ``rows`` at most 16 pictures are shown. ``figsize`` is in inches; ``ax`` is an Axes
-        to draw the grid into, or an array of Axes, one for each picture. Values of types other than
-        uint8 are scaled from minimum to maximum; of a sequence the first frame is shown. Raises
-        GraphError if there are no pictures, and ArgumentError for invalid arguments.
+        Without ``rows``, at most 16 pictures are shown. ``figsize`` is in inches; ``ax`` is an Axes
+        into which to draw the grid, or an array of Axes, one for each picture. Values of types
+        other than uint8 are scaled from minimum to maximum; of a sequence the first frame is shown.
+        Raises GraphError if there are no pictures, and ArgumentError for invalid arguments.
 
         ::
 
@@ -290,7 +291,7 @@ class OutputBatch(Mapping[str, Any]):
         show_figure(self.plot(output, rows=rows, figsize=figsize), f"batch-{self.number}")
 
     def _caption(self, index: int, name: str, with_name: bool) -> str:
-        """Return the class or else the file of a sample, and the random values of an output."""
+        """Return a sample's class, or else its file, and the random values of an output."""
         named = self.classes[index] if self.classes else self.files[index]
         if self.files[index] in self.errors:
             named = f"replaces {self.files[index]}"
@@ -360,7 +361,7 @@ def output_batch(number: int, found: BatchArrays, sheet: bytes = b"") -> OutputB
 
 
 def unusable_text(errors: Mapping[str, str], count: int) -> str:
-    """Describe the samples of a batch of ``count`` that cannot be used, with reasons."""
+    """Describe the samples of a batch of ``count`` samples that cannot be used, with reasons."""
     listed = ", ".join(f"{file} ({reason.rstrip('.')})" for file, reason in errors.items())
     return f"{len(errors)} of {count} samples: {shortened(listed, 300)}."
 

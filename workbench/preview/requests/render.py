@@ -1,4 +1,4 @@
-"""The worker's part of a preview: run changed nodes, make tiles, compose the sheet."""
+"""The worker's part of a preview: run changed nodes, make tiles, compose and encode the sheet."""
 
 from __future__ import annotations
 
@@ -72,11 +72,11 @@ Box = tuple[int, int, int, int]
 class Tile:
     """Description of one sample on the sheet.
 
-    ``draws`` has a text per generator, ``angle -7.24``. ``notes`` are remarks on the tile, such as
-    the size of its difference, or that it is one of many random variants. ``class_name`` is the
-    name of the label, or the label if unnamed. ``branches`` are the scopes of the block bodies that
-    ran for the sample, ``augmentations`` the keys of the automatic augmentations applied,
-    ``applied`` their texts per node, ``rotate -27, equalize``.
+    ``draws`` has a text per generator, such as ``angle -7.24``. ``notes`` are remarks on the tile,
+    such as the size of its difference, or that it is one of many random variants. ``class_name`` is
+    the name of the label, or the label if unnamed. ``branches`` are the block bodies that ran for
+    the sample (``branch.then``), ``augmentations`` the keys of the automatic augmentations applied,
+    ``applied`` their text per node, such as ``rotate -27, equalize``.
     """
 
     index: int
@@ -92,22 +92,25 @@ class Tile:
     augmentations: tuple[str, ...] = ()
     applied: tuple[str, ...] = ()
     marks: tuple[Overlays, ...] = ()
-    """Overlays on the original, if it is shown, and then on each augmented picture."""
+    """Overlays of the original, if it is displayed, followed by those of each augmented picture."""
     values: Mapping[str, Any] = field(default_factory=dict)
-    """Random values by generator, except those on a GPU; None if the sample does not reach it."""
+    """Random values by generator, except those on a GPU; None if the sample does not reach the
+    generator."""
     targets: tuple[str, ...] = ()
-    """Annotations that cannot be drawn: ``image_ids 17``, ``labels cat 0.70, dog 0.30``."""
+    """Texts of annotations that cannot be drawn: ``image_ids 17``, ``labels cat 0.70, dog 0.30``.
+    """
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PreviewResult:
     """A contact sheet and its description.
 
-    ``size`` is (width, height); ``note`` describes how values and channels are shown; ``facts`` has
-    the output of each node, ``224×224×3 u8``; ``reran`` names the nodes that had to run;
-    ``milliseconds`` is the time in the worker; ``baseline`` names, for a difference, the step that
+    ``size`` is (width, height); ``note`` describes how values and channels are displayed; ``facts``
+    has the output of each node, ``224×224×3 u8``; ``reran`` names the nodes that had to run;
+    ``milliseconds`` is the time in the worker; ``baseline`` names, for a difference, the node that
     each output is compared with; ``folder`` changes whenever the data change; ``branches`` are all
-    bodies of the graph's blocks, ``augmentations`` all candidates of its automatic augmentations.
+    bodies of the graph's blocks; ``augmentations`` are all that its automatic augmentations may
+    apply.
 
     ::
 
@@ -176,7 +179,7 @@ class PreviewResult:
     def annotated(self) -> Image.Image:
         """Return the sheet in RGB with boxes, points, masks and names, as displayed on the screen.
 
-        ``image`` has the pixels without annotations.
+        ``image`` is the sheet without annotations.
         """
         sheet = decode(self.image, self.mime, self.size)
         for tile in self.tiles:
@@ -254,7 +257,7 @@ def render(worker: Worker, request: PreviewRequest) -> PreviewResult:
 
 
 def _picture(worker: Worker, run: GraphRun, groups: list[Tiles], mime: str) -> bytes:
-    """Encode the sheet, on the GPU if all tiles are there, else reusing host memory."""
+    """Encode the sheet: on the GPU if all tiles are on it, else in reused host memory."""
     bad = [index for index, sample in enumerate(run.result.samples) if sample.error]
     on_gpu = any(group.device == "gpu" for group in groups)
     encoder = gpu_jpeg_encoder(worker) if on_gpu and mime == "image/jpeg" else None
@@ -328,7 +331,7 @@ def _repeat_note(run: GraphRun, index: int) -> tuple[str, ...]:
 
 
 def _sentences(warnings: Sequence[Fault]) -> list[str]:
-    """Convert warnings to texts, to be joined by semicolons."""
+    """Convert warnings to texts without final full stops, to be joined by semicolons."""
     return [str(warning).removesuffix(".") for warning in warnings]
 
 

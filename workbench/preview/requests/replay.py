@@ -44,8 +44,8 @@ def replay(
 ) -> OutputBatch:
     """Reproduce the sample that a loader made from a file with these random values.
 
-    The result is bit-identical on the CPU. ``file`` and ``values`` are those returned by a loader
-    exported ``with_="samples"``: values by the id of the random node, as numbers, lists or arrays.
+    The result is bit-identical on the CPU. ``file`` and ``values`` come from a loader exported with
+    ``with_="samples"``: ``values`` maps the ids of the random nodes to numbers, lists or arrays.
     ``data`` is the data that the loader read, by default the graph's own. Raises GraphError for a
     graph with other randomness, such as ``random_resized_crop``, and for missing or unknown values;
     DataError if the data have no such file, and for video sequences::
@@ -94,14 +94,14 @@ def replay(
 
 
 def _shown(graph: Graph, dataset: Dataset) -> OutputBatch:
-    """Return the batch of a dataset with one sample."""
+    """Run the graph on a dataset of one sample and return the batch."""
     (reader,) = graph.sources
     request = PreviewRequest(graph, {reader.dataset: dataset}, tiles=1)
     return preview_outputs(shared_engine(), request)
 
 
 def _sample(dataset: Dataset, file: str) -> Sample:
-    """Return the sample with a name, which is relative to the data or as passed."""
+    """Return the sample of a file name, relative to the data or to the current folder."""
     names = {os.path.abspath(os.path.join(dataset.root, file)), os.path.abspath(file)}
     for sample in list_samples(dataset):
         known = {os.path.abspath(os.path.join(dataset.root, sample.name))}

@@ -1,7 +1,7 @@
-"""Write a contact sheet as PNG that contains its graph.
+"""Write a contact sheet as a PNG that contains its graph.
 
 The graph's text is stored in an ``iTXt`` chunk before the pixels (PNG, third edition, 11.3.3.4), so
-that the start of the file suffices to read it. It is untrusted data and checked like any graph.
+that only the start of the file needs to be read. It is untrusted data and checked like any graph.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ from workbench.preview.requests.render import Box, PreviewResult
 
 KEY = "dali-workbench-graph"
 LONGEST = 1_000_000
-"""Maximum number of characters of a graph in a picture; Pillow reads no longer text from a PNG."""
+"""Maximum number of characters of a graph in a picture, which is Pillow's limit for reading text.
+"""
 
 WIDTH, MARGIN, GAP = 1200, 28, 6
 """Width of the sheet, its margin and the gap between tiles, in pixels."""
@@ -45,7 +46,7 @@ _BROKEN = (OSError, ValueError, SyntaxError, EOFError, KeyError, IndexError, Ove
 
 
 def share_sheet(engine: Caller, request: PreviewRequest, text: str) -> bytes:
-    """Render a batch and return the sheet as PNG, with the graph's file text in it.
+    """Render a batch and return the sheet as PNG, with the graph's file ``text`` in it.
 
     Raises the errors of ``preview_batch`` and ``write_shared``.
     """
@@ -88,7 +89,10 @@ def compose_sheet(
 
 
 def write_shared(sheet: Image.Image, text: str) -> bytes:
-    """Encode the sheet as PNG with the graph's file text. Raises SaveError if that is too long."""
+    """Encode the sheet as PNG with the graph's file text.
+
+    Raises SaveError if the text is too long.
+    """
     if len(text) > LONGEST:
         raise SaveError(
             f"The graph has {len(text):,} characters, more than the {LONGEST:,} that a "
@@ -102,7 +106,7 @@ def write_shared(sheet: Image.Image, text: str) -> bytes:
 
 
 def read_shared(picture: bytes) -> str:
-    """Return the graph's file text in a PNG; the part up to the pixels is enough.
+    """Return the graph's file text in a PNG; the part before the pixels suffices.
 
     Raises GraphFormatError if it is not a PNG, is damaged, or contains no graph.
     """
@@ -134,7 +138,7 @@ def read_picture(path: str | Path) -> Graph:
 
 
 def _columns(count: int, each: int) -> int:
-    """Return the number of samples per row: about eight tiles, and no nearly empty row."""
+    """Return the number of samples per row: about eight tiles, and a well-filled last row."""
     most = max(1, min(count, 8 // each)) if count else 1
     return min(range(max(1, most - 1), most + 1), key=lambda n: (-count % n, -n))
 

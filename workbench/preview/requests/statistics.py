@@ -1,6 +1,6 @@
 """Compute value statistics of a batch for each image output and channel.
 
-The functions run in the worker process only.
+Used in the worker process only.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ from workbench.preview.request import GraphRun, PreviewRequest, run_request
 BINS = 64
 NORMALISERS = ("crop_mirror_normalize", "normalize")
 FAR_MEAN, NARROW, WIDE = 1.5, 0.3, 3.0
-"""Maximum mean, and minimum and maximum deviation; with at least ``ENOUGH`` photos, other values
-indicate a wrong normalisation. Measured: 16 sample photos of one or two classes, normalised with
-ImageNet's figures, have means within 1.3 and deviations of 0.41 to 1.4. Fewer photos, or many
-random variants of one, may exceed these limits although mean and std are right."""
+"""Maximum mean, and minimum and maximum deviation, of correctly normalised photos. Of at least
+``ENOUGH`` photos, other values indicate a wrong normalisation: 16 sample photos of one or two
+classes, normalised with ImageNet's figures, had means within 1.3 and deviations of 0.41 to 1.4.
+Fewer photos, or random variants of one photo, may exceed the limits although mean and std are
+right."""
 ENOUGH = 16
 OUT_OF_REACH = 30.0
 """Upper limit of any mean or deviation of 8-bit photos normalised with a mean of 0 to 255 and a
@@ -68,8 +69,8 @@ class OutputStatistics:
 
     ``low`` and ``high`` are the ends of the histogram's axis (see ``axis_range``). ``samples`` is
     the number of readable samples. ``hint`` describes suspicious values of normalised floats, or is
-    empty. With fewer than 16 different photos, it only describes values that no correct mean and
-    std can produce.
+    empty. With fewer than 16 different photos, only values that no correct mean and std can produce
+    are suspicious.
     """
 
     output: str
@@ -86,7 +87,7 @@ class OutputStatistics:
 def batch_statistics(worker: Worker, request: PreviewRequest) -> tuple[OutputStatistics, ...]:
     """Task: return statistics of each image output, over the readable samples.
 
-    If channel counts differ between samples, only common channels are included.
+    If samples differ in their number of channels, only the channels that all have are included.
     """
     run = run_request(worker, request)
     found = []
@@ -169,10 +170,11 @@ def _finite_extremes(values: NDArray[Any]) -> tuple[float | None, float | None]:
 def axis_range(dtype: np.dtype[Any], low: float, high: float) -> tuple[float, float]:
     """Return both ends of the histogram's axis.
 
-    For 8-bit integers the axis has all possible values. Else it is the first of the ranges 0..1,
-    -1..1, -3..3, -10..10, 0..256, -32..32, -128..128 that contains ``low`` and ``high``, and beyond
-    these the smallest power of two, symmetric if ``low`` is negative. So the axis stays fixed while
-    values change, and all bins of larger integers contain the same number of values.
+    For 8-bit integers the axis has all possible values. For other types it is the first of the
+    ranges 0..1, -1..1, -3..3, -10..10, 0..256, -32..32, -128..128 that contains ``low`` and
+    ``high``, or else extends to the smallest sufficient power of two, symmetrically if ``low`` is
+    negative. So the axis rarely changes with the values, and all bins of integers contain the same
+    number of values.
     """
     if dtype.kind in "iu" and dtype.itemsize == 1:
         info = np.iinfo(dtype)
@@ -211,9 +213,9 @@ def _channel(
 
 
 def _normalisation_hint(channels: Sequence[ChannelStatistics], enough: bool) -> str:
-    """Describe suspicious normalised values, or return an empty text.
+    """Describe suspicious normalised values; empty if there are none.
 
-    If there are ``enough`` photos, the limits are tighter.
+    The limits are narrower if there are ``enough`` photos.
     """
     far, narrow, wide = (FAR_MEAN, NARROW, WIDE) if enough else (OUT_OF_REACH, 0.0, OUT_OF_REACH)
     for number, channel in enumerate(channels):

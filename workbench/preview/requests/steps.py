@@ -1,6 +1,6 @@
-"""Show one sample at all nodes: image, facts, random values, time of each step.
+"""Show one sample at all nodes: image, shape and type, random values, time of each step.
 
-The functions run in the worker process only.
+Used in the worker process only.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ class StepOutput:
     """One output of a node for the sample.
 
     ``low`` and ``high`` are its minimum and maximum finite value, None if there is none; ``device``
-    is where it is stored. For an image, ``box`` is its rectangle in the sheet and ``note``
-    describes how values and channels are shown; otherwise ``text`` has the value. ``histogram`` has
-    an image's values, if a single node was requested.
+    is the device that stores it. For an image, ``box`` is its rectangle in the sheet and ``note``
+    describes how values and channels are displayed; otherwise ``text`` has the value. ``histogram``
+    has an image's values if a single node was requested.
     """
 
     name: str
@@ -63,9 +63,9 @@ class StepOutput:
 class Step:
     """One node and its outputs for the sample.
 
-    ``device`` is where it ran; ``draws`` has the random values of its arguments for this sample,
-    ``angle -7.24``; ``drawn`` is True if it also has internal randomness that DALI does not expose;
-    ``time`` is None if times were not requested.
+    ``device`` is the device that ran it; ``draws`` has the random values of its arguments for this
+    sample, ``angle -7.24``; ``drawn`` is True if it also has internal randomness that DALI does not
+    expose; ``time`` is None if times were not requested.
     """
 
     node: str
@@ -112,11 +112,11 @@ def render_steps(
 ) -> Steps:
     """Task: render sample ``index`` of the request's batch, from cached outputs.
 
-    ``node`` selects one node, with histograms; if empty, all nodes are rendered without. ``times``
-    runs each node alone a few times, once per change of it: up to 0.1 s per node, 1.6 s more to
-    build a mixed decoder. ``targets`` and ``between`` are as for ``render_card_pictures``. Raises
-    the errors of ``render``, and GraphError if no output depends on the node, or the sample did not
-    reach it.
+    ``node`` selects one node, with histograms; if empty, all nodes are rendered without histograms.
+    ``times`` runs each node alone a few times, once per change of it: up to 0.1 s per node, 1.6 s
+    more to build a mixed decoder. ``targets`` and ``between`` are as for ``render_card_pictures``.
+    Raises the errors of ``render``, and GraphError if no output depends on the node, or if the
+    sample did not reach it.
     """
     start = time.perf_counter()
     run = run_steps(worker, request, targets, between)
@@ -184,7 +184,10 @@ def _step(worker: Worker, run: GraphRun, node: Node, index: int, pictures: list[
 
 
 def _place(run: GraphRun, node: str, index: int) -> int:
-    """Return the index of the sample in a node's outputs. Raises GraphError if not reached."""
+    """Return the index of the sample in a node's outputs.
+
+    Raises GraphError if it did not reach it.
+    """
     place = run.output_place(node, index)
     if place is None:
         scope = run.graph.scope_of(node)
@@ -260,7 +263,7 @@ def _placed(step: Step, places: list[tuple[int, int]]) -> Step:
 
 
 def finite_range(array: NDArray[np.generic]) -> tuple[float | None, float | None]:
-    """Return minimum and maximum finite value, or None and None."""
+    """Return the minimum and maximum finite value, or None and None."""
     if array.dtype.kind not in "biuf" or not array.size:
         return None, None
     if array.dtype.kind == "f":
@@ -271,7 +274,7 @@ def finite_range(array: NDArray[np.generic]) -> tuple[float | None, float | None
 
 
 def _time(worker: Worker, run: GraphRun, node_id: str) -> NodeTime:
-    """Return the time of a node, measured once per cache key."""
+    """Return the time of a node. It is measured again only if its cache key changes."""
     worker.report_running([node_id])
     times: dict[str, NodeTime] = worker.kept.setdefault(("times",), {})
     if run.graph.scope_of(node_id):

@@ -74,7 +74,7 @@ def plain_random_value(value: NDArray[Any] | None) -> Any:
 def random_values(run: GraphRun, devices: Collection[str] = ("cpu", "gpu")) -> Drawn:
     """Return the random values of the generators that run on one of ``devices``.
 
-    Fetching the values of a GPU at every change would take long.
+    Fetching values from a GPU after every change would take too long.
     """
     found: dict[str, list[NDArray[Any] | None]] = {}
     for node in (*run.nodes, *run.inner_nodes):
@@ -95,7 +95,7 @@ def random_values(run: GraphRun, devices: Collection[str] = ("cpu", "gpu")) -> D
 
 
 def augmentations_of(run: GraphRun) -> dict[str, list[str]]:
-    """Return the effect of each automatic augmentation on each sample; empty if not reached."""
+    """Return texts of each automatic augmentation's effect on each sample; empty if not reached."""
     return {
         node: [_augmentation_text(each) for each in augmented_at(run, node)]
         for node in run.result.augmented
@@ -103,7 +103,7 @@ def augmentations_of(run: GraphRun) -> dict[str, list[str]]:
 
 
 def augmented_at(run: GraphRun, node: str) -> list[tuple[Augmented, ...]]:
-    """Return one automatic augmentation's effects on each sample in all iterations."""
+    """Return the augmentations that a node applied to each sample, in all iterations."""
     turns = run.result.augmented[node]
     return [
         tuple(each for turn in turns for each in turn[index])
@@ -112,7 +112,6 @@ def augmented_at(run: GraphRun, node: str) -> list[tuple[Augmented, ...]]:
 
 
 def _augmentation_text(augmented: Sequence[Augmented]) -> str:
-    """Join the augmentations' texts: ``rotate -27, equalize``."""
     return ", ".join(each.text for each in augmented)
 
 
@@ -152,7 +151,7 @@ def labels_of(port: Port | None, batches: Mapping[Port, Batch]) -> list[str]:
 
 
 def is_truth(node: Node) -> bool:
-    """Return whether a generator's numbers are booleans."""
+    """Return whether a generator's numbers represent booleans."""
     return node.op == "random.coin_flip"
 
 
@@ -175,7 +174,7 @@ def number_text(value: Any) -> str:
 
 
 def long_values(array: NDArray[Any]) -> str:
-    """Format all values of a small array, one line per row; of a large array the first rows."""
+    """Format all values of a small array, one line per row, or the first rows of a large array."""
     if array.dtype.kind not in "biuf":
         return f"{array.dtype} values"
     if array.ndim < 2:
@@ -187,7 +186,7 @@ def long_values(array: NDArray[Any]) -> str:
 
 
 def describe_encoded(data: NDArray[np.uint8]) -> str:
-    """Format type and size of encoded data: ``JPEG 640×480, 51.2 kB``."""
+    """Format the type and size of encoded data: ``JPEG 640×480, 51.2 kB``."""
     size = f"{data.nbytes / 1000:.1f} kB"
     try:
         with Image.open(io.BytesIO(data.tobytes())) as image:
@@ -205,9 +204,9 @@ _LEAST_SHARE = 0.005
 
 
 def target_texts(worker: Worker, run: GraphRun, label: Port | None) -> list[tuple[str, ...]]:
-    """Return the annotations of each sample that cannot be drawn, as texts: ``image_ids 17``.
+    """Return each sample's annotations that cannot be drawn, as texts such as ``image_ids 17``.
 
-    The output ``label`` is omitted, because a tile shows it.
+    The output ``label`` is omitted, because a tile shows it anyway.
     """
     found: list[list[str]] = [[] for _ in run.result.samples]
     for name, port in run.graph.outputs.items():
@@ -227,7 +226,7 @@ def target_texts(worker: Worker, run: GraphRun, label: Port | None) -> list[tupl
 
 
 def target_text(worker: Worker, run: GraphRun, port: Port, array: NDArray[Any]) -> str:
-    """Return a path, or the class proportions of a one-hot label; empty if it is neither."""
+    """Return a file path or the class proportions of a one-hot label as text, or empty."""
     node = run.graph.node(port.node)
     if node.op == "get_property":
         return array.astype(np.uint8).tobytes().decode(errors="replace")

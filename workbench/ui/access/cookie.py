@@ -1,7 +1,7 @@
 """Cookie of a browser that has sent the token.
 
-It is signed with a secret of the user that outlives the server, so open pages reconnect after a
-restart.
+It is signed with a secret that is stored for the user, so open pages reconnect after a restart of
+the server.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from tornado.web import create_signed_value, decode_signed_value
 
 MAX_AGE = 31
-"""Days."""
+"""Number of days after which a cookie expires."""
 _SIZE = 32
 
 
@@ -33,12 +33,15 @@ class AccessCookie:
         return create_signed_value(self.key, self.name, "in").decode()
 
     def is_good(self, value: str | None) -> bool:
-        """Whether this server, with this token, issued ``value``."""
+        """Return whether this server issued ``value`` for its current token."""
         return decode_signed_value(self.key, self.name, value, MAX_AGE) == b"in"
 
 
 def _secret(folder: Path) -> bytes:
-    """Read or create the user's secret; if it cannot be stored, return one for this server only."""
+    """Read or create the user's secret.
+
+    If it cannot be stored, it is valid for this server only.
+    """
     path = folder / "cookie-secret"
     made = secrets.token_bytes(_SIZE)
     with suppress(OSError):

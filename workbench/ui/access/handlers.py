@@ -1,4 +1,4 @@
-"""Tornado rules that check every request first, and the pages they show."""
+"""Tornado handlers that check every request first, and the pages that they return."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class AccessContext:
     """Files below ``components/`` by path."""
 
     def is_in(self, request: HTTPServerRequest) -> bool:
-        """Whether a request carries the token or a valid cookie."""
+        """Return whether a request carries the token or a valid cookie."""
         if not self.policy.token or self.policy.has_valid_token(request):
             return True
         found = request.cookies.get(self.cookie.name)
@@ -95,7 +95,7 @@ class AccessContext:
 
 
 def guard_handlers(application: Application, access: AccessContext) -> None:
-    """Check every request before the application's own handlers see it."""
+    """Check every request before the application's own handlers receive it."""
     prefix = re.escape(access.policy.prefix)
     known = re.compile(rf"/favicon\.ico|{prefix}(/?|/ws|/static/(?!.*(\.\.|%00)).+)")
     rules = [
@@ -114,7 +114,7 @@ def _path(pattern: str, handler: type[RequestHandler], **settings: Any) -> Rule:
 
 
 class _Matches(Matcher):
-    """Match requests for which ``look`` returns arguments for the handler."""
+    """Matches requests for which ``look`` returns arguments for the handler."""
 
     def __init__(self, look: Callable[[HTTPServerRequest], dict[str, Any] | None]) -> None:
         self._look = look
@@ -146,7 +146,7 @@ def _needs_token(access: AccessContext, request: HTTPServerRequest) -> bool:
 
 
 def _detour(access: AccessContext, request: HTTPServerRequest) -> dict[str, Any] | None:
-    """Match the page itself, requested without the token or without this server's cookie."""
+    """Match a request for the page itself without the token or without this server's cookie."""
     page = f"{access.policy.prefix}/"
     if not access.policy.token or request.path not in (page, page[:-1]):
         return None
@@ -165,7 +165,7 @@ def _unknown(known: re.Pattern[str], request: HTTPServerRequest) -> dict[str, An
 
 
 class _Refused(RequestHandler):
-    """Return the reason as plain text, so that no browser renders it as a page."""
+    """Respond with the reason as plain text, which browsers do not render as a page."""
 
     def initialize(self, status: int, reason: str) -> None:
         self.status, self.reason = status, reason
@@ -238,7 +238,7 @@ class _Login(_AccessHandler):
 
 
 class _ComponentFile(StaticFileHandler):
-    """The app's own components, looked up in a table: no name from a URL is imported."""
+    """Serves the app's own components from a table, so that no name in a URL is imported."""
 
     def initialize(self, files: Mapping[str, Path]) -> None:  # type: ignore[override]
         self.files = files

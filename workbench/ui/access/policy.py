@@ -1,4 +1,4 @@
-"""Access policy: decides from the headers alone which requests the web app answers.
+"""Access policy: decides from a request's headers alone whether the web app answers it.
 
 It blocks three attacks by pages of other sites: DNS rebinding (checked by ``Host``), requests
 across origins (``Origin``, ``Sec-Fetch-Site``), and websockets, which browsers open to any host.
@@ -23,13 +23,13 @@ _DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 
 
 def make_token() -> str:
-    """Random token of 192 bits in hexadecimal."""
+    """Return a random token of 192 bits in hexadecimal."""
     return secrets.token_hex(24)
 
 
 @dataclass(frozen=True)
 class AccessPolicy:
-    r"""Listening address, token and allowed names of the server.
+    """Listening address, token and allowed host names of the server.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class AccessPolicy:
         different token must then log in again. If the workbench creates the token, browsers stay
         logged in.
     prefix:
-        Start of every path: empty, or ``/`` and names.
+        Start of every URL path: empty, or ``/`` followed by names.
 
     Raises WorkbenchError for an invalid value.
     """
@@ -88,7 +88,7 @@ class AccessPolicy:
         return self.url(port) + (f"?token={self.token}" if self.token else "")
 
     def host_refusal(self, request: HTTPServerRequest) -> str:
-        """Why the request's ``Host`` is refused; empty if it is allowed."""
+        """Return why the request's ``Host`` is refused; empty if it is allowed."""
         given = request.headers.get("Host", "")
         name = _host_name(given)
         if name in {_host_name(each) for each in self.allow_hosts}:
@@ -103,7 +103,7 @@ class AccessPolicy:
         )
 
     def origin_refusal(self, request: HTTPServerRequest) -> str:
-        """Why the request's origin is refused; empty if it is allowed or there is none."""
+        """Return why the request's origin is refused; empty if it is allowed or not sent."""
         if len(request.headers.get_list("Origin")) > 1:
             return "The request has more than one Origin header."
         origin = request.headers.get("Origin")
@@ -133,7 +133,7 @@ class AccessPolicy:
         return any(map(self.is_token, found))
 
     def is_token(self, token: str) -> bool:
-        """Compare in constant time."""
+        """Return whether a text is the token, compared in constant time."""
         return bool(self.token) and hmac.compare_digest(token.encode(), self.token.encode())
 
 
@@ -146,13 +146,13 @@ def is_loopback(host: str) -> bool:
 
 
 def is_cross_site_navigation(request: HTTPServerRequest) -> bool:
-    """Whether a link on another site opens the page: the browser then withholds a strict cookie."""
+    """Return whether a link on another site opens the page, without the browser's strict cookie."""
     site = request.headers.get("Sec-Fetch-Site", "same-origin")
     return site not in ("same-origin", "none") and _is_navigation(request)
 
 
 def _is_navigation(request: HTTPServerRequest) -> bool:
-    """Whether a browser opens a page in a tab (not in a frame)."""
+    """Return whether a browser opens a page in a tab, not in a frame."""
     return (
         request.method == "GET"
         and request.headers.get("Sec-Fetch-Mode") == "navigate"
@@ -169,7 +169,7 @@ def _is_address(name: str) -> bool:
 
 
 def _host_name(host: str) -> str:
-    """Host name of ``name``, ``name:port`` or ``[address]:port``; empty if invalid."""
+    """Return the host name in ``name``, ``name:port`` or ``[address]:port``; empty if invalid."""
     try:
         found = urlsplit(f"//{host}")
         _ = found.port

@@ -1,4 +1,4 @@
-"""Limit of open pages per server, and the page shown beyond it."""
+"""Maximum number of open pages per server, and the page that is shown when it is reached."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import threading
 import panel as pn
 
 MAX_SESSIONS = 24
-"""A session uses about 20 MB of the server, plus the memory of its worker."""
+"""Default maximum. A session uses about 20 MB of the server, plus the memory of its worker."""
 RETRY_SECONDS = 10
 
 _FULL_PAGE = """
@@ -32,7 +32,7 @@ _FULL_PAGE = """
 
 
 class SessionLimit:
-    """Count the sessions of a server. Thread-safe."""
+    """Counts the sessions of a server. Thread-safe."""
 
     def __init__(self, most: int = MAX_SESSIONS) -> None:
         self.most = most
@@ -40,7 +40,7 @@ class SessionLimit:
         self._open = 0
 
     def acquire(self) -> bool:
-        """Reserve a session; False if the limit is reached."""
+        """Reserve a session; return False if the limit is reached."""
         with self._lock:
             if self._open >= self.most:
                 return False
@@ -48,7 +48,6 @@ class SessionLimit:
             return True
 
     def release(self) -> None:
-        """Release the session that has ended."""
         with self._lock:
             self._open -= 1
 

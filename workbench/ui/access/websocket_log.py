@@ -1,7 +1,7 @@
 """Log each malformed websocket message on one line.
 
-Bokeh logs the whole message and a traceback, so a logged-in user could fill the disk. Errors raised
-by the workbench itself keep their traceback.
+Bokeh logs the whole message and a traceback, with which a logged-in user could fill the disk.
+Errors raised by the workbench itself keep their traceback.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from bokeh.server.views import ws
 
 MOST = 300
-"""Maximum length of a log line."""
+"""Maximum number of characters of a log line."""
 _LOGGERS = ("bokeh.protocol", "bokeh.server.protocol_handler", "bokeh.server.views.ws")
 _APPLICATION = "tornado.application"
 """Logger to which Tornado reports exceptions of a refused connection."""
@@ -40,7 +40,7 @@ class OneLine(logging.Filter):
 
 
 def _passed(error: BaseException, place: str) -> bool:
-    """Whether the traceback passes through a folder or file."""
+    """Return whether a traceback contains a frame from a folder or file."""
     frames = traceback.walk_tb(error.__traceback__)
     return any(frame.f_code.co_filename.startswith(place) for frame, _ in frames)
 

@@ -1,1 +1,1 @@
-"""The view-model: dispatch of actions, publishing of fields, and the session."""
+"""The view model: dispatch of actions, publishing of fields, and the session."""

@@ -1,4 +1,4 @@
-"""Table of the actions of each component."""
+"""Table of the actions that each component accepts."""
 
 from __future__ import annotations
 
@@ -104,4 +104,4 @@ ACTIONS: dict[str, list[type[Action]]] = {
     ],
     "status": [suggestions.ApplyFix, *_ANYWHERE],
 }
-"""Actions by component. Actions in the component's own modules are found without an entry here."""
+"""Actions by component. Actions declared in the component's own modules need no entry here."""

@@ -21,10 +21,13 @@ if TYPE_CHECKING:
 
 
 class HistoryAction(Action, frozen=True):
-    """Action that moves through the history; the selection is adapted."""
+    """Action that moves through the undo history and adapts the selection."""
 
     def move(self, model: ViewModel) -> str:
-        """Move and return a message. Raises GraphEditError if the step is not possible."""
+        """Move through the history and return a message.
+
+        Raises GraphEditError if it is not possible.
+        """
         raise NotImplementedError
 
     def apply(self, model: ViewModel) -> str:
@@ -51,10 +54,10 @@ class Redo(HistoryAction, tag="redo", frozen=True):
 
 
 class GoToStep(HistoryAction, tag="go_to", frozen=True):
-    """Undo or redo up to a step of the history."""
+    """Undo or redo edits up to a point of the history."""
 
     step: int
-    """Number of steps that are done afterwards."""
+    """Number of edits that are applied afterwards."""
 
     def move(self, model: ViewModel) -> str:
         done = len(model.history.before)
@@ -69,7 +72,7 @@ class GoToStep(HistoryAction, tag="go_to", frozen=True):
 
 
 def _step(model: ViewModel, *, back: bool) -> str:
-    """Undo or redo a step, including its batch and photo, and return a message."""
+    """Undo or redo one edit, including its batch and photo, and return a message."""
     state, history = model.state, model.history
     word = "undo" if back else "redo"
     target = history.target(back)
@@ -108,7 +111,7 @@ class DismissMessage(Action, tag="dismiss", frozen=True):
 
 
 class Share(Action, tag="share", frozen=True):
-    """Render the picture to share."""
+    """Render the picture that contains the graph, for sharing."""
 
     def apply(self, model: ViewModel) -> None:
         faults = blocking_faults(model.state)
@@ -120,7 +123,7 @@ class Share(Action, tag="share", frozen=True):
 
 
 class ShareImageJob:
-    """Renders one picture at a time."""
+    """Renders shared pictures, one at a time."""
 
     def __init__(
         self,
@@ -129,17 +132,17 @@ class ShareImageJob:
         changed: Callable[[], None],
         done: Callable[[Document, bytes | None, str], None],
     ) -> None:
-        """``done`` is called with the picture, or None and the reason; then ``changed``."""
+        """``done`` is called with document, picture (or None) and reason; then ``changed``."""
         self._handle = engine.handle()
         self._lock, self._changed, self._done = lock, changed, done
         self._asked: Document | None = None
         self._closed = False
 
     def start(self, document: Document, request: PreviewRequest | None, reason: str) -> None:
-        """Render this document, unless that is already in progress.
+        """Render the picture of a document, unless that is already in progress.
 
-        Without a request the graph cannot run: the picture shows the ``reason`` and still contains
-        the graph.
+        If ``request`` is None, the graph cannot run: the picture then shows the ``reason`` and
+        still contains the graph.
         """
         if self._closed or self._asked is document:
             return

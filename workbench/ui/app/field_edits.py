@@ -33,7 +33,7 @@ _SWITCHES = {
     ("code", "skip_bad"): "skip_bad",
     ("inspector", "effect_open"): "effect_open",
 }
-"""Boolean fields and their attributes of the state."""
+"""Attribute of the view state for each boolean field, by component and field."""
 REPORTED = frozenset(
     {
         ("canvas", "in_view"),
@@ -42,11 +42,11 @@ REPORTED = frozenset(
         ("inspector", "policy_rows"),
     }
 )
-"""Fields that a page sets without user action; they do not clear the last message."""
+"""Fields that a page sets without a user action, so they do not clear the last message."""
 
 
 def set_view(state: ViewState, component: str, field: str, value: Any) -> bool:
-    """Set a view field; return False if the field is not one of the view."""
+    """Set a field of the view state; return False if the field is not one of them."""
     if isinstance(value, bool):
         switch = _SWITCHES.get((component, field))
         if switch is not None:
@@ -151,11 +151,11 @@ _KEPT = {
     "effect_args": "inspector",
     "pinned": "preview",
 }
-"""Component of each field. ``pinned`` is last because it fixes the batch."""
+"""Component of each stored view field. ``pinned`` is last because it fixes the batch."""
 
 
 def view_settings(state: ViewState) -> dict[str, Any]:
-    """View settings to store, by field."""
+    """Return the view settings to store, by field."""
     settings = {field: getattr(state, field) for field in _KEPT}
     part = {"speed_part": state.speed_part}
     return {"tab": state.tab, "repeat": state.repeat, **part, **settings}

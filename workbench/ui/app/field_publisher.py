@@ -1,4 +1,4 @@
-"""Publish fields whose value differs from the one in the browser."""
+"""Publish the fields that differ from their value in the browser."""
 
 from __future__ import annotations
 
@@ -21,15 +21,14 @@ Fields = Mapping[str, Mapping[str, Any]]
 """Values by component and field."""
 
 PICTURE_FIRST = 0.05
-"""Seconds that the fields of an edited value wait for its picture: a page that renders them shows
-the picture 10 ms later.
-"""
+"""Maximum seconds for which other fields of an edited value wait for its picture. If a page renders
+them first, it shows the picture 10 ms later."""
 PAINTING = 0.02
-"""Seconds that a page has to decode and paint a picture before other fields are sent."""
+"""Seconds that a page gets to decode and paint a picture before other fields are sent."""
 
 
 class FieldPublisher:
-    """Publishes fields whose value differs from the one in the browser. Thread-safe."""
+    """Publishes the fields that differ from their value in the browser. Thread-safe."""
 
     def __init__(
         self,
@@ -53,10 +52,9 @@ class FieldPublisher:
         self._on_due = on_due or self.refresh
         self._timeout: Timeout[None] = Timeout(lambda _: self._end_wait())
         self._due = math.inf
-        """Time of the next refresh by the timeout (``time.monotonic``)."""
+        """Time of the next scheduled refresh (``time.monotonic``)."""
 
     def browser_value(self, component: str, field: str, default: Any = None) -> Any:
-        """Value in the browser."""
         return self._held.get((component, field), default)
 
     def record_browser_value(self, component: str, field: str, value: Any) -> None:
@@ -75,8 +73,7 @@ class FieldPublisher:
     def refresh(self) -> None:
         """Publish all fields that have changed.
 
-        A callback may change fields: then the remaining values are outdated, and all are compared
-        again.
+        If a callback changes fields meanwhile, all fields are compared again.
         """
         with self._lock:
             if self._due < math.inf:
@@ -94,11 +91,11 @@ class FieldPublisher:
                 self._publishing = False
 
     def refresh_after_picture(self) -> None:
-        """Refresh when the picture of an edit arrives, after ``PICTURE_FIRST`` at the latest."""
+        """Refresh when the picture of an edit arrives, or after ``PICTURE_FIRST`` seconds."""
         self._refresh_within(PICTURE_FIRST)
 
     def refresh_after_painting(self) -> None:
-        """Refresh after the page had time to paint a picture."""
+        """Refresh after ``PAINTING`` seconds, in which the page can paint a picture."""
         self._refresh_within(PAINTING)
 
     def _refresh_within(self, seconds: float) -> None:
@@ -109,7 +106,7 @@ class FieldPublisher:
                 self._timeout.start(None, seconds)
 
     def close(self) -> None:
-        """End the thread; a pending refresh is dropped."""
+        """End the thread. A pending refresh is cancelled."""
         self._timeout.close()
 
     def _end_wait(self) -> None:

@@ -54,19 +54,19 @@ from workbench.ui.storage.saved_samples import saved_sample_entries
 from workbench.ui.storage.saved_snippets import snippet_entries
 
 Fields = dict[str, dict[str, Any]]
-"""Component -> field -> value."""
+"""Values by component and field."""
 NO_QUESTION = payloads.OverwriteQuestion(number=0, do="", path="", message="")
 MOST_STEPS = 100
-"""Maximum number of listed steps, for done and for undone ones."""
+"""Maximum number of edits listed in the history, each for undo and redo."""
 _MOST_ISSUES = 200
-"""Maximum number of listed issues of an import, and of notes."""
+"""Maximum number of issues, and of notes, listed for an import."""
 _LONGEST_WHY = 1000
 _NO_FACTS: dict[str, str] = {}
 _EMPTY = "The graph is empty. Add a reader on the canvas or open a recipe."
 
 
 def constant_fields(catalog: Catalog, machine: Machine, roots: Roots | None = None) -> Fields:
-    """Fields that never change."""
+    """Return the fields that never change."""
     save_folder = str(roots.save_folder() if roots is not None else Path.cwd())
     return {
         "bar": {
@@ -95,9 +95,9 @@ def _inspected_op(state: ViewState, graph: Graph) -> str:
 def graph_fields(
     state: ViewState, history: History, catalog: Catalog, data_panel: DataPanel, memo: IdentityMemo
 ) -> Fields:
-    """All other fields, except those of measurements, comparisons and background results.
+    """Return all other fields, except those of measurements, comparisons and background results.
 
-    Expensive values are cached by ``memo``, so that a progress update costs nothing.
+    Expensive values are cached by ``memo``, so that a progress update does not recompute them.
     """
     graph, settings = state.checked.graph, state.checked.graph.settings
     document = history.document
@@ -257,7 +257,7 @@ def graph_fields(
 
 
 def _places(data: Datasets) -> dict[str, str]:
-    """Text that opens each dataset from any working folder; empty if there is none."""
+    """Return a text for each dataset that opens it from any folder; empty if one has none."""
     places = {name: replace(each, location=each.place).text for name, each in data.items()}
     return places if all(places.values()) else {}
 
@@ -291,7 +291,10 @@ def _fault_entries(
     warnings: Sequence[Fault],
     known: Mapping[Fault, Sequence[Fix]],
 ) -> list[payloads.FaultEntry]:
-    """Faults that stop the graph, then others; ``shown`` has the same faults at visible nodes."""
+    """Return entries of the faults that stop the graph, followed by others.
+
+    ``shown`` are the same faults, moved to visible nodes.
+    """
     found = (*stopping, *loose, *warnings)
     labels = [[fix.label for fix in known.get(fault, ())] for fault in found]
     return presenters.fault_entries(shown, labels, len(loose) + len(warnings))
@@ -312,7 +315,7 @@ def _at_scope(whole: ResolvedGraph, scope: str) -> ResolvedGraph:
 
 
 def _import_entry(report: ImportReport | None, graph: Graph) -> payloads.ImportEntry | Empty:
-    """Import report; nodes that it names may have been removed since."""
+    """Return the entry of an import report, whose nodes may have been removed since."""
     if report is None:
         return {}
     rows: list[payloads.ImportRow] = [
@@ -380,9 +383,9 @@ def _status(state: ViewState, data_panel: DataPanel, faults: Sequence[Fault]) ->
 
 
 def _remark(state: ViewState, data_panel: DataPanel) -> list[str]:
-    """Label for unusable samples found by the check, the count or the preview.
+    """Return a label for unusable samples that the check, the count or the preview found.
 
-    Otherwise for suspicious annotations, whose samples are used.
+    If there are none, return a label for suspicious annotations.
     """
     if bad := data_panel.view["bad"]:
         return [f"{bad:,} bad file{'s' * (bad != 1)}"]
@@ -392,7 +395,7 @@ def _remark(state: ViewState, data_panel: DataPanel) -> list[str]:
 
 
 def _left_out(state: ViewState) -> int:
-    """Number of files that the current preview skips."""
+    """Return the number of files that the current preview skips."""
     tiles = state.preview.tiles if state.preview else ()
     return len({tile.sample.file for tile in tiles if tile.sample.error})
 

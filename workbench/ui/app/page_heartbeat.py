@@ -1,7 +1,7 @@
-"""Heartbeat that shows visible pages that their server or kernel is alive.
+"""Heartbeat by which visible pages notice that their server or kernel is alive.
 
 A visible page sets the field ``watched`` of a component regularly; the field ``beat`` of that
-component then changes every 0.4 s. A page without a beat for 1.3 s reports that it has lost its
+component then changes every 0.4 s. A page without a heartbeat for 1.3 s reports that it lost its
 server. Hidden or closed pages get no messages, so that an idle kernel can be culled.
 """
 
@@ -12,16 +12,16 @@ import time
 from collections.abc import Callable
 
 PERIOD = 0.4
-"""Seconds between beats."""
+"""Seconds between heartbeats."""
 LEASE = 30.0
-"""Seconds for which a page gets beats after it has requested them."""
+"""Seconds for which a page gets heartbeats after it requested them."""
 
 
 class PageHeartbeat:
-    """Thread that sends beats while a page requests them. Thread-safe."""
+    """Thread that sends heartbeats while a page requests them. Thread-safe."""
 
     def __init__(self, beat: Callable[[str, int], None]) -> None:
-        """``beat(component, number)`` sends a beat to the views of a component."""
+        """``beat(component, number)`` is called to send a heartbeat to the views of a component."""
         self._beat = beat
         self._until: dict[str, float] = {}
         self._lock = threading.Lock()
@@ -30,7 +30,7 @@ class PageHeartbeat:
         self._number = 0
 
     def watch(self, component: str) -> None:
-        """Send beats to this component for the next ``LEASE`` seconds."""
+        """Send heartbeats to this component for the next ``LEASE`` seconds."""
         with self._lock:
             self._until[component] = time.monotonic() + LEASE
             if self._thread is None and not self._ended.is_set():
@@ -40,7 +40,6 @@ class PageHeartbeat:
                 self._thread.start()
 
     def close(self) -> None:
-        """End the thread."""
         self._ended.set()
 
     def _run(self) -> None:

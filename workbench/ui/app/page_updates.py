@@ -1,7 +1,8 @@
-"""Transport of fields: immediately from the page, many in one message to the page.
+"""Transport of fields: from the page immediately, to the page many in one message.
 
 Panel delays what a page sets and handles fields set by Python as if the page had set them; Bokeh
-sends a message of three frames for each field. In a drag that is half of the time.
+sends a message of three frames for each field. Without this, transport takes half of the time in a
+drag.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def apply_at_once(
     old: Any,
     new: Any,
 ) -> None:
-    """Replacement of a component's ``_server_change`` that handles fields without Panel's delay."""
+    """Handle a changed field without Panel's delay. Replaces ``_server_change`` of a component."""
     part._events[name] = new
     try:
         part._change_event(document)
@@ -36,7 +37,7 @@ def apply_at_once(
 
 @contextmanager
 def in_one_message(document: Document | None) -> Iterator[None]:
-    """Send all fields set meanwhile in one message. Must run in the document's thread.
+    """Send all fields that are set within the context in one message, in the document's thread.
 
     Callbacks for changes are not called. Until a page is connected, Bokeh stores the fields.
     """
@@ -62,7 +63,7 @@ def in_one_message(document: Document | None) -> Iterator[None]:
 def scheduler(document: Document | None, run: Callable[[], None]) -> Callable[[], None]:
     """Return a thread-safe function that schedules ``run`` in the document's thread, with its lock.
 
-    It must be created in that thread. After the page is closed it does nothing.
+    Call ``scheduler`` in that thread. After the page is closed, the function does nothing.
     """
     context: Any = document.session_context if document is not None else None
     if context is None:

@@ -1,4 +1,4 @@
-"""The body shown on the canvas, and the selected nodes."""
+"""The body that the canvas shows, and the selected nodes."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class SelectNode(Action, tag="select", frozen=True):
 
 
 class OpenScope(Action, tag="open_scope", frozen=True):
-    """Show a body of a block on the canvas; when leaving a block, select it."""
+    """Show a body of a block on the canvas. When a block is left, it is selected."""
 
     scope: str
-    """``branch.then``; empty for the whole graph."""
+    """The body to show, such as ``branch.then``; empty for the whole graph."""
 
     def apply(self, model: ViewModel) -> None:
         state, graph = model.state, model.graph
@@ -48,9 +48,9 @@ class OpenScope(Action, tag="open_scope", frozen=True):
 
 
 def follow_step(state: ViewState, before: Document, after: Document, catalog: Catalog) -> None:
-    """Adapt the selection after undo or redo: select restored nodes, else keep the selection.
+    """Adapt the selection after undo or redo: select restored nodes, else leave it unchanged.
 
-    If the selected node is gone, select a node that the step changed.
+    If the selected node is gone, select a node that the edit changed.
     """
     old, new = before.graph, after.graph
     if old is new:
@@ -69,7 +69,7 @@ def follow_step(state: ViewState, before: Document, after: Document, catalog: Ca
 
 
 def _decide_in_selected(graph: Graph, selected: Sequence[str], nodes: Sequence[str]) -> bool:
-    """Whether nodes only compute the condition of the selected ``if``; its inspector shows them."""
+    """Return whether nodes only compute the condition of the selected ``if``."""
     ports = [
         graph.node(each).inputs[CONDITION]
         for each in selected
@@ -79,7 +79,7 @@ def _decide_in_selected(graph: Graph, selected: Sequence[str], nodes: Sequence[s
 
 
 def follow_graph(state: ViewState, graph: Graph, catalog: Catalog) -> None:
-    """Adapt scope and selection after an edit: leave a removed body, deselect hidden nodes."""
+    """Adapt body and selection after an edit: leave a removed body, deselect hidden nodes."""
     state.scope = nearest_existing_scope(graph, state.checked.graph, state.scope)
     left = [
         node

@@ -1,4 +1,4 @@
-"""Session of a view-model: autosave, restore, recent work, and the actions of the bar."""
+"""Session of a view model: autosave, restore, recent work, and the actions of the bar."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ if TYPE_CHECKING:
     from workbench.ui.app.view_model import ViewModel
 
 Claim = Callable[[str], str]
-"""``claim(tab)``: owner of a page that reports ``tab``; empty for a new tab."""
+"""``claim(tab)``: return the owner of a page that reports ``tab``, which is empty for a new tab."""
 
 
 def reported_tab(tab: str) -> str:
-    """Every page is the owner it reports: for hosts with one page."""
+    """Return the owner that a page reports, or a new one; for hosts with a single page."""
     return tab if is_owner(tab) else new_owner()
 
 
 class ModelSession:
-    """Session of one view-model. The model's lock is held during every call.
+    """Session of one view model, whose lock is held during every call.
 
-    Every change is written. A graph opened from outside is not stored until a page has rendered it
-    or it was edited: a graph that crashes the page or the server must not do so again after a
-    restart.
+    Every change is stored, except for a graph opened from outside: it is stored only after a page
+    has rendered it or it was edited. Otherwise a graph that crashes the page or the server would do
+    so again after a restart.
     """
 
     def __init__(
@@ -51,7 +51,10 @@ class ModelSession:
         cell: str | None,
         roots: Roots | None = None,
     ) -> None:
-        """Without ``autosave`` nothing is stored. Other parameters are those of ``ViewModel``."""
+        """Without ``autosave`` nothing is stored.
+
+        The other parameters are those of ``ViewModel``.
+        """
         self._model = model
         self._autosave = autosave
         self._claim = claim
@@ -60,16 +63,16 @@ class ModelSession:
         self._given_data = model.data_panel.datasets
         self._cell: CellEntry = {} if cell is None else {"after": cell}
         self._attached = False
-        """Whether the owner of the session is known."""
         self._restored: Document | None = None
         self._report: RestoredEntry = {}
         self._offered: Restored | None = None
-        """Earlier edits that were found and not applied."""
+        """Stored edits that were found and are not applied yet."""
         self._shared: Datasets = {}
-        """The data of a shared graph that were not opened with it."""
+        """Data of a shared graph that was opened without them."""
         self._recent: list[RecentEntry] = []
         self._opened = self._opens = 0
-        """Number of the graph that the page has yet to render (0: none), and the last number."""
+        """Number of the graph that the page has not rendered yet (0: none), and the last number
+        assigned."""
         self._kept: Session | None = None
         self._copied = self._copied_aside = False
 
@@ -80,7 +83,7 @@ class ModelSession:
 
     @property
     def saved_state(self) -> AutosaveState:
-        """Whether edits are autosaved."""
+        """State of the autosave, with a text and a reason for the user."""
         if self._autosave is None:
             reason = "Edits end with this session."
             return {"state": "not kept", "text": "not autosaved", "reason": reason}
@@ -106,9 +109,9 @@ class ModelSession:
     def attach(
         self, tab: str, kept: Sequence[Mapping[str, Any]] = (), *, apply: bool = True
     ) -> str:
-        """Restore the session of a tab or notebook, then apply unsent edits of its page.
+        """Restore the session of a tab or notebook, then apply edits that its page could not send.
 
-        Without ``apply`` the session's edits are offered, and the graph is not changed.
+        Without ``apply``, stored edits are only offered, and the graph is not changed.
         """
         model, note = self._model, self._model.state.message
         if self._autosave is not None:
@@ -204,7 +207,7 @@ class ModelSession:
         )
 
     def store_thumbnail(self, preview: PreviewResult) -> None:
-        """Store a thumbnail of the session, if the session is stored."""
+        """Store a thumbnail of the session, unless the session is not stored."""
         if self._autosave is not None and not self._opened:
             self._autosave.store_thumbnail(partial(small_picture, preview))
 
@@ -214,45 +217,43 @@ class ModelSession:
         self._opened = self._opens
 
     def release(self, opened: int | None = None) -> None:
-        """Resume storing; ``opened`` is the number of the graph that was rendered, None: any."""
+        """Resume storing after graph number ``opened`` was rendered; None means any graph."""
         if opened is None or opened == self._opened:
             self._opened = 0
 
     def other_opened(self) -> None:
-        """Clear the report about the restored session: another graph or other data was opened."""
+        """Clear the report about the restored session, because another graph was opened."""
         if self._offered is None:
             self._report = {}
 
     def withdraw_offer(self) -> Restored | None:
-        """Clear the report and return the offered edits."""
+        """Clear the report about the restored session and return the offered edits."""
         found, self._offered, self._report = self._offered, None, {}
         return found
 
     def set_aside(self, document: Document) -> None:
-        """Rename the session's file if this document was restored from it and cannot be shown."""
+        """Rename the session's file if a document that cannot be displayed came from it."""
         if self._autosave is not None and document is self._restored:
             self._autosave.set_aside()
 
     def close(self) -> None:
-        """Write pending changes; later ones are ignored."""
+        """Write pending changes. Later changes are ignored."""
         if self._autosave is not None:
             self._autosave.close()
 
     # Other sessions, and the initial graph
 
     def find(self, owner: str) -> Session | None:
-        """A saved session, or None."""
+        """Return a stored session, or None if there is none."""
         if self._autosave is None:
             return None
         found = self._autosave.read(self._autosave.folder / f"{owner}.json")
         return found.session if found is not None else None
 
     def recent(self) -> list[RecentEntry]:
-        """Saved sessions of other pages."""
         return recent_work(but=self.owner) if self._autosave is not None else []
 
     def show_recent(self) -> None:
-        """List the sessions of other pages in the bar."""
         self._recent = self.recent()
 
     def show_folders(self) -> None:
@@ -270,7 +271,7 @@ class ModelSession:
         return self._open(session)
 
     def apply_offered(self) -> str:
-        """Show the offered edits; undo returns to the current graph."""
+        """Apply the offered edits; undo returns to the current graph."""
         found = self.withdraw_offer()
         if found is None:
             raise GraphEditError("There are no earlier edits to restore.")
@@ -282,7 +283,7 @@ class ModelSession:
         return (self._model.open_data(data) if data and all(data.values()) else "") or note
 
     def open_shared(self, document: Document, text: str) -> str:
-        """Open the graph of a text with the data that this names, or report why not with them."""
+        """Open a shared graph with the data named in its text, or report why that fails."""
         note, places = self._model.replace(document), data_of(text)
         if not places or not all(places.values()):
             return note
@@ -304,7 +305,7 @@ class ModelSession:
         return note
 
     def open_shared_data(self) -> str:
-        """Open the data of the shared graph, wherever they are. Raises DataError."""
+        """Open the data of the shared graph, even outside the roots. Raises DataError."""
         model, shared = self._model, self._shared
         for data in shared.values():
             refused = model.roots.refusal(data.location) if model.roots is not None else ""
@@ -352,7 +353,7 @@ class StartAfresh(Action, tag="start_afresh", frozen=True):
 
 
 class ApplyOfferedEdits(Action, tag="apply_kept", frozen=True):
-    """Show the offered edits; undo returns to the current graph."""
+    """Apply the offered edits; undo returns to the current graph."""
 
     def apply(self, model: ViewModel) -> str:
         return model.sessions.apply_offered()
@@ -377,7 +378,7 @@ class PageRendered(Action, tag="shown", frozen=True):
     """Report that the page has rendered the opened graph."""
 
     opened: int
-    """The ``opened`` of the bar."""
+    """Value of the bar's field ``opened``."""
 
     def apply(self, model: ViewModel) -> str:
         model.sessions.release(self.opened)

@@ -1,6 +1,6 @@
-"""View-model: fields shown by both hosts, and the handling of user actions.
+"""View model: the fields that both hosts show, and the handling of user actions.
 
-It depends on no toolkit. A host passes ``publish(component, field, value)``, which is called for
+It depends on no UI toolkit. A host passes ``publish(component, field, value)``, which is called for
 every field that has changed, and calls ``handle_outbox`` and ``receive`` with the browser's values.
 """
 
@@ -66,16 +66,15 @@ from workbench.ui.storage.autosave import Autosave, state_folder
 from workbench.ui.storage.saved_snippets import saved_snippets
 
 SENDING = 0.001
-"""Seconds in which the sending thread can take the interpreter's lock, so that a picture is sent
-before everything else is computed; otherwise it waits 5 ms (``sys.getswitchinterval``).
-"""
+"""Seconds in which the sending thread can acquire the interpreter's lock, so that a picture is sent
+before other fields are computed; otherwise it waits 5 ms (``sys.getswitchinterval``)."""
 
 
 class ViewModel:
     """One workbench: data, a graph with its history, and view settings.
 
-    Thread-safe. Actions of the user raise nothing: an error becomes ``bar.message``, a fault or a
-    row's ``error``, and the last valid picture stays.
+    Thread-safe. User actions do not raise: an error becomes ``bar.message``, a fault, or the
+    ``error`` of a row, and the last valid picture remains.
     """
 
     def __init__(
@@ -96,17 +95,17 @@ class ViewModel:
     ) -> None:
         """``roots`` are the folders below which files may be opened and saved; None: anywhere.
 
-        ``restore`` stores the session and finds the earlier session of its ``owner``, which is
-        restored with ``apply_kept`` and offered without it; ``claim`` returns the owner of a page
-        that reports its tab. ``cell`` is the id of the notebook cell that created the workbench,
-        None outside notebooks. With ``picture_first`` other fields are published after a picture,
-        also those of an edited value.
+        ``restore`` stores the session and looks for the stored session of its ``owner``, which is
+        restored with ``apply_kept`` and only offered without it. ``claim`` returns the owner of a
+        page that reports its tab. ``cell`` is the id of the notebook cell that created the
+        workbench, None outside notebooks. With ``picture_first``, a picture is published before all
+        other fields.
 
-        No picture is computed until it is ``connected``: no worker starts for a page that is
-        requested but never shown.
+        No picture is computed until the model is ``connected``, so no worker starts for a page that
+        is requested but never displayed.
 
-        Raises GraphFormatError for a graph that cannot be read, and CatalogError without DALI. For
-        a folder that cannot be used the reason is shown.
+        Raises GraphFormatError for a graph that cannot be read, and CatalogError without DALI. If a
+        folder cannot be used, the reason is displayed.
         """
         self.history = History.of(to_document(graph))
         self.lock = threading.RLock()
@@ -127,14 +126,13 @@ class ViewModel:
         self._done: PreviewRequest | None = None
         self.closed = self._rests_after_first = False
         self._shown_document = self.history.document
-        """Last document that could be shown."""
+        """Last document that could be displayed."""
         self._connected = connected
         self.state = ViewState(check_before_run(self.graph, self.catalog, self.machine, roots))
         self.state.snippets = saved_snippets()
         self._has_example = graph is None
-        """Whether the first graph is an example, which the inspector explains until a node is
-        selected.
-        """
+        """True if the first graph is an example, which the inspector explains until a node is
+        selected."""
         if not self._has_example:
             self.state.selected = initial_selection(self.graph, self.catalog)
         self.data_panel = DataPanel(data, self.lock, self._on_folder, self.roots)
@@ -167,7 +165,7 @@ class ViewModel:
             self.changed()
 
     def connect(self) -> None:
-        """Start rendering for a page that shows this workbench."""
+        """Start rendering because a page displays this workbench."""
         with self.lock:
             if not self._connected:
                 self._connected = True
@@ -175,7 +173,6 @@ class ViewModel:
 
     @property
     def graph(self) -> Graph:
-        """The current graph."""
         return self.history.now
 
     @property
@@ -184,14 +181,14 @@ class ViewModel:
         return self.sessions.owner
 
     def shown(self, component: str, field: str) -> Any:
-        """Value of a field in the browser; None if it has none yet."""
+        """Return the value of a field in the browser; None if it has none yet."""
         return self._publisher.browser_value(component, field)
 
     def set_graph(self, source: GraphLike, group: str = "", data: Data | None = None) -> None:
-        """Show another graph, optionally with other data; undo restores only the graph.
+        """Replace the graph, and the data if passed. Undo restores only the graph.
 
-        Changes of one ``group`` are one step of undo. Raises GraphFormatError, and DataError for
-        data that cannot be used; nothing changes then.
+        Changes with the same ``group`` are undone together. Raises GraphFormatError, and DataError
+        for data that cannot be used; nothing changes then.
         """
         graph = to_graph(source)
         with self.lock:
@@ -220,7 +217,7 @@ class ViewModel:
             self.changed()
 
     def open_data(self, data: Data) -> str:
-        """Open another data folder. Return why it cannot be used, or empty.
+        """Open another data folder. Return the reason if it cannot be used, else an empty text.
 
         A folder that cannot be used does not replace one that can.
         """
@@ -232,7 +229,7 @@ class ViewModel:
             return self.data_panel.error
 
     def _replace_data(self, data: Data) -> str:
-        """Replace the data. Return why the current data stays open, or empty."""
+        """Replace the data. Return the reason if the current data stay open, else an empty text."""
         opened = self.data_panel.opened(data)
         if opened is self.data_panel:
             return opened.view["refused"]
@@ -246,14 +243,13 @@ class ViewModel:
         return ""
 
     def _clear_pictures(self) -> None:
-        """Clear pictures of the previous data, which would appear under the new name."""
         self.state.preview, self.state.picture, self.state.failure = None, b"", None
         self._done = None
         self.background_previews.clear(self.state)
         self.comparison.clear()
 
     def share(self, path: str | Path) -> Path:
-        """Write the shared picture; ``.png`` is added if there is no suffix.
+        """Write the shared picture and return its path; ``.png`` is added if it has no suffix.
 
         Raises SaveError, and the errors of ``preview_batch``.
         """
@@ -271,7 +267,7 @@ class ViewModel:
 
     @property
     def is_picture_due(self) -> bool:
-        """Whether the picture of the current graph was requested and has not arrived yet."""
+        """Return whether the picture of the current graph was requested but has not arrived yet."""
         with self.lock:
             return self._asked is not None and self._asked != self._done
 
@@ -280,14 +276,14 @@ class ViewModel:
         self._asked = None
 
     def follow_files(self, version: str) -> None:
-        """Render again if the worker has since read another version of the data."""
+        """Render again if the worker has read a newer version of the data."""
         with self.lock:
             if self.data_panel.is_new(f"{self.engine.pid} {version}"):
                 self.request_picture_again()
                 self.changed()
 
     def release_worker(self) -> None:
-        """End the worker after the first picture; the next change starts another."""
+        """End the worker after the first picture. The next change starts another worker."""
         with self.lock:
             self._rests_after_first = self.state.preview is None and self._asked is not None
         if not self._rests_after_first:
@@ -342,7 +338,10 @@ class ViewModel:
             self.changed()
 
     def receive(self, component: str, field: str, value: Any) -> str:
-        """Set a field that the browser may set. Return why it was refused, or empty."""
+        """Set a field that the browser may set.
+
+        Return the reason if it is refused, else an empty text.
+        """
         with self.lock:
             if self._publisher.browser_value(component, field) == value:
                 return ""
@@ -368,7 +367,7 @@ class ViewModel:
         self.state.notify(component, note)
 
     def replace(self, document: Document, label: str = "") -> str:
-        """Show another document, undone by ``label`` or its name; return a message."""
+        """Replace the document and return a message. ``label`` names the edit for undo."""
         self.history.open(document, label)
         self.sessions.other_opened()
         self.verification.forget()
@@ -387,14 +386,20 @@ class ViewModel:
             set_graph_field(self.state, self.history, self.machine, component, field, value)
 
     def changed(self, *, picture_first: bool = False) -> None:
-        """Update all fields after a change; with ``picture_first`` after a picture that is due."""
+        """Update all fields after a change.
+
+        With ``picture_first``, wait for a picture that is due.
+        """
         self._show(partial(self._follow_change, picture_first))
 
     def _refresh(self) -> None:
         self._show(self._publisher.refresh)
 
     def _show(self, publish: Callable[[], object]) -> None:
-        """Call ``publish``; a document that cannot be shown is replaced by the last that could."""
+        """Call ``publish``.
+
+        A document that cannot be displayed is replaced by the last that could.
+        """
         with self.lock:
             try:
                 waits = publish()
@@ -417,7 +422,7 @@ class ViewModel:
         return f"{what}: {type(error).__name__}: {str(error)[:200]}. This is a bug."
 
     def _follow_change(self, picture_first: bool = False) -> bool:
-        """Request what a change needs; return whether fields wait for the picture."""
+        """Start the work that a change requires; return whether fields wait for the picture."""
         state, document = self.state, self.history.document
         if document is not state.shared_of:
             state.shared, state.shared_of = b"", document
@@ -464,7 +469,10 @@ class ViewModel:
         self.state.warnings = self._memo(warnings_before_run, checked, facts)
 
     def _follow_data(self) -> str:
-        """Adapt the graph's sources to the kind of the data. Return why this fails, or empty."""
+        """Adapt the graph's sources to the kind of the data.
+
+        Return the reason if that fails, else empty.
+        """
         before, self.state.unread = self.state.unread, None
         data = self.data_panel.datasets
         if self.graph.datasets not in (None, data):  # other data was opened meanwhile
@@ -484,7 +492,7 @@ class ViewModel:
         return ""
 
     def _without_missing_targets(self) -> tuple[Fix, ...]:
-        """Fix that removes annotations missing in the data, if the graph runs without them."""
+        """Return a fix that removes annotations missing in the data, if the graph then runs."""
         data = self.data_panel.datasets
         graph = without_missing_targets(self.graph, data, self.catalog)
         return () if graph is None else (Fix("Read without the missing annotations", graph),)
@@ -587,7 +595,6 @@ class ViewModel:
         return shown
 
     def _running_work(self) -> list[RunningWork]:
-        """Work that runs for seconds or minutes, in any panel."""
         found: list[RunningWork] = []
         if (run := self.speed.run) is not None:
             found.append({"tab": "speed", "text": run.part, "share": run.share})

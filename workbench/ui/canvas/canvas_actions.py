@@ -48,7 +48,7 @@ ALIGNMENTS = {
     "across": "distribute across",
     "down": "distribute down",
 }
-"""Kind of alignment -> label of the undo step."""
+"""Label of the edit for each kind of alignment."""
 
 
 class Connect(CanvasEdit, tag="connect", frozen=True):
@@ -57,11 +57,11 @@ class Connect(CanvasEdit, tag="connect", frozen=True):
     source: str
     output: str
     target: str
-    """Empty: an output of the graph, named ``input``."""
+    """Id of the node; empty for an output of the graph, which is named ``input``."""
     input: str
-    """For outputs of the graph, empty means a free name."""
+    """Name of the input. For an output of the graph, empty means an unused name."""
     edge: str
-    """Edge whose end was dragged; otherwise empty."""
+    """Id of the edge whose end was dragged; otherwise empty."""
 
     def edit_body(self, document: Document, catalog: Catalog) -> Edited:
         graph, source = document.graph, Port(self.source, self.output)
@@ -79,7 +79,7 @@ class Connect(CanvasEdit, tag="connect", frozen=True):
 
 
 def _require_kind(graph: Graph, catalog: Catalog, source: Port, output: str) -> None:
-    """Prevent an output that training code uses as labels from becoming images unnoticed."""
+    """Raise GraphEditError if an output that training code uses would change its kind."""
     before = graph.outputs.get(output)
     if before is None:
         return
@@ -116,7 +116,7 @@ class Splice(CanvasEdit, tag="splice", frozen=True):
     node: str
     edge: str
     positions: dict[str, list[float]] = msgspec.field(default_factory=dict)
-    """As in ``SetPositions``; empty for automatic layout."""
+    """Positions as in ``SetPositions``; empty for automatic layout."""
 
     def edit_body(self, document: Document, catalog: Catalog) -> Edited:
         graph = compose.splice_node(document.graph, catalog, self.node, self.edge)
@@ -129,7 +129,7 @@ class Move(CanvasEdit, tag="move", frozen=True):
 
     node: str
     by: int
-    """-1 or 1."""
+    """Number of places to move: -1 or 1."""
 
     def edit_body(self, document: Document, catalog: Catalog) -> Edited:
         graph = move_node(document.graph, catalog, self.node, self.by)
@@ -193,12 +193,12 @@ class Duplicate(CanvasEdit, tag="duplicate", frozen=True):
 
 
 def _own(graph: Graph, nodes: Sequence[str]) -> list[str]:
-    """Skip the card for the inputs of the body."""
+    """Return the nodes without the card that represents the body's inputs."""
     return [node for node in nodes if node != graph.scope]
 
 
 def _drawn(graph: Graph, catalog: Catalog, ids: tuple[str, ...]) -> list[str]:
-    """The nodes that have their own card."""
+    """Return the nodes that have their own card."""
     folded = folded_generators_in_scope(graph, catalog, Layout())
     return [node_id for node_id in ids if node_id not in folded]
 
@@ -208,14 +208,14 @@ class Paste(CanvasEdit, tag="paste", frozen=True):
 
     text: str
     x: float
-    """Position for nodes without inputs."""
+    """Position in pixels for nodes without inputs."""
     y: float
 
     def edit(self, state: ViewState, document: Document, catalog: Catalog) -> Edited:
         """Paste into the body that contains the selection.
 
-        The visible body is used if the selection is in several, and for a text with a reader, which
-        cannot be inside a block.
+        The visible body is used instead if the selection is in several bodies, or if the text
+        contains a reader, which cannot be inside a block.
         """
         scopes = {scope_of(document.graph, key, state.scope) for key in state.selected}
         if scopes == {state.scope} or len(scopes) != 1 or load_graph(self.text).sources:
@@ -233,7 +233,7 @@ class Paste(CanvasEdit, tag="paste", frozen=True):
 
 
 class Rename(CanvasEdit, tag="rename", frozen=True):
-    """Rename a node, or with ``:name`` an output of the graph."""
+    """Rename a node, or an output of the graph, which is written ``:name``."""
 
     node: str
     to: str
@@ -253,7 +253,8 @@ class SetPositions(CanvasEdit, tag="place", frozen=True):
     """Set the positions of nodes in one or more bodies."""
 
     positions: dict[str, list[float]]
-    """Keys: nodes, ``:name`` for outputs, ``block.body:name`` in a body drawn inside a block."""
+    """Positions by key: a node, ``:name`` for an output, ``block.body:name`` for an output of a
+    body that is drawn inside a block."""
     aligned: str = ""
     """One of ``ALIGNMENTS`` if nodes were aligned; empty if they were moved."""
 
@@ -275,9 +276,10 @@ class Wrap(CanvasEdit, tag="wrap", frozen=True):
     op: str
     """Kind of block: ``if``."""
     together: bool = False
-    """Whether all nodes are one option; otherwise each node is an option."""
+    """True if all nodes form one option; otherwise each node is an option."""
     condition: str = ""
-    """Condition of an ``if``: ``label``, ``size`` or ``comparison``; empty: a coin flip."""
+    """Kind of condition of an ``if``: ``label``, ``size`` or ``comparison``; empty for a coin flip.
+    """
 
     def edit_body(self, document: Document, catalog: Catalog) -> Edited:
         graph = document.graph

@@ -28,7 +28,7 @@ from workbench.ui.contract.action import Edited
 from workbench.ui.contract.payloads import FrameEntry, NoteEntry
 
 _BESIDE = 36
-"""Offset of a pasted note in pixels, in both directions."""
+"""Offset of a pasted note in pixels, in x and y."""
 
 
 class SetFrame(CanvasEdit, tag="frame", frozen=True):
@@ -36,9 +36,9 @@ class SetFrame(CanvasEdit, tag="frame", frozen=True):
 
     title: str
     nodes: list[str]
-    """Empty: keep the nodes of an existing group."""
+    """Ids of the nodes; empty to leave the nodes of an existing group unchanged."""
     frame: str = ""
-    """Empty: a new group."""
+    """Id of the group; empty for a new group."""
 
     def edit_body(self, document: Document, catalog: Catalog) -> Edited:
         graph, layout = document.graph, document.layout
@@ -58,7 +58,7 @@ class SetFrame(CanvasEdit, tag="frame", frozen=True):
 
 
 class RemoveFrame(CanvasEdit, tag="remove_frame", frozen=True):
-    """Remove a group; its nodes stay."""
+    """Remove a group without its nodes."""
 
     frame: str
 
@@ -76,7 +76,7 @@ class SetNote(CanvasEdit, tag="note", frozen=True):
     x: float
     y: float
     note: str = ""
-    """Empty: a new note."""
+    """Id of the note; empty for a new note."""
 
     def edit_body(self, document: Document, catalog: Catalog) -> Edited:
         layout, graph = document.layout, document.graph
@@ -94,7 +94,7 @@ class SetNote(CanvasEdit, tag="note", frozen=True):
 
 
 def frame_entries(layout: Layout, shown: Graph) -> list[FrameEntry]:
-    """Groups in the visible body."""
+    """Return the groups in the visible body."""
     here = {node.id for node in shown.nodes}
     return [
         {"id": key, "title": frame.title, "nodes": [node for node in frame.nodes if node in here]}
@@ -104,7 +104,7 @@ def frame_entries(layout: Layout, shown: Graph) -> list[FrameEntry]:
 
 
 def note_entries(layout: Layout, shown: Graph) -> list[NoteEntry]:
-    """Notes in the visible body."""
+    """Return the notes in the visible body."""
     return [
         {"id": key, "text": note.text, "x": note.at[0], "y": note.at[1], "node": note.node}
         for key, note in layout.notes.items()
@@ -113,9 +113,9 @@ def note_entries(layout: Layout, shown: Graph) -> list[NoteEntry]:
 
 
 def copied_text(shown: Graph, layout: Layout, nodes: Collection[str]) -> str:
-    """Copy nodes as text (see ``copy_fragment``), with groups that contain no other nodes.
+    """Return copied nodes as text (see ``copy_fragment``), with groups of only these nodes.
 
-    If all nodes of a body are copied, so are its notes.
+    If all nodes of a body are copied, its notes are included.
     """
     text = copy_fragment(shown, nodes)
     frames = {
@@ -133,7 +133,7 @@ def copied_text(shown: Graph, layout: Layout, nodes: Collection[str]) -> str:
 
 
 def with_pasted_remarks(document: Document, text: str, added: Sequence[str]) -> Document:
-    """Add the groups and notes of a pasted text; ``added`` are the ids of its nodes."""
+    """Add the groups and notes of a pasted text. ``added`` are the ids of the pasted nodes."""
     data = parse_json(text)
     if not isinstance(data, dict) or "layout" not in data:
         return document
@@ -152,7 +152,7 @@ def with_pasted_remarks(document: Document, text: str, added: Sequence[str]) -> 
 
 
 def _known(entries: Mapping[str, Any], key: str, what: str) -> Any:
-    """Entry of a key; None for an empty key, which means a new one."""
+    """Return the entry of a key; None for an empty key, which means a new entry."""
     if key and key not in entries:
         raise GraphEditError(f"There is no {what} {key[:40]!r}.")
     if not key and len(entries) >= MOST_REMARKS:

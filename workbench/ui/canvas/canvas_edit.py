@@ -1,7 +1,7 @@
 """Base class of canvas edits, the bodies they apply to, and positions.
 
-The canvas shows the bodies of blocks inside the visible one, so an edit can name nodes in several
-bodies. It is split into one edit for each body.
+The canvas also shows the bodies of blocks inside the visible body, so an edit can name nodes in
+several bodies. It is then split into one edit for each body.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ A = TypeVar("A", bound=Action)
 _ONE = ("node", "after", "source", "target", "edge", "other")
 _MANY = ("nodes", "edges")
 _APART = 96
-"""Distance in pixels of nodes placed below each other."""
+"""Distance in pixels between nodes placed below each other."""
 
 
 class CanvasEdit(DocumentEdit, frozen=True):
     """Edit of the visible body, or of the body that contains the named nodes."""
 
     in_each_body: ClassVar[bool] = False
-    """True if nodes may be in several bodies; the edit is then applied to each body."""
+    """True if the nodes may be in several bodies; the edit is then applied to each body."""
 
     def edit_body(self, document: Document, catalog: Catalog) -> Edited:
         """Return the edited document; the document's graph is the body."""
         raise NotImplementedError
 
     def removed_blocks(self) -> Collection[str]:
-        """Blocks removed by the edit: nodes inside them need no edit."""
+        """Return the blocks that the edit removes, because nodes inside them need no edit."""
         return ()
 
     def edit(self, state: ViewState, document: Document, catalog: Catalog) -> Edited:
@@ -47,7 +47,7 @@ class CanvasEdit(DocumentEdit, frozen=True):
         return self.edit_at(state.scope, document, catalog)
 
     def edit_at(self, scope: str, document: Document, catalog: Catalog) -> Edited:
-        """Edit all bodies that contain named nodes; without any, the body ``scope``."""
+        """Edit all bodies that contain named nodes, or the body ``scope`` if no nodes are named."""
         nodes: list[str] | None = None
         parts = split_by_body(document.graph, self, scope, self.in_each_body, self.removed_blocks())
         for inner, part in parts:
@@ -59,7 +59,10 @@ class CanvasEdit(DocumentEdit, frozen=True):
 
 
 def within_limit(document: Document, graph: Graph) -> Document:
-    """Document with another graph. Raises GraphEditError for a graph too large to show."""
+    """Return the document with another graph.
+
+    Raises GraphEditError if the graph is too large to show.
+    """
     count, before = (sum(1 for _ in each.whole.walk()) for each in (graph, document.graph))
     if count > max(MOST_CANVAS_NODES, before):
         raise GraphEditError(
@@ -79,10 +82,11 @@ def split_by_body(
     in_each_body: bool = False,
     removed_blocks: Collection[str] = (),
 ) -> list[tuple[str, A]]:
-    """Scopes that an action applies to, each with its part, in the names of that body.
+    """Return the bodies that an action applies to, each with its part of the action.
 
-    Inner bodies are first. ``shown`` is the scope if nothing else is named. Raises GraphEditError
-    if the action cannot be applied to several bodies.
+    A part names nodes as they are named in its body. Inner bodies are first. ``shown`` is the body
+    to use if the action names nothing. Raises GraphEditError if the action cannot be applied to
+    several bodies.
     """
     scopes = {scope_of(graph, key, shown) for _, key in _named(action)} or {shown}
     if len(scopes) > 1 and not in_each_body:
@@ -97,7 +101,7 @@ def split_by_body(
 
 
 def scope_of(graph: Graph, key: str, shown: str) -> str:
-    """Scope of a node, a body, an edge or an output."""
+    """Return the body (``branch.then``) of a node, a body, an edge or an output."""
     owner, _, _ = key.partition(":")
     if "." in owner:
         return owner
@@ -105,7 +109,7 @@ def scope_of(graph: Graph, key: str, shown: str) -> str:
 
 
 def _named(action: Action) -> Iterator[tuple[str, str]]:
-    """Keys that an action names, with their field."""
+    """Yield each field of an action that names something, with the key in it."""
     for field in _ONE:
         if key := getattr(action, field, ""):
             yield field, key
@@ -115,7 +119,7 @@ def _named(action: Action) -> Iterator[tuple[str, str]]:
 
 
 def _part(graph: Graph, action: A, scope: str, shown: str) -> A:
-    """Part of an action in one body, whose outputs are named ``:name``."""
+    """Return the part of an action for one body, in which outputs are named ``:name``."""
     changed: dict[str, Any] = {
         field: [] for field in _MANY if field in getattr(action, "__struct_fields__", ())
     }
@@ -148,10 +152,10 @@ def _stands_inside(graph: Graph, scope: str, blocks: Collection[str]) -> bool:
 
 
 def placed(document: Document, given: dict[str, list[float]]) -> Document:
-    """Set positions in pixels, in one or more bodies.
+    """Return the document with positions in pixels, in one or more bodies.
 
-    Keys are as in ``SetPositions``. If empty, the visible body is laid out automatically. Raises
-    GraphEditError for a body that does not exist.
+    Keys are as in ``SetPositions``. If there are none, the visible body is laid out automatically.
+    Raises GraphEditError for a body that does not exist.
     """
     graph = document.graph
     bodies: dict[str, dict[str, Position]] = {} if given else {graph.scope: {}}
@@ -168,7 +172,7 @@ def placed(document: Document, given: dict[str, list[float]]) -> Document:
 def with_free_nodes(document: Document, cards: list[str], x: float, y: float) -> Document:
     """Place nodes without inputs below each other, starting at x, y.
 
-    Not with automatic layout, which places them itself.
+    Does nothing with automatic layout, which places them itself.
     """
     shown = document.layout.positions_in_body(document.graph)
     if not shown:

@@ -49,11 +49,11 @@ them then there these they this those through used uses using value values were 
 whether which while will with without would your
 """
 _COMMON = frozenset(_COMMON_WORDS.split())
-"""Words of the documentation that are useless for search."""
+"""Words of the documentation that are too common for search."""
 
 
 def operator_entries(specs: Iterable[OpSpec]) -> list[OperatorEntry]:
-    """Entries of operators, usable or not, or of blocks."""
+    """Return entries of operators or blocks, including unusable ones."""
     return [
         {
             "name": spec.name,
@@ -72,7 +72,7 @@ def operator_entries(specs: Iterable[OpSpec]) -> list[OperatorEntry]:
 
 
 def _search_words(spec: OpSpec) -> str:
-    """Words of the documentation that are not in the name or the summary."""
+    """Return the words of the documentation that are not in the name or the summary."""
     shown = set(re.findall(r"[a-z]{4,}", f"{spec.name} {spec.label} {spec.summary}".lower()))
     words = dict.fromkeys(re.findall(r"[a-z]{4,}", spec.doc.lower()))
     return " ".join(word for word in words if word not in shown and word not in _COMMON)
@@ -81,9 +81,9 @@ def _search_words(spec: OpSpec) -> str:
 def folded_generators_in_scope(
     graph: Graph, catalog: Catalog, layout: Layout
 ) -> dict[str, tuple[str, str]]:
-    """Generator id -> node and argument, for generators shown inside the node that they feed.
+    """Return the node and argument of each generator that is shown inside the node that uses it.
 
-    Only of the graph's own body; see ``all_folded_generators``.
+    Covers only the graph's own body; see ``all_folded_generators``.
     """
     given = {port.node for port in graph.outputs.values()}
     fed: dict[str, list[tuple[str, str]]] = {}
@@ -106,7 +106,7 @@ def folded_generators_in_scope(
 def all_folded_generators(
     graph: Graph, catalog: Catalog, layout: Layout
 ) -> dict[str, tuple[str, str]]:
-    """Folded generators of a whole graph, including the nodes inside its blocks."""
+    """Return ``folded_generators_in_scope`` for a whole graph, including nodes inside blocks."""
     found: dict[str, tuple[str, str]] = {}
     for scope, _ in graph.bodies():
         found |= folded_generators_in_scope(graph.at_scope(scope), catalog, layout)
@@ -114,7 +114,7 @@ def all_folded_generators(
 
 
 def on_visible_nodes(typed: TypedGraph, layout: Layout, faults: Sequence[Fault]) -> list[Fault]:
-    """Faults, with those of a folded generator moved to the argument that it feeds."""
+    """Return the faults; a fault of a folded generator is moved to the argument that uses it."""
     folded = all_folded_generators(typed.graph, typed.catalog, layout)
     return [_moved(fault, folded) for fault in faults]
 
@@ -136,11 +136,11 @@ def node_entries(
     faults: Sequence[Fault],
     classes: Sequence[str] = (),
 ) -> list[NodeEntry]:
-    """Visible nodes in execution order; the first node of a body is its input.
+    """Return the visible nodes in execution order; the first entry of a body is its input.
 
     Nodes in the bodies of an expanded block follow it. ``facts`` are the outputs of the last run by
-    node id; ``flows`` the types of ports as far as known without running; ``classes`` the class
-    names of the data.
+    node id; ``flows`` the types of ports, as far as they are known without a run; ``classes`` the
+    class names of the data.
     """
     graph = typed.graph
     folded = folded_generators_in_scope(graph, typed.catalog, layout)
@@ -198,7 +198,6 @@ def _body_input_entries(
     flows: Mapping[Port, str],
     feeding: Collection[Port],
 ) -> NodeEntry:
-    """Card for the inputs of a body."""
     graph = typed.graph
     ports = [Port(graph.scope, name) for name in graph.whole.body_at(graph.scope).inputs]
     outputs = [
@@ -248,7 +247,7 @@ def _all_sorted(graph: Graph) -> list[Node]:
 
 
 def _drawn(typed: TypedGraph, node: Node) -> str:
-    """Text for the values of a generator; empty for other nodes."""
+    """Return a text for the values of a generator; empty for other nodes."""
     view = random_view(typed, Port(node.id, ""))
     return distribution(view["op"], view["args"]) if view else ""
 
@@ -280,7 +279,7 @@ def _inputs(
 
 
 def _decides(spec: OpSpec | None, into: str) -> bool:
-    """Whether an input of a block is its condition, which is drawn like an argument."""
+    """Return whether an input of a block is its condition, which is drawn like an argument."""
     return spec is not None and bool(spec.bodies) and any(p.name == into for p in spec.inputs)
 
 
@@ -316,7 +315,7 @@ def _port(spec: PortSpec, *, fed: bool, argument: bool = False, flows: str = "")
 def edge_entries(
     typed: TypedGraph, layout: Layout, devices: Mapping[str, Device]
 ) -> list[EdgeEntry]:
-    """Edges between visible nodes, and to the outputs of visible bodies."""
+    """Return the edges between visible nodes, and to the outputs of visible bodies."""
     graph = typed.graph
     folded = folded_generators_in_scope(graph, typed.catalog, layout)
     entries = []
@@ -386,13 +385,13 @@ _ROLES: dict[str, Role] = {
     "random": "arithmetic",
     "format": "output",
 }
-"""Role by category of the catalogue; other categories have no role."""
+"""Role of an operator by category of the catalogue; other categories have no role."""
 _FEW = 4
-"""Number of list elements shown."""
+"""Maximum number of list elements shown."""
 
 
 def role_of(spec: OpSpec | None) -> Role:
-    """Role of an operator, which sets the colour of its card."""
+    """Return the role of an operator, which sets the colour of its card."""
     if spec is None:
         return "other"
     if spec.reads:
@@ -401,9 +400,9 @@ def role_of(spec: OpSpec | None) -> Role:
 
 
 def changed_values(node: Node, spec: OpSpec | None) -> str:
-    """``size 256, fill_value 0``: arguments that differ from their defaults.
+    """Return the arguments that differ from their defaults, such as ``size 256, fill_value 0``.
 
-    For a generator, the random values.
+    For a generator, return its random values.
     """
     if spec is None or is_generator(spec):
         return ""

@@ -40,20 +40,20 @@ class Insertion(CanvasEdit, frozen=True, kw_only=True):
     """Insert the item named by the action. Raises GraphEditError if this is not possible."""
 
     sound: bool = False
-    """Whether to connect what the item needs, and refuse it if the graph would get a new fault."""
+    """True to connect what the item needs, and to refuse it if the graph would get a new fault."""
     fix: str = ""
-    """Label of one of ``repairs`` to apply as well; empty: none."""
+    """Label of one of ``repairs`` to apply as well; empty for none."""
 
     def insert(self, graph: Graph, catalog: Catalog) -> tuple[Graph, str]:
         """Return the graph and the new node to select."""
         raise NotImplementedError
 
     def name(self) -> str:
-        """Name of the inserted item."""
+        """Return the name of the inserted item."""
         return str(getattr(self, "op", ""))
 
     def edit_body(self, document: Document, catalog: Catalog) -> Edited:
-        """Insert the item, apply ``fix``, and with ``sound`` connect and check it."""
+        """Insert the item and apply ``fix``. With ``sound``, also connect and check it."""
         graph = document.graph
         if self.fix:
             repaired = dict(self.repairs(graph, catalog)).get(self.fix)
@@ -71,7 +71,7 @@ class Insertion(CanvasEdit, frozen=True, kw_only=True):
         return within_limit(document, made), [node]
 
     def fault_in(self, graph: Graph, catalog: Catalog) -> str:
-        """Why a sound insertion would be refused in this body, or empty."""
+        """Return why a sound insertion into this body would be refused, or an empty text."""
         try:
             placed, node = self.insert(graph, catalog)
             placed = feed_node(placed.whole, catalog, node)
@@ -81,10 +81,10 @@ class Insertion(CanvasEdit, frozen=True, kw_only=True):
         return "" if fault is None else str(fault)
 
     def repairs(self, graph: Graph, catalog: Catalog) -> Iterator[tuple[str, tuple[Graph, str]]]:
-        """Repairs for a refused insertion: label, graph, and node to select.
+        """Yield repairs of a refused insertion: label, graph, and node to select.
 
-        A repair is a fix of the first fault of the graph: another node before or after it, another
-        position, or a decoder for encoded images.
+        A repair is a fix of the graph's first fault: another node before or after the new one,
+        another position, or a decoder for encoded images.
         """
         try:
             placed, node = self.insert(graph, catalog)
@@ -101,9 +101,9 @@ class Insertion(CanvasEdit, frozen=True, kw_only=True):
                 yield label, (fix.graph.at_scope(graph.scope), node)
 
     def _repair_label(self, label: str, *, leads: bool) -> str:
-        """``Insert cast to UINT8, then clahe``; empty if the fix is not an insertion.
+        """Return ``Insert cast to UINT8, then clahe``; empty if the fix is not an insertion.
 
-        The inserted item is first if it ``leads``: the fault belongs to another node.
+        The inserted item is named first if it ``leads``, because the fault belongs to another node.
         """
         name = self.name()
         if label.startswith("Insert a cast to INT"):  # that changes pixel values
@@ -116,7 +116,7 @@ class Insertion(CanvasEdit, frozen=True, kw_only=True):
         return ""
 
     def _decoded(self, graph: Graph, catalog: Catalog) -> Iterator[tuple[str, tuple[Graph, str]]]:
-        """Insertion after a decoder of its input: an existing or a new one."""
+        """Yield insertions after a decoder of the input, which may exist or be added."""
         after = getattr(self, "after", "")
         if not after or not graph.has(after):
             return
@@ -143,11 +143,11 @@ class Insertion(CanvasEdit, frozen=True, kw_only=True):
 
 
 class Add(Insertion, tag="add", frozen=True):
-    """Insert an operator after a node; its successors follow the new node."""
+    """Insert an operator after a node, whose consumers then use the new node."""
 
     op: str
     after: str
-    """Id of the node; empty: at the end."""
+    """Id of the node; empty to insert at the end."""
 
     def insert(self, graph: Graph, catalog: Catalog) -> tuple[Graph, str]:
         if not self.after or not usable_spec(catalog, self.op).inputs:
@@ -157,7 +157,7 @@ class Add(Insertion, tag="add", frozen=True):
 
 
 class AddOnEdge(Insertion, tag="add_on", frozen=True):
-    """Insert an operator on an edge; other edges stay unchanged."""
+    """Insert an operator on an edge; other edges do not change."""
 
     op: str
     edge: str
@@ -167,14 +167,14 @@ class AddOnEdge(Insertion, tag="add_on", frozen=True):
 
 
 class Branch(Insertion, tag="branch", frozen=True):
-    """Add an operator connected to an output, in addition to its existing connections."""
+    """Add an operator connected to an output, whose existing connections remain."""
 
     op: str
     node: str
-    """Empty: not connected yet."""
+    """Id of the node; empty to add the operator unconnected."""
     output: str
     at: list[float] = msgspec.field(default_factory=list)
-    """Position [x, y] of an unconnected node in a manual layout; empty: a free position."""
+    """Position [x, y] of an unconnected node in a manual layout; empty for a free position."""
 
     def insert(self, graph: Graph, catalog: Catalog) -> tuple[Graph, str]:
         source = Port(self.node, self.output) if self.node else None
@@ -204,12 +204,12 @@ class AddTemplate(Insertion, tag="add_template", frozen=True):
     template: str
     edge: str = ""
     node: str = ""
-    """Node to branch off from, together with ``output``."""
+    """Id of the node to branch off from, together with ``output``."""
     output: str = ""
     after: str = ""
-    """Id of the node; if all fields are empty: at the end."""
+    """Id of the node. If all fields are empty, the template is inserted at the end."""
     other: str = ""
-    """For a template that mixes two images: the node with the second one."""
+    """For a template that mixes two images: id of the node with the second image."""
 
     def name(self) -> str:
         return self.template
@@ -250,7 +250,7 @@ def _template(name: str) -> Part:
 
 
 def _first_new_fault(before: Graph, after: Graph, catalog: Catalog) -> Fault | None:
-    """First fault of a graph whose kind is new for its node."""
+    """Return the first fault of a graph that its node did not have before."""
     known = Counter(map(_fault_key, check_graph(before, catalog)))
     for fault in check_graph(after, catalog):
         if known[_fault_key(fault)] <= 0:

@@ -30,25 +30,29 @@ if TYPE_CHECKING:
     from workbench.ui.app.view_model import ViewModel
 
 MOST_TRIED = 12
-"""Maximum number of operators and templates tried per request: each takes some milliseconds."""
+"""Maximum number of operators and templates that are tried per request; each takes some
+milliseconds."""
 MOST_FIXES = 2
 """Maximum number of repairs per operator."""
 
 
 class FindConnectTargets(Action, tag="connect_targets", frozen=True):
-    """Request the inputs that an output can be connected to."""
+    """Request the inputs to which an output can be connected."""
 
     node: str
     output: str
     edge: str
-    """Edge whose end is dragged; otherwise empty."""
+    """Id of the edge whose end is dragged; otherwise empty."""
 
     def apply(self, model: ViewModel) -> None:
         ((scope, action),) = split_by_body(model.graph, self, model.state.scope)
         model.state.connect_targets = action.find(model.graph.at_scope(scope), model.catalog)
 
     def find(self, graph: Graph, catalog: Catalog) -> ConnectTargets:
-        """Inputs that an output can be connected to; a dragged edge counts as removed."""
+        """Return the inputs to which an output can be connected.
+
+        A dragged edge is treated as removed.
+        """
         source = Port(self.node, self.output)
         require_port(graph, source)
         typed = TypedGraph(cut_edge(graph, self.edge) if self.edge else graph, catalog)
@@ -63,15 +67,14 @@ class FindCompatibleOps(Action, tag="compatible_ops", frozen=True):
     node: str
     output: str
     edge: str
-    """Edge, instead of the other two; otherwise empty."""
+    """Id of the edge, which replaces ``node`` and ``output``; otherwise empty."""
     how: str = "add"
     """Action that adds the operator: ``add``, ``add_on`` or ``branch``."""
     tried: list[str] = msgspec.field(default_factory=list)
-    """Operators and templates that are tried on the graph for faults and repairs. For the others,
-    only input and output types and the device are compared.
-    """
+    """Operators and templates that are tried on the graph for faults and repairs. For all others,
+    only input and output types and the device are compared."""
     other: str = ""
-    """Second node of a template that mixes two images."""
+    """Id of the second node of a template that mixes two images."""
 
     def apply(self, model: ViewModel) -> None:
         state = model.state
@@ -90,7 +93,7 @@ class FindCompatibleOps(Action, tag="compatible_ops", frozen=True):
         state.compatible_ops, state.compatible_ops_of = found, request
 
     def find(self, graph: Graph, catalog: Catalog) -> CompatibleOps:
-        """Operators and templates that can be added on an edge or after an output."""
+        """Return the operators and templates that can be added on an edge or after an output."""
         port = Port(self.node, self.output) if self.node else None
         place, typed = self.edge or port, TypedGraph(graph, catalog)
         if place is None and self.how == "add":  # at the end
@@ -113,7 +116,6 @@ class FindCompatibleOps(Action, tag="compatible_ops", frozen=True):
         }  # fmt: skip
 
     def _insertion(self, name: str) -> Insertion:
-        """Action that adds an operator or a template at this position."""
         if name in load_templates():
             if self.how == "branch":
                 return AddTemplate(name, node=self.node, output=self.output)
@@ -132,7 +134,6 @@ class ApplyFix(DocumentEdit, tag="fix", frozen=True):
     node: str
     arg: str
     fix: str
-    """Label of the fix."""
 
     def edit(self, state: ViewState, document: Document, catalog: Catalog) -> Edited:
         checked, warnings = state.checked, warnings_of(state)

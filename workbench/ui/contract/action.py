@@ -1,7 +1,7 @@
 """Actions that the browser can request: frozen structs with an ``apply`` method.
 
 An action is declared in the package of its panel (``canvas/canvas_actions.py``,
-``speed/speed_actions.py`` and others); ``app/actions.py`` lists those of each component, and
+``speed/speed_actions.py`` and others). ``app/actions.py`` lists the actions of each component, and
 ``frontend/src/payloads.ts`` is generated from that list.
 """
 
@@ -23,37 +23,39 @@ if TYPE_CHECKING:
     from workbench.ui.state.view_state import ViewState
 
 Edited = tuple[Document, list[str] | None]
-"""The new document and the nodes to select, or None to keep the selection."""
+"""The new document and the ids of the nodes to select, or None to leave the selection unchanged."""
 
 
 class Action(msgspec.Struct, frozen=True, tag_field="do"):
-    """Request of the browser; its tag is the ``do`` of the outbox entry."""
+    """Request of the browser. Its tag is the value of ``do`` in the outbox entry."""
 
     def apply(self, model: ViewModel) -> str | None:
-        """Apply the action; the model's lock is held. Return a message for the user, or None.
+        """Apply the action, with the model's lock held. Return a message for the user, or None.
 
-        Raises WorkbenchError if it is not possible.
+        Raises WorkbenchError if the action is not possible.
         """
         raise NotImplementedError
 
 
 class DocumentEdit(Action, frozen=True):
-    """Action that changes the document in one step of undo; any component may send it."""
+    """Action that changes the document as one edit of the undo history.
+
+    Any component may send it.
+    """
 
     def edit(self, state: ViewState, document: Document, catalog: Catalog) -> Edited:
         """Return the edited document. Raises GraphEditError if the edit is not possible."""
         raise NotImplementedError
 
     def edit_label(self) -> str:
-        """Label of the undo step; empty: derived from the documents."""
+        """Return the label of the edit for undo; empty to derive it from the documents."""
         return ""
 
     def said(self) -> str:
-        """Message for the user."""
+        """Return a message for the user."""
         return ""
 
     def apply(self, model: ViewModel) -> str:
-        """Edit the document and set the selection."""
         model.sessions.release()
         before = model.history.document
         after, selected = self.edit(model.state, before, model.catalog)
@@ -69,14 +71,14 @@ class DocumentEdit(Action, frozen=True):
 
 
 def tag_of(kind: type[Action]) -> str:
-    """``do`` of an action."""
+    """Return the value of ``do`` that identifies an action."""
     return str(kind.__struct_config__.tag)
 
 
 def parse_action(
     component: str, kinds: Sequence[type[Action]], message: Mapping[str, Any]
 ) -> Action:
-    """Parse an entry of an outbox (untrusted JSON) as one of the ``kinds`` of actions.
+    """Parse an entry of an outbox (untrusted JSON) as an action of one of the ``kinds``.
 
     Raises GraphEditError with the name of the invalid parameter.
     """

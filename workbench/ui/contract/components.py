@@ -1,6 +1,6 @@
-r"""Components: one struct each, from which both hosts and TypeScript are generated.
+"""Components: one struct each, from which both hosts and TypeScript are generated.
 
-``ui/notebook/notebook_part.py`` creates traitlets from the fields, ``ui/web.py`` params, and
+From the fields, ``ui/notebook/notebook_part.py`` creates traitlets, ``ui/web.py`` params, and
 ``ui/typescript.py`` types. A component is one ES module, ``frontend/src/<name>.tsx``.
 
 A field has one of four directions:
@@ -19,8 +19,8 @@ All components also have the fields of ``Link``. Two of them carry requests for 
 
 This is an acknowledged list instead of one field because a host may merge two quick changes of a
 field into one. Numbers start at a random high value for each rendered view, so a reloaded page is
-not mistaken for an old one (``n`` at or below the last of the same ``view`` is ignored). The other
-fields tell the browser whether Python is alive (``page_heartbeat.py``).
+not mistaken for an old one: an entry is ignored if its ``n`` is at or below the last one of the
+same ``view``. The other fields tell the browser whether Python is alive (``page_heartbeat.py``).
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ Both = Annotated[T, "both"]
 Python = Annotated[T, "python"]
 Picture = Annotated[bytes, "picture"]
 Empty = dict[str, Never]
-"""Value of a payload that is not set yet."""
+"""Type of a payload that is not set yet."""
 
 Tab = Literal["preview", "speed", "code", "data"]
 Mode = Literal["original", "augmented", "both", "difference", "compare"]
@@ -61,7 +61,7 @@ TABS: tuple[Tab, ...] = get_args(Tab)
 
 
 def _default(value: T) -> T:
-    """Default value of a dict."""
+    """Return a struct field with this default value, a dict."""
     made: T = msgspec.field(default_factory=lambda: value)
     return made
 
@@ -91,7 +91,7 @@ class Bar(Fields):
     title: str = ""
     """Name of the graph."""
     folder: str = ""
-    """``samples/ · 96 images``."""
+    """Name and size of the data: ``samples/ · 96 images``."""
     folders: data_payloads.FolderListing | Empty = {}
     recent_folders: list[str] = []
     """Recent data folders, after ``list_folders``."""
@@ -108,9 +108,9 @@ class Bar(Fields):
     redo_label: str = ""
     """Label of the edit to redo; empty: none."""
     history: list[payloads.HistoryEntry] = []
-    """Undo and redo labels, oldest first; empty while the history is closed."""
+    """Undo and redo labels, oldest first; empty while the history is not displayed."""
     history_in_view: Both[bool] = False
-    """Whether the history is open."""
+    """Whether the history is displayed."""
     status: payloads.Status | Empty = _default(payloads.Status(state="busy", text="starting"))
     recipes: list[payloads.RecipeEntry] = []
     faults: list[payloads.FaultEntry] = []
@@ -127,7 +127,7 @@ class Bar(Fields):
     """Targets that cannot represent the graph, with reasons; empty until requested."""
     targets: list[payloads.TargetEntry] = []
     save_folder: str = ""
-    """Folder for files with a plain name."""
+    """Folder in which files without a path are saved."""
     overwrite: payloads.OverwriteQuestion | Empty = {}
     shared: bytes = b""
     """PNG requested by ``share``; empty until it is ready."""
@@ -139,7 +139,7 @@ class Bar(Fields):
     graph_number: int = 0
     """Changes whenever another graph is opened."""
     opened: int = 0
-    """Number of the graph to confirm with ``shown``."""
+    """Number of the graph that the page must confirm with ``shown``."""
     recent: list[payloads.RecentEntry] = []
     cell: payloads.CellEntry | Empty = {}
 
@@ -148,13 +148,13 @@ class Canvas(Fields):
     """Nodes and edges."""
 
     graph_number: int = 0
-    """Number of the opened graph; edits do not change it."""
+    """Changes whenever another graph is opened; edits do not change it."""
     nodes: list[payloads.NodeEntry] = []
     edges: list[payloads.EdgeEntry] = []
     breadcrumb: list[payloads.ScopeEntry] = []
-    """Blocks from the graph to the visible body. Empty: the whole graph."""
+    """Blocks that contain the visible body, outermost first; empty for the whole graph."""
     positions: dict[str, list[float]] = {}
-    """Manual positions: id (``:name`` for an output) -> [x, y]. Empty: automatic layout."""
+    """Manual position [x, y] by id (``:name`` for an output); empty for automatic layout."""
     frames: list[payloads.FrameEntry] = []
     notes: list[payloads.NoteEntry] = []
     operators: list[payloads.OperatorEntry] = []
@@ -185,20 +185,19 @@ class Canvas(Fields):
         payloads.CompatibleOps(place="", kind="", reasons={}, tried=[], fixes={})
     )
     pictures: Picture = b""
-    """Pictures of the cards: ``CardsHeader`` and JPEG."""
+    """Pictures on the node cards: ``CardsHeader`` and JPEG."""
     sample: Both[int] = 0
-    """Sample on the cards: index in the batch."""
+    """Index in the batch of the sample shown on the cards."""
     show_targets: Both[bool] = True
-    """Whether annotations are drawn on the cards."""
+    """Whether annotations are drawn on the node cards."""
     in_view: Both[bool] = False
     """Whether the canvas is visible; pictures are only computed then."""
     stale: str = ""
     """Why the pictures do not show the current graph; empty if they do."""
     unchanged: list[str] = []
-    """Nodes whose pictures are those of the present graph nevertheless; empty while none is stale.
-    """
+    """Ids of the nodes whose pictures are up to date although ``stale`` is set."""
     detail_of: Both[str] = ""
-    """Id of the node whose output is shown in detail; empty: none."""
+    """Id of the node whose output is shown in detail; empty for none."""
     detail: Picture = b""
     """Output of that node: ``DetailHeader`` and picture."""
 
@@ -210,11 +209,11 @@ class Inspector(Fields):
     classes: list[str] = []
     """Class names of the data."""
     start: payloads.StartEntry | Empty = {}
-    """Recipe to start from. Empty: the user has opened a graph with nodes."""
+    """Recipe to start from; empty after the user has opened a graph with nodes."""
     warnings: list[str] = []
-    """Errors of rows and of the node that do not stop the graph."""
+    """Warnings about arguments and the node, which do not stop the graph."""
     fused_speed: speed_payloads.FusedSpeedEntry | Empty = {}
-    """Speed of an ``if`` and of an equivalent operator."""
+    """Speed of an ``if`` block and of an equivalent operator."""
     shares: preview_payloads.InspectedSharesEntry | Empty = {}
     """How often the bodies of the inspected block ran."""
     effect_open: Both[bool] = False
@@ -222,9 +221,9 @@ class Inspector(Fields):
     effect_choices: list[str] = []
     """Arguments that can be varied."""
     effect_remark: str = ""
-    """Arguments that cannot be varied, and why; may be empty."""
+    """Arguments that cannot be varied, with the reason; may be empty."""
     effect_args: Both[list[str]] = []
-    """The one or two varied arguments."""
+    """Names of the one or two varied arguments."""
     effect: Picture = b""
     """Effect sheet of one sample: ``EffectHeader`` and JPEG."""
     effect_stale: bool = False
@@ -236,7 +235,7 @@ class Inspector(Fields):
     policy_pictures: Picture = b""
     """One sample after each sub-policy: ``PolicyHeader`` and JPEG."""
     augmentations: dict[str, bool] = {}
-    """Names of augmentations in a policy -> whether they have a magnitude."""
+    """Whether each augmentation of a policy has a magnitude, by name."""
     policies: list[str] = []
     """Names of the learned policies."""
 
@@ -259,9 +258,9 @@ class Preview(Fields):
     show_original: Both[bool] = False
     """Whether originals are shown while a key is held."""
     baseline: Both[str] = ""
-    """Node that a difference compares with; empty: the first suitable node."""
+    """Id of the node that a difference is compared with; empty for the first suitable node."""
     baselines: list[str] = []
-    """Nodes that a difference can compare with."""
+    """Ids of the nodes that a difference can be compared with."""
     against: Both[str] = "last"
     """Id of the graph to compare with."""
     comparison_choices: list[preview_payloads.ComparisonChoice] = []
@@ -290,13 +289,14 @@ class Preview(Fields):
     shown_classes: Both[list[str]] = []
     """Show only samples of these classes; empty: all."""
     shown_branches: Both[list[str]] = []
-    """Show only samples that ran these bodies (scopes); empty: all."""
+    """Show only samples that ran these block bodies (``branch.then``); empty for all."""
     shown_augmentations: Both[list[str]] = []
     """Show only samples with these augmentations (node.name); empty: all."""
     stale: str = ""
     """Why the picture does not show the current graph; empty if it does."""
     rendering: bool = False
-    """Whether the picture shows the previous graph until that of the opened graph arrives."""
+    """Whether the picture still shows the previous graph, because that of the opened graph is
+    pending."""
     fault: payloads.FaultEntry | Empty = {}
     """Fault described by ``stale``, with its fixes; empty if it is not a fault of the graph."""
     retryable: bool = False
@@ -313,17 +313,17 @@ class Preview(Fields):
     """Whether statistics are shown."""
     statistics: list[OutputStatistics] = []
     statistics_pending: bool = False
-    """Whether the statistics belong to earlier values than the picture."""
+    """Whether the statistics are older than the picture."""
     statistics_error: str = ""
-    """Why there are no statistics; empty without an error."""
+    """Why there are no statistics; empty if there are."""
     branch_shares: preview_payloads.BranchSharesEntry | Empty = {}
-    """Empty unless statistics are shown."""
+    """How often each block body ran; empty unless statistics are shown."""
     sample: int = 0
-    """Sample on the cards of the canvas."""
+    """Index in the batch of the sample shown on the cards of the canvas."""
     marked: Both[list[int]] = []
-    """Indices of the marked samples in the batch."""
+    """Indices in the batch of the marked samples."""
     selected: Python[SelectedSamples] = SelectedSamples()
-    """The marked samples, otherwise the one on the cards: files, labels, random values."""
+    """The marked samples, or else the sample shown on the cards: files, labels, random values."""
     closeup: Picture = b""
     """Close-up of a sample: ``CloseupHeader`` and PNG."""
     compared_closeup: Picture = b""
@@ -336,7 +336,7 @@ class Speed(Fields):
     """Measurements: CPU and mixed decoding, stages, rewrites, tuner, scaling, peers, records."""
 
     part: Both[speed_payloads.SpeedPart] = "compare"
-    """The open part."""
+    """Part of the panel that is open."""
     effort: Both[speed_payloads.Effort] = "usual"
     """Precision of the measurement."""
     batch_size: Both[int] = 64
@@ -348,7 +348,7 @@ class Speed(Fields):
     running: bool = False
     """Whether a measurement is running."""
     what: str = ""
-    """Part of the running or last measurement."""
+    """Part of the panel that the running or last measurement belongs to."""
     progress: float = 0.0
     """Progress, 0 to 1."""
     message: str = ""
@@ -373,20 +373,19 @@ class Speed(Fields):
 
 
 class Code(Fields):
-    """The graph as code for a target, live."""
+    """The graph as code for a target, updated with every edit."""
 
     source: Python[str] = ""
-    """Script for any data; empty: the graph has faults."""
+    """Script for any data; empty if the graph has faults."""
     target: Both[str] = "script"
     """Export target."""
     from_top: int = 1
-    """Changes when a target is selected, whose code is then shown from its first line; 0 after a
-    node is selected, whose lines are then shown.
-    """
+    """Changes when a target is selected, whose code is then shown from its first line. 0 after a
+    node is selected, whose lines are then shown."""
     script: payloads.TextFile | Empty = {}
     """File created by ``download``."""
     refusals: dict[str, str] = {}
-    """As in ``Bar``."""
+    """Targets that cannot represent the graph, with reasons; empty until requested."""
     targets: list[payloads.TargetEntry] = []
     in_view: Both[bool] = False
     """Whether the panel is visible; code is only sent then."""
@@ -395,7 +394,7 @@ class Code(Fields):
     files: list[payloads.CodeFile] = []
     """Files of the last export, main file first."""
     highlighted: dict[str, list[int]] = {}
-    """File -> line numbers, from 1, that belong to the selected node."""
+    """Line numbers, from 1, that belong to the selected node, by file."""
     fault: payloads.CodeFault | Empty = {}
     """Why there are no files."""
     download: bytes = b""
@@ -403,24 +402,24 @@ class Code(Fields):
     notes: list[str] = []
     """Differences between the files and the graph."""
     note: str = ""
-    """Problems that running the code on this data would meet, or empty."""
+    """Problems that the code would have with this data; empty if there are none."""
     lists_files: bool = False
-    """Whether a check has determined which files can be used."""
+    """Whether a file check has found out which files can be used."""
     graph_number: int = 0
-    """As in ``Bar``."""
+    """Changes whenever another graph is opened; edits do not change it."""
     message: str = ""
-    """Where the code was saved, or why not."""
+    """Where the code was saved, or why it could not be saved."""
     save_folder: str = ""
-    """Folder for files with a plain name."""
+    """Folder in which files without a path are saved."""
     overwrite: payloads.OverwriteQuestion | Empty = {}
 
 
 class Data(Fields):
-    """Data set: counts, sizes, formats, and the result of the file check."""
+    """The data: counts, sizes, formats, and the result of the file check."""
 
     summary: data_payloads.DataView | Empty = {}
     shown_classes: list[str] = []
-    """As in ``Preview``."""
+    """Classes to which the preview is limited; empty for all."""
     folders: data_payloads.FolderListing | Empty = {}
     recent_folders: list[str] = []
     """Recent data folders, after ``list_folders``."""
@@ -432,9 +431,9 @@ class Status(Fields):
     """Status line: faults, last measured speed of the graph, autosave state."""
 
     faults: list[payloads.FaultEntry] = []
-    """As in ``Bar``."""
+    """Faults and warnings of the graph."""
     speeds: list[payloads.LastSpeed] = []
-    """Last speeds of the current graph; empty: none."""
+    """Last measured speeds of the current graph; empty if there are none."""
     kept: payloads.AutosaveState | Empty = {}
 
 
@@ -453,7 +452,7 @@ class Field:
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """Allowed values; empty: any value of its type."""
+        """Allowed values of the field; empty if any value of its type is allowed."""
         return get_args(self.type) if get_origin(self.type) is Literal else ()
 
 
@@ -476,7 +475,7 @@ def _component(struct: type[Fields]) -> Component:
 
 @cache
 def _field_docs() -> dict[str, dict[str, str]]:
-    """Class -> field -> docstring of the field in this module."""
+    """Return the docstring of each field in this module, by class and field."""
     module = ast.parse(inspect.getsource(sys.modules[__name__]))
     docs: dict[str, dict[str, str]] = {}
     for made in module.body:
@@ -502,7 +501,10 @@ STATIC = Path(__file__).parents[1] / "static"
 
 
 def bundle_path(component: Component) -> Path:
-    """Path of the component's bundle. Raises WorkbenchError if the front end was not built."""
+    """Return the path of the component's bundle.
+
+    Raises WorkbenchError if the front end is not built.
+    """
     path = STATIC / f"{component.name}.js"
     if not path.is_file():
         raise WorkbenchError(

@@ -1,4 +1,4 @@
-"""Payloads of the data panel; each type is also in ``frontend/src/payloads.ts``."""
+"""Payloads of the data panel. Each type is also in ``frontend/src/payloads.ts``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from workbench.sources import Dataset, annotated_alternatives, load_source
 
 
 class FileFinding(TypedDict):
-    """Finding of a check in a file."""
+    """Finding of a file check."""
 
     file: str
     level: Literal["bad", "damaged", "unusual"]
@@ -24,9 +24,9 @@ class DataParameter(TypedDict):
 
     name: str
     about: str
-    """Kind of data that its source reads: ``folder of images``."""
+    """Kind of data that the parameter's source reads, such as ``folder of images``."""
     reads: str
-    """Its data; empty if there is none."""
+    """Text of the data that it reads; empty if there are none."""
     error: str
     """Why the data cannot be read, or empty."""
 
@@ -37,7 +37,7 @@ class FolderEntry(TypedDict):
     name: str
     path: str
     images: int
-    """Number of images directly in it."""
+    """Number of images directly in the folder."""
     folders: int
     more: bool
     """True if the folder has more entries than were counted."""
@@ -55,7 +55,7 @@ class FolderListing(TypedDict):
     more: bool
     """Whether there are more folders than listed."""
     error: str
-    """Why it cannot be listed, or empty."""
+    """Why the folder cannot be listed, or empty."""
 
 
 class ClassCount(TypedDict):
@@ -70,41 +70,40 @@ class DataView(TypedDict):
 
     root: str
     kind: str
-    """``folder of images``."""
+    """Kind of the data, such as ``folder of images``."""
     noun: str
-    """Name of one sample: ``image``."""
+    """Name of one sample, such as ``image``."""
     parameters: list[DataParameter]
-    """All parameters of the graph."""
+    """All parameters of the graph that name data."""
     error: str
     refused: str
     """Why the last requested folder was not opened, or empty."""
     outside: str
-    """That folder if the user can confirm to open it; otherwise empty."""
+    """Path of that folder if the user may open it after a confirmation; otherwise empty."""
     count: int
-    """Number of samples so far, until ``counted``."""
+    """Number of samples; until ``counted`` is set, the number so far."""
     counted: bool
     counting: bool
-    """Whether the count is running; otherwise it is paused."""
+    """Whether the count is running; otherwise it is paused or finished."""
     provisional: bool
     """Whether the pictures show only the first samples, until the reader's index is built."""
     at_fault: str
-    """Number of incomplete or invalid samples with the first reason, or empty."""
+    """Number of incomplete or invalid samples, with the first reason; empty if there are none."""
     unusable: bool
-    """Whether some of these samples are unusable. Otherwise ``at_fault`` is about their
-    annotations.
-    """
+    """Whether any of these samples cannot be used. Otherwise ``at_fault`` is about annotations."""
     pillow_only: str
-    """Images that are not read, and why; or empty."""
+    """Images that are not read, with the reason, or empty."""
     read_all: str
-    """Location to open so that they are read."""
+    """Location to open so that these images are read."""
     also: list[UnreadAnnotations]
     """Other ways to read the same data, with annotations that are not read now."""
     classes: list[str]
-    """Class names by label."""
+    """Class names, in the order of the labels."""
     class_counts: list[ClassCount]
     """Number of images, boxes or masks per class."""
     counted_by: str
-    """``boxes per class, in 400 images``; empty if all images are counted."""
+    """What is counted, such as ``boxes per class, in 400 images``; empty if all images are counted.
+    """
     no_classes: str
     """Why no classes are counted, or empty."""
     megabytes: float
@@ -112,16 +111,16 @@ class DataView(TypedDict):
     size_counts: dict[str, int]
     """Number of checked images by size, or by range of the longer side."""
     sizes: str
-    """``300×225 … 1200×900``; empty until known."""
+    """Smallest and largest image size, ``300×225 … 1200×900``; empty until known."""
     checked: bool
     """Whether all files were decoded to find bad ones."""
     checking: bool
     bad: int
-    """Files that DALI cannot read or decode."""
+    """Number of files that DALI cannot read or decode."""
     damaged: int
-    """Files that DALI decodes with a warning."""
+    """Number of files that DALI decodes with a warning."""
     findings: list[FileFinding]
-    """Findings of the worst files; the report of ``workbench check`` has all."""
+    """Findings of the worst files; the report of ``workbench check`` has all findings."""
 
 
 # Other ways to read data: records with boxes or masks next to their images.
@@ -131,15 +130,16 @@ class UnreadAnnotations(TypedDict):
     """Annotations in the data that the graph does not read."""
 
     place: str
-    """Location to open: ``webdataset_boxes:shards``; empty: the masks of the open data."""
+    """Location to open, such as ``webdataset_boxes:shards``; empty for masks of the open data."""
     words: str
-    """Label of the button: ``Read COCO annotations (annotations.json)``."""
+    """Label of the button, such as ``Read COCO annotations (annotations.json)``."""
 
 
 def unread_annotations(dataset: Dataset, read: Dataset) -> list[UnreadAnnotations]:
-    """Annotations of a dataset that are not read; ``read`` is the dataset as read by the graph.
+    """Return the annotations of a dataset that the graph does not read.
 
-    Checks the first samples, and annotation files in the folder.
+    ``read`` is the dataset as the graph reads it. Only the first samples, and annotation files in
+    the folder, are examined.
     """
     if not dataset.location:
         return []

@@ -28,10 +28,10 @@ def to_json(value: Any) -> Any:
 
 
 def empty(kind: type[P], /, **values: Any) -> P:
-    """Payload of a TypedDict with empty values for all fields that are not given.
+    """Return a payload of a TypedDict in which fields that are not passed have empty values.
 
-    Empty values are an empty text, list or dict, zero, False, None if allowed, and the first of a
-    Literal.
+    Empty values are an empty text, list or dict, zero, False, None if allowed, and the first value
+    of a Literal.
     """
     hints = get_type_hints(kind, include_extras=True)
     required = {name: hint for name, hint in hints.items() if get_origin(hint) is not NotRequired}

@@ -8,16 +8,16 @@ from workbench.ui.contract.payloads import BodyEntry, Json
 
 
 class RandomView(TypedDict):
-    """Random argument."""
+    """Distribution of a random argument."""
 
     op: str
-    """``random.uniform``, ``random.normal``, ``random.coin_flip``, ``random.choice``."""
+    """Operator of the generator: ``random.uniform``, ``random.normal``, ``random.coin_flip`` or
+    ``random.choice``."""
     args: dict[str, Json]
-    """``{"range": [-10, 10]}``, ``{"mean": 0, "stddev": 1}``, ``{"probability": 0.5}``."""
+    """Arguments of the generator, such as ``{"range": [-10, 10]}`` or ``{"probability": 0.5}``."""
     node: str
-    """Id of the generator."""
     shared: list[str]
-    """Other inputs that the generator feeds: ``node.arg``, or ``output name``."""
+    """Other inputs that use the generator: ``node.arg``, or ``output name``."""
 
 
 class ArgRow(TypedDict):
@@ -28,7 +28,7 @@ class ArgRow(TypedDict):
     unit: str
     doc: str
     kind: str
-    """``ArgSpec.kind``."""
+    """Kind of the argument, as in ``ArgSpec.kind``."""
     editor: Literal[
         "check",
         "choice",
@@ -44,56 +44,56 @@ class ArgRow(TypedDict):
         "shown",
         "policy",
     ]
-    """Control for a fixed value. ``shown`` is read only, with the reason in ``locked``."""
+    """Control for a fixed value. ``shown`` is read-only, with the reason in ``locked``."""
     parts: list[str]
-    """Names of a list's elements, or of a matrix' columns; may be empty."""
+    """Names of a list's elements or of a matrix' columns; may be empty."""
     mode: Literal["fixed", "random", "linked"]
     value: Json
-    """Fixed value: the set value, else the default, else null."""
+    """Fixed value: the value that was set, else the default, else null."""
     random: NotRequired[RandomView]
     link: NotRequired[str]
-    """``node.port`` that it is connected to."""
+    """Port that the argument is connected to: ``node.output``."""
     links: list[str]
-    """``node.output`` that it can be connected to, except its own generator."""
+    """Ports that it can be connected to, ``node.output``, except its own generator."""
     low: float | None
     high: float | None
     step: float | None
     minimum: float | None
-    """Minimum accepted value; a slider may start higher."""
+    """Minimum accepted value; the range of a slider may start higher."""
     maximum: float | None
     choices: list[Json]
     default: Json
     changed: bool
     tensor: bool
-    """Whether another node can provide a value per sample."""
+    """Whether another node can provide a separate value for each sample."""
     fixed_only: str
-    """Why the value cannot be random or connected; empty if it can."""
+    """Why the value cannot be random or connected; empty if it can be."""
     distributions: list[str]
-    """Generators that can feed it, the default first; empty if it cannot be random."""
+    """Generators that the argument can use, the default first; empty if it cannot be random."""
     off: str
-    """Why it currently has no effect, such as a conflicting argument; else empty."""
+    """Why the argument has no effect at present, such as a conflicting argument; else empty."""
     locked: str
-    """Why it cannot be edited, or empty."""
+    """Why the argument cannot be edited, or empty."""
     required: bool
     advanced: bool
     deprecated: str
     error: str
-    """Error of the value, or empty."""
 
 
 class ConditionEntry(TypedDict):
-    """Condition of an ``if``."""
+    """Condition of an ``if`` block."""
 
     kind: str
-    """``chance``, ``label``, ``size``, ``comparison``, ``other``; empty if not connected."""
+    """Kind of condition: ``chance``, ``label``, ``size``, ``comparison`` or ``other``; empty if the
+    condition is not connected."""
     classes: list[int]
     measure: str
     comparison: str
     value: float | None
     source: str
-    """Port that is compared; empty for a random condition."""
+    """Port whose values are compared; empty for a random condition."""
     sources: dict[str, list[str]]
-    """Ports that can be compared, by kind; empty: the kind is not available here."""
+    """Ports that can be compared, by kind of condition; none if the kind is not available here."""
     fused: str
     """Operator that does the same without the ``if``; empty if there is none."""
 
@@ -106,36 +106,36 @@ class InspectorView(TypedDict):
     label: str
     doc: str
     device: str
-    """Device: cpu, gpu or mixed."""
+    """Device that runs the node: cpu, gpu or mixed."""
     devices: list[str]
-    """Devices that can be selected."""
     device_set: str
-    """Device set by the user; empty: that of its inputs, for a decoder the graph's setting."""
+    """Device set by the user. Empty: the device of its inputs, or for a decoder the graph's
+    setting."""
     follows: str
-    """Text for the default device."""
+    """Text for the default device, which the user did not set."""
     known: bool
     """False for an operator that the installed DALI does not have."""
     feeds: list[str]
-    """Inputs that a generator feeds: ``node.arg``."""
+    """Inputs that use the generator: ``node.arg``."""
     caution: str
-    """Why its preview differs from the script; empty if it does not."""
+    """Why the node's preview differs from the script; empty if it does not."""
     selected: int
-    """Number of selected nodes; this is the last."""
+    """Number of selected nodes. The inspected node is the last one."""
     errors: list[str]
-    """Errors of the node that belong to no row."""
+    """Errors of the node that do not belong to an argument."""
     muted: bool
     """True if the node is excluded from the run."""
     augments: bool
     """True if the node changes images, so it can be applied to some samples only."""
     ports: dict[str, str]
-    """Names of the ports in ``links``: ``the random value of rotate.angle``."""
+    """Display name of each port in ``links``, such as ``the random value of rotate.angle``."""
     rows: list[ArgRow]
     condition: str
-    """Condition of a block: ``p = 0.5``; else empty."""
+    """Text of a block's condition, such as ``p = 0.5``; else empty."""
     control: str
-    """Input of the condition: ``condition``."""
+    """Name of the input for a block's condition: ``condition``."""
     condition_node: str
-    """Node that feeds the condition; empty if not connected."""
+    """Node that computes the condition; empty if the condition is not connected."""
     asks: ConditionEntry | None
     """Condition of an ``if``; else null."""
     probability: float | None
@@ -145,4 +145,3 @@ class InspectorView(TypedDict):
     weights: list[float]
     """Probability of each body if one of several is chosen at random; else empty."""
     bodies: list[BodyEntry]
-    """Bodies of a block."""

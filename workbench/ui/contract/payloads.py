@@ -14,7 +14,7 @@ from workbench.catalog.spec import Catalog
 from workbench.catalog.templates import Template
 
 Json = Any
-"""A JSON value: an argument's fixed value, a graph file."""
+"""A JSON value, such as an argument's fixed value or a graph file."""
 
 
 class DeviceChoice(TypedDict):
@@ -22,28 +22,28 @@ class DeviceChoice(TypedDict):
 
     id: str
     label: str
-    """``CPU`` or ``Mixed · H200``."""
+    """Text of the option: ``CPU`` or ``Mixed · H200``."""
     disabled: str
-    """Why it cannot be selected; empty if it can."""
+    """Why the option cannot be selected; empty if it can be."""
 
 
 class Status(TypedDict):
-    """Status chip at the top right."""
+    """Status of the graph, shown at the top right."""
 
     state: Literal["ready", "busy", "fault", "dead"]
     text: str
-    """``ready · 12 ms``, ``computing``, ``2 faults``."""
+    """Text of the status: ``ready · 12 ms``, ``computing``, ``2 faults``."""
 
 
 class OverwriteQuestion(TypedDict):
-    """Existing file to be overwritten; all texts are empty if there is no question."""
+    """Question whether to overwrite an existing file; all texts are empty if there is none."""
 
     number: int
     """Counter, incremented with each question."""
     do: str
-    """Action that asks, to be sent again with ``overwrite``."""
+    """``do`` of the action that asks; the browser sends it again with ``overwrite``."""
     path: str
-    """Path as typed."""
+    """Path as the user typed it."""
     message: str
 
 
@@ -51,21 +51,20 @@ class TextFile(TypedDict):
     """File for download."""
 
     number: int
-    """Counter, incremented with each file; 0: no file yet."""
+    """Counter, incremented with each file; 0 if there is no file yet."""
     text: str
 
 
 class RecipeEntry(TypedDict):
     name: str
     line: str
-    """One-line description."""
     picture: str
-    """Four augmented photos: a ``data:`` URL; empty if there is none."""
+    """``data:`` URL of four augmented photos; empty if there is none."""
 
 
 class StartEntry(RecipeEntry):
     example: bool
-    """Whether the graph is the initial example; otherwise it is empty."""
+    """Whether the graph is the initial example; otherwise the graph has no nodes."""
 
 
 class OpenedData(TypedDict):
@@ -74,13 +73,14 @@ class OpenedData(TypedDict):
     path: str
     refused: str
     outside: str
-    """As in the data panel."""
+    """Path of that folder if the user may open it after a confirmation; otherwise empty."""
     places: dict[str, str]
-    """Absolute path of each parameter's data, for a link; empty if given in Python."""
+    """Absolute path of each parameter's data, for a link; empty if the data was passed in Python.
+    """
 
 
 class RunningWork(TypedDict):
-    """Running measurement, comparison or check, shown on the tab of its panel."""
+    """Measurement, comparison or check in progress, shown on the tab of its panel."""
 
     tab: str
     text: str
@@ -89,11 +89,10 @@ class RunningWork(TypedDict):
 
 
 class RecentEntry(TypedDict):
-    """Stored session."""
+    """Stored session in the list of recent work."""
 
     owner: str
     name: str
-    """Name of the graph."""
     when: str
     """Time of the last change: ``09:05`` or ``4 Mar, 17:30``."""
     data: str
@@ -101,33 +100,33 @@ class RecentEntry(TypedDict):
     picture: str
     """``data:`` URL of its first photos; empty if there is none."""
     open: bool
-    """Whether a page or a notebook has it open."""
+    """Whether the session is open in a page or a notebook."""
 
 
 class RestoredEntry(TypedDict):
-    """Earlier edits that were restored or are offered, or data of a shared graph that is not open.
+    """Stored edits that were restored or are offered, or data of a shared graph that is not open.
 
-    Empty: nothing to report.
+    Empty if there is nothing to report.
     """
 
     text: NotRequired[str]
     offered: NotRequired[bool]
-    """Whether the edits were not applied; ``apply_kept`` applies them."""
+    """Whether the edits are only offered; ``apply_kept`` applies them."""
     choose: NotRequired[bool]
-    """Whether data needs to be selected."""
+    """Whether the user must choose the data."""
     outside: NotRequired[str]
-    """Data that ``open_shared_data`` opens; empty: it cannot be opened."""
+    """Path of the data that ``open_shared_data`` opens; empty if they cannot be opened."""
 
 
 class CellEntry(TypedDict):
-    """The current graph as code of a cell; empty outside a notebook."""
+    """The current graph as code of a notebook cell; empty outside notebooks."""
 
     after: NotRequired[str]
     """Id of the cell that created the workbench; empty if unknown."""
     source: NotRequired[str]
-    """Empty until ``describe_cell`` is requested."""
+    """Code of the cell; empty until ``describe_cell`` is requested."""
     asked: NotRequired[int]
-    """Number of requests."""
+    """Number of requests so far."""
 
 
 class FaultEntry(TypedDict):
@@ -139,43 +138,43 @@ class FaultEntry(TypedDict):
     message: str
     remedy: str
     fixes: list[str]
-    """Labels of its fixes; ``fix`` accepts them as names."""
+    """Labels of the fault's fixes, by which the action ``fix`` selects one."""
     warning: bool
     """True for a warning, which does not prevent a run."""
 
 
 class ImportRow(TypedDict):
-    """Part of the import that differs from the original."""
+    """Part of an import that differs from the original."""
 
     kind: str
-    """``changed``, ``left out`` and others."""
+    """Kind of difference, such as ``changed``."""
     subject: str
-    """Node, transform or value; empty: the whole pipeline."""
+    """Node, transform or value; empty for the whole pipeline."""
     place: str
-    """``train.py:12``; empty if unknown."""
+    """Line of the source, such as ``train.py:12``; empty if unknown."""
     why: str
     node: str
-    """Node to select; empty if there is none."""
+    """Id of the node to select; empty if there is none."""
 
 
 class ImportEntry(TypedDict):
     """Report of the import that created the graph."""
 
     summary: str
-    """``12 of 14 steps exact, 2 changed``."""
+    """Summary of the import, such as ``12 of 14 steps exact, 2 changed``."""
     rows: list[ImportRow]
     notes: list[str]
 
 
 class HistoryEntry(TypedDict):
-    """Step of undo or redo."""
+    """One edit in the history, which can be undone or redone."""
 
     step: int
-    """Number of done steps after it, an argument of ``go_to``."""
+    """Number of applied edits after going to this edit; an argument of ``go_to``."""
     label: str
-    """``angle of rotate to 5``."""
+    """Description of the edit, such as ``angle of rotate to 5``."""
     done: bool
-    """True if the edit is applied; otherwise redo applies it."""
+    """True if the edit is applied; False if it was undone."""
 
 
 class PortEntry(TypedDict):
@@ -183,14 +182,14 @@ class PortEntry(TypedDict):
 
     name: str
     kind: str
-    """``PortKind``: encoded, image, sound, label, boxes, mask, points, number, any."""
+    """Kind of data: encoded, image, sound, label, boxes, mask, points, number or any."""
     argument: bool
-    """True if the parameter is a named argument, False if it is positional."""
+    """True if the input is a named argument, False if it is positional."""
     fed: bool
-    """True if the input is connected."""
     optional: bool
     flows: str
-    """Type of its data: ``224×224×3 u8 HWC``, with ``?`` for what depends on the data."""
+    """Type of the port's data, ``224×224×3 u8 HWC``, with ``?`` for values that depend on the data.
+    """
 
 
 class DrawEntry(TypedDict):
@@ -198,14 +197,13 @@ class DrawEntry(TypedDict):
 
     arg: str
     text: str
-    """``angle ~ −10 … 10``."""
+    """Distribution as text, such as ``angle ~ −10 … 10``."""
 
 
 class BodyEntry(TypedDict):
     """Body of a block."""
 
     name: str
-    """Name of the body, for example ``then``."""
     title: str
     """Title set by the user; may be empty."""
     scope: str
@@ -213,18 +211,17 @@ class BodyEntry(TypedDict):
     nodes: int
     """Number of nodes without generators."""
     faulty: bool
-    """Whether a node in it has a fault."""
 
 
 class ScopeBody(TypedDict):
-    """Body of a block on the path to the visible body."""
+    """Body of a block on the path to the visible body, or of a block next to it."""
 
     name: str
     title: str
     """Title set by the user; may be empty."""
     scope: str
     shown: bool
-    """True if the body is on the path."""
+    """Whether the body is on the path to the visible body."""
 
 
 class ScopeEntry(TypedDict):
@@ -240,14 +237,14 @@ Role = Literal["read", "decode", "geometry", "colour", "arithmetic", "output", "
 
 
 class NodeEntry(TypedDict):
-    """Box on the canvas. The first box of a body represents its inputs."""
+    """Card on the canvas. The first card of a body represents its inputs."""
 
     id: str
-    """For the inputs of a body its scope, ``branch.then``."""
+    """Id of the node; for the inputs of a body, the body itself (``branch.then``)."""
     scope: str
-    """Body that contains it; empty for the graph itself."""
+    """Body that contains the node; empty for the graph itself."""
     op: str
-    """Empty for the inputs of a body."""
+    """Name of the operator; empty for the inputs of a body."""
     title: str
     """Text of the card: the operator, the call that an opaque node represents, or a block's
     condition.
@@ -256,25 +253,27 @@ class NodeEntry(TypedDict):
     role: Role
     device: Literal["cpu", "gpu", "mixed"]
     output: str
-    """``224×224×3 u8``, ``jpeg, label``; ``?`` for what depends on the data."""
+    """Shape and type of the outputs, ``224×224×3 u8``, with ``?`` for values that depend on the
+    data."""
     values: str
-    """Changed values: ``size 256, fill_value 0``; may be empty."""
+    """Arguments that differ from their defaults, such as ``size 256, fill_value 0``; may be empty.
+    """
     draws: list[DrawEntry]
     inputs: list[PortEntry]
-    """Positional ports, then arguments connected to a visible node."""
+    """Positional inputs, followed by arguments connected to a visible node."""
     outputs: list[PortEntry]
     fault: str
-    """Message of its first fault, or empty."""
+    """Message of the node's first fault, or empty."""
     warned: bool
     """Whether ``fault`` is a warning, which does not stop a run."""
     movable: bool
     """True if the node can be swapped with its neighbour (readers and decoders cannot)."""
     generator: bool
-    """True for a generator of random numbers; with one consumer it can be shown inside it."""
+    """True for a generator of random numbers. If one node uses it, it can be shown inside that
+    node."""
     known: bool
     """False for an operator that the installed DALI does not have, and for code that a graph cannot
-    represent: these nodes are not changed.
-    """
+    represent. Such nodes cannot be edited."""
     twin: bool
     """Whether another node has the same operator."""
     note: str
@@ -284,9 +283,9 @@ class NodeEntry(TypedDict):
     loose: bool
     """True if no output depends on the node; it is then not run."""
     bodies: list[BodyEntry]
-    """Bodies of a block."""
     expanded: bool
-    """Whether its bodies are shown in a frame; the entries of their nodes follow it."""
+    """Whether the block's bodies are shown in a frame; the entries of their nodes follow this one.
+    """
 
 
 class FrameEntry(TypedDict):
@@ -298,7 +297,7 @@ class FrameEntry(TypedDict):
 
 
 class NoteEntry(TypedDict):
-    """Note on the canvas, with the position of its corner, relative to ``node`` if set."""
+    """Note on the canvas. The position of its corner is relative to ``node``, if set."""
 
     id: str
     text: str
@@ -311,47 +310,47 @@ class EdgeEntry(TypedDict):
     """Edge to a node or to an output of the graph."""
 
     id: str
-    """``target:input``; ``:name`` for the outputs of the visible body, ``branch.then:name`` for
-    those of a body shown inside it.
-    """
+    """Id of the edge: ``target:input``; ``:name`` for outputs of the visible body,
+    ``branch.then:name`` for outputs of a body shown inside it."""
     source: str
     output: str
     target: str
     """Node id; empty for the outputs of a body."""
     input: str
-    """Port, argument, or name of the output."""
+    """Name of the input, of the argument, or of the graph's output."""
     kind: str
     argument: bool
     crosses: str
-    """``to the GPU`` if data is copied on this edge, else empty."""
+    """``to the GPU`` if the edge copies data to the GPU, else empty."""
 
 
 class ConnectTargets(TypedDict):
     """Response to ``connect_targets``: inputs that an output can be connected to."""
 
     source: str
-    """``node.output``; empty before the first request."""
+    """Requested port, ``node.output``; empty before the first request."""
     reasons: dict[str, str]
-    """Edge id (``target:input``) -> why it is not possible; empty if it is."""
+    """Why the output cannot be connected, by edge id (``target:input``); empty texts if it can be.
+    """
 
 
 class CompatibleOps(TypedDict):
-    """Response to ``compatible_ops``: operators that can be added at a place."""
+    """Response to ``compatible_ops``: operators that can be added at a port or on an edge."""
 
     place: str
-    """``node.output`` or an edge's id, as requested."""
+    """Requested port, ``node.output``, or id of the edge."""
     kind: str
-    """Kind of the data there; empty for an empty graph."""
+    """Kind of data at the port or edge; empty for an empty graph."""
     reasons: dict[str, str]
-    """Operator or template -> why it does not fit; those that fit are omitted."""
+    """Why an operator or template cannot be added, by name; those that can be added are omitted."""
     tried: list[str]
     """Operators that were tried on the graph."""
     fixes: dict[str, list[str]]
-    """Operator or template that does not fit -> labels of fixes that make it fit."""
+    """Labels of fixes with which an operator or template can be added after all, by name."""
 
 
 class OperatorEntry(TypedDict):
-    """Operator in the search."""
+    """Operator in the search results."""
 
     name: str
     label: str
@@ -361,40 +360,38 @@ class OperatorEntry(TypedDict):
     summary: str
     devices: list[str]
     unusable: str
-    """Why it is disabled; empty if it can be added."""
+    """Why the operator is disabled; empty if it can be added."""
     words: str
     """Words of DALI's documentation for the search."""
     inputs: list[str]
-    """Kinds of its positional ports."""
+    """Kinds of data of its positional inputs."""
     outputs: list[str]
-    """Kinds of its outputs."""
 
 
 class TemplateEntry(TypedDict):
-    """Template in the search."""
+    """Template in the search results."""
 
     name: str
     label: str
     synonyms: list[str]
     summary: str
     nodes: list[str]
-    """Operators of its nodes."""
+    """Names of the operators of its nodes."""
     mixes: bool
     """True if the template needs the images of two nodes."""
     first_for: list[str]
-    """Queries for which it precedes an operator with that name."""
+    """Search texts for which the template precedes an operator with that name."""
 
 
 class RecipeLine(TypedDict):
-    """Recipe in the search."""
+    """Recipe in the search results."""
 
     name: str
     line: str
-    """One-line description."""
 
 
 class ArgumentSearchEntry(TypedDict):
-    """Argument of the inspected node in the search."""
+    """Argument of the inspected node in the search results."""
 
     name: str
     label: str
@@ -410,26 +407,24 @@ class TargetEntry(TypedDict):
 
 
 class CodeFile(TypedDict):
-    """File of an export."""
+    """One file of an export."""
 
     path: str
-    """Path inside the export."""
     text: str
 
 
 class CodeFault(TypedDict):
-    """Why the current graph cannot be exported to the target; empty texts if it can."""
+    """Reason why the current graph cannot be exported to the target; empty texts if it can be."""
 
     message: str
     node: str
-    """Node with the fault, or empty."""
 
 
 # Search results besides operators and nodes: templates, arguments, recipes
 
 
 def template_entries(templates: Iterable[Template]) -> list[TemplateEntry]:
-    """Entries of all templates."""
+    """Return the entries of all templates."""
     return [
         {
             "name": template.name,
@@ -445,7 +440,7 @@ def template_entries(templates: Iterable[Template]) -> list[TemplateEntry]:
 
 
 def argument_entries(catalog: Catalog, op: str) -> list[ArgumentSearchEntry]:
-    """Arguments of an operator; empty if it does not exist."""
+    """Return the entries of an operator's arguments; empty if the operator does not exist."""
     spec = catalog.find(op)
     return [
         {"name": arg.name, "label": arg.label, "summary": first_sentence(arg.doc)}
@@ -455,7 +450,7 @@ def argument_entries(catalog: Catalog, op: str) -> list[ArgumentSearchEntry]:
 
 
 def recipe_lines(recipes: Iterable[RecipeEntry]) -> list[RecipeLine]:
-    """Recipes without their pictures."""
+    """Return recipes without their pictures."""
     return [{"name": recipe["name"], "line": recipe["line"]} for recipe in recipes]
 
 
@@ -469,11 +464,11 @@ class LastSpeed(TypedDict):
     rate: float
     """Median imgs/s of the whole pipeline."""
     frames: int
-    """Frames per sample if rates are sequences/s; 0: they are imgs/s."""
+    """Number of frames per sample if rates are in sequences/s; 0 if they are in imgs/s."""
     when: str
-    """ISO 8601 with time zone; empty if it was not recorded."""
+    """Time of the measurement (ISO 8601 with time zone); empty if unknown."""
     settings: str
-    """``batch 64 · 4 threads · prefetch 2``."""
+    """Settings as text, such as ``batch 64 · 4 threads · prefetch 2``."""
     unstable: bool
 
 
@@ -489,5 +484,5 @@ class AutosaveState(TypedDict):
 def status_fields(
     faults: Sequence[FaultEntry], speeds: Sequence[LastSpeed], kept: AutosaveState
 ) -> dict[str, Any]:
-    """All fields of the component."""
+    """Return all fields of the status line."""
     return {"faults": list(faults), "speeds": list(speeds), "kept": kept}

@@ -17,7 +17,7 @@ PAYLOADS = (
 
 
 class NameEntry(TypedDict):
-    """Class name on a mask; x and y as fractions of the picture's sides."""
+    """Class name on a mask. ``x`` and ``y`` are fractions of the picture's sides."""
 
     text: str
     colour: int
@@ -31,9 +31,9 @@ class MarkEntry(TypedDict):
     corners: list[float]
     """Left, top, right, bottom, as fractions of the picture's sides."""
     text: str
-    """Name of its class."""
+    """Name of the annotation's class."""
     colour: int
-    """Colour index, the same for the same class."""
+    """Colour index, equal for equal classes."""
     mask: str
     """URL of the mask, which covers the whole picture; empty for boxes and points."""
     outline: list[float]
@@ -41,7 +41,6 @@ class MarkEntry(TypedDict):
     left: bool
     """True if the point is outside the picture."""
     names: list[NameEntry]
-    """Names shown on a mask."""
 
 
 class TileEntry(TypedDict):
@@ -51,32 +50,31 @@ class TileEntry(TypedDict):
     file: str
     label: str
     class_name: str
-    """Class name of the label, or the label if it has no name."""
+    """Class name of the label, or the label itself if it has no name."""
     shape: str
     """Shape of the augmented output: ``3×224×224 f32``."""
     draws: list[str]
-    """``angle -7.2``, ``mirror yes``."""
+    """Random values as texts: ``angle -7.2``, ``mirror yes``."""
     notes: list[str]
-    """Remarks: random variant of a repeated photo, size of its difference."""
+    """Remarks, such as a random variant of a repeated photo, or the size of the difference."""
     branches: list[str]
-    """Scopes of the bodies of blocks that ran for it."""
+    """Block bodies that ran for the sample, such as ``branch.then``."""
     augmentations: list[str]
     """Keys of the augmentations chosen by automatic augmentation."""
     applied: list[str]
-    """The same as text: ``rotate -27, equalize``."""
+    """Texts of the augmentations chosen by automatic augmentation: ``rotate -27, equalize``."""
     targets: list[str]
     """Annotations that cannot be drawn: ``image_ids 17``, ``labels cat 0.70, dog 0.30``."""
     error: str
-    """Why this sample could not be shown; empty if it could."""
+    """Why this sample cannot be shown; empty if it can be."""
     warning: str
     """Warning about a file that DALI decodes, such as a truncated file; else empty."""
     original: list[int]
     augmented: list[list[int]]
-    """Rectangle of each image output of the graph (two for two views)."""
+    """Rectangle of each image output of the graph (two for a graph with two views)."""
     marks: list[list[MarkEntry]]
-    """Annotations on ``original``, if it is shown, and on each of ``augmented``; empty if there are
-    none.
-    """
+    """Annotations on ``original``, if it is displayed, and on each of ``augmented``; empty if there
+    are none."""
 
 
 class SheetHeader(TypedDict):
@@ -89,38 +87,37 @@ class SheetHeader(TypedDict):
     outputs: list[str]
     """Names of the image outputs."""
     note: str
-    """``shown de-normalised``, or empty."""
+    """How values are displayed, such as ``shown de-normalised``; may be empty."""
     batch: int
     milliseconds: float
     of: int
-    """Samples in the batch; the tiles are the first of them."""
+    """Number of samples in the batch. The tiles are the first of these."""
     repeat: int
-    """Index of the photo that is repeated in the whole batch, as requested; -1: none."""
+    """Index of the photo that is repeated in the whole batch, as requested; -1 for none."""
     baseline: list[str]
     """For a difference, the ``node.output`` that each output is compared with."""
     reran: list[str]
-    """Nodes that had to run."""
+    """Ids of the nodes that had to run."""
     tile: int
-    """Side of a tile in pixels."""
     branches: list[Branch]
-    """All bodies of the graph's blocks; nested ones follow their block."""
+    """All bodies of the graph's blocks. Nested bodies follow the body that contains them."""
     augmentations: list[Augmentation]
     """All augmentations that automatic augmentation may choose."""
     memory: NotRequired[MemoryUse]
 
 
 class VerifiedEntry(TypedDict):
-    """Whether the preview is bit-identical to the exported script."""
+    """Result of comparing the preview with the exported script, bit for bit."""
 
     state: Literal["none", "running", "identical", "different", "failed", "stopped"]
     text: str
-    """``identical to export``, ``3 of 192 samples differ``, or why it could not be compared."""
+    """Result as text: ``identical to export``, ``3 of 192 samples differ``, or why nothing was
+    compared."""
     detail: list[str]
-    """What was compared; for differences, a line per place."""
+    """Description of what was compared; if there are differences, one line each."""
     share: float
-    """Progress, 0 to 1."""
     stale: bool
-    """Whether the graph or the data has changed since."""
+    """Whether the graph or the data has changed since the comparison."""
 
 
 class ComparisonChoice(TypedDict):
@@ -128,7 +125,7 @@ class ComparisonChoice(TypedDict):
 
     id: str
     group: str
-    """Empty: no group."""
+    """Group of the choice in the list; empty for none."""
     label: str
 
 
@@ -137,13 +134,12 @@ class ComparisonEntry(TypedDict):
 
     name: str
     error: str
-    """Why there are no pictures of it; else empty."""
+    """Why there are no pictures of the other graph; else empty."""
     rows: list[GraphDifference]
     """Differences from the other graph to the current one."""
     more: int
-    """Number of rows that are not listed."""
     remarks: list[str]
-    """Remarks about seeds that were changed, and random values that differ."""
+    """Remarks about changed seeds and different random values."""
     distances: list[str]
     """Mean absolute pixel difference of each tile, on a scale of 0 to 255: ``Δ 3.2``."""
     pending: bool
@@ -153,9 +149,9 @@ class SavedSampleEntry(TypedDict):
     """Saved sample."""
 
     text: str
-    """``seed 42, batch 3, sample 5``."""
+    """Description of the sample, such as ``seed 42, batch 3, sample 5``."""
     note: str
-    """File, or note of the user."""
+    """File of the sample, or the user's note."""
     whole: bool
     """True for a whole batch."""
     shown: bool
@@ -167,17 +163,17 @@ class BodyShareEntry(TypedDict):
 
     body: str
     text: str
-    """As in ``Branch``."""
+    """Name of the body, such as ``branch: then``."""
     count: int
     share: float | None
     """Fraction of the samples that reached the block; None if there are none."""
     low: float
     high: float
-    """Ends of its 99 % interval."""
+    """Upper end of the 99 % confidence interval of ``share``; ``low`` is the lower end."""
     asked: float | None
     """Expected probability; None if it is not constant."""
     agrees: bool
-    """Whether the interval contains the expected probability."""
+    """Whether the confidence interval contains the expected probability."""
 
 
 class BlockSharesEntry(TypedDict):
@@ -185,7 +181,7 @@ class BlockSharesEntry(TypedDict):
 
     block: str
     scope: str
-    """Scope of the body that contains it; empty: none."""
+    """Body that contains the block, such as ``branch.then``; empty for the graph itself."""
     samples: int
     bodies: list[BodyShareEntry]
     in_turns: bool
@@ -196,9 +192,9 @@ class InspectedSharesEntry(TypedDict):
     """How often each body of the inspected block ran."""
 
     shown: dict[str, int]
-    """Body -> samples of the current batch that reached it."""
+    """Number of samples of the current batch that reached each body, by body."""
     shown_of: int
-    """Samples of the current batch that reached the block."""
+    """Number of samples of the current batch that reached the block."""
     counted: list[BodyShareEntry]
     """Counts over many batches; empty if none were counted."""
     batches: int
@@ -211,14 +207,14 @@ class BranchSharesEntry(TypedDict):
     blocks: list[BlockSharesEntry]
     batches: int
     samples: int
-    """Number of samples in these batches."""
+    """Number of samples in the counted batches."""
     wanted: int
     """Number of batches to count."""
     reads: bool
     """Whether the condition depends on the data, so that each batch has to be read."""
     counting: bool
     error: str
-    """Why they could not be counted; else empty."""
+    """Why the samples could not be counted; else empty."""
 
 
 class CloseupHeader(TypedDict):
@@ -226,18 +222,18 @@ class CloseupHeader(TypedDict):
 
     index: int
     of: str
-    """``original`` or the name of an output."""
+    """Output that the picture shows: ``original`` or the name of an output."""
     choices: list[str]
-    """Other pictures that can be shown."""
+    """Names of the other pictures that can be shown."""
     size: list[int]
-    """[width, height] of the picture."""
+    """[width, height] of the picture in pixels."""
     full: list[int]
-    """[width, height] of the sample; the picture may be smaller."""
+    """[width, height] of the sample in pixels; the picture may be smaller."""
     note: str
     frames: int
-    """Frames of a sequence; 0 for an image."""
+    """Number of frames of a sequence; 0 for an image."""
     frame: int
-    """Frame that is shown; -1: all, next to each other."""
+    """Index of the displayed frame; -1 for all frames, next to each other."""
     error: str
     """Why there is no picture; else empty."""
 
@@ -245,15 +241,15 @@ class CloseupHeader(TypedDict):
 class ValuesHeader(TypedDict):
     """JSON header before the values of a region, row by row, channels last.
 
-    ``store`` is their little-endian storage type (``f4``, ``u1``, ...), ``dtype`` their type in the
-    pipeline. ``x``, ``y`` and ``region`` ([width, height]) are in pixels of the sample. With an
-    ``error`` the region is empty, and ``x``, ``y`` are the requested pixel.
+    ``store`` is the little-endian type in which they are sent (``f4``, ``u1``, ...), ``dtype``
+    their type in the pipeline. ``x``, ``y`` and ``region`` ([width, height]) are in pixels of the
+    sample. If there is an ``error``, the region is empty, and ``x``, ``y`` are the requested pixel.
     """
 
     index: int
     of: str
     frame: int
-    """As in ``CloseupHeader``."""
+    """Index of the frame; -1 for all frames, next to each other."""
     x: int
     y: int
     region: list[int]
@@ -270,22 +266,22 @@ class StepOutputEntry(TypedDict):
     name: str
     kind: str
     shape: str
-    """``224×224×3``."""
+    """Shape of the output: ``224×224×3``."""
     dtype: str
     layout: str
     device: Literal["cpu", "gpu"]
     values: str
-    """``0 … 255``; may be empty."""
+    """Minimum and maximum, ``0 … 255``; may be empty."""
     box: list[int]
-    """Rectangle in the sheet, [x, y, w, h]; empty if it is not an image."""
+    """Rectangle in the sheet, [x, y, w, h]; empty if the output is not an image."""
     note: str
     text: str
-    """Its value, if it is not an image."""
+    """Value of the output, if it is not an image."""
     histogram: NotRequired[Histogram]
 
 
 class StepEntry(TypedDict):
-    """One node."""
+    """One node with its outputs for the sample."""
 
     node: str
     op: str
@@ -296,20 +292,19 @@ class StepEntry(TypedDict):
     """True if the node also uses internal random values, which DALI does not expose."""
     milliseconds: float | None
     untimed: str
-    """Why it has no time; empty if it has one or is being measured."""
+    """Why the node has no time; empty if it has one or is being measured."""
 
 
 class CardEntry(TypedDict):
     """Output of a node for the selected sample."""
 
     id: str
-    """Id of the node."""
     box: list[int]
-    """Rectangle of its picture in the sheet, [x, y, w, h]; empty if there is none."""
+    """Rectangle of the node's picture in the sheet, [x, y, w, h]; empty if there is none."""
     text: str
-    """Its value, if it has no picture; may be empty."""
+    """Value of the node's output, if it has no picture; may be empty."""
     draws: list[str]
-    """``angle -7.24``"""
+    """Random values of its arguments as texts, such as ``angle -7.24``."""
     branches: list[str]
     """Bodies of a block that ran for the sample, in any repetition."""
 
@@ -328,16 +323,16 @@ class CardsHeader(TypedDict):
 
 
 class EffectEntry(TypedDict):
-    """The sample with other values of the varied arguments."""
+    """Picture of the sample with other values of the varied arguments."""
 
     values: list[Any]
     """Complete value of each argument."""
     shown: list[Any]
-    """Varied part of the values: an element of a list, or the number that all elements have."""
+    """Varied part of each value: one element of a list, or the number that all elements have."""
     box: list[int]
     """[x, y, w, h] in pixels of the sheet; empty if there is no picture."""
     error: str
-    """Why there is no picture."""
+    """Why there is no picture; else empty."""
 
 
 class EffectHeader(TypedDict):
@@ -347,18 +342,19 @@ class EffectHeader(TypedDict):
     sheet: list[int]
     node: str
     args: list[str]
-    """``angle``, or an element of a list: ``size.h``."""
+    """Names of the varied arguments: ``angle``, or an element of a list, ``size.h``."""
     columns: int
     pictures: list[EffectEntry]
-    """Row by row; the values of a second argument change by row."""
+    """Pictures row by row. The values of the first argument change by column, of the second by row.
+    """
     note: str
-    """Arguments without effect; else empty."""
+    """Text that names arguments without effect; else empty."""
     error: str
     """Why there are no pictures; else empty."""
 
 
 class PolicyPicture(TypedDict):
-    """The selected sample after a sub-policy, with all its operations applied."""
+    """The selected sample after one sub-policy, with all its operations applied."""
 
     sub_policy: list[Any]
     box: list[int]
@@ -383,13 +379,13 @@ class DetailHeader(TypedDict):
     mime: str
     sheet: list[int]
     steps: list[StepEntry]
-    """The node; empty if there is an ``error``."""
+    """Entry of the node; empty if there is an ``error``."""
     node: str
     file: str
     error: str
     samples: int
     """Number of samples in the timed batch."""
     timing: str
-    """What was measured, and how; empty until the time is known."""
+    """Description of what was measured and how; empty until the time is known."""
     floor: float | None
-    """Milliseconds of an empty pipeline."""
+    """Milliseconds that an empty pipeline takes."""

@@ -1,4 +1,4 @@
-"""Samples selected in the preview, for cells to read and observe."""
+"""Samples selected in the preview, which notebook cells can read and observe."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_ROWS = 100
 
 @dataclass(frozen=True, slots=True)
 class SelectedSamples:
-    """``w.preview.selected``: the samples marked in the preview, otherwise the one on the cards.
+    """``w.preview.selected``: the samples marked in the preview, otherwise the sample on the cards.
 
     Attributes
     ----------
@@ -30,9 +30,9 @@ class SelectedSamples:
         Indices in the batch. ``w.preview.selected = [0, 2]`` selects other samples, like
         ``w.preview.marked``; GraphEditError lists the valid indices.
     files:
-        Relative to the data.
+        File of each sample, relative to the data.
     labels:
-        Integers; None if the graph does not output labels.
+        Integer label of each sample; None if the graph does not output labels.
     draws:
         Random values by the id of the node that sampled them, one per sample, as in
         ``w.batch(k).draws``, which also has values sampled on a GPU.
@@ -95,7 +95,7 @@ class SelectedSamples:
 def selected_samples(
     result: PreviewResult | None, marked: Sequence[int], sample: int
 ) -> SelectedSamples:
-    """Selected samples of a preview; empty before the first picture."""
+    """Return the selected samples of a preview; empty before the first picture."""
     if result is None:
         return SelectedSamples()
     wanted = set(marked) or {sample}

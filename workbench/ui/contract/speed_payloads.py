@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Literal, TypedDict, get_args
 
 SpeedPart = Literal["compare", "stages", "rewrites", "tune", "scaling", "peers", "records"]
-"""Part of the panel."""
+"""Part of the speed panel."""
 Effort = Literal["quick", "usual"]
-"""Precision of measurements: short rounds for a quick result, or those of METHOD.md."""
+"""Precision of measurements: short rounds for a quick result, or the rounds of METHOD.md."""
 PARTS: tuple[SpeedPart, ...] = get_args(SpeedPart)
 EFFORTS: tuple[Effort, ...] = get_args(Effort)
 
@@ -20,22 +20,21 @@ class SpeedFact(TypedDict):
 
 
 class MeasuredOn(TypedDict):
-    """Conditions of a record: the line below its figure, and details."""
+    """Conditions of a record: the line below its chart, and details."""
 
     id: str
-    """Id of the record."""
     name: str
     line: str
-    """Machine, data, settings, page cache, reason for the end."""
+    """Machine, data, settings, page cache, and why measuring stopped."""
     facts: list[SpeedFact]
     quality_flags: list[str]
-    """Reasons to distrust figures, each with the name of its row."""
+    """Reasons to distrust results, each with the name of its row."""
     quick: str
-    """Remark that it was a quick measurement, with its interval width; else empty."""
+    """Remark that the measurement was quick, with its interval width; else empty."""
     partial: str
-    """Progress of an unfinished run; empty for a record."""
+    """Progress of an unfinished run; empty for a complete record."""
     earlier: str
-    """What has changed since: graph, settings, data; else empty."""
+    """What has changed since the measurement: graph, settings or data; else empty."""
 
 
 class SpeedBar(TypedDict):
@@ -44,13 +43,13 @@ class SpeedBar(TypedDict):
     kind: Literal["cpu", "mixed", "peer"]
     label: str
     group: str
-    """``Decode alone``, ``Whole pipeline``."""
+    """Heading of the group: ``Decode alone``, ``Whole pipeline``."""
     source: str
-    """Name of the record if two are shown, else empty."""
+    """Name of the bar's record if two records are shown, else empty."""
     median: float | None
     """imgs/s; null if there is no value."""
     frames: int
-    """Frames per sample if rates are sequences/s; 0: they are imgs/s."""
+    """Number of frames per sample if rates are in sequences/s; 0 if they are in imgs/s."""
     low: float | None
     high: float | None
     rounds: list[float]
@@ -66,11 +65,11 @@ class SpeedBar(TypedDict):
 
 
 class RatioEntry(TypedDict):
-    """Speed ratio of two configurations, with its interval."""
+    """Speed ratio of two configurations, with its confidence interval."""
 
     group: str
     text: str
-    """``Mixed is 5.4 times as fast as CPU``."""
+    """The ratio as a sentence: ``Mixed is 5.4 times as fast as CPU``."""
     median: float
     low: float
     high: float
@@ -78,13 +77,13 @@ class RatioEntry(TypedDict):
 
 
 class PairEntry(TypedDict):
-    """Configuration in both records: the second over the first."""
+    """Configuration in both records. ``ratio`` is the second rate divided by the first."""
 
     name: str
     first: float
     second: float
     frames: int
-    """Frames per sample if rates are sequences/s; 0: they are imgs/s."""
+    """Number of frames per sample if rates are in sequences/s; 0 if they are in imgs/s."""
     ratio: float
     low: float
     high: float
@@ -93,49 +92,49 @@ class PairEntry(TypedDict):
 
 
 class ComparisonView(TypedDict):
-    """Two records side by side."""
+    """Two records compared with each other."""
 
     first: MeasuredOn
     second: MeasuredOn
     pairs: list[PairEntry]
     only: list[str]
-    """Configurations that only one of them has."""
+    """Names of configurations in only one of the records."""
     warnings: list[str]
 
 
 class CompareView(TypedDict):
-    """CPU and mixed decoding, or peers. Without ``on`` nothing was measured."""
+    """CPU and mixed decoding, or peers. If ``on`` is empty, nothing was measured."""
 
     on: list[MeasuredOn]
-    """The record, and the one it is compared with."""
+    """Conditions of the record, and of the record that it is compared with."""
     bars: list[SpeedBar]
     ratios: list[RatioEntry]
     notes: list[str]
-    """Pixel differences, and differences of the two records."""
+    """Texts about pixel differences, and about differences between the two records."""
 
 
 class StageEntry(TypedDict):
-    """One stage; milliseconds per batch, null if not measured."""
+    """One stage. Times are milliseconds per batch, null if not measured."""
 
     name: str
     op: str
-    """Operator, if its name differs from that of the stage; else empty."""
+    """Operator, if its name differs from the stage's; else empty."""
     kind: str
     device: str
     adds: float | None
     """Time that the stage adds to the pipeline."""
     low: float | None
     high: float | None
-    """Interval of ``adds``."""
+    """Upper end of the confidence interval of ``adds``; ``low`` is the lower end."""
     exclusive: float | None
     """``adds`` corrected for noise: never negative; all stages add up to the pipeline's time."""
     alone: float | None
     node: str
-    """Node, or empty if the current graph has none with this id."""
+    """Id of the node; empty if the current graph has none with this id."""
 
 
 class StagesView(TypedDict):
-    """Time of a batch by stage."""
+    """Time of a batch, divided into stages."""
 
     on: list[MeasuredOn]
     stages: list[StageEntry]
@@ -143,24 +142,24 @@ class StagesView(TypedDict):
     rate: float
     low: float
     high: float
-    """imgs/s of the whole pipeline."""
+    """Upper end of the confidence interval of ``rate``, the imgs/s of the whole pipeline."""
     frames: int
-    """Frames per sample if rates are sequences/s; 0: they are imgs/s."""
+    """Number of frames per sample if rates are in sequences/s; 0 if they are in imgs/s."""
     remainder: float | None
     ceiling: float | None
     bottleneck: str
-    """Empty if the run was too unstable to name one."""
+    """Name of the slowest stage; empty if the run was too unstable to name one."""
     advice: str
     functions: list[str]
-    """Cost of each function of the user, compared with the rest."""
+    """Texts on the cost of each user function."""
     path: list[str]
-    """Critical path, gain of a cached source, and slowest files."""
+    """Texts on the critical path, the gain of a cached source, and the slowest files."""
     notes: list[str]
-    """Why values were not measured."""
+    """Reasons why values were not measured."""
 
 
 class HeatCell(TypedDict):
-    """One setting. ``rate`` is null if it failed (``reason``) or was not tried."""
+    """One setting. ``rate`` is null if the setting failed (see ``reason``) or was not tried."""
 
     threads: int
     batch: int
@@ -168,13 +167,12 @@ class HeatCell(TypedDict):
     reason: str
     best: bool
     own: bool
-    """True if this is the current setting of the graph."""
+    """True for the current setting of the graph."""
     now: bool
-    """True if the setting is being measured."""
 
 
 class HeatPanel(TypedDict):
-    """Threads (rows) by batch size (columns) at one prefetch and one hw_decoder_load."""
+    """Heat map of threads (rows) by batch size (columns), for one value of each other setting."""
 
     title: str
     threads: list[int]
@@ -188,26 +186,26 @@ class TuneView(TypedDict):
     on: list[MeasuredOn]
     panels: list[HeatPanel]
     most: float
-    """The highest imgs/s in the panels."""
+    """Highest imgs/s in the panels."""
     frames: int
-    """Frames per sample if rates are sequences/s; 0: they are imgs/s."""
+    """Number of frames per sample if rates are in sequences/s; 0 if they are in imgs/s."""
     best: str
-    """Best setting in words; empty if none could be measured."""
+    """Best setting as text; empty if none could be measured."""
     median: float
     low: float
     high: float
     gain: str
-    """Gain over the graph's setting, with its interval."""
+    """Speed-up over the graph's setting, with its interval, as text."""
     tried: str
     notes: list[str]
     adopted: bool
     """Whether the graph currently has the best setting."""
     running: bool
-    """True while running: the best is the best so far, and there is no record yet."""
+    """True during a measurement, when the best is the best so far and there is no record yet."""
 
 
 class ScalingPoint(TypedDict):
-    """Number of threads or processes; rates in imgs/s, null if not measured."""
+    """Result for a number of threads or processes. Rates are in imgs/s, null if not measured."""
 
     count: int
     pipelines: int
@@ -217,65 +215,63 @@ class ScalingPoint(TypedDict):
     high: float | None
     speedup: float | None
     efficiency: float | None
-    """1 for linear scaling."""
+    """Speed-up relative to linear scaling, which is 1."""
     reason: str
     flags: list[str]
 
 
 class ScalingView(TypedDict):
-    """Scaling of imgs/s."""
+    """Speed in imgs/s by number of threads, pipelines, processes or GPUs."""
 
     on: list[MeasuredOn]
     unit: str
-    """``threads``, ``pipelines``, ``processes`` or ``GPUs``."""
+    """Unit that is counted: ``threads``, ``pipelines``, ``processes`` or ``GPUs``."""
     kind: Literal["cpu", "mixed"]
     points: list[ScalingPoint]
     frames: int
-    """Frames per sample if rates are sequences/s; 0: they are imgs/s."""
+    """Number of frames per sample if rates are in sequences/s; 0 if they are in imgs/s."""
 
 
 class RecordEntry(TypedDict):
-    """Run that was made or opened."""
+    """Record of a run, measured here or opened from a file."""
 
     id: str
     name: str
     kind: str
-    """In words: ``CPU and mixed``."""
     part: str
-    """Part of the panel that shows it."""
     graph: str
     when: str
     machine: str
     best: float | None
-    """``Report.best``."""
+    """Best imgs/s, as in ``Report.best``."""
     frames: int
-    """Frames per sample if rates are sequences/s; 0: they are imgs/s."""
+    """Number of frames per sample if rates are in sequences/s; 0 if they are in imgs/s."""
     shown: bool
     elsewhere: bool
     """True if the record was made on another machine."""
 
 
 class SpeedLimits(TypedDict):
-    """Measurements that this machine does not support, and allowed values."""
+    """Measurements that this machine does not support, and allowed values of settings."""
 
     mixed: str
     """Why mixed decoding is not available; empty if it is."""
     command: str
-    """Command for a machine with a GPU; empty if this one has a GPU."""
+    """Command to run on a machine with a GPU; empty if this machine has one."""
     hint: str
-    """Preparation for the command there, or empty."""
+    """Hint on preparing that machine for the command; may be empty."""
     workers: str
-    """Why scaling over GPUs cannot be measured, or empty."""
+    """Why scaling over GPUs cannot be measured; empty if it can be."""
     peers: list[SpeedFact]
-    """Each peer, and why it cannot be measured (empty: it can)."""
+    """Name of each peer, with the reason why it cannot be measured (empty if it can be)."""
     peer_seconds: dict[str, float]
-    """Time limit per library by precision: ``usual`` and ``quick``."""
+    """Time limit in seconds per library, by precision (``usual`` and ``quick``)."""
     grid: dict[str, str]
-    """Default values of each setting: ``1, 2, 4``."""
+    """Default values of each setting as text, such as ``1, 2, 4``."""
     now: str
-    """Current settings of the graph in words."""
+    """Current settings of the graph as text."""
     estimates: dict[str, dict[str, str]]
-    """Precision -> measurement -> estimated duration, shown before the start."""
+    """Estimated duration as text, shown before the start, by precision and measurement."""
 
 
 class FileHeader(TypedDict):
@@ -284,32 +280,32 @@ class FileHeader(TypedDict):
     name: str
     mime: str
     view: str
-    """Id of the requesting view."""
+    """Id of the view that requested the file."""
     n: int
 
 
 class FusedRow(TypedDict):
-    """imgs/s of one of the two, with its interval."""
+    """imgs/s of the ``if`` block or of the operator, with the confidence interval."""
 
     name: str
     median: float
     low: float
     high: float
     frames: int
-    """Frames per sample if rates are sequences/s; 0: they are imgs/s."""
+    """Number of frames per sample if rates are in sequences/s; 0 if they are in imgs/s."""
 
 
 class FusedSpeedEntry(TypedDict):
-    """Speed of an ``if`` and of an equivalent operator."""
+    """Speed of an ``if`` block and of an equivalent operator."""
 
     state: str
-    """none, running, done, failed, stopped."""
+    """State of the measurement: none, running, done, failed or stopped."""
     block: str
     text: str
     share: float
     rows: list[FusedRow]
     ratio: list[float]
-    """Speed of the operator over that of the ``if``: median, low and high."""
+    """Speed of the operator divided by that of the ``if``: median, low and high."""
     stale: bool
     """True if the record belongs to another graph or other data."""
 
@@ -318,7 +314,7 @@ class FusedSpeedEntry(TypedDict):
 
 
 class WorstSampleEntry(TypedDict):
-    """Sample with a large difference: both pictures as data URLs."""
+    """Sample with a large difference. Its pictures before and after are data URLs."""
 
     name: str
     before: str
@@ -326,27 +322,27 @@ class WorstSampleEntry(TypedDict):
 
 
 class RewriteEntry(TypedDict):
-    """Rewrite that is proposed, or why it is not."""
+    """Rewrite that is proposed or rejected."""
 
     name: str
     title: str
     kind: Literal["exact", "near"]
     law: str
-    """What is replaced by what, and why the pixels stay the same."""
+    """Description of the replacement, and why the pixels stay the same."""
     gain: str
     low: str
-    """Interval of the gain in words; empty if it was not measured."""
+    """Confidence interval of the speed-up as text; empty if it was not measured."""
     pixels: str
-    """Pixel difference in words."""
+    """Pixel difference as text."""
     nodes: list[str]
-    """Ids that can be selected on the canvas."""
+    """Ids of the nodes to select on the canvas."""
     needs: list[str]
-    """Titles of rewrites that are applied with it."""
+    """Titles of the rewrites that are applied with it."""
     worst: list[WorstSampleEntry]
     taken: bool
     """True if the rewrite can no longer be applied to the current graph."""
     rejected: str
-    """Why it is not proposed; else empty."""
+    """Why the rewrite is rejected; empty if it is proposed."""
 
 
 class RewritesView(TypedDict):
@@ -355,6 +351,6 @@ class RewritesView(TypedDict):
     on: list[MeasuredOn]
     rewrites: list[RewriteEntry]
     control: str
-    """Unchanged graph compared with itself in the same run."""
+    """Speed of the unchanged graph relative to a copy of it in the same run, as text."""
     total: str
-    """Gain of all rewrites together; empty if none is proposed."""
+    """Speed-up of all rewrites together, as text; empty if none is proposed."""

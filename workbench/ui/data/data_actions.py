@@ -24,7 +24,7 @@ class OpenFolder(Action, tag="open", frozen=True):
 
 
 class OpenData(OpenFolder, tag="open_folder", frozen=True):
-    """Open another data folder; for components with a dialog, which shows a refusal."""
+    """Open another data folder from a dialog, which displays a refusal."""
 
     def apply(self, model: ViewModel) -> str:
         super().apply(model)
@@ -37,7 +37,10 @@ class AddRoot(Action, tag="add_root", frozen=True):
     path: str
 
     def apply(self, model: ViewModel) -> str:
-        """Raises DataError if the roots cannot be changed, or nothing is to be added."""
+        """Open the data.
+
+        Raises DataError if the roots cannot be changed, or if there is nothing to add.
+        """
         if model.roots is not None:
             model.roots.add(self.path)
             model.engine.set_environment(model.roots.environment)
@@ -55,10 +58,13 @@ class UseGoodFiles(Action, tag="use_good", frozen=True):
 
 
 class OutputMasks(DocumentEdit, tag="give_masks", frozen=True):
-    """Output the masks of the annotations; they follow the image."""
+    """Output the masks of the annotations, transformed like the image."""
 
     def edit(self, state: ViewState, document: Document, catalog: Catalog) -> Edited:
-        """Select the node that outputs the masks. Raises GraphEditError if there are none."""
+        """Return the graph with the masks, and the node to select.
+
+        Raises GraphEditError without masks.
+        """
         edited = with_masks(document.graph, catalog)
         given = (
             edited.outputs[name] for name in edited.outputs if name not in document.graph.outputs
@@ -70,7 +76,7 @@ class BrowseFolders(Action, tag="browse", frozen=True):
     """List the subfolders of a folder."""
 
     path: str
-    """Empty: the folder that contains the data."""
+    """Path of the folder; empty for the folder that contains the data."""
 
     def apply(self, model: ViewModel) -> None:
         model.data_panel.browse(self.path)

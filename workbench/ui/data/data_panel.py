@@ -83,15 +83,15 @@ T = TypeVar("T")
 
 _UNCHECKED = {"checked": False, "bad": 0, "damaged": 0, "findings": []}
 _SHOWN = 200
-"""Maximum number of findings in the table."""
+"""Maximum number of findings listed in the table."""
 _TOLD_EVERY = 0.5
 """Seconds between progress messages."""
 _FIRST = 1024
-"""Number of samples for provisional pictures; more if a batch is larger."""
+"""Number of samples that provisional pictures are taken from; more if a batch is larger."""
 
 
 class DataPanel:
-    """Open data. ``changed`` is called, with the lock held, after every change."""
+    """The open data. ``changed`` is called, with the lock held, after every change."""
 
     def __init__(
         self,
@@ -103,8 +103,8 @@ class DataPanel:
     ) -> None:
         """``changed`` is called with a message for the user, or None.
 
-        A check waits in ``queue``, which it shares with measurements: they would slow each other.
-        Data outside ``roots`` is not opened.
+        A check waits in ``queue``, which it shares with measurements, because they would slow each
+        other down. Data outside ``roots`` are not opened.
         """
         self.datasets = open_datasets(data)
         """Data of each parameter of the graph's program."""
@@ -121,7 +121,7 @@ class DataPanel:
         self._seen = ""
         self._indexed = self._pictured = False
         self.folders: FolderListing = NO_FOLDERS
-        """Folder that was listed last, for opening another one."""
+        """Contents of the folder that was listed last, for opening another one."""
         self._count: SampleCount | None = None
         self._read = self.dataset
         """The data as the graph's source reads it, for example with annotations."""
@@ -129,7 +129,7 @@ class DataPanel:
         """Result of the last check of these files."""
         self._good: tuple[FolderCheck | None, GoodData | None] = (None, None)
         self.facts: dict[str, DataFacts] = {}
-        """Facts about counted data by parameter, for warnings."""
+        """Properties of counted data by parameter, for warnings."""
         self.report: TextFile = {"number": 0, "text": ""}
         """Last report, an HTML page."""
         kind = load_source(self.dataset.kind)
@@ -149,7 +149,7 @@ class DataPanel:
             self.view["outside"] = self._addable()
 
     def _addable(self) -> str:
-        """First location outside the roots that the user may add to them."""
+        """Return the first location outside the roots that the user may add, or empty."""
         roots = self._roots
         if roots is None or not roots.extensible:
             return ""
@@ -158,13 +158,13 @@ class DataPanel:
         return "" if roots.is_missing(outside) else outside
 
     def fields(self, parameters: list[DataParameter]) -> dict[str, Any]:
-        """Fields of the component that only depend on the data."""
+        """Return the fields of the component that depend only on the data."""
         summary: DataView = {**self.view, "parameters": parameters}
         return {"summary": summary, "report": self.report, "folders": self.folders}
 
     @property
     def error(self) -> str:
-        """Why the folder cannot be used, or empty."""
+        """Why the data cannot be used; empty if they can be."""
         return self.view["error"]
 
     @property
@@ -178,16 +178,16 @@ class DataPanel:
         }
 
     def reads(self, data: Datasets) -> bool:
-        """Whether a request for ``data``, or for its first samples, reads the open data."""
+        """Return whether a request for ``data``, or for its first samples, reads the open data."""
         return {name: replace(each, first=0) for name, each in data.items()} == self.datasets
 
     def with_path(self, path: str) -> dict[str, Location]:
-        """Datasets by parameter, with the selected one replaced by ``path``."""
+        """Return the datasets by parameter, with the selected one replaced by ``path``."""
         return {**self.datasets, self.parameter: path}
 
     @property
     def chip(self) -> str:
-        """``photos/ · 120 images``."""
+        """Text of the bar: ``photos/ · 120 images``."""
         name = self.data
         if self.dataset.in_memory and not self.dataset.location:
             return name  # the name contains the count
@@ -201,7 +201,7 @@ class DataPanel:
         )
 
     def opened(self, data: Data) -> DataPanel:
-        """Panel for other data; this panel with an error message if that data cannot be used.
+        """Return a panel for other data, or this panel with an error if they cannot be used.
 
         Raises DataError if neither can be used.
         """
@@ -221,7 +221,7 @@ class DataPanel:
         return self
 
     def scan(self) -> None:
-        """Count in the background."""
+        """Count the samples in the background."""
         if self._count is not None:
             self._count.close()
         if not self.error and load_source(self.dataset.kind).is_listed:
@@ -237,7 +237,7 @@ class DataPanel:
             self._count.start()
 
     def follow(self, graph: Graph) -> None:
-        """Count the classes of the annotations that a graph reads from this data."""
+        """Adapt the counted classes to the annotations that a graph reads from this data."""
         read = datasets_as_read(graph, self.datasets)[self.parameter]
         if read != self._read:
             self._read = read
@@ -255,7 +255,7 @@ class DataPanel:
                 self.scan()
 
     def is_new(self, state: str) -> bool:
-        """Whether ``state`` (see ``count_if_changed``) differs from that of the pictures."""
+        """Return whether ``state`` (see ``count_if_changed``) differs from that of the pictures."""
         return self._seen not in ("", state)
 
     def _on_indexed(self) -> None:
@@ -264,7 +264,7 @@ class DataPanel:
             self._use_index()
 
     def _use_index(self) -> None:
-        """Preview all data after the first picture; its index may take seconds."""
+        """After the first picture, preview all data, whose index may take seconds to build."""
         if self.view["provisional"] and self._indexed and self._pictured:
             self._show(None, provisional=False)
 
@@ -274,7 +274,7 @@ class DataPanel:
             self.view = {**self.view, "counting": self._count.toggle()}
 
     def browse(self, path: str) -> None:
-        """List the subfolders of a folder in the background; empty: those around the data."""
+        """List the subfolders of a folder in the background; if empty, those next to the data."""
         start = path or os.path.dirname(os.path.abspath(self.dataset.root or "."))
 
         def on_end(found: FolderListing | None, wrong: str) -> None:
@@ -284,7 +284,7 @@ class DataPanel:
         self._run("listing", lambda: list_folders(start, self._roots, anywhere=not path), on_end)
 
     def check(self) -> None:
-        """Decode every file in the background; stop a running check.
+        """Decode every file in the background, or stop a running check.
 
         The next check continues a stopped one.
         """
@@ -356,11 +356,10 @@ class DataPanel:
         self._run("report", lambda: html_report(found), on_end)
 
     def _run(self, name: str, run: Callable[[], T], ended: Callable[[T | None, str], None]) -> None:
-        """Call ``run`` in the background."""
         run_in_background(name, run, TaskListener(self._lock, lambda: None, ended))
 
     def close(self) -> None:
-        """End a running check early, without further messages."""
+        """Stop the count and the check, without further messages."""
         self._closed = True
         if self._check is not None:
             self._check.cancel()
@@ -368,11 +367,11 @@ class DataPanel:
             self._count.close()
 
     def export_note(self, left_out: int = 0, skip_bad: bool = False) -> str:
-        """Note for users who run an exported program on this data, or empty.
+        """Return a note for users who run an exported program on this data; may be empty.
 
-        With ``skip_bad`` the program reads a list of the good files, and no bad file ends it.
-        ``left_out`` is the number of files skipped by the preview, which may be unknown to checks
-        and counts.
+        With ``skip_bad`` the program reads a list of the good files, so no bad file ends it.
+        ``left_out`` is the number of files that the preview skips, which checks and counts may not
+        have found.
         """
         bad = self.view["bad"]
         if self.dataset.in_memory and not self.dataset.location:
@@ -438,7 +437,6 @@ class DataPanel:
         return _UNCHECKED
 
     def _check_files(self, unwanted: threading.Event, note: OnProgress) -> FolderCheck:
-        """Decode every file, in the task's thread."""
         updated = 0.0
 
         def progress(done: int, total: int) -> None:
@@ -457,7 +455,6 @@ class DataPanel:
         )
 
     def _on_check(self) -> None:
-        """Show the progress of the check."""
         if self._check is not None and self._check.outcome is None:
             self._show(self._check.text)
 
@@ -497,7 +494,7 @@ class DataPanel:
 
 
 def _kind_text(dataset: Dataset) -> str:
-    """How the data is read; for annotations also the folder of the images."""
+    """Return how the data are read; for annotations, also the folder of the images."""
     about = describe_kind(dataset)
     if load_source(dataset.kind).op != "readers.coco":
         return about
@@ -505,14 +502,14 @@ def _kind_text(dataset: Dataset) -> str:
 
 
 def _version(dataset: Dataset) -> str:
-    """Text that changes when the file or folder changes."""
+    """Return a text that changes when the file or folder changes."""
     with suppress(OSError):
         return str(os.stat(dataset.location).st_mtime_ns) if dataset.location else ""
     return ""
 
 
 def data_parameters(graph: Graph, data: Datasets) -> list[DataParameter]:
-    """Parameters of a graph's program that name data, and their values."""
+    """Return the parameters of a graph's program that name data, with their values."""
     found: list[DataParameter] = []
     for name, kind in parameters(graph.sources).items():
         dataset = data.get(name)

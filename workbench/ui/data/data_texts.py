@@ -12,7 +12,7 @@ from workbench.sources import Dataset, load_source
 
 
 def fault_text(facts: FolderFacts, dataset: Dataset) -> str:
-    """Text about unusable samples, sizes that differ from the annotations, and suspicious boxes."""
+    """Return a text about unusable samples, sizes unlike their annotations, and odd boxes."""
     place = shlex.quote(dataset.text or str(dataset))
     good = (
         "good.txt` to list all, and"
@@ -49,7 +49,7 @@ def fault_text(facts: FolderFacts, dataset: Dataset) -> str:
 
 
 def pillow_only_text(facts: FolderFacts) -> str:
-    """Number of images that DALI cannot decode, by format, and other data that is not read."""
+    """Return a text about images that DALI cannot decode, by format, and other unread data."""
     texts = list(facts.not_read)
     if facts.pillow_only:
         named = ", ".join(f"{count:,} {name}" for name, count in facts.pillow_only.items())
@@ -58,7 +58,7 @@ def pillow_only_text(facts: FolderFacts) -> str:
 
 
 def counted_by_text(facts: FolderFacts) -> str:
-    """``boxes per class, in 400 images; 3 have none``, if classes are not counted by images."""
+    """Return ``boxes per class, in 400 images; 3 have none``; empty if images are counted."""
     if not facts.targets:
         return ""
     of = {"boxes": "boxes per class", "masks": "masks per class"}[facts.targets]
@@ -68,7 +68,7 @@ def counted_by_text(facts: FolderFacts) -> str:
 
 
 def no_classes_text(facts: FolderFacts) -> str:
-    """Why no classes are counted, although annotations are read."""
+    """Return why no classes are counted although annotations are read; empty if they are."""
     if facts.unnamed:
         numbers = f"{facts.unnamed:,} numbers without a name in {counted_by_text(facts)}"
         return f"not counted: {numbers}, such as instance ids or colours"
@@ -78,7 +78,7 @@ def no_classes_text(facts: FolderFacts) -> str:
 
 
 def sizes_text(facts: FolderFacts) -> str:
-    """Smallest and largest size of the checked images."""
+    """Return the smallest and largest size of the checked images."""
     if facts.smallest is None or facts.largest is None:
         return ""
     ends = list(dict.fromkeys([facts.smallest, facts.largest]))

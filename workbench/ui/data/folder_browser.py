@@ -1,4 +1,4 @@
-"""List folders, to find another folder of images to open."""
+"""List folders, so that another folder of images can be opened."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from workbench.ui.contract.data_payloads import FolderEntry, FolderListing
 from workbench.ui.contract.encoding import empty
 
 LISTED = 500
-"""Maximum number of listed folders, in the order of their names."""
+"""Maximum number of folders in a listing, sorted by name."""
 COUNTED = 1000
 """Maximum number of counted entries per folder, so that a listing takes at most 0.5 s."""
 NO_FOLDERS = empty(FolderListing)
 
 
 def list_folders(path: str, roots: Roots | None, anywhere: bool = False) -> FolderListing:
-    """List the subfolders of ``path`` by name, without hidden ones and those outside the ``roots``.
+    """List the subfolders of ``path`` by name, except hidden ones and those outside the ``roots``.
 
-    Symbolic links are not followed out of the roots, even if created meanwhile, and their
-    destination is not revealed. With ``anywhere`` the first root is listed in place of a path that
-    is not allowed. Raises nothing: a listing contains the reason if it is empty.
+    Symbolic links out of the roots are not followed, even if created meanwhile, and their
+    destination is not revealed. With ``anywhere``, the first root is listed instead of a path that
+    is not allowed. Does not raise: a listing without folders contains the reason.
     """
     try:
         real = os.path.realpath(os.path.expanduser(path))
@@ -54,7 +54,7 @@ def list_folders(path: str, roots: Roots | None, anywhere: bool = False) -> Fold
 
 @contextmanager
 def _opened(real: str, roots: Roots | None) -> Iterator[int]:
-    """Descriptor of a folder. Raises DataError outside the roots, and OSError."""
+    """Yield the descriptor of a folder. Raises DataError outside the roots, and OSError."""
     if roots is not None:
         if outside := roots.refusal(real):
             raise DataError(f"{outside}.")
@@ -107,7 +107,7 @@ def _entry(path: str, name: str, roots: Roots | None) -> FolderEntry:
 
 
 def _is_text(name: str) -> bool:
-    """Whether a name can be shown and sent back: file names need not be UTF-8."""
+    """Return whether a name can be sent to the browser, because file names need not be UTF-8."""
     try:
         name.encode()
     except UnicodeEncodeError:

@@ -32,12 +32,12 @@ class SaveAction(Action, frozen=True):
     """
 
     path: str
-    """File, or folder for several files: absolute, or relative to ``save_folder``."""
+    """Path of the file, or of the folder for several files: absolute, or relative to
+    ``save_folder``."""
     overwrite: bool = False
     """Whether the user has agreed to overwrite the file."""
 
     component = "bar"
-    """Component that shows the question."""
 
     def write(self, model: ViewModel) -> str:
         """Write the file and return a message. Also raises OverwriteError."""
@@ -104,7 +104,7 @@ class ShowCode(Action, tag="export", frozen=True):
     target: str
 
     def apply(self, model: ViewModel) -> None:
-        """Raises GraphExportError for an unknown target."""
+        """Show the code. Raises GraphExportError for an unknown target."""
         choose_target(model.state, self.target)
         model.state.tab = "code"
 
@@ -130,10 +130,13 @@ class DownloadCode(Action, tag="download", frozen=True):
     """Offer the code as a single file for download."""
 
     file: str
-    """Name of the downloaded file; used in the usage line of the code."""
+    """Name of the downloaded file, which also appears in the usage line of the code."""
 
     def apply(self, model: ViewModel) -> None:
-        """Raises GraphEditError also if the code needs a list of files next to it."""
+        """Create the file.
+
+        Raises GraphEditError also if the code needs a list of files next to it.
+        """
         state, document = model.state, model.history.document
         if state.skip_bad:
             raise GraphEditError(
@@ -149,13 +152,13 @@ class CopyCode(Action, tag="copy_code", frozen=True):
     """Copy the lines of the exported script that belong to nodes."""
 
     nodes: list[str]
-    """Empty: the whole graph."""
+    """Ids of the nodes; empty for the whole graph."""
 
     def apply(self, model: ViewModel) -> str:
         return self.copy(model.state)
 
     def copy(self, state: ViewState) -> str:
-        """Store the lines in ``state.copied_code``. Return a message about nodes without any.
+        """Store the lines in ``state.copied_code``. Return a message about nodes that have no line.
 
         Raises GraphEditError if the graph has no script, or the script has no line for these nodes.
         """
@@ -201,7 +204,7 @@ def _save_code(exported: Export, path: str, roots: Roots | None, overwrite: bool
 
 
 def _lists_beside(exported: Export, program: Path) -> dict[Path, bytes]:
-    """Lists of good files that a program reads from its own folder."""
+    """Return the lists of good files that a program reads from its own folder, by path."""
     if exported.good is None:
         return {}
     beside = exported.program_path(program)

@@ -1,6 +1,6 @@
-"""Code of the graph for the selected target: what the code panel shows, copies and saves.
+"""Code of the graph for the selected target, which the code panel shows, copies and saves.
 
-Titles of groups are comments above the first line of their nodes.
+Titles of groups become comments above the first line of their nodes.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ NO_FAULT = CodeFault(message="", node="")
 
 
 def target_entries() -> list[TargetEntry]:
-    """All targets, and each target once more with each of its additions."""
+    """Return an entry for each target, and one for each target with each of its additions."""
     entries: list[TargetEntry] = []
     for name in target_names():
         target = load_target(name)
@@ -50,12 +50,15 @@ def target_entries() -> list[TargetEntry]:
 
 
 def entry_names() -> list[str]:
-    """Names of all entries."""
+    """Return the names of all entries."""
     return [entry["name"] for entry in target_entries()]
 
 
 def choose_target(state: ViewState, name: str) -> None:
-    """Show the code for an entry from its first line. Raises GraphExportError if unknown."""
+    """Show the code for an entry from its first line.
+
+    Raises GraphExportError for an unknown entry.
+    """
     if name not in entry_names():
         target, _, with_ = name.partition(_WITH)
         load_target(target)
@@ -67,7 +70,7 @@ def choose_target(state: ViewState, name: str) -> None:
 def _export(
     checked: Checked, chosen: str, panel: DataPanel, skip_bad: bool, file: str = ""
 ) -> Export:
-    """Export the graph for an entry, as a program with this file name."""
+    """Export the graph for an entry, as a program with the file name ``file``."""
     target, _, with_ = chosen.partition(_WITH)
     if skip_bad:
         require_skips_bad(target)
@@ -82,7 +85,7 @@ def _export(
 
 
 def refusals(checked: Checked, datasets: Datasets) -> dict[str, str]:
-    """Entries that cannot represent a valid graph, with the reasons."""
+    """Return the entries that cannot represent a valid graph, with the reasons."""
     found = {}
     for entry in entry_names():
         target, _, with_ = entry.partition(_WITH)
@@ -98,21 +101,21 @@ def _no_code(fault: CodeFault) -> dict[str, Any]:
 
 
 class Exports:
-    """Exported code of the current graph for each target that was shown.
+    """Exported code of the current graph for each target that was selected.
 
-    If the graph cannot be exported there is no code, so no code of an earlier graph is shown.
+    If the graph cannot be exported, there is no code; code of an earlier graph is never shown.
     """
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
         self._tried: dict[str, tuple[tuple[object, ...], Export | str]] = {}
-        """Target -> key of the export, and the code or the reason why there is none."""
+        """Key of the export, and the code or the reason why there is none, by target."""
         self._of: tuple[Any, ...] = (None,) * 8
-        """Key of the current fields."""
+        """Key of the fields that were computed last."""
         self._fields = _no_code(NO_FAULT)
 
     def fields(self, state: ViewState, layout: Layout, panel: DataPanel) -> dict[str, Any]:
-        """Fields of the panel. While the panel is hidden, outdated code is dropped."""
+        """Return the fields of the panel. While the panel is hidden, outdated code is dropped."""
         shown = state.target, state.skip_bad, state.checked, layout, state.inspected
         of = *shown, panel.datasets, panel.facts, panel.found
         if any(a is not b for a, b in zip(of, self._of, strict=True)):
@@ -136,7 +139,7 @@ class Exports:
         }
 
     def _export(self, state: ViewState, layout: Layout, panel: DataPanel) -> Export | CodeFault:
-        """Code of the current graph, or why it cannot be exported to the target."""
+        """Return the code of the current graph, or why it cannot be exported to the target."""
         graph, checked = state.checked.graph, state.checked
         faults = blocking_faults(state)
         if not checked.sound or state.unread is not None:
@@ -152,7 +155,7 @@ class Exports:
         return {"message": reason, "node": node if graph.has(node) else ""}
 
     def _try(self, checked: Checked, target: str, panel: DataPanel, skip_bad: bool) -> Export | str:
-        """Code of a valid graph, or why it cannot be exported to the target."""
+        """Return the code of a valid graph, or why it cannot be exported to the target."""
         made_from = checked, panel.datasets, panel.facts, skip_bad and panel.found
         before = self._tried.get(target)
         if before is not None and all(map(is_, before[0], made_from)):
@@ -167,7 +170,7 @@ class Exports:
 
 
 def _highlighted(state: ViewState, found: Export) -> dict[str, list[int]]:
-    """Lines of the selected node and of its argument inputs, by file."""
+    """Return the lines of the selected node and of the generators of its arguments, by file."""
     graph = state.checked.graph
     if not graph.has(state.inspected):
         return {}
@@ -182,12 +185,12 @@ def _highlighted(state: ViewState, found: Export) -> dict[str, list[int]]:
 
 
 def _download(found: Export) -> bytes:
-    """Download: a single file, or a ZIP archive."""
+    """Return the content of the download: a single file, or a ZIP archive."""
     return zip_archive(found) if len(found.files) > 1 else found.main.text.encode()
 
 
 def zip_archive(found: Export) -> bytes:
-    """All files of an export as a ZIP archive; identical files produce identical bytes."""
+    """Return all files of an export as a ZIP archive; identical files produce identical bytes."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as packed:
         for path, file in found.files.items():
@@ -200,7 +203,7 @@ def zip_archive(found: Export) -> bytes:
 def exported_files(
     checked: Checked, target: str, document: Document, panel: DataPanel, skip_bad: bool, file: str
 ) -> Export:
-    """Files to save; the main one contains the graph."""
+    """Return the files to save. The main file contains the graph in a comment."""
     if not checked.sound:
         raise GraphEditError(f"Not exported: {checked.faults[0]}")
     frames = document.layout.frames.values()
@@ -209,7 +212,7 @@ def exported_files(
 
 
 def with_frame_comments(export: Export, frames: Iterable[Frame]) -> Export:
-    """Add a comment for each group to Python files with lines of its nodes."""
+    """Add a comment for each group to the Python files that contain its nodes."""
     frames = list(frames)
     if not frames:
         return export
@@ -221,7 +224,10 @@ def with_frame_comments(export: Export, frames: Iterable[Frame]) -> Export:
 
 
 def _titles(frames: Iterable[Frame]) -> list[str]:
-    """Titles, outermost first; groups around the same lines (two views) share one."""
+    """Return the titles, outermost first.
+
+    Groups around the same lines (of two views) share a title.
+    """
     made: list[tuple[Frame, str]] = []
     for frame in sorted(frames, key=lambda frame: -len(frame.nodes)):
         title = " ".join(frame.title.split())

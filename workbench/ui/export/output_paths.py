@@ -24,17 +24,17 @@ def with_suffix(path: str, suffix: str) -> Path:
 
 
 class OutputPath:
-    r"""Path entered by the user.
+    """Path entered by the user.
 
     Parameters
     ----------
     path:
-        As typed: absolute, below ``~``, or relative to the working folder, with ``roots`` to
-        their ``save_folder``.
+        Path as typed: absolute, below ``~``, or relative to the working folder (with ``roots``, to
+        their ``save_folder``).
     suffix:
-        Added if the path has none; empty for a folder.
+        Suffix to add if the path has none; empty for a folder.
     roots:
-        Folders below which it must be (the web app); None: anywhere.
+        Folders below which the path must be (in the web app); None: anywhere.
     overwrite:
         Whether an existing file may be overwritten.
 

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from workbench.ui.state.view_state import ViewState
 
 _LONGEST = 10_000
-"""Maximum number of items in a value: more than any argument has, but safe for the page."""
+"""Maximum number of items in a value. No argument has that many, and a page can still show them."""
 
 
 class InspectorEdit(DocumentEdit, frozen=True):
-    """Edit of the graph that keeps the selection."""
+    """Edit of the graph that does not change the selection."""
 
     def edit_graph(self, graph: Graph, catalog: Catalog) -> Graph:
         """Return the edited graph. Raises GraphEditError if the edit is not possible."""
@@ -41,7 +41,7 @@ class SetArgument(InspectorEdit, tag="set", frozen=True):
     arg: str
     value: Any
     group: str = ""
-    """Edits of one drag share a group and are one step of undo."""
+    """Edits with the same group, such as those of one drag, are undone together."""
 
     def edit_graph(self, graph: Graph, catalog: Catalog) -> Graph:
         spec = _arg(graph, catalog, self.node, self.arg)
@@ -72,7 +72,7 @@ class RandomiseArgument(InspectorEdit, tag="randomise", frozen=True):
     node: str
     arg: str
     op: str
-    """A ``random.*`` operator."""
+    """Name of the generator, a ``random.*`` operator."""
     args: dict[str, Any] | None = None
     """Arguments of the generator that differ from the defaults."""
 
@@ -89,7 +89,7 @@ class RandomiseArgument(InspectorEdit, tag="randomise", frozen=True):
 
 
 def _choices(graph: Graph, catalog: Catalog, node: str, arg: str) -> Value:
-    """Ends and middle of the range to sample from."""
+    """Return the ends and the middle of the range to sample from."""
     spec = catalog[graph.node(node).op].args[arg]
     generator = edit.generator_of(
         edit.randomise_arg(graph, catalog, node, arg, "random.uniform"), catalog, node, arg
@@ -104,7 +104,7 @@ def _choices(graph: Graph, catalog: Catalog, node: str, arg: str) -> Value:
 
 
 class FixArgument(InspectorEdit, tag="fix", frozen=True):
-    """Fix a random argument at the middle of its range, a linked one at its default."""
+    """Set a random argument to the middle of its range, or a connected one to its default."""
 
     node: str
     arg: str
@@ -131,15 +131,15 @@ class FixArgument(InspectorEdit, tag="fix", frozen=True):
 
 
 class SetGeneratorArgument(InspectorEdit, tag="set_random", frozen=True):
-    """Change an argument of the generator that feeds an argument; affects everything it feeds."""
+    """Change an argument of an argument's generator, for all inputs that use the generator."""
 
     node: str
     arg: str
     key: str
-    """Argument of the generator."""
+    """Name of the generator's argument."""
     value: Any
     group: str = ""
-    """As in ``SetArgument``."""
+    """Edits with the same group, such as those of one drag, are undone together."""
 
     def edit_graph(self, graph: Graph, catalog: Catalog) -> Graph:
         generator = edit.generator_of(graph, catalog, self.node, self.arg)
@@ -150,7 +150,7 @@ class SetGeneratorArgument(InspectorEdit, tag="set_random", frozen=True):
 
 
 class LinkArgument(InspectorEdit, tag="link", frozen=True):
-    """Connect an argument to another node's output; an unused generator is removed."""
+    """Connect an argument to another node's output. A generator that is then unused is removed."""
 
     node: str
     arg: str
@@ -201,8 +201,8 @@ def _middle(generator: Node) -> float | None:
 def to_value(value: Any, spec: ArgSpec) -> Value:
     """Convert JSON to a value of a graph: lists become tuples; 3.0 becomes 3 for integer arguments.
 
-    ``check_graph`` checks whether the value suits the argument. Raises GraphEditError for values
-    that no argument can have.
+    ``check_graph`` checks later whether the value suits the argument. Raises GraphEditError for
+    values that no argument can have.
     """
     if isinstance(value, list):
         if len(value) > _LONGEST:

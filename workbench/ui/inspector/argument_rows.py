@@ -46,9 +46,8 @@ Editor = Literal[
 NOTHING_SELECTED = empty(InspectorView, known=True)
 _OF_THE_DATA = {"file_root", "file_list", "files", "labels", "dir_filters"}
 _HIDDEN = {"preserve"}
-"""``preserve`` keeps DALI from removing an operator whose output is unused, which never happens
-here.
-"""
+"""Arguments that are not shown. ``preserve`` prevents DALI from removing an operator whose output
+is unused, which never happens here."""
 _FIXED_ONLY = "One value for all samples: DALI does not accept a random or linked value here."
 _NO_SOURCE = "One value for all samples: no operator returns values of this type."
 
@@ -61,10 +60,10 @@ def inspector_view(
     selected: int = 1,
     classes: Sequence[str] = (),
 ) -> InspectorView:
-    """Arguments of a node in the overlay's order; an empty view if there is no such node.
+    """Return the arguments of a node in the overlay's order; empty if there is no such node.
 
-    ``device`` is where it runs; ``selected`` is the number of selected nodes, this one being the
-    last; ``classes`` are the class names of the data.
+    ``device`` is the device that runs it; ``selected`` is the number of selected nodes, the last of
+    them being this node; ``classes`` are the class names of the data.
     """
     if not typed.graph.has(node_id):
         return NOTHING_SELECTED
@@ -134,7 +133,7 @@ def _known_rows(
 
 
 def _is_hidden(spec: OpSpec, arg: ArgSpec) -> bool:
-    """Hide arguments that are set by the data folder."""
+    """Return whether an argument is hidden, for example because the data folder sets it."""
     of_the_data = spec.reads and arg.name in _OF_THE_DATA
     return bool(arg.deprecated) or arg.name in _HIDDEN or of_the_data
 
@@ -189,7 +188,7 @@ def _row(
 
 
 def _is_share(graph: Graph, node: Node, arg: ArgSpec, view: RandomView | None) -> bool:
-    """True for the share of the second image in ``first + (second - first) * share``."""
+    """Return whether an argument is the ``share`` in ``first + (second - first) * share``."""
     difference = node.inputs.get("data")
     if (node.op, arg.name) != ("math.mul", "right") or difference is None:
         return False
@@ -218,7 +217,7 @@ def _is_object(arg: ArgSpec) -> bool:
 
 
 def editor_of(arg: ArgSpec) -> Editor:
-    """Control for a fixed value of an argument."""
+    """Return the control for a fixed value of an argument."""
     if _is_object(arg) or arg.form == "shown":
         return "shown"
     if arg.kind == "policy":
@@ -239,7 +238,7 @@ def editor_of(arg: ArgSpec) -> Editor:
 
 
 def _parts(node: Node, spec: OpSpec, arg: ArgSpec) -> tuple[str, ...]:
-    """Names from the overlay, or the axes that the node selects."""
+    """Return the names of the elements: from the overlay, or the axes that the node selects."""
     axes = spec.args.get("axis_names")
     given = node.args.get("axis_names", axes.default if axes else None)
     if arg.parts == ("h", "w") and isinstance(given, str) and given.isalpha():
@@ -248,7 +247,7 @@ def _parts(node: Node, spec: OpSpec, arg: ArgSpec) -> tuple[str, ...]:
 
 
 def _off(node: Node, spec: OpSpec, arg: ArgSpec) -> str:
-    """Why an argument currently has no effect."""
+    """Return why an argument has no effect at present; empty if it has."""
     if arg.name in node.args or arg.name in node.inputs or arg.start is None:
         return ""
     conflicting = spec.conflicts_with(arg.name) & (node.args.keys() | node.inputs.keys())
@@ -256,7 +255,7 @@ def _off(node: Node, spec: OpSpec, arg: ArgSpec) -> str:
 
 
 def _error(node_id: str, arg: str, view: RandomView | None, faults: Sequence[Fault]) -> str:
-    """First fault of an argument, or of its generator if that has no node of its own."""
+    """Return the first fault of an argument, or of its generator if that has no own card."""
     for fault in faults:
         if (fault.node, fault.arg) == (node_id, arg):
             return fault.text
@@ -268,7 +267,7 @@ def _error(node_id: str, arg: str, view: RandomView | None, faults: Sequence[Fau
 def _unsupported_rows(
     node: Node, spec: OpSpec | None, version: str, faults: Sequence[Fault]
 ) -> list[ArgRow]:
-    """Read-only rows for arguments that the installed DALI does not have."""
+    """Return read-only rows for arguments that the installed DALI does not have."""
     what = "operator" if spec is None else "argument"
     rows: list[ArgRow] = []
     for name in (*node.args, *node.inputs):
@@ -295,13 +294,13 @@ def _unsupported_rows(
 
 
 def caution_of(node: Node) -> str:
-    """Why the preview of a node differs from the exported script; empty if it does not."""
+    """Return why the preview of a node differs from the exported script; empty if it does not."""
     found = _found(node)
     return found.warning if found else ""
 
 
 def caution_note(node: Node) -> str:
-    """The same in two words, for a card."""
+    """Return ``not exact`` for a card if the node's preview differs from the exported script."""
     return "not exact" if _found(node) else ""
 
 

@@ -15,9 +15,9 @@ from workbench.ui.inspector.random_argument_payloads import distribution, random
 
 
 def card_around(graph: Graph, node_id: str) -> str:
-    """The node, or the block around it, in the body that is shown.
+    """Return the node, or the block that contains it, in the body that is displayed.
 
-    Empty if the node is outside.
+    Empty if the node is not in this body.
     """
     whole = graph.whole
     while whole.has(node_id):
@@ -31,14 +31,14 @@ def card_around(graph: Graph, node_id: str) -> str:
 
 
 def expanded_bodies(graph: Graph, node: Node, layout: Layout) -> list[Graph]:
-    """Bodies of a block that are drawn in its frame; none if it is drawn as a card."""
+    """Return the bodies of a block that are drawn in its frame; empty if it is drawn as a card."""
     if node.id in layout.collapsed:
         return []
     return [graph.whole.at_scope(node.scope(name)) for name in node.bodies]
 
 
 def is_shown(graph: Graph, layout: Layout, node_id: str, shown: str) -> bool:
-    """Whether a node is visible: in the shown body, or in one that is drawn in it."""
+    """Return whether a node is visible: in the displayed body, or in one drawn inside it."""
     scope = graph.scope_of(node_id)
     while scope and scope != shown:
         if block_of(scope) in layout.collapsed:
@@ -48,7 +48,10 @@ def is_shown(graph: Graph, layout: Layout, node_id: str, shown: str) -> bool:
 
 
 def body_entries(node: Node, faulty: Collection[str]) -> list[BodyEntry]:
-    """Bodies of a block, which can be opened; ``faulty`` are the scopes with faults."""
+    """Return the entries of a block's bodies.
+
+    ``faulty`` are the bodies with faults (``branch.then``).
+    """
     return [
         {
             "name": name,
@@ -64,7 +67,7 @@ def body_entries(node: Node, faulty: Collection[str]) -> list[BodyEntry]:
 
 
 def _is_inside(body: Body, scope: str) -> bool:
-    """Whether a scope is inside a block of a body, at any depth."""
+    """Return whether the body ``scope`` (``branch.then``) is inside ``body``, at any depth."""
     return any(
         node.id == block_of(scope) or any(_is_inside(b, scope) for b in node.bodies.values())
         for node in body.nodes
@@ -72,7 +75,7 @@ def _is_inside(body: Body, scope: str) -> bool:
 
 
 def scope_entries(graph: Graph, scope: str) -> list[ScopeEntry]:
-    """Breadcrumb from the graph to a body: each block with its bodies and the open one."""
+    """Return the path from the graph to a body: each block with its bodies and the open one."""
     breadcrumb: list[ScopeEntry] = []
     while scope:
         block, _, shown = scope.rpartition(".")
@@ -92,7 +95,7 @@ def scope_entries(graph: Graph, scope: str) -> list[ScopeEntry]:
 
 
 def condition_of(typed: TypedGraph, node: Node, classes: Sequence[str] = ()) -> str:
-    """Condition of a block: the random value or the output that feeds it.
+    """Return a text for a block's condition: the random value or the output that it depends on.
 
     ``classes`` are the class names of the data.
     """
@@ -105,13 +108,13 @@ def condition_of(typed: TypedGraph, node: Node, classes: Sequence[str] = ()) -> 
 
 
 def condition_port(typed: TypedGraph, node: Node) -> Port | None:
-    """Port that feeds the control input of a block; None for other nodes."""
+    """Return the port connected to the condition of a block; None for other nodes."""
     spec = typed.catalog.find(node.op)
     return node.inputs.get(spec.inputs[0].name) if spec and spec.bodies and spec.inputs else None
 
 
 def faulty_scopes(graph: Graph, faults: Sequence[Fault]) -> set[str]:
-    """Scopes of the nodes with faults, and of the bodies named by a block's fault."""
+    """Return the bodies with faulty nodes, and the bodies that a block's fault names."""
     whole = graph.whole
     found = [fault for fault in faults if whole.has(fault.node)]
     named = {fault.about for fault in found if block_of(fault.about) == fault.node}
@@ -119,9 +122,9 @@ def faulty_scopes(graph: Graph, faults: Sequence[Fault]) -> set[str]:
 
 
 def nearest_existing_scope(graph: Graph, before: Graph, scope: str) -> str:
-    """The scope if it exists, else the nearest enclosing one that exists.
+    """Return the body ``scope`` (``branch.then``) if it exists, else the nearest enclosing one.
 
-    ``before`` is a graph that contains the scope.
+    ``before`` is a graph that contains the body.
     """
     while scope:
         block, _, body = scope.rpartition(".")

@@ -36,12 +36,12 @@ _USUAL: Mapping[str, Condition] = {
     "size": SizeIs(),
     "comparison": NumberIs(),
 }
-"""Default conditions: the first class, large photos, more than one half."""
+"""Default condition of each kind: the first class, large photos, more than one half."""
 _ALLOWED = {"measure": MEASURES, "comparison": tuple(COMPARISONS)}
 
 
 def condition_entry(typed: TypedGraph, node: Node) -> ConditionEntry | None:
-    """Condition of an ``if`` for the inspector; None for other nodes.
+    """Return the condition of an ``if`` for the inspector; None for other nodes.
 
     ``typed`` is the body that contains the node.
     """
@@ -79,14 +79,14 @@ def condition_entry(typed: TypedGraph, node: Node) -> ConditionEntry | None:
 
 
 def _operator_in(typed: TypedGraph, block: Node) -> str:
-    """Operator inside a block with a random condition, as named in the code."""
+    """Return the operator inside a block with a random condition, by its name in code."""
     return next(
         node.op for node in block.bodies["then"].nodes if not is_generator(typed.spec(node))
     )
 
 
 def condition_text(typed: TypedGraph, node: Node, classes: Sequence[str] = ()) -> str:
-    """Short text of a condition on a label, a size or a number; otherwise empty.
+    """Return a short text for a condition on a label, a size or a number; empty for others.
 
     ``classes`` are the class names of the data; a class without a name is shown by its number.
     """
@@ -105,30 +105,30 @@ def condition_text(typed: TypedGraph, node: Node, classes: Sequence[str] = ()) -
 
 
 def usual_condition(kind: str) -> Condition:
-    """Default condition of a kind. Raises GraphEditError for an unknown kind."""
+    """Return the default condition of a kind. Raises GraphEditError for an unknown kind."""
     if kind not in _USUAL:
         raise GraphEditError(f"{kind[:40]!r} is not a kind of condition. Use {', '.join(_USUAL)}.")
     return _USUAL[kind]
 
 
 class SetCondition(InspectorEdit, tag="set_condition", frozen=True):
-    """Set the condition of an ``if``. Omitted values stay unchanged, or become the default."""
+    """Set the condition of an ``if``. Values that are not passed remain, or become the default."""
 
     block: str
     kind: str
-    """``chance``, ``label``, ``size`` or ``comparison``."""
+    """Kind of condition: ``chance``, ``label``, ``size`` or ``comparison``."""
     classes: list[int | str] | None = None
-    """Class numbers for ``label``. Text raises an error."""
+    """Class numbers for ``label``. A text raises an error."""
     measure: str = ""
     """For ``size``: ``height``, ``width``, ``longer side``, ``shorter side`` or ``aspect``."""
     comparison: str = ""
     """For ``size`` and ``comparison``: ``<``, ``<=``, ``>``, ``>=``, ``==`` or ``!=``."""
     value: float | str | None = None
-    """Number to compare with. Text raises an error."""
+    """Number to compare with. A text raises an error."""
     source: str = ""
-    """Port to compare: ``decode.output``."""
+    """Port whose values are compared, such as ``decode.output``."""
     group: str = ""
-    """As in ``SetArgument``."""
+    """Edits with the same group, such as those of one drag, are undone together."""
 
     def edit_label(self) -> str:
         return f"condition of {self.block}"
@@ -146,7 +146,7 @@ class SetCondition(InspectorEdit, tag="set_condition", frozen=True):
         return set_condition(graph, catalog, node.id, self._with_checked_values(condition), source)
 
     def _with_checked_values(self, condition: Condition) -> Condition:
-        """The condition with the given values. Raises GraphEditError for unknown values."""
+        """Return the condition with the passed values. Raises GraphEditError for unknown values."""
         given: dict[str, Any] = {}
         for name, allowed in _ALLOWED.items():
             value = getattr(self, name)

@@ -1,4 +1,7 @@
-"""Actions of the inspector for nodes and blocks; arguments: see ``argument_actions.py``."""
+"""Actions of the inspector for nodes and blocks.
+
+``argument_actions.py`` has those for arguments.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ class SetDevice(InspectorEdit, tag="device", frozen=True):
 
     node: str
     device: str
-    """Empty: the device of its inputs."""
+    """Name of the device; empty for the device of the node's inputs."""
 
     def edit_graph(self, graph: Graph, catalog: Catalog) -> Graph:
         node = graph.node(self.node)
@@ -40,7 +43,7 @@ class SetProbability(InspectorEdit, tag="set_probability", frozen=True):
     probability: float | str
     """A number from 0 to 1; text that is not a number raises GraphEditError."""
     group: str = ""
-    """As in ``SetArgument``."""
+    """Edits with the same group, such as those of one drag, are undone together."""
 
     def edit_graph(self, graph: Graph, catalog: Catalog) -> Graph:
         probability = _number(self.probability, "a number from 0 to 1")
@@ -52,7 +55,7 @@ class SetWeights(InspectorEdit, tag="set_weights", frozen=True):
 
     block: str
     weights: list[float | str]
-    """A number from 0 to 1; text that is not a number raises GraphEditError."""
+    """Numbers from 0 to 1, one per body. A text that is not a number raises GraphEditError."""
 
     def edit_graph(self, graph: Graph, catalog: Catalog) -> Graph:
         weights = [_number(each, "numbers, 0 or more") for each in self.weights]
@@ -66,7 +69,7 @@ def _number(value: float | str, allowed: str) -> float:
 
 
 class AddOption(InspectorEdit, tag="add_option", frozen=True):
-    """Add a body to a block that passes its inputs through."""
+    """Add a body to a block; it passes its inputs through unchanged."""
 
     block: str
 
@@ -90,7 +93,7 @@ class MoveOption(InspectorEdit, tag="move_option", frozen=True):
     block: str
     body: str
     by: int
-    """-1 or 1."""
+    """Number of places to move: -1 or 1."""
 
     def edit_graph(self, graph: Graph, catalog: Catalog) -> Graph:
         return options.move_option(graph, self.block, self.body, self.by)
@@ -102,7 +105,7 @@ class NameBody(InspectorEdit, tag="name_body", frozen=True):
     block: str
     body: str
     title: str
-    """Empty: use the default, ``option_1``."""
+    """Title of the body; empty for the default, such as ``option_1``."""
 
     def edit_graph(self, graph: Graph, catalog: Catalog) -> Graph:
         return set_body_title(graph, self.block, self.body, self.title)
@@ -113,7 +116,7 @@ class OwnPolicy(InspectorEdit, tag="own_policy", frozen=True):
 
     node: str
     name: str
-    """Name of the policy; empty: that of the node."""
+    """Name of the policy; empty for the policy of the node."""
 
     def edit_graph(self, graph: Graph, catalog: Catalog) -> Graph:
         return editable_policy(graph, self.node, self.name)

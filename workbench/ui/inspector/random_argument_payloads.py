@@ -15,14 +15,14 @@ from workbench.ui.contract.inspector_payloads import RandomView
 from workbench.ui.contract.payloads import Json
 
 CHOICE = "random.choice"
-"""Name for ``random.uniform`` with ``values`` in the user interface."""
+"""Name of ``random.uniform`` with ``values`` in the user interface."""
 
 
 def random_view(typed: TypedGraph, link: Port, into: str = "") -> RandomView | None:
-    """Generator that feeds a link; None for other nodes.
+    """Return the distribution of the generator that ``link`` is a port of; None for other nodes.
 
-    ``into`` is the ``node.argument`` shown: ``shared`` lists the others that the generator feeds.
-    Without it, ``shared`` is empty.
+    ``into`` is the inspected ``node.argument``: ``shared`` then lists all other inputs that use the
+    generator. Without it, ``shared`` is empty.
     """
     if not typed.graph.has(link.node):
         return None
@@ -48,13 +48,13 @@ def _generator_args(node: Node, spec: OpSpec) -> dict[str, Json]:
 
 
 def consumers_of(graph: Graph, node_id: str) -> list[str]:
-    """Everything that a node feeds: ``node.input``, then ``output name``."""
+    """Return all inputs that use a node, as ``node.input``, followed by ``output name``."""
     outputs = [f"output {name}" for name, port in graph.outputs.items() if port.node == node_id]
     return [f"{edge.target}.{edge.input}" for edge in graph.consumers(node_id)] + outputs
 
 
 def port_labels(typed: TypedGraph, ports: Iterable[str]) -> dict[str, str]:
-    """Names of ports; a generator without its own card is named after the argument it feeds."""
+    """Return the names of ports; a generator without a card is named after its argument."""
     fed: dict[str, str] = {}
     for edge in typed.graph.edges:
         fed.setdefault(edge.source.node, f"{edge.target}.{edge.input}")
@@ -67,7 +67,7 @@ def port_labels(typed: TypedGraph, ports: Iterable[str]) -> dict[str, str]:
 
 
 def distributions_for(arg: ArgSpec) -> list[str]:
-    """Distributions for an argument; the first is the default.
+    """Return the distributions for an argument; the first is the default.
 
     Empty if the catalogue does not specify the number of values.
     """
@@ -84,7 +84,10 @@ def distributions_for(arg: ArgSpec) -> list[str]:
 
 
 def slider_limits(arg: ArgSpec, view: RandomView) -> tuple[float | None, float | None]:
-    """Four times the usual range, so that both thumbs are visible; otherwise the full range."""
+    """Return the limits of a slider: four times the usual range, so that both thumbs are visible.
+
+    If the argument has no usual range for random values, the full range is returned.
+    """
     wanted = view["args"].get("range")
     if arg.draw is None or arg.low is None or arg.high is None or not isinstance(wanted, list):
         return arg.low, arg.high
@@ -95,7 +98,7 @@ def slider_limits(arg: ArgSpec, view: RandomView) -> tuple[float | None, float |
 
 
 def limits_of_fed(typed: TypedGraph, node: Node, arg: ArgSpec) -> tuple[float | None, float | None]:
-    """Usual range of an argument; for a generator's range, that of the argument it feeds."""
+    """Return the usual range of an argument; for a generator, that of the argument that uses it."""
     if node.op == "random.uniform" and arg.name == "range":
         for edge in typed.graph.consumers(node.id):
             spec = typed.catalog.find(typed.graph.node(edge.target).op)
@@ -107,12 +110,12 @@ def limits_of_fed(typed: TypedGraph, node: Node, arg: ArgSpec) -> tuple[float | 
 
 
 def json_value(value: Value | None) -> Json:
-    """Value of a graph as JSON: tuples become lists."""
+    """Convert a value of a graph to JSON: tuples become lists."""
     return [json_value(item) for item in value] if isinstance(value, tuple) else value
 
 
 def distribution(op: str, args: Mapping[str, Json]) -> str:
-    """Short text for a generator: ``−10 … 10``, ``p = 0.5``."""
+    """Return a short text for a distribution: ``−10 … 10``, ``p = 0.5``."""
     word = op.removeprefix("random.")
     if op == "random.uniform":
         low, high = (*_numbers(args.get("range")), "?", "?")[:2]

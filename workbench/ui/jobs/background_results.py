@@ -1,4 +1,4 @@
-"""Background results: each computed once per key, and delivered with the lock held."""
+"""Background results, each computed once per key and delivered with the lock held."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from workbench.ui.jobs.previewer import BackgroundJob, Previewer
 class _Kind:
     rank: int
     interactive: bool = False
-    """As in ``BackgroundJob``."""
+    """True if the job runs after each picture, as in ``BackgroundJob``."""
     shows_older: bool = False
-    """Whether the result of an older request is shown until the new one arrives."""
+    """True if the result of an older request is displayed until the new one arrives."""
     retries: bool = True
-    """Whether a failed request is repeated after the next change; False if it may end the worker.
+    """True if a failed request is repeated after the next change; False if it may crash the worker.
     """
 
 
@@ -41,7 +41,7 @@ KINDS = {
     "effect": _Kind(9),
     "idle_arguments": _Kind(10),
 }
-"""Kinds of results by name."""
+"""Kinds of results, by name."""
 
 
 class BackgroundResults:
@@ -55,11 +55,10 @@ class BackgroundResults:
         self._changed = changed
         self._asked: dict[str, Any] = {}
         self._data = 0
-        """Number of the open data."""
         self.lock = lock
 
     def requested_key(self, name: str) -> Any:
-        """Key of the last request, running or done; None if there is none, or it failed."""
+        """Return the key of the last request, running or done; None if none, or if it failed."""
         return self._asked.get(name)
 
     def request(
@@ -92,7 +91,7 @@ class BackgroundResults:
         )
 
     def drop_all(self) -> None:
-        """Discard all requests: other data was opened."""
+        """Discard all requests, because other data was opened."""
         self._data += 1
         self.forget(*KINDS)
 
@@ -107,11 +106,11 @@ class BackgroundResults:
 
 W = TypeVar("W")
 DELAY = 0.25
-"""Seconds without another request after which the last one is computed."""
+"""Seconds after the last request before it is computed, if no other one follows."""
 
 
 class DebouncedJob(Generic[W]):
-    """One kind of background result; only the latest request is computed.
+    """One kind of background result. Only the latest request is computed, after a delay.
 
     The lock is held during every call except ``compute``.
     """
@@ -119,7 +118,7 @@ class DebouncedJob(Generic[W]):
     def __init__(
         self, background: BackgroundResults, name: str, begin: Callable[[W], None]
     ) -> None:
-        """``begin`` is called in its own thread, without the lock; it calls ``compute``."""
+        """``begin`` is called in its own thread, without the lock, and calls ``compute``."""
         self._background = background
         self._name = name
         self._begin = begin
@@ -128,11 +127,11 @@ class DebouncedJob(Generic[W]):
         """Request that is computed after the delay."""
 
     def is_wanted(self, request: W) -> bool:
-        """Whether this request is pending or was the last one computed."""
+        """Return whether this request is pending or was the last one computed."""
         return request in (self.wanted, self._background.requested_key(self._name))
 
     def request(self, wanted: W) -> None:
-        """Replace the pending request."""
+        """Replace the pending request, and restart the delay."""
         if self.is_wanted(wanted):
             return
         self.forget()
@@ -149,7 +148,7 @@ class DebouncedJob(Generic[W]):
         self._background.forget(self._name)
 
     def compute(self, wanted: W, run: Callable[[Caller], Any], done: Callable[[Any], None]) -> None:
-        """Compute it with ``run``, unless another request has replaced it."""
+        """Compute the request with ``run``, unless another request has replaced it."""
         with self._background.lock:
             if self.wanted is wanted:
                 self.wanted = None

@@ -23,16 +23,16 @@ class MeasurementQueue:
     def __init__(self) -> None:
         self._condition = threading.Condition()
         self._tickets: list[object] = []
-        """Tickets of the running measurement (first) and of the waiting ones."""
+        """Tickets of the running measurement (first) and of those that wait."""
 
     @contextmanager
     def turn(
         self, on_wait: Callable[[str], None], is_cancelled: Callable[[], bool]
     ) -> Iterator[None]:
-        """Wait for the turn, and hold it while the block runs.
+        """Wait until all earlier measurements have ended; the context then blocks later ones.
 
         ``on_wait`` is called with the reason for waiting whenever it changes. Raises CancelledError
-        once ``is_cancelled``.
+        once ``is_cancelled`` returns True.
         """
         ticket = object()
         with self._condition:
@@ -65,35 +65,35 @@ class MeasurementQueue:
 
 
 def describe_wait(before: int) -> str:
-    """Text shown while ``before`` other measurements are first in the queue."""
+    """Return the text shown while ``before`` other measurements run first."""
     if before == 1:
         return "waiting for another measurement"
     return f"waiting for {before} other measurements"
 
 
 SHARED_QUEUE = MeasurementQueue()
-"""Queue of this process (a server or a kernel)."""
+"""Queue of all measurements in this process (a server or a kernel)."""
 
 
 # Tasks
 
 MOST_ENDED = 100
-"""Number of finished tasks that are retained for later pages of their sessions."""
+"""Number of finished tasks that are stored for later pages of their sessions."""
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 OnProgress = Callable[[float, str], None]
-"""``on_progress(share, text)``: the fraction done, 0 to 1, and the current step."""
+"""Callback ``on_progress(share, text)``: the completed fraction, 0 to 1, and the current step."""
 
 
 class Work(Protocol[T_co]):
-    """Work of a task: an experiment of the speed panel, a comparison with the export."""
+    """Work of a task, such as an experiment of the speed panel or a comparison with the export."""
 
     def run(self, on_progress: OnProgress, /) -> T_co:
-        """Raises CancelledError after ``cancel``."""
+        """Run the work and return its result. Raises CancelledError after ``cancel``."""
 
     def cancel(self) -> None:
-        """Cancel; may be called from any thread."""
+        """Cancel the work; may be called from any thread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,22 +106,21 @@ class FunctionWork(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class TaskListener(Generic[T]):
-    """Callbacks of a task for the page that shows it."""
+    """Callbacks of a task for the page that displays it."""
 
     lock: threading.RLock
-    """Lock held during the callbacks."""
+    """Lock that is held during the callbacks."""
     changed: Callable[[], None]
     """Called after every change."""
     ended: Callable[[T | None, str], None]
-    """Called once with the result or None, and the error message (empty if it succeeded or was
-    cancelled).
-    """
+    """Called once with the result or None, and the error message (empty after success or
+    cancelling)."""
 
 
 class BackgroundTask(Generic[T]):
     """Work with its progress. It can outlive the page that started it.
 
-    With a ``queue`` it waits for its turn: measurements would slow each other.
+    With a ``queue``, it waits for other measurements, because they would slow each other down.
     """
 
     def __init__(
@@ -139,7 +138,7 @@ class BackgroundTask(Generic[T]):
         self.work = work
         self.listener: TaskListener[T] | None = listener
         self.outcome: tuple[T | None, str] | None = None
-        """Result and error message; None while it runs."""
+        """Result and error message; None while the task runs."""
         self.began = time.monotonic()
         """Time at which the work started."""
         self._queue = queue
@@ -150,24 +149,24 @@ class BackgroundTask(Generic[T]):
         self._thread.start()
 
     def cancel(self) -> None:
-        """Stop; the processes end within 0.5 s."""
+        """Stop the task; its processes end within 0.5 s."""
         self.cancelling = True
         self.text = "stopping"
         self.work.cancel()
 
     def store_result(self, result: T) -> None:
-        """Store the result; called if there is no listener at the end."""
+        """Store the result. Called at the end if there is no listener."""
 
     def so_far(self) -> T | None:
-        """Intermediate result if the task is ended early."""
+        """Return an intermediate result for a task that ends early, or None."""
         return None
 
     def describe(self, share: float, text: str) -> str:
-        """Text shown while it runs."""
+        """Return the text that is displayed while the task runs."""
         return text
 
     def listen(self, listener: TaskListener[T] | None) -> None:
-        """Replace the listener, with its lock held; None: no listener.
+        """Replace the listener, with its lock held; None removes it.
 
         A listener added after the end is called immediately.
         """
@@ -196,7 +195,7 @@ class BackgroundTask(Generic[T]):
             pass
 
     def _end(self, result: T | None, wrong: str) -> bool:
-        """Call the listener; False if another one was added meanwhile."""
+        """Call the listener; return False if another listener was set meanwhile."""
         listener = self.listener
         if listener is None:
             with self._lock:
@@ -236,7 +235,7 @@ class BackgroundTask(Generic[T]):
 
 
 def run_in_background(name: str, run: Callable[[], T], listener: TaskListener[T]) -> None:
-    """Call ``run`` in a thread; the listener gets the result or the error message."""
+    """Call ``run`` in a thread. The listener receives the result or the error message."""
     BackgroundTask(name, FunctionWork(lambda _: run()), listener).start()
 
 
@@ -253,7 +252,6 @@ class OwnedTasks(Generic[K]):
         self._tasks: dict[str, K] = {}
 
     def put(self, owner: str, task: K) -> None:
-        """Store the task of an owner."""
         with self._lock:
             self._tasks.pop(owner, None)
             self._tasks[owner] = task
@@ -262,12 +260,11 @@ class OwnedTasks(Generic[K]):
                 del self._tasks[owner]
 
     def find(self, owner: str) -> K | None:
-        """Task of an owner."""
         with self._lock:
             return self._tasks.get(owner)
 
     def drop(self, task: K) -> None:
-        """Drop the task: the next page of the session does not find it."""
+        """Remove the task, so that the next page of the session does not find it."""
         with self._lock:
             for owner in [owner for owner, known in self._tasks.items() if known is task]:
                 del self._tasks[owner]
@@ -280,7 +277,7 @@ class SessionTask(Generic[K]):
     """
 
     def __init__(self, listener: TaskListener[Any], tasks: OwnedTasks[K]) -> None:
-        """``tasks`` holds the tasks of this kind of all sessions of the process."""
+        """``tasks`` contains the tasks of this kind of all sessions of the process."""
         self.listener = listener
         self.last: K | None = None
         self._tasks = tasks
@@ -288,18 +285,16 @@ class SessionTask(Generic[K]):
 
     @property
     def running(self) -> K | None:
-        """The task if it has not ended."""
         return self.last if self.last is not None and self.last.outcome is None else None
 
     def start(self, task: K) -> None:
-        """Start a task with this listener."""
         self.last = task
         if self._owner:
             self._tasks.put(self._owner, task)
         task.start()
 
     def cancel(self) -> bool:
-        """Stop the running task. Returns False if none runs, or if another page started it."""
+        """Stop the running task. Returns False if no task runs or another page started it."""
         task = self.running
         if task is None or task.cancelling or task.listener is not self.listener:
             return False
@@ -317,7 +312,7 @@ class SessionTask(Generic[K]):
         return found
 
     def detach(self) -> None:
-        """Detach the page: the task continues, and the next page of the session finds it."""
+        """Detach the page from the task, which continues for the next page of the session."""
         task = self.running
         if task is None or task.listener is not self.listener:
             return

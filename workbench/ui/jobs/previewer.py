@@ -20,30 +20,27 @@ from workbench.preview import PreviewRequest, PreviewResult, render_batch
 from workbench.ui.timer import IDLE, Timeout
 
 PATIENCE = 0.2
-"""Seconds before a request counts as slow: the page then shows that it is rendering, and a newer
-request cancels it.
-"""
+"""Seconds after which a request counts as slow: the page then shows that it is being rendered, and
+a newer request cancels it."""
 
 PAUSE = 0.15
-"""Seconds after a picture before other jobs start: while a key is held or a slider dragged, no
-picture has to wait for them.
-"""
+"""Seconds after a picture before other jobs start, so that no picture has to wait for them while a
+key is held or a slider is dragged."""
 
 GRACE = 5.0
-"""Seconds for a worker to cancel its work. After that it hangs, or processes something far too
-large, and the newer request gets a new worker.
-"""
+"""Seconds that a worker gets to cancel its work. After that it is considered hung, and a newer
+request gets a new worker."""
 
 Outcome = PreviewResult | WorkbenchError
 
 
 @dataclass(frozen=True, slots=True)
 class BackgroundJob:
-    """Computation besides the picture.
+    """Computation in addition to the picture.
 
-    Only the newest job of a ``name`` runs; jobs of several names run in the order of ``rank``. An
-    ``interactive`` one follows each picture, even if another picture is waiting. ``done`` is called
-    from the thread with the result or exception of ``run``.
+    Only the newest job of a ``name`` runs; jobs with different names run in the order of ``rank``.
+    An ``interactive`` job runs after each picture, even if another picture is waiting. ``done`` is
+    called from the thread with the result or exception of ``run``.
     """
 
     name: str
@@ -65,7 +62,7 @@ class Previewer:
     ) -> None:
         """All callbacks are called from threads of this object.
 
-        ``on_making`` is called with what is being built, and which functions of the user run.
+        ``on_making`` is called with the nodes being built and the user functions being run.
         """
         self._engine = engine
         self._on_done = on_done
@@ -77,7 +74,7 @@ class Previewer:
         self._background_job: BackgroundJob | None = None
         self._slow = self._interrupted = self._gave_way = False
         self._turn = False
-        """Whether interactive jobs run before the next picture."""
+        """True if interactive jobs run before the next picture."""
         self._pictured = 0.0
         """Time of the last picture."""
         self._proven: int | None = None
@@ -92,10 +89,10 @@ class Previewer:
         self._thread = threading.Thread(target=self._work, name="workbench-preview", daemon=True)
         self._rests = False
         self._runs = False
-        """Whether the thread runs: it ends after a while without requests."""
+        """True while the thread runs; it ends after a while without requests."""
 
     def request(self, request: PreviewRequest | None) -> None:
-        """Render this next, in place of a waiting request; None only drops that one.
+        """Render this request next, instead of a waiting one; None only drops the waiting one.
 
         A background job that is not interactive is cancelled at its next stage, and so is a
         rendering that has become slow. Only one of two consecutive renderings is cancelled,
@@ -107,7 +104,7 @@ class Previewer:
             self._interrupt_background_job()
 
     def submit_background(self, job: BackgroundJob) -> None:
-        """Run this job when no picture is due."""
+        """Run this job when no picture is waiting."""
         with self._condition:
             self._background_jobs[job.name] = job
             self._wake()
@@ -118,7 +115,7 @@ class Previewer:
             self._background_jobs.pop(name, None)
 
     def end_idle_threads(self) -> None:
-        """End the threads when nothing is waiting; the next request starts others."""
+        """End the threads when no request is waiting; the next request starts new ones."""
         with self._condition:
             self._rests = True
             self._condition.notify()
@@ -179,12 +176,12 @@ class Previewer:
         return max(0.0, self._pictured + PAUSE - time.monotonic())
 
     def _is_due(self) -> bool:
-        """Whether a background job may run."""
+        """Return whether a background job may run now."""
         jobs = self._background_jobs.values()
         return any(job.interactive for job in jobs) or (bool(jobs) and not self._pause_left())
 
     def _choose(self) -> None:
-        """Select what runs next: the waiting picture, or interactive jobs after a picture."""
+        """Select what runs next: the waiting picture, or after a picture the interactive jobs."""
         interactive = self._turn and any(job.interactive for job in self._background_jobs.values())
         if self._waiting is not None and not interactive:
             self.running, self._waiting = self._waiting, None

@@ -17,7 +17,7 @@ _TOLD_EVERY = 0.5
 
 
 class SampleCount:
-    """Count of a dataset. If its reader needs an index, the index is created first."""
+    """Count of a dataset's samples. If its reader needs an index, the index is created first."""
 
     def __init__(
         self,
@@ -28,7 +28,7 @@ class SampleCount:
         on_done: Callable[[FolderFacts | DataError], None],
         kind: str = "",
     ) -> None:
-        """All callbacks are called from a thread of this object; ``on_progress`` gets the count.
+        """All callbacks are called from a thread of this object; ``on_progress`` with the count.
 
         ``kind`` is as in ``scan_folder``.
         """
@@ -45,11 +45,10 @@ class SampleCount:
         self._count = 0
 
     def start(self) -> None:
-        """Start in a thread."""
         threading.Thread(target=self._work, name="workbench-scan", daemon=True).start()
 
     def toggle(self) -> bool:
-        """Pause or resume; return whether it counts now."""
+        """Pause or resume; return whether it is counting now."""
         if self._goes_on.is_set():
             self._goes_on.clear()
         else:

@@ -1,1 +1,1 @@
-"""The workbench in a notebook: the widget, its parts, cells and completion."""
+"""The workbench in a notebook: the widget, its parts, cell magics and completion."""

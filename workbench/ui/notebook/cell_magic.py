@@ -42,12 +42,13 @@ def _parser() -> argparse.ArgumentParser:
 def dali(line: str, cell: str) -> None:
     """Open a workbench for the pipeline defined in a cell.
 
-    ``%%dali photos`` reads photos, and passes it to a function with one parameter; ``%%dali`` alone
-    reads the folder named in the pipeline, and reports it; ``--pipeline NAME`` selects one of
-    several, ``--arg NAME=VALUE`` passes an argument to its function, ``--name w`` sets the name of
-    the workbench variable and, with the suffix ``_graph``, of the graph variable. The cell is run
-    in a separate process, like a script with ``from_file``. Raises WorkbenchError; the variables of
-    an earlier ``%%dali`` are then deleted, so that no later cell uses the earlier graph.
+    ``%%dali photos`` reads photos, and passes the folder to a function with one parameter;
+    ``%%dali`` alone reads the folder named in the pipeline, and reports it; ``--pipeline NAME``
+    selects one of several, ``--arg NAME=VALUE`` passes an argument to its function, ``--name w``
+    sets the name of the workbench variable and, with the suffix ``_graph``, of the graph variable.
+    The cell is run in a separate process, like a script with ``from_file``. Raises WorkbenchError;
+    the variables of an earlier ``%%dali`` are then deleted, so that no later cell uses the earlier
+    graph.
     """
     try:
         _show(line, cell)
@@ -57,7 +58,6 @@ def dali(line: str, cell: str) -> None:
 
 
 def _delete_earlier(line: str) -> None:
-    """Delete the workbench and graph variables of an earlier ``%%dali`` with the same names."""
     from IPython.core.getipython import get_ipython
 
     shell: Any = get_ipython()
@@ -95,7 +95,7 @@ def _show(line: str, cell: str) -> None:
 
 
 def _only_parameter(cell: str) -> str:
-    """The parameter that the only pipeline function of a cell requires; "" if there is no such."""
+    """Return the parameter that the only pipeline function of a cell requires, or empty."""
     try:
         defined = [each for each in ast.parse(cell).body if isinstance(each, ast.FunctionDef)]
     except SyntaxError:
@@ -106,7 +106,10 @@ def _only_parameter(cell: str) -> str:
 
 
 def _data(given: str | None, found: ImportedGraph) -> Datasets:
-    """Data to read; printed if the line does not set it. Raises ImportFailedError."""
+    """Return the data to read.
+
+    If the line does not set them, print them. Raises ImportFailedError.
+    """
     if given is None and not parameters(found.graph.sources):
         print("The pipeline names its files, so the given folder is not used.")
         return open_datasets(".")
@@ -129,9 +132,9 @@ _NEEDS = re.compile(r"%%needs\s+(.+)")
 
 
 def skip_if_missing(lines: list[str]) -> list[str]:
-    """Lines of a cell after ``%%needs torch``, or a message if a package is not installed.
+    """Return a cell's lines after ``%%needs torch``, or a message if a package is missing.
 
-    This transforms the source, so that the cell runs like any other.
+    This is a source transformation, so that the cell runs like any other.
     """
     found = _NEEDS.match(lines[0]) if lines else None
     if found is None:
@@ -152,7 +155,7 @@ def _is_installed(name: str) -> bool:
 
 
 def register(shell: Any) -> None:
-    """Register the magics in a shell."""
+    """Register both magics in a shell."""
     shell.register_magic_function(dali, magic_kind="cell", magic_name="dali")
     if skip_if_missing not in shell.input_transformers_cleanup:
         shell.input_transformers_cleanup.insert(0, skip_if_missing)

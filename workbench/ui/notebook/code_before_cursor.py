@@ -1,7 +1,7 @@
 """Static evaluation of the code before the cursor, without running it.
 
 Jedi, which IPython uses, does not infer results of calls on existing objects or types of lambda
-parameters. Here one graph represents every graph that its methods would return.
+parameters. Here one graph object represents every graph that its methods would return.
 """
 
 from __future__ import annotations
@@ -36,14 +36,13 @@ _TOKEN = re.compile(
 )
 _CLOSING = {")": "(", "]": "[", "}": "{"}
 _VALUE = DataNode(Graph(), Port("", ""))
-"""Represents the value of any node."""
 _READABLE = frozenset({"graph", "settings"})
-"""Properties of a workbench that may be read; others might start a run."""
+"""Properties of a workbench that may be read; other properties might start a run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """Token of the code: kind (a group of the pattern) and text."""
+    """Token of the code: its kind (a group of the pattern) and its text."""
 
     kind: str
     text: str
@@ -51,17 +50,17 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """Call that is not closed before the cursor."""
+    """Call whose closing bracket is not before the cursor."""
 
     function: Any
     keywords: frozenset[str]
-    """Keyword arguments that are given."""
+    """Names of the keyword arguments before the cursor."""
     place: int
-    """Number of complete arguments."""
+    """Number of complete arguments before the cursor."""
 
 
 class CodeBeforeCursor:
-    """Tokens of a cell up to the cursor, and the values of its names."""
+    """Tokens of a cell up to the cursor, and the known values of its names."""
 
     def __init__(self, code: str, names: Mapping[str, Any]) -> None:
         self._names = names
@@ -69,9 +68,9 @@ class CodeBeforeCursor:
         self._opened: list[int] = []
         """Positions of unclosed brackets."""
         self._partner: dict[int, int] = {}
-        """Closing bracket -> the opening one."""
+        """Position of the opening bracket for each closing one."""
         self._within: list[int] = []
-        """Innermost bracket around each token; -1: none."""
+        """Position of the innermost bracket around each token; -1 if there is none."""
         for found in _TOKEN.finditer(code):
             kind = "begun" if found["begun"] is not None else str(found.lastgroup)
             if kind in ("comment", "space") or (kind == "newline" and self._opened):
@@ -86,12 +85,12 @@ class CodeBeforeCursor:
         self._within.append(self._opened[-1] if self._opened else -1)  # at the cursor
 
     def text(self, place: int) -> str:
-        """Text of a token; empty outside of the code, and for strings and numbers."""
+        """Return the text of a token; empty outside of the code, and for strings and numbers."""
         inside = 0 <= place < len(self.tokens)
         return self.tokens[place].text if inside and self.tokens[place].kind in _CODE else ""
 
     def object_before(self, end: int, depth: int = 0) -> Any:
-        """Object of the expression that ends before a token; None if unknown."""
+        """Return the object of the expression that ends before a token; None if unknown."""
         last = end - 1
         if last < 0 or depth > _DEEPEST:
             return None
@@ -131,14 +130,14 @@ class CodeBeforeCursor:
         return is_parameter and self.text(place + 1) == ":"
 
     def _brackets_around(self, place: int) -> Iterator[int]:
-        """Brackets around a token, innermost first."""
+        """Yield the opening brackets around a token, innermost first."""
         opening = self._within[place]
         while opening >= 0:
             yield opening
             opening = self._within[opening]
 
     def call_around(self, place: int) -> Call | None:
-        """Innermost call around a token; None if there is none, or another bracket is closer."""
+        """Return the innermost call around a token; None if the innermost bracket is not a call."""
         opening = self._within[place]
         function = self.object_before(opening) if self.text(opening) == "(" else None
         if function is None:
@@ -152,13 +151,13 @@ class CodeBeforeCursor:
 _CODE = ("name", "mark", "number")
 _WORDS = frozenset({"in", "is", "not", "and", "or", "if", "else", "return", "lambda", "yield"})
 KINDS = (Graph, DataNode, Fn, OperatorGroup, NodeHandle, LiveNode, LiveSettings, OutputBatch)
-"""Objects whose attributes can be read without running anything."""
+"""Types of objects whose attributes can be read without running anything."""
 _DEEPEST = 200
 """Maximum number of calls in a chain, and of aliases."""
 
 
 def attribute(owner: Any, name: str) -> Any:
-    """Attribute of an object of the workbench if reading it runs nothing."""
+    """Return an attribute of an object of the workbench, if reading it runs nothing."""
     is_module = inspect.ismodule(owner) and owner.__name__ == "workbench"
     if isinstance(owner, CodeAccess):
         static = inspect.getattr_static(type(owner), name, None)
@@ -173,7 +172,7 @@ def attribute(owner: Any, name: str) -> Any:
 
 
 def result_of(function: Any) -> Any:
-    """Result of a call of a function of the workbench; None if unknown."""
+    """Return the result of calling a function of the workbench; None if unknown."""
     owner = getattr(function, "__self__", None)
     if isinstance(owner, NodeHandle):
         return owner._graph

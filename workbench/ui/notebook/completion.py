@@ -30,7 +30,7 @@ _INTERNAL = frozenset(
         *("origins", "replace_body", "replace_node", "scope", "scope_of", "whole"),
     }
 )
-"""Methods of graphs for other modules, which are not completed in cells."""
+"""Methods of graphs that are meant for other modules, and are not offered in cells."""
 _NAMES: Mapping[tuple[str, str], Callable[[Any], Iterable[str]]] = {
     ("load_recipe", "name"): lambda _: load_recipes(),
     ("Workbench", "graph"): lambda _: load_recipes(),
@@ -43,11 +43,11 @@ _NAMES: Mapping[tuple[str, str], Callable[[Any], Iterable[str]]] = {
         f"{node.id}.{name}" for node in w.graph.walk() for name in node_arguments(w.graph[node.id])
     ),
 }
-"""Function and argument -> accepted strings, for the object of the method."""
+"""Accepted strings for an argument of a function, as a function of the method's object."""
 
 
 def completions(code: str, names: Mapping[str, Any]) -> tuple[str, list[str], str]:
-    """Unfinished word at the end of the code, its completions, and their type.
+    """Return the unfinished word at the end of the code, its completions, and their type.
 
     ``names`` are the variables of the kernel.
     """
@@ -100,7 +100,7 @@ def _arguments(function: Any) -> list[str]:
 
 
 def node_arguments(handle: NodeHandle | LiveNode) -> list[str]:
-    """Arguments of the operator of a node."""
+    """Return the arguments of a node's operator."""
     spec = load_catalog().find(handle.node.op)
     return [*(spec.args if spec else ()), *(["seed"] if spec and spec.seeded else [])]
 
@@ -115,7 +115,7 @@ def _reader_arguments() -> dict[str, ArgSpec]:
 
 
 def _texts(before: CodeBeforeCursor, place: int) -> Iterable[str]:
-    """Completions of an unfinished string: argument values, or names that a function accepts."""
+    """Return completions of an unfinished string: values, or names that a function accepts."""
     if before.text(place - 1) == "[":
         owner = before.object_before(place - 1)
         graph = getattr(owner, "graph", None) if isinstance(owner, CodeAccess) else owner
@@ -143,7 +143,7 @@ def _positional(call: Call) -> str:
 
 
 def _values(function: Any, name: str) -> Iterable[str]:
-    """Values of an argument of an operator or node, of a setting or of a reader."""
+    """Return the accepted values of an argument, a setting or a reader."""
     owner = function if isinstance(function, LiveNode) else getattr(function, "__self__", None)
     spec = getattr(function, "spec", None)
     if isinstance(owner, NodeHandle | LiveNode):
@@ -156,7 +156,7 @@ def _values(function: Any, name: str) -> Iterable[str]:
 
 
 def description(code: str, cursor: int, names: Mapping[str, Any]) -> str:
-    """Signature and documentation of the function at the cursor, or of the surrounding call."""
+    """Return signature and documentation of the function at, or of the call around, the cursor."""
     end = cursor
     while end < len(code) and (code[end].isalnum() or code[end] == "_"):
         end += 1

@@ -32,7 +32,6 @@ _MOST_PICTURE = 35_000
 """Maximum size of each of the two pictures in a notebook, in bytes."""
 _MOST_ROWS = 40
 _TILE = 112
-"""Side of a tile in pixels."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -46,7 +45,7 @@ class GraphComparison:
     differences:
         Changes from the first graph to the second: nodes, arguments, edges, settings.
     previews:
-        Batch of each graph.
+        Preview of each graph.
     distances:
         Mean absolute pixel difference (0 to 255) of each sample and each image
         output of the first graph; None if the other has none of the same size.
@@ -135,7 +134,10 @@ class GraphComparison:
 
 
 def is_same_data(one: Datasets, other: Datasets) -> bool:
-    """Whether both read the same data from the same location. Copies in memory differ."""
+    """Return whether both read the same data from the same location.
+
+    Copies in memory are different.
+    """
     return _places(one) == _places(other)
 
 
@@ -144,9 +146,9 @@ def _places(datasets: Datasets) -> dict[str, tuple[str, str]]:
 
 
 def require_same_data(call: str, one: Datasets, other: Datasets, fix: str) -> None:
-    """Raise ArgumentError if ``other`` names different data than ``one``.
+    """Raise ArgumentError if ``other`` contains different data than ``one``.
 
-    Data in memory is copied each time it is read, so it is compared by name.
+    Data in memory are compared by name, because they are copied each time they are read.
     """
     known = {name: _known_as(dataset) for name, dataset in one.items()}
     for name, dataset in other.items():
@@ -163,7 +165,7 @@ def _known_as(dataset: Dataset) -> str:
 
 
 def _reading_as(graph: Graph, leading: Graph) -> Graph:
-    """The graph, with the reading order of the other's reader if both read encoded images."""
+    """Return the graph with the other reader's order, if both read encoded images."""
     mine, its = graph.sources, leading.sources
     if len(mine) != 1 or len(its) != 1 or mine[0].decodes or mine[0].op != its[0].op:
         return graph
@@ -185,8 +187,8 @@ def compare(
     Parameters
     ----------
     first, second:
-        Graphs, recipe names, or paths of graph files. The second one runs with the seeds and
-        the batch size of the first, and reads in its order; ``differences`` is of the originals.
+        Graphs, recipe names, or paths of graph files. The second one runs with the seeds, the
+        batch size and the reading order of the first; ``differences`` compares the originals.
     data:
         As for ``Workbench``; by default the data that the graphs were created for.
     batch, samples:

@@ -71,7 +71,8 @@ class KnownAttributes:
 class LiveNode:
     """Node of the current graph: ``w["rotate"].angle = 5`` is an edit that can be undone.
 
-    Reads return the same as ``graph["rotate"]``. Raises GraphEditError if the node was removed.
+    Reading an attribute returns the same as for ``graph["rotate"]``. Raises GraphEditError if the
+    node was removed.
 
     ::
 
@@ -91,9 +92,9 @@ class LiveNode:
 
     @checked()
     def set(self, **arguments: Any) -> None:
-        """Set arguments to values or nodes, in one step of undo.
+        """Set arguments to values or nodes, which is undone as one edit.
 
-        Raises as ``NodeHandle.set``, and EngineClosedError on a closed workbench.
+        Raises the errors of ``NodeHandle.set``, and EngineClosedError on a closed workbench.
 
         ::
 
@@ -102,7 +103,7 @@ class LiveNode:
         self._workbench.graph = self._now().set(**arguments)
 
     def reset(self, *names: str) -> None:
-        """Reset these arguments, or all, to their defaults, in one step of undo.
+        """Reset these arguments, or all, to their defaults, which is undone as one edit.
 
         Raises GraphEditError for an unknown argument.
 
@@ -113,7 +114,7 @@ class LiveNode:
         self._workbench.graph = self._now().reset(*names)
 
     def remove(self) -> None:
-        """Remove the node from the graph; its input feeds its consumers.
+        """Remove the node from the graph; its consumers are connected to its input.
 
         ::
 
@@ -122,7 +123,7 @@ class LiveNode:
         self._workbench.graph = self._now().remove()
 
     def mute(self, muted: bool = True) -> None:
-        """Exclude the node from what runs, or include it again with ``muted=False``.
+        """Mute the node, so that it does not run, or unmute it with ``muted=False``.
 
         ::
 
@@ -131,7 +132,9 @@ class LiveNode:
         self._workbench.graph = self._now().mute(muted)
 
     def rename(self, new_id: str) -> None:
-        """Change the id of the node; this handle follows. Raises GraphEditError for a used id.
+        """Change the id of the node, also in this object.
+
+        Raises GraphEditError for an id that is in use.
 
         ::
 
@@ -195,9 +198,9 @@ _ECHO_SECONDS = 2.0
 class Parameter(KnownAttributes, traitlets.HasTraits):
     """One argument of one node as a trait that can be linked to a widget and observed.
 
-    ``value`` follows the graph; while the argument is random or connected to a node it keeps its
-    last value. Changes of one parameter are one step of undo. A slider that rounds a value to its
-    step when it is displayed or updated changes nothing.
+    ``value`` changes with the graph; while the argument is random or connected to a node, it keeps
+    its last value. Changes of one parameter are undone together. A slider that rounds the value to
+    its step when it is displayed or updated does not change the graph.
     """
 
     value = traitlets.Any(None, allow_none=True)
@@ -228,7 +231,7 @@ class Parameter(KnownAttributes, traitlets.HasTraits):
 
     @traitlets.validate("value")
     def _without_rounding(self, proposal: Any) -> Any:
-        """The current value if the proposed one is only rounded by a slider, or outdated."""
+        """Return the current value if the proposed one is outdated or only rounded by a slider."""
         value, present = proposal["value"], self._present()
         if present is None:  # random, or connected to a node
             present = self.value
@@ -241,7 +244,7 @@ class Parameter(KnownAttributes, traitlets.HasTraits):
         return value
 
     def _browser_step(self) -> float:
-        """Step of the linked slider that the browser is setting now; 0 if there is none."""
+        """Return the step of the linked slider that the browser is setting now, or 0."""
         handlers = self._trait_notifiers.get("value", {}).get("change", [])
         links = [getattr(handler, "__self__", None) for handler in handlers]
         ends = [each.source for each in links if isinstance(each, _LINKS)]
@@ -266,7 +269,7 @@ _LINKS = (traitlets.link, traitlets.directional_link)
 
 
 def _is_close(value: Any, other: Any, step: float) -> bool:
-    """Whether two numbers, or sequences of numbers, only differ by rounding to ``step``."""
+    """Return whether two numbers, or sequences of numbers, differ only by rounding to ``step``."""
     if isinstance(value, list | tuple) and isinstance(other, list | tuple):
         pairs = zip(value, other, strict=False)
         return len(value) == len(other) and all(_is_close(a, b, step) for a, b in pairs)
@@ -284,7 +287,7 @@ class CodeAccess(KnownAttributes, RunAccess):
 
     @property
     def _live(self) -> ViewModel:
-        """The view-model. Raises EngineClosedError if the workbench is closed."""
+        """The view model. Raises EngineClosedError if the workbench is closed."""
         if self._closed:
             raise EngineClosedError(CLOSED)
         return self._model
@@ -312,18 +315,18 @@ class CodeAccess(KnownAttributes, RunAccess):
 
     @checked(name=TEXT)
     def param(self, name: str) -> Parameter:
-        """Argument as a trait: ``w.param("rotate.angle")``.
+        """Return an argument as a trait: ``w.param("rotate.angle")``.
 
         ::
 
             slider = ipywidgets.FloatSlider(min=-30, max=30)
             ipywidgets.link((w.param("rotate.angle"), "value"), (slider, "value"))
 
-        The first of the two is copied to the second: name the parameter first, or the slider's
+        ``link`` copies the first value to the second: pass the parameter first, or the slider's
         value replaces that of the graph.
 
-        Raises GraphEditError for an unknown node or argument, with the known ones, and for one that
-        is random or connected to a node.
+        Raises GraphEditError for an unknown node or argument, which lists the known ones, and for
+        an argument that is random or connected to a node.
         """
         self._live  # noqa: B018
         node_id, _, argument = name.rpartition(".")
@@ -374,11 +377,11 @@ class CodeAccess(KnownAttributes, RunAccess):
     @checked(number=WHOLE, samples=WHOLE)
     @one_line_interrupt()
     def batch(self, number: int = 0, samples: int | None = None) -> OutputBatch:
-        """Batch ``number`` (from 0) as arrays: ``.images``, ``.labels``, ``.files``, ``.draws``.
+        """Return batch ``number`` (from 0) as arrays: ``.images``, ``.labels``, ``.files``.
 
-        Bit-identical to the exported script; run in the worker. ``samples`` limits the number of
-        samples. Raises GraphFaultsError if the graph cannot run, DataError for the data
-        and PipelineError if DALI fails.
+        The batch is bit-identical to that of the exported script, and computed in the worker.
+        ``samples`` limits the number of samples. Raises GraphFaultsError if the graph cannot run,
+        DataError for the data and PipelineError if DALI fails.
 
         ::
 
@@ -392,7 +395,7 @@ class CodeAccess(KnownAttributes, RunAccess):
 
     @checked()
     def pipeline(self, **options: Any) -> Any:
-        """Build the graph as ``nvidia.dali.Pipeline`` in this process: a crash ends both.
+        """Build the graph as ``nvidia.dali.Pipeline`` in this process, which a crash would end.
 
         ``options`` are those of ``build_pipeline`` in the exported script: ``batch_size``,
         ``num_threads``, ``device``, ``seed``. Raises ArgumentError for others, GraphFaultsError
@@ -410,16 +413,16 @@ class CodeAccess(KnownAttributes, RunAccess):
     def loader(
         self, library: str = "torch", epochs: int | None = 1, **options: Any
     ) -> InProcessLoader:
-        """Batches as tensors of ``torch`` or ``jax``, or as arrays of ``numpy``, in this process.
+        """Return a loader of batches as ``torch`` tensors, ``jax`` arrays or ``numpy`` arrays.
 
         ::
 
             for images, labels in w.loader("torch", epochs=1):
                 print(images.shape)
 
-        A tuple has the graph's outputs in order. ``options`` and errors are those of ``pipeline``;
-        also raises GraphExportError if the library cannot represent the graph, and ImportError if
-        it is not installed.
+        The loader runs in this process. Each batch is a tuple of the graph's outputs in order.
+        ``options`` and errors are those of ``pipeline``; also raises GraphExportError if the
+        library cannot represent the graph, and ImportError if it is not installed.
         """
         data = self._live.data_panel.datasets
         with argument_errors_as("w.loader", "build_pipeline"):
@@ -427,10 +430,10 @@ class CodeAccess(KnownAttributes, RunAccess):
 
     @checked(target=TEXT, with_=TEXT)
     def to_code(self, target: str = "script", *, with_: str = "", plain: bool = False) -> str:
-        """Source for a target as saved by the Code panel: its main file, for the current data.
+        """Return the main file of the code for a target and the current data, as Code saves it.
 
-        ``with_="training"`` adds a training loop. ``plain`` omits the comments with the graph,
-        which ``from_file`` reads, and with the command that finds bad files.
+        ``with_="training"`` adds a training loop. ``plain`` omits the comment with the graph, which
+        ``from_file`` reads, and the one with the command that finds bad files.
         ``w.code.source`` is the plain script for any data.
 
         Raises GraphExportError for an unknown target, or if it cannot represent the graph.
@@ -452,9 +455,9 @@ class CodeAccess(KnownAttributes, RunAccess):
     def to_cell(self) -> None:
         """Insert a cell below that opens this workbench, with the graph as method calls.
 
-        They create the same graph, including ids and seeds. Other graphs, such as one with two
-        readers, are written as JSON, with the reason. Raises GraphEditError outside of a
-        notebook.
+        The calls create the same graph, including ids and seeds. A graph that method calls cannot
+        create, such as one with two readers, is written as JSON, with the reason. Raises
+        GraphEditError outside of a notebook.
 
         ::
 

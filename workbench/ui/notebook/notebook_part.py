@@ -21,12 +21,12 @@ from workbench.ui.notebook.static_snapshot import StaticSnapshot
 
 _UNECHOED = ("outbox", "watched")
 _PICTURE_SECONDS = 10.0
-"""Seconds that reading the selected samples waits for the picture of a preceding edit."""
+"""Maximum seconds that reading the selected samples waits for the picture of a preceding edit."""
 _TICK = 0.005
 
 
 class _OfPicture(traitlets.Any):
-    """Trait of the current picture: reading it waits for a picture that is being rendered."""
+    """Trait that belongs to the current picture: reading it waits for a picture being rendered."""
 
     def get(self, obj: Any, cls: Any = None) -> Any:
         obj.wait_for_picture()
@@ -45,23 +45,23 @@ _TRAITS: dict[type, Any] = {
 
 
 class Part(KnownAttributes, anywidget.AnyWidget):
-    """One component. Its traits are the fields of the component, which can be observed and linked.
+    """One component. Its traits are the component's fields, which can be observed and linked.
 
-    Values from the browser are handled under the view-model's lock: while a cell runs, Lab delivers
-    them on a second thread.
+    Values from the browser are handled with the view model's lock: while a cell runs, JupyterLab
+    delivers them on a second thread.
     """
 
     _component: str
     _model: ViewModel | None = None
     _static_snapshot: StaticSnapshot | None = None
     _browser: int | None = None
-    """Thread on which the browser is currently setting a field."""
+    """Id of the thread on which the browser is setting a field, or None."""
     _waiting: list[str] | None = None
-    """Fields to send in one message."""
+    """Names of the fields to send in one message."""
     _publisher: int | None = None
-    """Thread that sets them."""
+    """Id of the thread that sets the fields in ``_waiting``."""
     _shower: int | None = None
-    """Thread on which the view-model is currently setting a field."""
+    """Id of the thread on which the view model is setting a field, or None."""
 
     def set_state(self, sync_data: dict[str, Any]) -> None:
         if self._model is None:
@@ -75,7 +75,7 @@ class Part(KnownAttributes, anywidget.AnyWidget):
                 self._browser = None
 
     def handle_field(self, component: str, field: str, value: Any) -> None:
-        """Pass a field to the view-model. Raises GraphEditError for an invalid value of a cell."""
+        """Pass a field to the view model. Raises GraphEditError if a cell sets an invalid value."""
         assert self._model is not None
         if self._model.closed and self._browser != threading.get_ident():
             raise EngineClosedError(CLOSED)
@@ -94,7 +94,7 @@ class Part(KnownAttributes, anywidget.AnyWidget):
             time.sleep(_TICK)
 
     def show(self, field: str, value: Any) -> None:
-        """Set a field to the value of the view-model."""
+        """Set a field to the view model's value."""
         before, self._shower = self._shower, threading.get_ident()
         try:
             setattr(self, field, value)
@@ -102,7 +102,7 @@ class Part(KnownAttributes, anywidget.AnyWidget):
             self._shower = before
 
     def _only_shown(self, proposal: Any) -> Any:
-        """Refuse values that a cell sets for read-only fields; samples are selected by index."""
+        """Refuse values that a cell sets for read-only fields, except indices for ``selected``."""
         field, value = proposal["trait"].name, proposal["value"]
         if self._model is None or threading.get_ident() in (self._shower, self._browser):
             return value
@@ -114,9 +114,9 @@ class Part(KnownAttributes, anywidget.AnyWidget):
 
     @contextmanager
     def one_message(self) -> Iterator[None]:
-        """Send all fields set meanwhile together, so that the browser renders once.
+        """Send all fields set within the context together, so that the browser renders once.
 
-        Unlike ``hold_sync``, the heartbeat may set its field from another thread.
+        Unlike with ``hold_sync``, the heartbeat may set its field from another thread.
         """
         if self._waiting is not None:
             yield
@@ -137,7 +137,7 @@ class Part(KnownAttributes, anywidget.AnyWidget):
         return False
 
     def _ipython_display_(self, **kwargs: Any) -> None:
-        """Show the widget and, if it has pictures, the last of them for the saved notebook."""
+        """Display the widget and, if it has pictures, the last of them for the saved notebook."""
         if self._model is not None and self._model.closed:
             display({"text/plain": repr(self)}, raw=True)
             return
@@ -148,7 +148,7 @@ class Part(KnownAttributes, anywidget.AnyWidget):
             self.show_static_snapshot()
 
     def show_static_snapshot(self) -> None:
-        """Show the last picture in a separate output, for the saved notebook."""
+        """Display the last picture in a separate output, for the saved notebook."""
         if self._static_snapshot and self._model and not self._model.data_panel.error:
             self._static_snapshot.show()
 
@@ -170,7 +170,7 @@ class Part(KnownAttributes, anywidget.AnyWidget):
         """Let the browser select the kernel thread that handles its messages.
 
         Otherwise ipykernel 7 uses the thread on which this widget last sent. On the main thread,
-        messages would wait for the running cell; Lab itself selects a free thread.
+        messages would wait for the running cell; JupyterLab itself selects a free thread.
         """
         comm: Any = self.comm
         if comm is not None:
@@ -178,7 +178,6 @@ class Part(KnownAttributes, anywidget.AnyWidget):
 
 
 def _part_class(component: Component) -> type[Part]:
-    """Widget class of a component."""
     fields = [*component.fields, *LINK_FIELDS]
     traits = {field.name: _trait(field) for field in fields}
     members = {"__doc__": component.doc, "_esm": bundle_path(component), **traits}

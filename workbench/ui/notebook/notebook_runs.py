@@ -1,4 +1,4 @@
-"""Measurements and comparisons from cells: runs of minutes, with a progress bar."""
+"""Measurements and comparisons from cells, which take minutes and show a progress bar."""
 
 from __future__ import annotations
 
@@ -36,14 +36,17 @@ def _made(name: str, make: Callable[..., E], options: Mapping[str, Any], *argume
 
 
 def _require_options(name: str, function: Callable[..., Any], options: Mapping[str, Any]) -> None:
-    """Raise ArgumentError for an unknown option; graph and data are those of the workbench."""
+    """Raise ArgumentError for an unknown option.
+
+    Graph and data are no options but the workbench's own.
+    """
     parameters = signature(function)
     own = [each for each in parameters.parameters.values() if each.name not in _GIVEN]
     require_names(name, options, parameters.replace(parameters=own))
 
 
 def run_with_bar(experiment: SpeedExperiment) -> Report:
-    """Run with a progress bar. An interrupt returns the results so far, or prints one line."""
+    """Run with a progress bar. On an interrupt, return the results so far, or print one line."""
     with share_bar() as on_progress:
         try:
             return experiment.run(on_progress)
@@ -58,12 +61,11 @@ def run_with_bar(experiment: SpeedExperiment) -> Report:
 class RunAccess:
     """Part of a workbench that measures; ``Workbench`` is a subclass.
 
-    Each run shows its progress. An interrupt returns the results so far, or prints one line.
+    Each run shows its progress. On an interrupt it returns the results so far, or prints one line.
     """
 
     graph: Any
     _written = "w"
-    """Name used in messages."""
 
     @property
     def _live(self) -> ViewModel:
@@ -129,17 +131,17 @@ class RunAccess:
         )
 
     def _measured(self, experiment: SpeedExperiment) -> Report:
-        """Run with a progress bar; the Speed panel and the status line show the figures too."""
+        """Run with a progress bar; the Speed panel and the status line also show the results."""
         report = run_with_bar(experiment)
         self._live.speed.add_report(report)
         return report
 
     @checked()
     def optimise(self, **options: Any) -> Optimisation:
-        """Find rewrites that make the graph faster: ``workbench.optimise`` of the current graph.
+        """Find rewrites that make the current graph faster, as ``workbench.optimise`` does.
 
-        Accepts its ``rewrites``, ``seconds`` and ``config``, and raises the same errors. To apply:
-        ``w.graph = found.apply("exact")``.
+        Accepts the same ``rewrites``, ``seconds`` and ``config``, and raises the same errors. To
+        apply them: ``w.graph = found.apply("exact")``.
 
         ::
 

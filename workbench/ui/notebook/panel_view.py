@@ -1,7 +1,7 @@
-"""A workbench from Python in the user's own Panel app: the same panels, next to theirs.
+"""A workbench from Python in the user's own Panel app: the same panels, next to their own.
 
-Each page has its own components, which follow the traits of the widgets: a change on one page, in a
-cell or on another page is visible on all.
+Each page has its own components, which are updated from the traits of the widgets: a change on one
+page, in a cell or on another page is visible on all.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _FOLLOWED = {
     ]
     for component in COMPONENTS
 }
-"""Component -> traits that pages show."""
+"""Traits that pages display, by component."""
 
 
 class Screen(AnyWidgetComponent):
@@ -116,7 +116,7 @@ class PanelView(PageParts):
             self._applying = False
 
     def _end(self, _: object) -> None:
-        """The page was closed. The worker frees its memory; the next change starts another."""
+        """Free the worker's memory after the page was closed; the next change starts another."""
         if self._workbench._closed:
             return
         for name, fields in _FOLLOWED.items():
@@ -125,7 +125,7 @@ class PanelView(PageParts):
 
 
 def panel_view(workbench: Workbench, part: str, height: int) -> Any:
-    """A whole workbench, or one part of it, for a Panel page."""
+    """Return a whole workbench, or one part of it, for a Panel page."""
     if part != WHOLE and part not in _FOLLOWED:
         raise ArgumentError(
             f"panel: there is no part {part!r}. Use one of: {WHOLE}, {', '.join(_FOLLOWED)}."

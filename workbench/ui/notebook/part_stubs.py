@@ -64,7 +64,7 @@ _SELECTED = (
 
 
 def stub_text() -> str:
-    """Text of the stub file."""
+    """Return the text of the stub file."""
     parts = [f"    {each.name}: {each.name.capitalize()}" for each in COMPONENTS]
     classes = ["\n".join(_class_lines(each)) for each in COMPONENTS]
     return _HEAD + "\n\n".join(classes) + "\n\n" + _TAIL + "\n".join(parts) + "\n"
@@ -83,7 +83,7 @@ def _class_lines(component: Component) -> Iterator[str]:
 
 
 def _type_text(hint: Any) -> str:
-    """Type of a field; payloads are only declared as dicts."""
+    """Return the type of a field as text; payloads are only declared as dicts."""
     if hint in (str, int, float, bool, bytes, SelectedSamples):
         return str(hint.__name__)
     if get_origin(hint) is Literal:

@@ -30,7 +30,7 @@ class Bar(Widget):
     title: str
     """Name of the graph."""
     folder: str
-    """``samples/ · 96 images``."""
+    """Name and size of the data: ``samples/ · 96 images``."""
     folders: dict[str, Any]
     recent_folders: list[str]
     """Recent data folders, after ``list_folders``."""
@@ -47,9 +47,9 @@ class Bar(Widget):
     redo_label: str
     """Label of the edit to redo; empty: none."""
     history: list[dict[str, Any]]
-    """Undo and redo labels, oldest first; empty while the history is closed."""
+    """Undo and redo labels, oldest first; empty while the history is not displayed."""
     history_in_view: bool
-    """Whether the history is open."""
+    """Whether the history is displayed."""
     status: dict[str, Any]
     recipes: list[dict[str, Any]]
     faults: list[dict[str, Any]]
@@ -66,7 +66,7 @@ class Bar(Widget):
     """Targets that cannot represent the graph, with reasons; empty until requested."""
     targets: list[dict[str, Any]]
     save_folder: str
-    """Folder for files with a plain name."""
+    """Folder in which files without a path are saved."""
     overwrite: dict[str, Any]
     shared: bytes
     """PNG requested by ``share``; empty until it is ready."""
@@ -76,20 +76,20 @@ class Bar(Widget):
     graph_number: int
     """Changes whenever another graph is opened."""
     opened: int
-    """Number of the graph to confirm with ``shown``."""
+    """Number of the graph that the page must confirm with ``shown``."""
     recent: list[dict[str, Any]]
     cell: dict[str, Any]
 
 class Canvas(Widget):
     """Nodes and edges."""
     graph_number: int
-    """Number of the opened graph; edits do not change it."""
+    """Changes whenever another graph is opened; edits do not change it."""
     nodes: list[dict[str, Any]]
     edges: list[dict[str, Any]]
     breadcrumb: list[dict[str, Any]]
-    """Blocks from the graph to the visible body. Empty: the whole graph."""
+    """Blocks that contain the visible body, outermost first; empty for the whole graph."""
     positions: dict[str, Any]
-    """Manual positions: id (``:name`` for an output) -> [x, y]. Empty: automatic layout."""
+    """Manual position [x, y] by id (``:name`` for an output); empty for automatic layout."""
     frames: list[dict[str, Any]]
     notes: list[dict[str, Any]]
     operators: list[dict[str, Any]]
@@ -116,19 +116,19 @@ class Canvas(Widget):
     connect_targets: dict[str, Any]
     compatible_ops: dict[str, Any]
     pictures: bytes
-    """Pictures of the cards: ``CardsHeader`` and JPEG."""
+    """Pictures on the node cards: ``CardsHeader`` and JPEG."""
     sample: int
-    """Sample on the cards: index in the batch."""
+    """Index in the batch of the sample shown on the cards."""
     show_targets: bool
-    """Whether annotations are drawn on the cards."""
+    """Whether annotations are drawn on the node cards."""
     in_view: bool
     """Whether the canvas is visible; pictures are only computed then."""
     stale: str
     """Why the pictures do not show the current graph; empty if they do."""
     unchanged: list[str]
-    """Nodes whose pictures are those of the present graph nevertheless; empty while none is stale."""
+    """Ids of the nodes whose pictures are up to date although ``stale`` is set."""
     detail_of: str
-    """Id of the node whose output is shown in detail; empty: none."""
+    """Id of the node whose output is shown in detail; empty for none."""
     detail: bytes
     """Output of that node: ``DetailHeader`` and picture."""
 
@@ -138,11 +138,11 @@ class Inspector(Widget):
     classes: list[str]
     """Class names of the data."""
     start: dict[str, Any]
-    """Recipe to start from. Empty: the user has opened a graph with nodes."""
+    """Recipe to start from; empty after the user has opened a graph with nodes."""
     warnings: list[str]
-    """Errors of rows and of the node that do not stop the graph."""
+    """Warnings about arguments and the node, which do not stop the graph."""
     fused_speed: dict[str, Any]
-    """Speed of an ``if`` and of an equivalent operator."""
+    """Speed of an ``if`` block and of an equivalent operator."""
     shares: dict[str, Any]
     """How often the bodies of the inspected block ran."""
     effect_open: bool
@@ -150,9 +150,9 @@ class Inspector(Widget):
     effect_choices: list[str]
     """Arguments that can be varied."""
     effect_remark: str
-    """Arguments that cannot be varied, and why; may be empty."""
+    """Arguments that cannot be varied, with the reason; may be empty."""
     effect_args: list[str]
-    """The one or two varied arguments."""
+    """Names of the one or two varied arguments."""
     effect: bytes
     """Effect sheet of one sample: ``EffectHeader`` and JPEG."""
     effect_stale: bool
@@ -164,7 +164,7 @@ class Inspector(Widget):
     policy_pictures: bytes
     """One sample after each sub-policy: ``PolicyHeader`` and JPEG."""
     augmentations: dict[str, Any]
-    """Names of augmentations in a policy -> whether they have a magnitude."""
+    """Whether each augmentation of a policy has a magnitude, by name."""
     policies: list[str]
     """Names of the learned policies."""
 
@@ -183,9 +183,9 @@ class Preview(Widget):
     show_original: bool
     """Whether originals are shown while a key is held."""
     baseline: str
-    """Node that a difference compares with; empty: the first suitable node."""
+    """Id of the node that a difference is compared with; empty for the first suitable node."""
     baselines: list[str]
-    """Nodes that a difference can compare with."""
+    """Ids of the nodes that a difference can be compared with."""
     against: str
     """Id of the graph to compare with."""
     comparison_choices: list[dict[str, Any]]
@@ -214,13 +214,13 @@ class Preview(Widget):
     shown_classes: list[str]
     """Show only samples of these classes; empty: all."""
     shown_branches: list[str]
-    """Show only samples that ran these bodies (scopes); empty: all."""
+    """Show only samples that ran these block bodies (``branch.then``); empty for all."""
     shown_augmentations: list[str]
     """Show only samples with these augmentations (node.name); empty: all."""
     stale: str
     """Why the picture does not show the current graph; empty if it does."""
     rendering: bool
-    """Whether the picture shows the previous graph until that of the opened graph arrives."""
+    """Whether the picture still shows the previous graph, because that of the opened graph is pending."""
     fault: dict[str, Any]
     """Fault described by ``stale``, with its fixes; empty if it is not a fault of the graph."""
     retryable: bool
@@ -235,15 +235,15 @@ class Preview(Widget):
     """Whether statistics are shown."""
     statistics: list[Any]
     statistics_pending: bool
-    """Whether the statistics belong to earlier values than the picture."""
+    """Whether the statistics are older than the picture."""
     statistics_error: str
-    """Why there are no statistics; empty without an error."""
+    """Why there are no statistics; empty if there are."""
     branch_shares: dict[str, Any]
-    """Empty unless statistics are shown."""
+    """How often each block body ran; empty unless statistics are shown."""
     sample: int
-    """Sample on the cards of the canvas."""
+    """Index in the batch of the sample shown on the cards of the canvas."""
     marked: list[int]
-    """Indices of the marked samples in the batch."""
+    """Indices in the batch of the marked samples."""
     @property
     def selected(self) -> SelectedSamples: ...
     @selected.setter
@@ -258,7 +258,7 @@ class Preview(Widget):
 class Speed(Widget):
     """Measurements: CPU and mixed decoding, stages, rewrites, tuner, scaling, peers, records."""
     part: Literal['compare', 'stages', 'rewrites', 'tune', 'scaling', 'peers', 'records']
-    """The open part."""
+    """Part of the panel that is open."""
     effort: Literal['quick', 'usual']
     """Precision of the measurement."""
     batch_size: int
@@ -270,7 +270,7 @@ class Speed(Widget):
     running: bool
     """Whether a measurement is running."""
     what: str
-    """Part of the running or last measurement."""
+    """Part of the panel that the running or last measurement belongs to."""
     progress: float
     """Progress, 0 to 1."""
     message: str
@@ -294,17 +294,17 @@ class Speed(Widget):
     """``FileHeader`` and a file created by ``export``."""
 
 class Code(Widget):
-    """The graph as code for a target, live."""
+    """The graph as code for a target, updated with every edit."""
     source: str
-    """Script for any data; empty: the graph has faults."""
+    """Script for any data; empty if the graph has faults."""
     target: str
     """Export target."""
     from_top: int
-    """Changes when a target is selected, whose code is then shown from its first line; 0 after a node is selected, whose lines are then shown."""
+    """Changes when a target is selected, whose code is then shown from its first line. 0 after a node is selected, whose lines are then shown."""
     script: dict[str, Any]
     """File created by ``download``."""
     refusals: dict[str, Any]
-    """As in ``Bar``."""
+    """Targets that cannot represent the graph, with reasons; empty until requested."""
     targets: list[dict[str, Any]]
     in_view: bool
     """Whether the panel is visible; code is only sent then."""
@@ -313,7 +313,7 @@ class Code(Widget):
     files: list[dict[str, Any]]
     """Files of the last export, main file first."""
     highlighted: dict[str, Any]
-    """File -> line numbers, from 1, that belong to the selected node."""
+    """Line numbers, from 1, that belong to the selected node, by file."""
     fault: dict[str, Any]
     """Why there are no files."""
     download: bytes
@@ -321,22 +321,22 @@ class Code(Widget):
     notes: list[str]
     """Differences between the files and the graph."""
     note: str
-    """Problems that running the code on this data would meet, or empty."""
+    """Problems that the code would have with this data; empty if there are none."""
     lists_files: bool
-    """Whether a check has determined which files can be used."""
+    """Whether a file check has found out which files can be used."""
     graph_number: int
-    """As in ``Bar``."""
+    """Changes whenever another graph is opened; edits do not change it."""
     message: str
-    """Where the code was saved, or why not."""
+    """Where the code was saved, or why it could not be saved."""
     save_folder: str
-    """Folder for files with a plain name."""
+    """Folder in which files without a path are saved."""
     overwrite: dict[str, Any]
 
 class Data(Widget):
-    """Data set: counts, sizes, formats, and the result of the file check."""
+    """The data: counts, sizes, formats, and the result of the file check."""
     summary: dict[str, Any]
     shown_classes: list[str]
-    """As in ``Preview``."""
+    """Classes to which the preview is limited; empty for all."""
     folders: dict[str, Any]
     recent_folders: list[str]
     """Recent data folders, after ``list_folders``."""
@@ -346,9 +346,9 @@ class Data(Widget):
 class Status(Widget):
     """Status line: faults, last measured speed of the graph, autosave state."""
     faults: list[dict[str, Any]]
-    """As in ``Bar``."""
+    """Faults and warnings of the graph."""
     speeds: list[dict[str, Any]]
-    """Last speeds of the current graph; empty: none."""
+    """Last measured speeds of the current graph; empty if there are none."""
     kept: dict[str, Any]
 
 class TypedWorkbench(VBox):

@@ -1,4 +1,4 @@
-"""Completion and Shift+Tab in IPython: registered by ``import workbench``, loaded when used."""
+"""Completion and Shift+Tab in IPython, registered by ``import workbench``, loaded when used."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from IPython.core import completer
 
 
 def register(shell: Any) -> None:
-    """Add the completions to a shell, except before IPython 8.6 (Colab); can be repeated."""
+    """Add the completions to a shell, unless it is older than IPython 8.6 (Colab).
+
+    May be repeated.
+    """
     if not hasattr(completer, "context_matcher"):
         return
     matchers = shell.Completer.custom_matchers
@@ -41,7 +44,7 @@ def _matcher(shell: Any) -> Any:
 
 
 def _inspection(shell: Any, usual: Callable[..., Any]) -> Callable[..., Any]:
-    """``do_inspect`` of a kernel, extended by operators within chains."""
+    """Return ``do_inspect`` of a kernel, extended by operators in call chains."""
 
     def do_inspect(code: str, cursor_pos: int, *args: Any, **options: Any) -> Any:
         found = usual(code, cursor_pos, *args, **options)

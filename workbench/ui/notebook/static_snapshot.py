@@ -1,4 +1,4 @@
-"""Last contact sheet as plain HTML: shown in a notebook without a running kernel."""
+"""Last contact sheet as plain HTML, which a notebook shows without a running kernel."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ from workbench.figures import webp_url
 from workbench.preview import PreviewResult
 
 CSS_CLASS = "wb-static-snapshot"
-"""CSS class that the live widget's stylesheet hides."""
+"""CSS class of the snapshot, which the live widget's stylesheet hides."""
 WIDEST = 760
-"""Maximum width in pixels; the notebook file grows by less than 100 kB."""
+"""Maximum width in pixels, with which the notebook file grows by less than 100 kB."""
 PAPER, GAP = (0, 0, 0, 0), 6
 SNAPSHOT_DELAY = 0.4
-"""Seconds without a change after which the saved picture is replaced: not during a drag, but before
-the user can save the notebook.
-"""
+"""Seconds without a change after which the saved picture is replaced: long enough to skip a drag,
+short enough to precede saving the notebook."""
 FIRST_PICTURE = 5.0
 """Seconds to wait for the first picture when a widget is shown; a later one fills the empty output.
 """
@@ -28,9 +27,9 @@ _EMPTY = f'<div class="{CSS_CLASS}"></div>'
 
 
 class StaticSnapshot:
-    """Saved picture of one workbench, below the last output that shows it.
+    """Saved picture of one workbench, below the last output that displays it.
 
-    The picture of an earlier output is then removed, so the notebook file contains it once.
+    The picture below an earlier output is then removed, so the notebook file contains it once.
     """
 
     def __init__(self, preview: Callable[[], PreviewResult | None]) -> None:
@@ -43,8 +42,8 @@ class StaticSnapshot:
     def show(self) -> None:
         """Add the output to the running cell, and the picture as soon as there is one.
 
-        It cannot be part of the widget's output: JupyterLab prefers the widget even without a
-        kernel.
+        The picture cannot be part of the widget's output: JupyterLab prefers the widget even
+        without a kernel.
         """
         in_time = self.pictured.wait(FIRST_PICTURE)
         earlier, handle = self._handle, DisplayHandle()
@@ -65,7 +64,6 @@ class StaticSnapshot:
             self._timer.start()
 
     def close(self) -> None:
-        """Stop updating."""
         self._timer.cancel()
 
     def _update(self) -> None:
@@ -78,7 +76,7 @@ class StaticSnapshot:
 
 
 def snapshot_html(preview: PreviewResult) -> str:
-    """``<img>`` in a ``div`` of ``CSS_CLASS``."""
+    """Return the sheet as ``<img>`` in a ``div`` of ``CSS_CLASS``."""
     image = _on_paper(preview)
     image.thumbnail((WIDEST, 2 * WIDEST))
     count = f"{len(preview.tiles)} samples of batch {preview.batch}"
@@ -91,7 +89,7 @@ def snapshot_html(preview: PreviewResult) -> str:
 
 
 def _on_paper(preview: PreviewResult) -> Image.Image:
-    """The sheet without a background, each picture centred in its cell."""
+    """Return the sheet without a background, with each picture centred in its cell."""
     sheet = preview.annotated().convert("RGBA")
     boxes = [box for tile in preview.tiles for box in (tile.original, *tile.augmented) if box]
     side = min((x for x, *_ in boxes if x), default=sheet.width)  # of a cell in the grid

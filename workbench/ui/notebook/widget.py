@@ -1,4 +1,4 @@
-"""The workbench as a widget: in JupyterLab, and wherever anywidget runs."""
+"""The workbench as a widget, for JupyterLab and any other host of anywidget."""
 
 from __future__ import annotations
 
@@ -47,9 +47,7 @@ else:
 Arrangement = Literal["side", "stacked"]
 LAYOUTS = get_args(Arrangement)
 HEIGHT = 620
-"""Default height in pixels."""
 LEAST_HEIGHT = 320
-"""Minimum height in pixels."""
 
 _WITH_GRAPH = (("bar", "saved"), ("data", "summary"))
 """Fields that change with the graph and its data."""
@@ -61,7 +59,7 @@ _ELSEWHERE = {
     "save": "Use w.graph.save('mine.json').",
     "show": "Put w on the last line of a cell, or use w.batch(0).show().",
 }
-"""Attribute that a workbench does not have -> alternative."""
+"""Hint for each attribute that users may look for and a workbench does not have."""
 
 _open: weakref.WeakSet[Workbench] = weakref.WeakSet()
 
@@ -84,9 +82,9 @@ def _require_data(datasets: Datasets) -> None:
 
 
 def show_pictures_of_boxes() -> None:
-    """Let IPython show a picture next to a box that contains panels.
+    """Make IPython display a picture next to a box that contains panels.
 
-    Boxes of ipywidgets have no picture for saved notebooks. Repeated calls are allowed.
+    Boxes of ipywidgets have no picture for saved notebooks. Repeated calls have no effect.
     """
     shell = get_ipython()
     if shell is not None and shell.display_formatter is not None:
@@ -115,7 +113,7 @@ def _within(box: ipywidgets.Box) -> Iterator[ipywidgets.Widget]:
 
 
 def _owner(datasets: Datasets, graph: Graph) -> str:
-    """Owner of the work started by the running cell; empty if the notebook is unknown."""
+    """Return the owner of work started by the running cell; empty if there is no notebook."""
     path = notebook_path()
     given = ((name, dataset.identity) for name, dataset in datasets.items())
     start = json.dumps([*given, dump_graph(graph)])
@@ -123,7 +121,7 @@ def _owner(datasets: Datasets, graph: Graph) -> str:
 
 
 class Workbench(CodeAccess, VBox):
-    """Workbench for a data set and a graph: compose, preview, measure and export.
+    """Workbench for data and a graph: compose, preview, measure and export.
 
     Parameters
     ----------
@@ -135,10 +133,10 @@ class Workbench(CodeAccess, VBox):
         A ``Graph``, the result of ``from_file`` or ``from_pipeline``, the name of a recipe, a path
         to a graph file, or its parsed JSON.
     restore:
-        What happens to earlier edits of the same notebook cell with the same data and graph. By
+        How to handle earlier edits of the same notebook cell with the same data and graph. By
         default edits are saved to disk, and earlier ones are offered but not applied: the
         workbench shows exactly the given graph. ``True`` applies them, ``False`` saves nothing. If
-        the notebook is unknown to the kernel, edits are saved for the list of recent work.
+        the kernel does not know its notebook, edits appear in the list of recent work instead.
     trust:
         Whether functions in the graph (``python_function``) may run, with your rights. Functions
         created with ``workbench.node`` in this process may always run.
@@ -155,9 +153,9 @@ class Workbench(CodeAccess, VBox):
     the script for any data, ``w.to_code()`` that for the current data, as in the Code panel.
     ``graph`` is a trait that can be observed and set to a Graph, a recipe's name, a path or parsed
     JSON (undo restores the previous graph). A graph with its own data (``workbench.read``) opens
-    this data; undo keeps it open. ``target`` is a trait with the export target of the Code panel. A
-    field set to an invalid value, such as ``w.preview.batch = 5000``, keeps its value and raises
-    GraphEditError.
+    these data; undo does not close them. ``target`` is a trait with the export target of the Code
+    panel. Setting a field to an invalid value, such as ``w.preview.batch = 5000``, raises
+    GraphEditError and does not change it.
 
     Files can be opened and saved wherever the kernel can; Jupyter controls access to the kernel.
 
@@ -243,7 +241,7 @@ class Workbench(CodeAccess, VBox):
         show_pictures_of_boxes()
 
     def _print_offer(self, line: str) -> None:
-        """Print a line that a notebook removes once the edits are no longer offered."""
+        """Print a line, which a notebook removes once the edits are no longer offered."""
         if get_ipython() is None:
             print(line)
             return
@@ -316,7 +314,7 @@ class Workbench(CodeAccess, VBox):
     if not TYPE_CHECKING:  # mypy would accept every name
 
         def __getattr__(self, name: str) -> Part:
-            """Component of that name, as listed by ``__dir__``."""
+            """Return the component of that name, as listed by ``__dir__``."""
             if name not in PARTS:
                 public = [each for each in dir(self) if not each.startswith("_")]
                 hint = "" if name.startswith("_") else did_you_mean(name, public, cutoff=0.7)
@@ -352,9 +350,9 @@ class Workbench(CodeAccess, VBox):
 
     @checked(path=PATH)
     def share(self, path: str | Path) -> Path:
-        """Write a PNG: a contact sheet of the current batch that contains the graph.
+        """Write a PNG with a contact sheet of the current batch that contains the graph.
 
-        Drop it on a workbench to open the graph. Returns its path. Raises
+        Drop the file on a workbench to open the graph. Returns the file's path. Raises
         SaveError, GraphFaultsError if the graph cannot run, and the errors of ``preview_batch``.
 
         ::
@@ -365,12 +363,12 @@ class Workbench(CodeAccess, VBox):
 
     @checked(part=TEXT)
     def panel(self, part: str = "all") -> Any:
-        """The same panels for your own Panel app: all of them, or one part.
+        """Return the same panels, or one of them, for your own Panel app.
 
         ``part`` is ``"all"``, ``"canvas"``, ``"inspector"``, ``"preview"``, ``"speed"``,
         ``"code"``, ``"data"``, ``"bar"``, ``"tabs"`` or ``"status"``. Changes on the page
         apply here and vice versa; edges between the panels can be dragged, and a narrow
-        page has one column. When a page is closed the worker frees its memory. Users who
+        page has one column. When a page is closed, the worker frees its memory. Users who
         reach your app can open and save files wherever this process can, unless ``roots`` is set.
         Raises ArgumentError for an unknown part, EngineClosedError on a closed workbench.
 
@@ -388,7 +386,7 @@ class Workbench(CodeAccess, VBox):
 
     @checked()
     def compare(self, other: GraphLike) -> None:
-        """Compare the current graph with another, on the same photos and random values.
+        """Compare the current graph with another in the preview, on equal photos and values.
 
         ``other`` is a graph, a recipe's name or a path. Raises
         GraphFormatError for an invalid graph, and ArgumentError for a graph of other data.
@@ -421,7 +419,7 @@ class Workbench(CodeAccess, VBox):
         super().close()
 
     def _ipython_display_(self, **kwargs: Any) -> None:
-        """Show the widget and, in a separate output, the last picture for the saved notebook."""
+        """Display the widget and, in a separate output, the last picture for the saved notebook."""
         if self._closed:  # its widgets were removed from the page
             display({"text/plain": repr(self)}, raw=True)
             return
@@ -429,6 +427,6 @@ class Workbench(CodeAccess, VBox):
         self.show_static_snapshot()
 
     def show_static_snapshot(self) -> None:
-        """Show the last picture in a separate output, for the saved notebook."""
+        """Display the last picture in a separate output, for the saved notebook."""
         if not self._model.data_panel.error:
             self._static_snapshot.show()

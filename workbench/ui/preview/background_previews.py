@@ -1,4 +1,4 @@
-"""Previews besides the contact sheet: statistics, close-up, one sample at each node.
+"""Previews in addition to the contact sheet: statistics, close-up, one sample at each node.
 
 Each is computed only while it is visible, after the picture of the same request and in the same
 worker, which caches the outputs of every node.
@@ -56,14 +56,13 @@ from workbench.ui.state.view_state import ViewState
 DETAIL_SIZE = 224
 """Side of the picture of one node in pixels."""
 CARD_SIZE, CARD_SIZE_OF_MANY, MANY = 96, 64, 40
-"""Side of a card's picture in pixels, for high-resolution displays; the second if there are
-``MANY`` nodes.
-"""
+"""Side of a card's picture in pixels, for high-resolution displays; the second is for graphs with
+``MANY`` nodes or more."""
 _NAMES = ("closeup", "values", "detail", "cards", "card_targets", "statistics", "times")
 
 
 class BackgroundPreviews:
-    """Latest result of each kind."""
+    """Latest result of each kind of preview."""
 
     def __init__(self, background: BackgroundResults, catalog: Catalog) -> None:
         self._background = background
@@ -77,10 +76,10 @@ class BackgroundPreviews:
         self._probed_at: tuple[int, int] | None = None
         self._cards_fault = ""
         self._cards_of: tuple[Graph, tuple[int, ...]] | None = None
-        """The graph and the sample of ``_cards``."""
+        """The graph and the sample that ``_cards`` shows."""
         self._memo = IdentityMemo()
         self._failed: Graph | None = None
-        """Graph with nodes not connected to an output, one of which failed."""
+        """Graph of the last failed run that included nodes without a connection to an output."""
         self._chosen_of = 0
         """Number of samples that can be shown on the cards."""
         self._effect = EffectJob(background, catalog)
@@ -88,7 +87,7 @@ class BackgroundPreviews:
         self._branch_shares = BranchShareJob(background)
 
     def fields(self, state: ViewState, stale: str) -> dict[str, dict[str, Any]]:
-        """Fields computed here, by component; ``stale`` is the preview's."""
+        """Return the fields computed here, by component. ``stale`` is that of the preview."""
         faded = stale or self._cards_fault or ("computing" if state.slow else "")
         known, sample = self._cards_of or (None, ())
         same = faded and known is not None and sample == _sample_of(state)
@@ -119,10 +118,10 @@ class BackgroundPreviews:
         }
 
     def follow(self, state: ViewState, request: PreviewRequest | None) -> None:
-        """Compute what is visible and not up to date for this request, whose picture has arrived.
+        """Compute what is visible and outdated, for a request whose picture has arrived.
 
-        None: there is no picture of the current graph. Earlier results stay, pending requests are
-        dropped.
+        None means that there is no picture of the current graph. Earlier results then stay, and
+        pending requests are dropped.
         """
         if request is None:
             if not self._counted:
@@ -143,7 +142,7 @@ class BackgroundPreviews:
         self._show_detail(state, base, sample)
 
     def _with_loose(self, state: ViewState, active: Graph) -> Graph:
-        """The running graph, with nodes not connected to an output unless they failed before."""
+        """Return the running graph, with unconnected nodes unless they failed before."""
         checked = state.checked
         faulty = {fault.node for fault in (*checked.faults, *checked.loose_faults)}
         graph = with_loose_outputs(active, checked.graph, self._catalog, faulty)
@@ -161,7 +160,7 @@ class BackgroundPreviews:
         cards_of = state.checked.graph, _sample_of(state)
 
         def first(outcome: Any) -> None:
-            """Annotations of intermediate images take longer, for at most the shown samples."""
+            """Show the cards, then compute annotations of intermediate images (slower)."""
             if not isinstance(outcome, CardPictures) and base.graph != state.checked.active:
                 self._failed = base.graph
                 plain = replace(base, graph=state.checked.active)
@@ -180,7 +179,7 @@ class BackgroundPreviews:
         self._background.request("cards", key, run, first)
 
     def _show_detail(self, state: ViewState, base: PreviewRequest, sample: int) -> None:
-        """Compute the node's pictures first, then its time, which takes longer."""
+        """Compute the node's pictures first and then its time, which takes longer."""
         node = state.detail_of
         if not node:
             self._background.forget("detail", "times")
@@ -200,7 +199,10 @@ class BackgroundPreviews:
         self._background.request("detail", key, run, first)
 
     def _measure(self, state: ViewState, base: PreviewRequest) -> None:
-        """Values stay, marked as outdated, until new ones of the same nodes arrive."""
+        """Compute the statistics.
+
+        Earlier values of the same nodes stay, marked as outdated, until then.
+        """
         old = self._measured_of
         if not state.show_statistics:
             self._background.forget("statistics")
@@ -213,7 +215,7 @@ class BackgroundPreviews:
 
     @property
     def _counted(self) -> bool:
-        """Whether the values are those that were last requested."""
+        """Return whether the displayed values are those of the last request."""
         requested = self._background.requested_key("statistics")
         return requested is not None and self._measured_of == requested
 
@@ -221,7 +223,7 @@ class BackgroundPreviews:
         self._statistics, self._measured_of, self._unmeasured = [], None, reason
 
     def clear(self, state: ViewState) -> None:
-        """Clear all results: they belong to other data."""
+        """Clear all results, because they belong to other data."""
         self._background.drop_all()
         state.closeup = state.probe = None
         self._close()
@@ -296,7 +298,7 @@ class BackgroundPreviews:
             self._cards_fault = str(outcome)
 
     def _with_targets(self, outcome: Any) -> None:
-        """Fewer samples than can be selected; the cards stay unchanged if it failed."""
+        """Show the cards with annotations, which cover fewer samples, unless that failed."""
         if isinstance(outcome, CardPictures):
             self._carded(replace(outcome, samples=max(outcome.samples, self._chosen_of)))
 
@@ -306,7 +308,7 @@ class BackgroundPreviews:
 
 
 def closeup_request(request: PreviewRequest) -> PreviewRequest:
-    """Request for the same batch as a close-up, without the display options of the tiles."""
+    """Return a request for the batch of a close-up, without display options of tiles."""
     return replace(
         request,
         shown="both",
@@ -319,7 +321,7 @@ def closeup_request(request: PreviewRequest) -> PreviewRequest:
 
 
 def _akin(one: PreviewRequest, other: PreviewRequest) -> bool:
-    """Whether only values of nodes differ, as while a slider is dragged."""
+    """Return whether two requests differ only in values of nodes, as while a slider is dragged."""
     nodes = [[(node.id, node.op) for node in each.graph.nodes] for each in (one, other)]
     return nodes[0] == nodes[1] and replace(one, graph=other.graph) == other
 
@@ -344,7 +346,7 @@ def _sample_of(state: ViewState) -> tuple[int, ...]:
 
 
 def unchanged_nodes(before: Graph, graph: Graph) -> list[str]:
-    """Nodes that compute the same in both graphs, as does all that feeds them.
+    """Return the nodes that compute the same in both graphs, and so do all nodes they depend on.
 
     Excludes nodes in a block that has changed or depends on a change.
     """
@@ -368,7 +370,7 @@ def unchanged_nodes(before: Graph, graph: Graph) -> list[str]:
 
 
 def cards_bytes(pictures: CardPictures) -> bytes:
-    """A ``CardsHeader`` and the sheet with the pictures of all cards."""
+    """Return a ``CardsHeader`` and the sheet with the pictures of all cards."""
     header: CardsHeader = {
         "mime": pictures.mime,
         "sheet": list(pictures.size),
@@ -392,7 +394,7 @@ def cards_bytes(pictures: CardPictures) -> bytes:
 
 
 def detail_bytes(steps: Steps) -> bytes:
-    """A ``DetailHeader`` of the only step, and the pictures of its outputs."""
+    """Return a ``DetailHeader`` of the only step, and the pictures of its outputs."""
     header: DetailHeader = {
         "mime": steps.mime,
         "sheet": list(steps.size),
@@ -408,7 +410,7 @@ def detail_bytes(steps: Steps) -> bytes:
 
 
 def no_detail_bytes(node: str, reason: str) -> bytes:
-    """A ``DetailHeader`` with the reason why there is nothing to show."""
+    """Return a ``DetailHeader`` with the reason why there is nothing to show."""
     header = empty(DetailHeader, mime="image/jpeg", sheet=[0, 0], node=node, error=reason)
     return pack_payload(header, b"")
 

@@ -1,4 +1,4 @@
-"""Search for the nearest batch that contains a sample matching the preview's filter."""
+"""Search for the nearest batch with a sample that matches the preview's filter."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from workbench.ui.app.view_model import ViewModel
 
 _EPOCHS = 2
-"""Number of epochs to search: in one full epoch every file is read, however shuffled."""
+"""Number of epochs to search. One full epoch contains every file, however shuffled."""
 
 
 class FindBatch(Action, tag="find_batch", frozen=True):
     """Show the nearest batch with a sample of the selected classes, branches and augmentations."""
 
     back: bool
-    """Whether to search earlier batches."""
+    """True to search earlier batches, False to search later ones."""
 
     def apply(self, model: ViewModel) -> str:
         """Search in the background, and show the batch.
 
-        The result is ignored if another batch, filter, graph or data set was selected meanwhile.
+        The result is ignored if another batch, filter, graph or dataset was selected meanwhile.
         Raises GraphEditError if no search is possible.
         """
         state, data, back = model.state, model.data_panel, self.back
@@ -85,7 +85,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _runs_alike(state: ViewState, request: PreviewRequest, wanted: SampleFilter) -> bool:
-    """Whether the request's graph, data and batch are still current."""
+    """Return whether graph, data and batch are still those of the request."""
     then, now = request.graph, state.checked.active
     alike = then.sources == now.sources and then.settings == now.settings
     random = wanted.branches or wanted.augmentations

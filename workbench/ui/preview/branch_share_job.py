@@ -22,36 +22,35 @@ from workbench.ui.state.view_state import ViewState
 
 NAME = "branch_shares"
 USUAL_BATCHES = 1000
-"""Default number of batches: about 0.2 s per block if random values decide; if data decides,
-counted only on request.
-"""
+"""Default number of batches, which takes about 0.2 s per block if random values decide. If data
+decide, batches are counted only on request."""
 _NONE = BranchShares(0, (), False)
 
 
 class BranchShareJob:
-    """Latest counts. The lock is held during every call."""
+    """Latest counts of block bodies. The lock is held during every call."""
 
     def __init__(self, background: BackgroundResults) -> None:
         self._background = background
         self._shares = _NONE
         self._of: PreviewRequest | None = None
-        """Request of the counts."""
+        """Request that the counts belong to."""
         self._wanted: PreviewRequest | None = None
         """Request that is being counted, or was counted last."""
         self._error = ""
 
     def fields(self, state: ViewState) -> dict[str, Any]:
-        """Field of the preview."""
+        """Return the field of the preview."""
         counting = self._background.requested_key(NAME) is not None and not self._is_done(state)
         return {"branch_shares": self._entry(state, counting) if state.show_statistics else {}}
 
     def inspected(self, state: ViewState) -> dict[str, Any]:
-        """Field of the inspector."""
+        """Return the field of the inspector."""
         counting = self._background.requested_key(NAME) is not None and not self._is_done(state)
         return {"shares": inspected_branch_shares(state, self._entry(state, counting))}
 
     def follow(self, state: ViewState, request: PreviewRequest | None) -> None:
-        """Count for a request whose picture has arrived. None: there is no current picture."""
+        """Count for a request whose picture has arrived; None: there is no current picture."""
         if request is None or not state.show_statistics:
             self._background.forget(NAME)
             if request is None or self._of != self._wanted:
@@ -82,7 +81,6 @@ class BranchShareJob:
             self._count(state)
 
     def _is_done(self, state: ViewState) -> bool:
-        """Whether the requested number of batches was counted."""
         if self._of is None or self._of != self._wanted:
             return False
         shares, requested = self._shares, state.branch_batches
@@ -132,7 +130,7 @@ def _block(block: BlockShares) -> BlockSharesEntry:
 
 
 def inspected_branch_shares(state: ViewState, counted: BranchSharesEntry) -> InspectedSharesEntry:
-    """Counts of the inspected block; without bodies if no block is inspected."""
+    """Return the counts of the inspected block; without bodies if no block is inspected."""
     made: InspectedSharesEntry = {
         "shown": {},
         "shown_of": 0,

@@ -58,14 +58,14 @@ if TYPE_CHECKING:
 # Graphs to compare with, by name: an earlier step, a recipe, a session.
 
 MOST_STEPS = 30
-"""Maximum number of listed steps of the history: the nearest ones."""
+"""Maximum number of edits of the history that are listed, the nearest ones first."""
 LONGEST_NAME = 300
 _STEPS, _RECIPES, _RECENT, _FILES = "Steps of the history", "Recipes", "Recent work", "File"
 
 
 @dataclass(slots=True)
 class ComparedGraphs:
-    """Finds documents by the id of a choice.
+    """Finds the document to compare with, by the id of a choice.
 
     ``find_session`` returns a stored session by its owner, or None; ``list_sessions`` returns all.
     """
@@ -74,17 +74,16 @@ class ComparedGraphs:
     find_session: Callable[[str], Session | None]
     list_sessions: Callable[[], Sequence[RecentEntry]]
     sessions: Sequence[RecentEntry] = field(default=(), init=False)
-    """Sessions in the list."""
+    """Stored sessions that can be compared with."""
     file: tuple[str, Document] | None = field(default=None, init=False)
     """Name and content of the graph file that was opened for comparison."""
     _session: tuple[str, Document] | None = field(default=None, init=False)
 
     def refresh(self) -> None:
-        """Update the list of sessions."""
         self.sessions, self._session = self.list_sessions(), None
 
     def find(self, choice: str) -> Document:
-        """Raises GraphEditError if there is no such graph."""
+        """Return the graph of a choice. Raises GraphEditError if there is no such graph."""
         kind, _, name = choice.partition(" ")
         match kind:
             case "last":
@@ -117,7 +116,7 @@ class ComparedGraphs:
         return self._session[1]
 
     def choices(self) -> list[ComparisonChoice]:
-        """Available graphs, in groups."""
+        """Return the graphs that can be compared with, in groups."""
         history = self.history
         found = [
             _choice("last", "", "Before the last edit"),
@@ -146,16 +145,15 @@ def _choice(choice: str, group: str, label: str) -> ComparisonChoice:
 # The other graph next to the current one
 
 MOST_ROWS = 200
-"""Maximum number of listed differences."""
 NOTHING = empty(ComparisonEntry)
 _PICTURE, _DISTANCES = "compared", "distances"
 
 
 class ComparisonJob:
-    """Sheet, table of differences, and distances of the other graph in the mode ``compare``.
+    """Sheet of the other graph, table of differences, and distances, for the mode ``compare``.
 
     The lock is held during every call. ``error`` is the reason if the other graph cannot run; the
-    pictures of the current graph stay.
+    pictures of the current graph then stay.
     """
 
     def __init__(
@@ -166,7 +164,7 @@ class ComparisonJob:
         machine: Machine,
         roots: Roots | None = None,
     ) -> None:
-        """``roots``: as in ``ViewModel``."""
+        """``roots`` is as in ``ViewModel``."""
         self._graphs = graphs
         self._background = background
         self._catalog = catalog
@@ -175,7 +173,7 @@ class ComparisonJob:
         self._memo = IdentityMemo()
         self._checked: Checked | None = None
         self._other: Graph | None = None
-        """The other graph as stored, with its own seeds, reading the current data."""
+        """The other graph as it was stored, with its own seeds, on the current data."""
         self._shown = False
         self._reason = self._failure = ""
         self._picture = b""
@@ -188,9 +186,9 @@ class ComparisonJob:
         state.against, state.mode, state.tab = "file", "compare", "preview"
 
     def follow(self, state: ViewState, datasets: Datasets, request: PreviewRequest | None) -> None:
-        """Update the comparison; ``request``, whose picture has arrived, is rendered first.
+        """Update the comparison for ``request``, whose picture has arrived.
 
-        None: there is no picture of the current graph, or not yet.
+        None means that there is no picture of the current graph, or not yet.
         """
         if state.mode != "compare":
             self.clear()
@@ -231,13 +229,13 @@ class ComparisonJob:
             self._closeup.follow(state.closeup, request, running_request, _file_of(state))
 
     def _runnable(self, graph: Graph) -> Graph:
-        """Decode on the CPU if there is no GPU: the pictures are the same up to rounding."""
+        """Return the graph with CPU decoding if there is no GPU: pictures are nearly equal."""
         if not self._machine.no_gpu or graph.settings.device == "cpu":
             return graph
         return replace(graph, settings=replace(graph.settings, device="cpu"))
 
     def _why_not(self, other: Graph, faults: Sequence[Fault]) -> str:
-        """Reason in one or two sentences; a missing GPU cannot be fixed in the graph."""
+        """Return the reason in one or two sentences; a missing GPU cannot be fixed in the graph."""
         if self._runnable(other) is not other and not stopping_faults(other, self._catalog):
             node = faults[0].node
             named = f"{node} ({other.node(node).op})" if other.has(node) else "one of its nodes"
@@ -248,7 +246,7 @@ class ComparisonJob:
         return f"The graph cannot run here: {faults[0]}"
 
     def fields(self, state: ViewState) -> dict[str, Any]:
-        """Fields of the preview."""
+        """Return the fields of the preview."""
         if state.mode != "compare":
             return {
                 "comparison": NOTHING,
@@ -293,7 +291,7 @@ class ComparisonJob:
         }
 
     def clear(self, reason: str = "") -> None:
-        """Clear the pictures and show the reason."""
+        """Clear the pictures and display the reason."""
         self._background.forget(_PICTURE, _DISTANCES)
         self._closeup.clear()
         self._reason, self._failure, self._picture, self._distances = reason, "", b"", ()
@@ -310,7 +308,7 @@ class ComparisonJob:
     def _pictured(self, request: PreviewRequest, outcome: Any) -> None:
         """Store the picture of the other graph, or the failure.
 
-        A failed request may have crashed the worker: it is not repeated until something changes.
+        A failed request may have crashed the worker, so it is not repeated until something changes.
         """
         if isinstance(outcome, PreviewResult):
             self._picture = picture_bytes(outcome, request)
@@ -326,14 +324,13 @@ class CompareWithFile(Action, tag="compare_with_file", frozen=True):
     """Compare with the graph of a file or of a shared picture, without opening it."""
 
     name: str
-    """Name of the file."""
     text: str = ""
-    """Content of the file."""
     data: str = ""
-    """For a picture, in place of the text: base64 of the PNG, at least up to its pixels."""
+    """For a picture, instead of ``text``: base64 of the PNG, at least the part before its pixels.
+    """
 
     def apply(self, model: ViewModel) -> None:
-        """Raises GraphEditError with the file's name if it cannot be read."""
+        """Show the comparison. Raises GraphEditError with the file's name if it cannot be read."""
         opening = OpenPicture(self.data) if self.data else OpenText(self.text)
         try:
             document = opening.document()
@@ -344,14 +341,14 @@ class CompareWithFile(Action, tag="compare_with_file", frozen=True):
 
 
 def _file_of(state: ViewState) -> str:
-    """File of the sample in the close-up, or empty."""
+    """Return the file of the sample in the close-up, or an empty text."""
     tiles = state.preview.tiles if state.preview and state.closeup else ()
     at = state.closeup.index if state.closeup else 0
     return tiles[at].sample.file if at < len(tiles) else ""
 
 
 def _remarks(other: Graph, graph: Graph, catalog: Catalog) -> list[str]:
-    """Remarks on settings that differ from the files, and on random values of one graph only."""
+    """Return remarks on settings unlike the files' and on random values of only one graph."""
     remarks = []
     if with_seeds_of(other, graph) != other:
         settings = graph.settings
@@ -369,7 +366,7 @@ def _remarks(other: Graph, graph: Graph, catalog: Catalog) -> list[str]:
 
 
 def _distance_text(tile: TileDistance) -> str:
-    """``Δ 3.2`` for each output, or why there is none."""
+    """Return ``Δ 3.2`` for each output, or the reason why there is no distance."""
     means: Sequence[float | None] = tile.means
     if not tile.same_photo:
         return "another photo"
@@ -388,7 +385,8 @@ class ComparedCloseup:
     background: BackgroundResults
     catalog: Catalog
     picture: bytes = b""
-    """``CloseupHeader``, whose ``of`` is the output of the current graph, and the PNG."""
+    """``CloseupHeader``, in which ``of`` is the output of the current graph, followed by the PNG.
+    """
 
     def follow(
         self,
@@ -397,7 +395,7 @@ class ComparedCloseup:
         other: PreviewRequest,
         file: str,
     ) -> None:
-        """Render the counterpart of ``look``, which shows ``file``."""
+        """Render the same close-up of the other graph. ``file`` is the file that ``look`` shows."""
         if look is None or look.of == "original":
             self.clear()
             return
@@ -428,13 +426,12 @@ class ComparedCloseup:
         self.background.request(_NAME, key, run, painted)
 
     def clear(self) -> None:
-        """Close it."""
         self.background.forget(_NAME)
         self.picture = b""
 
 
 def counterpart(ours: Sequence[str], theirs: Sequence[str], of: str) -> str | None:
-    """Output to compare ``of`` with: the one with its name, or at its index if no names match."""
+    """Return the output to compare ``of`` with: by its name, or by index if no names match."""
     if set(ours) & set(theirs):
         return of if of in theirs else None
     place = ours.index(of)

@@ -1,6 +1,6 @@
 """Effect sheet: one sample with other values of a node's arguments.
 
-It is the last of all background results, computed only when the graph does not change.
+It is computed after all other background results, and only while the graph does not change.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from workbench.ui.preview.effect_variations import Variation, effect_remark, var
 from workbench.ui.state.view_state import ViewState
 
 IN_A_ROW, IN_A_GRID = 5, 4
-"""Number of values of a single argument, and of each of two arguments."""
+"""Number of values for a single argument, and for each of two arguments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Variant:
     values: tuple[Value, ...]
     """Complete value of each varied argument."""
     shown: tuple[Value, ...]
-    """Varied part of the values: an element of a list, or the number that all elements have."""
+    """Varied part of each value: one element of a list, or the number that all elements have."""
     graph: Graph
     fault: str = ""
 
@@ -43,10 +43,10 @@ class Variant:
 def chosen_arguments(
     names: Sequence[str], wanted: Sequence[str], given: Collection[str] = ()
 ) -> list[str]:
-    """The one or two of ``names`` to vary: the requested ones, else the first.
+    """Return the one or two of ``names`` to vary: the requested ones, else the first.
 
-    An argument in ``given`` comes before those that the node does not set: without a crop, most
-    values of ``crop`` fail.
+    An argument in ``given``, which the node sets, precedes those that it does not set: without a
+    crop, most values of ``crop`` fail.
     """
     chosen = [name for name in dict.fromkeys(wanted) if name in names][:2]
     used = [name for name in names if name.partition(".")[0] in given]
@@ -56,7 +56,7 @@ def chosen_arguments(
 def effect_variants(
     graph: Graph, catalog: Catalog, node_id: str, names: Sequence[str]
 ) -> list[Variant]:
-    """Variants row by row for these ``variations``; the values of the second one change by row."""
+    """Return the variants row by row. The values of the second argument change by row."""
     node = _node(graph, node_id)
     found = variations(graph, catalog, node_id)
     count = IN_A_ROW if len(names) == 1 else IN_A_GRID
@@ -79,7 +79,7 @@ def _node(graph: Graph, node_id: str) -> Node:
 
 
 def _shown(variation: Variation, value: Value) -> Value:
-    """Show a list by the varied element, or by the number that all its elements have."""
+    """Return the displayed part of a value: the varied element, or one of equal elements."""
     if not isinstance(value, tuple):
         return value
     if variation.part is not None:
@@ -90,9 +90,9 @@ def _shown(variation: Variation, value: Value) -> Value:
 def idle_names(
     names: Sequence[str], variants: Sequence[Variant], outcome: Effect | Exception | None
 ) -> list[str]:
-    """``names`` that changed no output; ``outcome`` is as for ``effect_bytes``.
+    """Return the ``names`` that changed no output; ``outcome`` is as for ``effect_bytes``.
 
-    A variant without a picture has failed: then the argument has an effect, even if all failed.
+    If a variant without a picture failed, the argument has an effect, even if all variants failed.
     """
     sound = [variant for variant in variants if not variant.fault]
     if not isinstance(outcome, Effect):
@@ -115,7 +115,10 @@ def idle_names(
 def effect_bytes(
     node: str, args: Sequence[str], variants: Sequence[Variant], outcome: Effect | Exception | None
 ) -> bytes:
-    """An ``EffectHeader`` and the sheet; ``outcome`` belongs to the variants without a fault."""
+    """Return an ``EffectHeader`` and the sheet.
+
+    ``outcome`` belongs to the variants without a fault.
+    """
     found = outcome if isinstance(outcome, Effect) else None
     pictures = iter(zip(found.boxes, found.errors, strict=True)) if found else iter(())
     pictured: list[EffectEntry] = []
@@ -142,14 +145,14 @@ def effect_bytes(
 
 
 def small_pictures(request: PreviewRequest, side: int) -> PreviewRequest:
-    """The request with tiles of ``side`` pixels and augmented images only."""
+    """Return the request with tiles of ``side`` pixels and augmented images only."""
     return replace(
         request, shown="augmented", baseline="", lossless=False, raw=False, tile_size=side
     )
 
 
 def shown_sample(state: ViewState, request: PreviewRequest) -> int:
-    """Index of the shown sample, limited to those of a request."""
+    """Return the index of the displayed sample, limited to the samples of a request."""
     return min(state.sample, request.tiles - 1, request.graph.settings.batch_size - 1)
 
 
@@ -160,25 +163,25 @@ IDLE = "idle_arguments"
 
 @dataclass(slots=True)
 class IdleArguments:
-    """Arguments without effect. The lock is held during every call."""
+    """Finds arguments without effect. The lock is held during every call."""
 
     background: BackgroundResults
     catalog: Catalog
     names: set[str] = field(default_factory=set)
-    """Arguments that changed nothing, for the node and sample of ``find``."""
+    """Arguments that changed no output, for the node and sample of ``find``."""
     _node: tuple[str, int] | None = None
     _known: set[str] = field(default_factory=set)
     _found_in: Any = None
 
     def of(self, node: str) -> set[str]:
-        """Arguments of a node; empty if they belong to another."""
+        """Return the arguments of a node without effect; empty if another node was tried last."""
         return self.names if self._node is not None and self._node[0] == node else set()
 
     def find(self, request: PreviewRequest, node: str, sample: int, names: list[str]) -> None:
         """Try each of ``names`` in its own job.
 
-        After other values only those are tried again that changed nothing before: the others are
-        rarely without effect.
+        If only values have changed, only the names that changed nothing before are tried again: the
+        others are rarely without effect.
         """
         place = request, node, sample
         if place == self._found_in:
@@ -191,7 +194,6 @@ class IdleArguments:
         self._try_next(place, [name for name in names if name not in self._known])
 
     def forget(self) -> None:
-        """Cancel."""
         self.background.forget(IDLE)
         self._found_in = None
 
@@ -238,7 +240,7 @@ class _Wanted:
 
 
 class EffectJob:
-    """Latest sheet. The lock is held during every call."""
+    """Latest effect sheet. The lock is held during every call."""
 
     def __init__(self, background: BackgroundResults, catalog: Catalog) -> None:
         self._background = background
@@ -250,7 +252,7 @@ class EffectJob:
         self._idle = IdleArguments(background, catalog)
 
     def fields(self, state: ViewState, stale: str) -> dict[str, Any]:
-        """Fields of the inspector; ``stale`` is the preview's."""
+        """Return the fields of the inspector. ``stale`` is that of the preview."""
         names = self._names(state.checked.active, state.inspected)
         args = self._chosen(state, state.checked.active, names)
         shown = self._sheet_of
@@ -293,12 +295,11 @@ class EffectJob:
             self._idle.find(base, state.inspected, sample, names)
 
     def forget(self) -> None:
-        """Cancel; the current sheet stays."""
+        """Cancel the computation; the current sheet stays."""
         self._debounced.forget()
         self._idle.forget()
 
     def clear(self) -> None:
-        """Clear the sheet."""
         self.forget()
         self._sheet, self._sheet_of = b"", None
 
@@ -313,7 +314,7 @@ class EffectJob:
         return chosen_arguments(names, state.effect_args, given)
 
     def _begin(self, wanted: _Wanted) -> None:
-        """Create the variants and request their pictures; the caller does not hold the lock."""
+        """Create the variants and request their pictures. Called without the lock."""
         with self._background.lock:
             if self._debounced.wanted is not wanted:
                 return

@@ -1,4 +1,4 @@
-"""Variations of a node for the effect sheet: an argument, or one element of a list."""
+"""Variations of a node for the effect sheet: of an argument, or of one element of a list."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MOST_NAMED = 6
 
 @dataclass(frozen=True, slots=True)
 class Variation:
-    """An argument, or with ``part`` the element of a list at that index.
+    """An argument, or if ``part`` is set, the element of a list at that index.
 
     ``name`` is ``angle``, or ``size.h`` for an element.
     """
@@ -30,10 +30,10 @@ class Variation:
     arg: ArgSpec
     part: int | None = None
     drawn: tuple[float, float] | None = None
-    """Range of a random argument; only this range is shown."""
+    """Range of a random argument; only values in this range are shown."""
 
     def levels(self, node: Node, count: int) -> tuple[Value, ...]:
-        """Values to show; for a list the largest element if all are varied.
+        """Return the values to show; for a list that is varied as a whole, its largest element's.
 
         The current value replaces the nearest one.
         """
@@ -53,7 +53,10 @@ class Variation:
         return _with_present(arg, present, self.arg.name in node.inputs, count)
 
     def value(self, node: Node, level: Value) -> Value:
-        """Value of the argument for a level; a list keeps its proportions or its other elements."""
+        """Return the argument's value for a level.
+
+        A list keeps its proportions, or its other elements.
+        """
         if not self.arg.kind.endswith("_list") or not isinstance(level, int | float):
             return level
         items = _items(self.arg, node)
@@ -71,7 +74,7 @@ class Variation:
 
 
 def variations(graph: Graph, catalog: Catalog, node_id: str) -> dict[str, Variation]:
-    """Variations by name, in the overlay's order; empty without a node or anything to vary."""
+    """Return the variations by name, in the overlay's order; empty if there are none."""
     if not graph.has(node_id):
         return {}
     node = graph.at_scope(graph.scope_of(node_id)).node(node_id)
@@ -91,7 +94,10 @@ def variations(graph: Graph, catalog: Catalog, node_id: str) -> dict[str, Variat
 def effect_remark(
     graph: Graph, catalog: Catalog, node_id: str, names: Iterable[str], idle: Iterable[str]
 ) -> str:
-    """Text about arguments that cannot be varied, and why; ``idle`` changed no output."""
+    """Return a text about arguments that cannot be varied, and why.
+
+    The arguments ``idle`` changed no output.
+    """
     if not graph.has(node_id):
         return ""
     node = graph.at_scope(graph.scope_of(node_id)).node(node_id)
@@ -124,7 +130,7 @@ def effect_remark(
 
 
 def _effective(spec: OpSpec, node: Node) -> Iterator[ArgSpec]:
-    """Arguments that have an effect with the current values."""
+    """Yield the arguments that have an effect with the current values."""
     given = node.args.keys() | node.inputs.keys()
     for arg in spec.args.values():
         if arg.deprecated or arg.form == "shown" or arg.name in _NO_PIXELS | _OF_VOLUMES:
@@ -158,7 +164,7 @@ def _variations_of(arg: ArgSpec, node: Node) -> Iterator[Variation]:
 
 
 def _items(arg: ArgSpec, node: Node) -> tuple[float, ...]:
-    """Effective elements: a single one applies to all."""
+    """Return the effective elements of a list; a single element applies to all."""
     for value in (node.args.get(arg.name), arg.start, arg.default):
         items = value if isinstance(value, tuple) else (value,)
         numbers = tuple(each for each in items if isinstance(each, int | float))
@@ -169,9 +175,9 @@ def _items(arg: ArgSpec, node: Node) -> tuple[float, ...]:
 
 
 def _narrowed(arg: ArgSpec, present: Value | None, sampled: tuple[float, float] | None) -> ArgSpec:
-    """Argument with a narrower range: the sampled range, or four times the usual range.
+    """Return the argument with a narrower range: the sampled range, or four times the usual range.
 
-    The full range shows less: both ends of -180 to 180 degrees are the same picture.
+    The full range shows less: both ends of -180 to 180 degrees result in the same picture.
     """
     if arg.low is None or arg.high is None:
         return arg
@@ -202,7 +208,7 @@ def _rounded(arg: ArgSpec, value: float) -> float:
 def _with_present(
     arg: ArgSpec, present: Value | None, varies: bool, count: int
 ) -> tuple[Value, ...]:
-    """Values to show; the current value replaces the nearest one of a range."""
+    """Return the values to show. The current value replaces the nearest one of a range."""
     values = effect_values(arg, count)
     if varies or present is None or present in values:
         return _around(values, present, count)
@@ -214,7 +220,7 @@ def _with_present(
 
 
 def _around(values: tuple[Value, ...], present: Value | None, count: int) -> tuple[Value, ...]:
-    """Choices that fit into a grid, including the current one."""
+    """Return as many choices as fit into a grid, including the current one."""
     if count >= 5 or len(values) <= count:
         return values
     first = values[:count]

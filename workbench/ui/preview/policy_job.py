@@ -32,23 +32,20 @@ class _Wanted:
 
 
 class PolicyJob:
-    """Latest sheet. The lock is held during every call."""
+    """Latest sheet of sub-policies. The lock is held during every call."""
 
     def __init__(self, background: BackgroundResults) -> None:
         self._debounced = DebouncedJob(background, NAME, self._begin)
         self._sheet = b""
 
     def fields(self, state: ViewState) -> dict[str, Any]:
-        """Fields of the inspector."""
+        """Return the fields of the inspector."""
         shown = _policy_of(state.checked.graph, state.inspected) is not None
         rows = state.policy_rows if shown else []
         return {"policy_rows": rows, "policy_pictures": self._sheet if shown else b""}
 
     def follow(self, state: ViewState, request: PreviewRequest) -> None:
-        """Render the visible rows for this request after a pause in edits.
-
-        The picture of the request has already arrived.
-        """
+        """Render the visible rows for a request with a picture, after a pause in edits."""
         policy = _policy_of(request.graph, state.inspected)
         rows = [row for row in state.policy_rows if policy is not None and row < len(policy)]
         if policy is None or not rows:
@@ -59,11 +56,10 @@ class PolicyJob:
         self._debounced.request(_Wanted(base, state.inspected, chosen, sample))
 
     def forget(self) -> None:
-        """Cancel; the current sheet stays."""
+        """Cancel the computation; the current sheet stays."""
         self._debounced.forget()
 
     def clear(self) -> None:
-        """Clear the sheet."""
         self.forget()
         self._sheet = b""
 
@@ -82,16 +78,15 @@ class PolicyJob:
 
 
 def _policy_of(graph: Graph, node_id: str) -> tuple[Value, ...] | None:
-    """Sub-policies of a node; None if it has none."""
     node = graph.node(node_id) if graph.has(node_id) else None
     policy = node.args["policy"] if node is not None and has_policy(node) else None
     return policy if isinstance(policy, tuple) else None
 
 
 def _sub_policy_graph(graph: Graph, node_id: str, sub_policy: Value) -> Graph:
-    """The graph up to the node, with this sub-policy applied to every sample.
+    """Return the graph up to the node, with this sub-policy applied to every sample.
 
-    For a node inside a block the whole graph, because nested nodes are not outputs.
+    For a node inside a block it is the whole graph, because nested nodes cannot be outputs.
     """
     node = graph.node(node_id)
     made = graph.replace_node(
@@ -103,7 +98,7 @@ def _sub_policy_graph(graph: Graph, node_id: str, sub_policy: Value) -> Graph:
 
 
 def policy_bytes(node: str, sub_policies: tuple[Value, ...], outcome: Effect | Exception) -> bytes:
-    """A ``PolicyHeader`` and the sheet."""
+    """Return a ``PolicyHeader`` and the sheet."""
     found = outcome if isinstance(outcome, Effect) else None
     pictures: list[PolicyPicture] = []
     for sub_policy, box, error in zip(

@@ -1,4 +1,4 @@
-"""Payloads of graphs and results for the components. Pure functions, no toolkit."""
+"""Payloads of graphs and results for the components, as pure functions without a UI toolkit."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from workbench.ui.preview.thumbnails import picture_url
 
 
 def device_choices(machine: Machine) -> list[DeviceChoice]:
-    """CPU and mixed; mixed with the GPU's name, or why it cannot be selected."""
+    """Return the options CPU and mixed; mixed with the GPU's name, or why it cannot be selected."""
     gpu = machine.gpu.replace("NVIDIA ", "")
     return [
         {"id": "cpu", "label": "CPU", "disabled": ""},
@@ -31,7 +31,7 @@ def device_choices(machine: Machine) -> list[DeviceChoice]:
 
 
 def recipe_entries() -> list[RecipeEntry]:
-    """All recipes with description and picture."""
+    """Return all recipes with description and picture."""
     return [
         {
             "name": name,
@@ -44,7 +44,7 @@ def recipe_entries() -> list[RecipeEntry]:
 
 @cache
 def start_entry(example: bool) -> StartEntry:
-    """Recipe offered to users who start without a graph."""
+    """Return the recipe that is offered to users who start without a graph."""
     entry = next(entry for entry in recipe_entries() if entry["name"] == "imagenet-train")
     return {**entry, "example": example}
 
@@ -52,9 +52,9 @@ def start_entry(example: bool) -> StartEntry:
 def fault_entries(
     faults: Sequence[Fault], fixes: Sequence[Sequence[str]], warnings: int = 0
 ) -> list[FaultEntry]:
-    """Faults with node and argument in the message, and their fixes.
+    """Return entries of faults, with node and argument in the message, and their fixes.
 
-    The last ``warnings`` of them do not stop the graph.
+    The last ``warnings`` entries are warnings, which do not stop the graph.
     """
     return [
         {
@@ -72,7 +72,7 @@ def fault_entries(
 
 
 def picture_bytes(preview: PreviewResult, request: PreviewRequest) -> bytes:
-    """A ``SheetHeader`` and the contact sheet."""
+    """Return a ``SheetHeader`` and the contact sheet."""
     header: SheetHeader = {
         "mime": preview.mime,
         "sheet": list(preview.size),

@@ -1,4 +1,4 @@
-"""Thumbnails of the recipes, rendered by the engine on four of their samples.
+"""Thumbnails of the recipes, rendered by the engine on four sample photos.
 
 ``python -m workbench.ui.preview.thumbnails`` writes them to ``pictures``; a test fails if one is
 missing or outdated.
@@ -36,7 +36,7 @@ FOLDER = Path(str(files("workbench.ui"))) / "preview" / "pictures"
 
 
 def picture_url(recipe: str) -> str:
-    """Picture as a ``data:`` URL; empty if there is none."""
+    """Return the picture of a recipe as a ``data:`` URL; empty if there is none."""
     path = FOLDER / f"{recipe}.webp"
     if not path.is_file():
         return ""
@@ -45,7 +45,10 @@ def picture_url(recipe: str) -> str:
 
 @contextmanager
 def samples_shown() -> Iterator[Callable[[Graph], Path]]:
-    """Data for a graph's thumbnail: the photos of ``SHOWN`` in order, or annotated samples."""
+    """Yield a function that returns the data for a graph's thumbnail.
+
+    The data are the photos of ``SHOWN`` in order, or annotated samples.
+    """
     with tempfile.TemporaryDirectory() as folder:
         samples, shown, shapes = (Path(folder, name) for name in ("samples", "shown", "shapes"))
         write_samples(samples)
@@ -63,9 +66,10 @@ def samples_shown() -> Iterator[Callable[[Graph], Path]]:
 
 
 def draw_thumbnail(engine: Engine, graph: Graph, data: Path) -> Image.Image:
-    """Four tiles in a row, RGB: the augmented photos, all outputs of a photo next to each other.
+    """Return four RGB tiles in a row: augmented photos, all outputs of a photo together.
 
-    Boxes and masks that follow the images are drawn. Raises the errors of ``preview_batch``.
+    Boxes and masks that are transformed with the images are drawn. Raises the errors of
+    ``preview_batch``.
     """
     request = PreviewRequest(
         set_setting(_without_shuffle(graph), batch_size=len(SHOWN)),
@@ -106,7 +110,7 @@ def _drawn(tile: Image.Image, marks: Overlays) -> Image.Image:
 
 
 def main() -> None:
-    """Render the picture of every recipe."""
+    """Render and write the picture of every recipe."""
     FOLDER.mkdir(exist_ok=True)
     for old in FOLDER.glob("*.webp"):
         old.unlink()

@@ -33,20 +33,20 @@ _NAMED = 5
 NOTHING = empty(VerifiedEntry)
 
 What = tuple[Graph, Datasets]
-"""A graph without its name, and the data."""
+"""Key of a comparison: a graph without its name, and the data."""
 
 
 class VerificationTask(BackgroundTask[Verification]):
-    """One comparison. It has its own worker, so that it does not block the preview."""
+    """One comparison, in its own worker so that it does not block the preview."""
 
     def __init__(self, of: What, verifier: Verifier, listener: TaskListener[Verification]) -> None:
         super().__init__("comparison", verifier, listener, SHARED_QUEUE)
         self.of = of
         self.why = "not compared", "Stopped before all samples were compared."
-        """Text and detail shown if it was cancelled."""
+        """Text and detail that are displayed if the comparison was cancelled."""
 
     def entry(self) -> VerifiedEntry:
-        """Progress or result."""
+        """Return the progress or the result for the browser."""
         if self.outcome is None:
             return {**NOTHING, "state": "running", "text": self.text, "share": self.share}
         found, wrong = self.outcome
@@ -59,13 +59,13 @@ class VerificationTask(BackgroundTask[Verification]):
 
 
 VERIFICATIONS: OwnedTasks[VerificationTask] = OwnedTasks()
-"""Comparisons of this process, with the last finished one of each session."""
+"""Comparisons in this process, including the last finished one of each session."""
 
 
 class SessionVerification(SessionTask[VerificationTask]):
     """Last comparison of a session. ``changed`` is called after every change.
 
-    It ends when the graph changes. ``lock`` is held during every call.
+    A comparison ends when the graph changes. ``lock`` is held during every call.
     """
 
     def __init__(
@@ -78,10 +78,10 @@ class SessionVerification(SessionTask[VerificationTask]):
         )
         self._roots = roots
         self._entry: tuple[VerificationTask | None, VerifiedEntry] = None, NOTHING
-        """Entry of a finished task."""
+        """Last finished task and its entry."""
 
     def entry(self, graph: Graph, data: Datasets) -> VerifiedEntry:
-        """Entry for this graph and data, or for this graph before its last edits."""
+        """Return the entry for this graph and data, or for this graph before its last edits."""
         task = self.last
         if task is None:
             return NOTHING
@@ -102,7 +102,7 @@ class SessionVerification(SessionTask[VerificationTask]):
             self.start(VerificationTask(_what(graph, data), verifier, self.listener))
 
     def follow(self, graph: Graph, data: Datasets) -> None:
-        """Stop a comparison whose graph or data is no longer shown."""
+        """Stop a comparison if its graph or data are no longer displayed."""
         task, now = self.running, _what(graph, data)
         if task is None or task.of == now or not self.cancel():
             return

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class ViewAction(Action, frozen=True):
-    """Action on the state; saving and showing samples are steps of undo."""
+    """Action on the view state. Saving and replaying samples are edits that can be undone."""
 
     def view(self, state: ViewState, document: Document) -> Document | None:
         """Change the state; return the document if it changes too."""
@@ -35,7 +35,7 @@ class SaveSample(ViewAction, tag="save_draw", frozen=True):
     """Save the current random values with the graph."""
 
     sample: int
-    """Index in the batch; -1: the whole batch."""
+    """Index in the batch; -1 for the whole batch."""
 
     def view(self, state: ViewState, document: Document) -> Document:
         return save_sample(document, state, self.sample if self.sample >= 0 else None)
@@ -45,7 +45,7 @@ class ReplaySample(ViewAction, tag="replay_draw", frozen=True):
     """Show a saved sample again."""
 
     draw: int
-    """Index in the list."""
+    """Index in the list of saved samples."""
 
     def view(self, state: ViewState, document: Document) -> Document:
         return replay_sample(document, state, self.draw)
@@ -55,19 +55,19 @@ class DeleteSample(ViewAction, tag="delete_draw", frozen=True):
     """Remove a saved sample."""
 
     draw: int
-    """Index in the list."""
+    """Index in the list of saved samples."""
 
     def view(self, state: ViewState, document: Document) -> Document:
         return delete_sample(document, self.draw)
 
 
 class OpenCloseup(ViewAction, tag="open_closeup", frozen=True):
-    """Show one sample in place of all."""
+    """Show one sample instead of all."""
 
     index: int
-    """Index in the batch; -1: close."""
+    """Index in the batch; -1 to close the close-up."""
     of: str
-    """``original`` or the name of an output; empty: the first."""
+    """``original`` or the name of an output; empty for the first output."""
 
     def view(self, state: ViewState, document: Document) -> None:
         frame = state.closeup.frame if state.closeup else None  # keep the frame
@@ -81,7 +81,7 @@ class ChooseFrame(ViewAction, tag="choose_frame", frozen=True):
     """Show one frame of the close-up's sequence."""
 
     frame: int
-    """-1: all frames, next to each other."""
+    """Index of the frame; -1 for all frames, next to each other."""
 
     def view(self, state: ViewState, document: Document) -> None:
         if state.closeup is not None:
@@ -110,9 +110,9 @@ class ChooseSample(ViewAction, tag="choose_sample", frozen=True):
 
 
 class ShowClass(ViewAction, tag="show_class", frozen=True):
-    """Show only samples of a class, or add it to the selected classes.
+    """Show only samples of a class, or add the class to the selected ones.
 
-    A selected class is removed.
+    A class that is already selected is removed.
     """
 
     name: str

@@ -32,22 +32,22 @@ KINDS = {
     "workers": ("scaling", "processes"),
     "operators": ("peers", "operator by operator"),
 }
-"""Kind of a record -> part of the panel that shows it, and its label."""
+"""Part of the panel that shows each kind of record, and the kind's label."""
 
 
 def part_of(report: Report) -> str:
-    """Part of the panel that shows a record."""
+    """Return the part of the panel that shows a record."""
     part, _ = KINDS.get(report.kind, ("compare", ""))
     return "peers" if part == "compare" and with_peers(report) else part
 
 
 def with_peers(report: Report) -> bool:
-    """Whether the record includes libraries other than DALI."""
+    """Return whether the record includes libraries other than DALI."""
     return any(row.config.program != "DALI" for row in report.measurements)
 
 
 def kind_text(report: Report) -> str:
-    """Kind of run in words."""
+    """Return the kind of run as text."""
     if report.kind == "bench" and with_peers(report):
         return "peers"
     _, words = KINDS.get(report.kind, ("", report.kind))
@@ -55,12 +55,12 @@ def kind_text(report: Report) -> str:
 
 
 def name_of(report: Report) -> str:
-    """Name of the record, or its graph and time."""
+    """Return the name of the record, or its graph and time if it has none."""
     return report.name or ", ".join(filter(None, [report.graph, time_text(report)]))
 
 
 def time_text(report: Report) -> str:
-    """Local time: ``21 Nov 2026, 16:20``; empty if it was not recorded."""
+    """Return the local time, ``21 Nov 2026, 16:20``; empty if it was not recorded."""
     with suppress(ValueError, OverflowError):
         moment = datetime.fromisoformat(report.created).astimezone()
         return f"{moment.day} {moment:%b %Y, %H:%M}"
@@ -68,13 +68,13 @@ def time_text(report: Report) -> str:
 
 
 def machine_text(machine: Machine) -> str:
-    """``AMD EPYC · 2 cores · no GPU``."""
+    """Return the CPU, cores and GPU of a machine: ``AMD EPYC · 2 cores · no GPU``."""
     gpu = machine.gpu_name.replace("NVIDIA ", "") if machine.gpu else "no GPU"
     return f"{machine.cpu} · {machine.cores} core{'s' * (machine.cores != 1)} · {gpu}"
 
 
 def size_text(size: float | None) -> str:
-    """Bytes in readable units: 68 kB."""
+    """Format bytes in readable units: 68 kB."""
     if size is None:
         return NOT_MEASURED
     for unit in ("B", "kB", "MB", "GB"):
@@ -85,17 +85,17 @@ def size_text(size: float | None) -> str:
 
 
 def figure_text(value: float | None, digits: int = 2, unit: str = "") -> str:
-    """Number for a table, or that it was not measured."""
+    """Format a number for a table, or state that it was not measured."""
     return NOT_MEASURED if value is None else f"{value:,.{digits}f}{unit}"
 
 
 def ratio_text(value: float) -> str:
-    """Ratio in readable form: 3.27, 13.2, 132."""
+    """Format a ratio with three significant digits: 3.27, 13.2, 132."""
     return f"{value:,.{0 if value >= 100 else 1 if value >= 10 else 2}f}"
 
 
 def ending_text(rows: tuple[Measurement, ...]) -> str:
-    """Why the measurement of the rows ended, in words."""
+    """Return why the measurement of the rows ended, as text."""
     endings = {row.stop_reason for row in rows if row.rounds}
     if not endings or endings == {None}:
         return ""
@@ -110,7 +110,7 @@ DEVICES = {"cpu": "CPU", "mixed": "Mixed"}
 
 
 def measured_on(key: str, report: Report, earlier: str = "") -> MeasuredOn:
-    """Line below a record's figures. ``earlier`` describes what has changed since."""
+    """Return the line below a record's chart. ``earlier`` describes what has changed since."""
     rows = report.measurements
     parts = [
         machine_text(report.machine),
@@ -136,13 +136,13 @@ def measured_on(key: str, report: Report, earlier: str = "") -> MeasuredOn:
 
 
 def marked_as_partial(on: MeasuredOn, known: str) -> MeasuredOn:
-    """Mark figures of an unfinished run; ``known`` describes its progress."""
+    """Mark the results of an unfinished run; ``known`` describes its progress."""
     words = f"Partial: {known}. The run continues."
     return {**on, "partial": words, "quality_flags": [], "quick": ""}
 
 
 def rounds_text(report: Report) -> str:
-    """Number of rounds of the row with the most rounds: ``2 rounds``."""
+    """Return the number of rounds of the row with the most rounds: ``2 rounds``."""
     rounds = max((len(row.rounds) for row in report.measurements), default=0)
     return f"{rounds} round{'s' * (rounds != 1)}"
 
@@ -156,7 +156,7 @@ def _data(report: Report) -> str:
 
 
 def _settings(report: Report) -> str:
-    """Settings shared by all rows; every row of a sweep has its own."""
+    """Return the settings that all rows share; empty for a sweep, in which each row has its own."""
     found = {row.config.settings for row in report.measurements}
     if len(found) == 1:
         return found.pop().replace(", ", " · ")
@@ -204,7 +204,7 @@ def _facts(report: Report) -> dict[str, str]:
 
 
 def bars(report: Report, source: str = "") -> list[SpeedBar]:
-    """A bar for every row of a comparison; ``source`` names the record if two are shown."""
+    """Return a bar for every row of a comparison. ``source`` names the record if two are shown."""
     found = [bar(row, source) for row in report.measurements]
     if with_peers(report):
         for made, row in zip(found, report.measurements, strict=True):
@@ -217,7 +217,7 @@ def bars(report: Report, source: str = "") -> list[SpeedBar]:
 
 
 def bar(row: Measurement, source: str = "") -> SpeedBar:
-    """One row as a bar."""
+    """Convert one row to a bar."""
     config, found = row.config, row.interval
     peer = config.program != "DALI"
     flags = list(row.flags) or ["unstable"] * (bool(row.rounds) and row.unstable)
@@ -240,7 +240,7 @@ def bar(row: Measurement, source: str = "") -> SpeedBar:
 
 
 def row_facts(row: Measurement) -> list[SpeedFact]:
-    """All known facts of a row in words, including what was not measured."""
+    """Return all known facts of a row as text, including what was not measured."""
     found, latency = row.interval, row.latency
     level = f" at {found.level:.0%}" if found else ""
     frames = row.config.frames
@@ -269,7 +269,7 @@ def row_facts(row: Measurement) -> list[SpeedFact]:
 
 
 def ratios(report: Report, source: str = "") -> list[RatioEntry]:
-    """Ratio of mixed to CPU, and of DALI to each peer."""
+    """Return the ratio of mixed to CPU decoding, and of DALI to each peer."""
     rows = {row.name: row for row in report.measurements}
     found: list[RatioEntry] = []
     for one in report.ratios:
@@ -286,9 +286,10 @@ def ratios(report: Report, source: str = "") -> list[RatioEntry]:
 def mixed_over_cpu_ratios(
     report: Report, other: Report, names: tuple[str, str]
 ) -> list[RatioEntry]:
-    """Mixed decoding in one record over CPU in the other, if only one has mixed figures.
+    """Return ratios of mixed decoding in one record to CPU decoding in the other.
 
-    The two were measured separately, so the interval is that of ``stats.ratio``.
+    Empty unless exactly one of them has results of mixed decoding. The two were measured
+    separately, so the interval is that of ``stats.ratio``.
     """
 
     def rows(of: Report, device: str) -> dict[Regime, Measurement]:

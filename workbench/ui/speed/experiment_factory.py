@@ -43,23 +43,23 @@ from workbench.sources import Datasets
 from workbench.ui.contract.speed_payloads import SpeedLimits
 
 _START_SECONDS, _PROBE_SECONDS, _BEST_SECONDS = 4.0, 8.0, 60.0
-"""For estimates: start of a worker, one setting of a search, and the final comparison of the best.
+"""Seconds, for estimates: start of a worker, one setting of a search, final comparison of the best.
 """
 
 
 def _limited(config: MeasurementConfig) -> MeasurementConfig:
-    """Limit to the time shown to the user: start, warm-up and rounds together."""
+    """Return the config with the time limit shown to the user: start, warm-up and rounds."""
     return replace(config, limit=_START_SECONDS + config.budget)
 
 
 MEASUREMENT_CONFIGS = {"quick": _limited(QUICK_CONFIG), "usual": _limited(MeasurementConfig())}
-"""Short rounds for a quick result, or those of METHOD.md."""
+"""Measurement configs by precision: short rounds for a quick result, or the rounds of METHOD.md."""
 STAGE_CONFIGS = {"quick": _limited(COARSE_CONFIG), "usual": _limited(QUICK_CONFIG)}
-"""The stage breakdown needs a measurement for each stage."""
+"""Shorter measurement configs for the stages, because each stage needs its own measurement."""
 PEER_SECONDS = {"quick": 12.0, "usual": 30.0}
-"""Time limit for each library in a comparison with peers: libraries take seconds to load."""
+"""Time limit in seconds for each library in a comparison with peers, which take seconds to load."""
 _ALL_PROBED = 8
-"""Up to this number of settings the tuner tries all of them."""
+"""Number of settings up to which the tuner tries all of them."""
 MOST_VALUES = 32
 _FIELDS = {
     "threads": "threads",
@@ -68,7 +68,7 @@ _FIELDS = {
     "loads": "hw_decoder_load",
     "pipelines": "pipelines",
 }
-"""Parameter of ``tune`` -> setting."""
+"""Setting of each parameter of the action ``tune``."""
 WHATS = ("compare", "stages", "rewrites", "peers", "threads", "pipelines", "workers")
 
 
@@ -81,9 +81,9 @@ def experiment_for(
     peers: Sequence[str] = (),
     seconds: float | None = None,
 ) -> SpeedExperiment:
-    """Experiment on the graph with its own settings; empty ``peers`` means all.
+    """Return the experiment for a part of the panel; empty ``peers`` means all.
 
-    ``seconds`` is the time limit of ``rewrites``; None: no limit. Raises GraphEditError for an
+    ``seconds`` is the time limit of ``rewrites``; None means no limit. Raises GraphEditError for an
     invalid request.
     """
     measurement_config = MEASUREMENT_CONFIGS[effort]
@@ -112,7 +112,7 @@ def experiment_for(
 
 
 def _known(names: Sequence[str]) -> tuple[str, ...]:
-    """Peers of these names, all if there are none."""
+    """Return the peers with these names, or all if no names are passed."""
     for name in names:
         if name not in PEERS:
             raise GraphEditError(f"{name[:40]!r} is not a known library. Use {', '.join(PEERS)}.")
@@ -126,10 +126,10 @@ def tuner_for(
     machine: Machine,
     seconds: float | None = None,
 ) -> SpeedExperiment:
-    """The tuner, or a sweep of every setting, over the values of ``Tune``.
+    """Return the tuner, or a sweep of every setting, over the values of the action ``Tune``.
 
-    ``seconds`` is the tuner's time limit; None: no limit. Raises GraphEditError with the name of
-    the field.
+    ``seconds`` is the tuner's time limit; None means no limit. Raises GraphEditError with the name
+    of the field.
     """
     usual = grid_for(ResolvedGraph(graph, load_catalog()), machine, graph.settings.device)
     values: dict[str, Any] = {
@@ -147,7 +147,7 @@ def tuner_for(
 
 
 def _values(text: str, knob: str) -> tuple[float, ...] | tuple[int, ...]:
-    """Numbers in a text such as ``1, 2, 4``; none if it is empty."""
+    """Return the numbers in a text such as ``1, 2, 4``; empty if the text is empty."""
     share = knob == "hw_decoder_load"
     found: list[Any] = []
     for part in text.replace(",", " ").split():
@@ -162,7 +162,10 @@ def _values(text: str, knob: str) -> tuple[float, ...] | tuple[int, ...]:
 
 
 def _mapping(text: str, graph: Graph) -> tuple[bool | None, ...]:
-    """``dont_use_mmap`` for a text such as ``mapped, read``; none if it is empty."""
+    """Return the values of ``dont_use_mmap`` for a text such as ``mapped, read``.
+
+    Empty if the text is empty.
+    """
     found = text.replace(",", " ").split()
     for part in found:
         if part not in FILES:
@@ -174,7 +177,7 @@ def _mapping(text: str, graph: Graph) -> tuple[bool | None, ...]:
 
 
 def _bytes(text: str) -> int | None:
-    """GiB in a text as bytes; None if it is empty."""
+    """Convert a text with a number of GiB to bytes; None if it is empty."""
     if not text.strip():
         return None
     with suppress(ValueError):
@@ -184,7 +187,7 @@ def _bytes(text: str) -> int | None:
 
 
 def limits_of(graph: Graph, machine: Machine) -> SpeedLimits:
-    """What this machine cannot measure, and the allowed values."""
+    """Return what this machine cannot measure, and the allowed values of settings."""
     usual = grid_for(ResolvedGraph(graph, load_catalog()), machine, graph.settings.device)
     command, hint = gpu_command(graph) if machine.no_gpu else ("", "")
     return {
@@ -205,7 +208,7 @@ def limits_of(graph: Graph, machine: Machine) -> SpeedLimits:
 
 
 def _estimates(graph: Graph, machine: Machine, settings: int) -> dict[str, dict[str, str]]:
-    """Time of each measurement: the limits of its configurations, or an estimate."""
+    """Return the duration of each measurement: the limits of its configurations, or an estimate."""
     devices = 1 if machine.no_gpu else 2
     counts = machine.cores.bit_length() + 1  # 1, 2, 4, ... up to the number of cores
     tuned = {
@@ -228,7 +231,7 @@ def _estimates(graph: Graph, machine: Machine, settings: int) -> dict[str, dict[
 
 
 def _up_to(config: MeasurementConfig, count: int) -> str:
-    """Limit of ``count`` configurations, and when their minimum rounds take longer.
+    """Return a text with the time limit of ``count`` configurations, and when it is exceeded.
 
     Empty for a configuration without a limit.
     """
@@ -241,7 +244,7 @@ def _up_to(config: MeasurementConfig, count: int) -> str:
 
 @cache
 def no_workers(machine: Machine) -> str:
-    """Why scaling over GPUs cannot be measured here; empty if it can."""
+    """Return why scaling over GPUs cannot be measured here; empty if it can be."""
     if machine.no_gpu:
         return f"{machine.no_gpu}; scaling over GPUs needs two or more"
     if (count := len(cuda_uuids())) < 2:
@@ -251,7 +254,7 @@ def no_workers(machine: Machine) -> str:
 
 @cache
 def peers_here(machine: Machine) -> tuple[tuple[str, str], ...]:
-    """Each peer, and why it cannot be measured here (empty: it can)."""
+    """Return each peer with the reason why it cannot be measured here (empty if it can be)."""
     found = []
     for name, peer in PEERS.items():
         missing = peer.missing

@@ -1,4 +1,4 @@
-"""Measurement of an ``if`` against an equivalent operator, for the inspector."""
+"""Measure an ``if`` block against an equivalent operator, for the inspector."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NOTHING = empty(FusedSpeedEntry, state="none")
 
 
 class FusedSpeed:
-    """Last such measurement of a page; it ends with the page.
+    """The last measurement of an ``if`` block on a page, which ends with the page.
 
     ``changed`` is called after every change. ``lock`` is held during every call.
     """
@@ -53,7 +53,7 @@ class FusedSpeed:
         self.task.cancel()
 
     def entry(self, graph: Graph, data: Datasets) -> FusedSpeedEntry:
-        """Result, and whether it belongs to this graph and data."""
+        """Return the result, and whether it belongs to this graph and data."""
         task = self.task.last
         if task is None or self._of is None:
             return NOTHING

@@ -18,7 +18,7 @@ OWN = "as it is"
 
 
 def tune_view(on: MeasuredOn, report: Report, own: Config | None) -> TuneView:
-    """Heat maps, the best setting, and its gain over ``own``, the current setting of the graph."""
+    """Return the heat maps, the best setting, and its speed-up over the graph's setting ``own``."""
     best: Measurement | None
     try:
         best = best_measurement(report)
@@ -28,7 +28,7 @@ def tune_view(on: MeasuredOn, report: Report, own: Config | None) -> TuneView:
 
 
 def running_view(on: MeasuredOn, report: Report, own: Config, now: Config | None) -> TuneView:
-    """Heat map of an unfinished run; ``now`` is the setting being measured."""
+    """Return the heat map of an unfinished run. ``now`` is the setting being measured."""
     rows = [row for row in report.measurements if row.rounds]
     best = max(rows, key=lambda row: row.rate, default=None)
     view = _view(on, report, own, best, now)
@@ -79,7 +79,10 @@ def _view(
 def _panels(
     report: Report, best: Measurement | None, own: Config | None, now: Config | None
 ) -> list[HeatPanel]:
-    """Panels of the heat map; rare ones only if something was tried."""
+    """Return the panels of the heat map.
+
+    Panels with rare values are omitted if nothing was tried there.
+    """
     own_knobs, running_knobs = own and knob_values(own), now and knob_values(now)
     panels: list[HeatPanel] = []
     for panel in heat_map(report, best).panels:
@@ -109,7 +112,7 @@ def _panels(
 
 
 def _gain(report: Report, best: Measurement | None) -> str:
-    """Gain over the graph's settings at the time of the run, from interleaved rounds."""
+    """Return the speed-up over the graph's settings at that time, from interleaved rounds."""
     own = next((row for row in report.measurements if row.label == OWN and row.rounds), None)
     if best is None or own is None:
         return ""

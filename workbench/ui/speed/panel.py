@@ -39,8 +39,8 @@ from workbench.ui.speed.record_store import RecordStore, export_file
 class SpeedPanel:
     """Runs, records and their presentation. ``changed`` is called after every change.
 
-    The view-model's lock is held during every call except ``fields``. Only ``adopt`` raises; other
-    errors are shown in ``message``, with ``failed``.
+    The view model's lock is held during every call except ``fields``. Only ``adopt`` raises; other
+    errors are displayed in ``message``, with ``failed`` set.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class SpeedPanel:
         folder: Path | None,
         roots: Roots | None = None,
     ) -> None:
-        """``folder`` stores the records; None: they end with the session.
+        """``folder`` stores the records; None means that they end with the session.
 
         Files outside the ``roots`` are skipped.
         """
@@ -69,13 +69,12 @@ class SpeedPanel:
         self._lock = lock
         self._changed = changed
         self._shown: dict[str, str] = {}
-        """Part -> id of the record that it shows."""
+        """Id of the record that each part shows."""
         self._what = ""
         self._opened: set[str] = set()
-        """Records opened by the user."""
         self._said = ""
         self._said_of: tuple[str, Graph, Datasets] | None = None
-        """Part, graph and data of the message; None: those shown next."""
+        """Part, graph and data that the message belongs to; None means those displayed next."""
         self._said_part: str | None = None
         self._unkept = ""
         """Why the record of the run cannot be stored; appended to its messages."""
@@ -83,16 +82,16 @@ class SpeedPanel:
         self._file = b""
         self._files = 0
         self._version = object()
-        """Changes with the records and their selection."""
+        """Object that is replaced when the records or their selection change."""
         self.fused = FusedSpeed(lock, changed, roots)
         self._load_new_records()
 
     def show_message(self, words: str, part: str | None = None, *, failed: bool = False) -> None:
-        """Show a message in a part (None: the open one) while graph and data stay the same."""
+        """Show a message in a part (None: the open one) until the graph or the data change."""
         self._said, self._said_part, self._said_of, self._failed = words, part, None, failed
 
     def apply(self, act: Callable[[], str | None]) -> None:
-        """Apply an action of the panel: ``act`` returns a message, or None."""
+        """Apply an action of the panel. ``act`` returns a message, or None."""
         self._version = object()
         try:
             note = act()
@@ -102,7 +101,7 @@ class SpeedPanel:
             self.show_message(str(error), failed=True)
 
     def set(self, field: str, value: Any) -> bool:
-        """Set a field that the browser may set; False if it does not belong to the panel."""
+        """Set a field that the browser may set; return False if it is not a field of the panel."""
         match field, value:
             case "part", str() if value in PARTS:
                 self.part = value
@@ -122,11 +121,11 @@ class SpeedPanel:
 
     @property
     def run(self) -> ExperimentTask | None:
-        """The running measurement."""
+        """The running measurement, or None."""
         return self.task.running
 
     def cancel(self) -> None:
-        """Stop the run, if there is one; earlier figures stay. Runs of other pages continue."""
+        """Stop the run, if there is one; earlier results stay. Runs of other pages continue."""
         self.fused.cancel()
         self.task.cancel()
 
@@ -139,12 +138,12 @@ class SpeedPanel:
             found.listen(self.task.listener)
 
     def detach(self) -> None:
-        """Detach the page: a run continues, and the next page of the session finds it."""
+        """Detach the page from a run, which continues for the next page of the session."""
         self.fused.cancel()
         self.task.detach()
 
     def start(self, part: str, make: Callable[[], SpeedExperiment]) -> str | None:
-        """Start a run of a part unless one is running. Return a message for the user."""
+        """Start a run of a part, unless one is running. Return a message for the user, or None."""
         if self.run is not None:
             return None
         experiment = make()
@@ -185,9 +184,9 @@ class SpeedPanel:
         self._shown[run.part] = key
 
     def add_report(self, report: Report) -> None:
-        """Show a measurement of a notebook cell in its part, and store it. Acquires the lock.
+        """Display a measurement of a notebook cell in its part, and store it. Acquires the lock.
 
-        A run that was interrupted before the pipeline was measured is not shown.
+        A run that was interrupted before the pipeline was measured is not displayed.
         """
         if not is_drawable(report):
             return
@@ -202,7 +201,7 @@ class SpeedPanel:
         self._changed()
 
     def view(self, key: str, beside: bool = False) -> None:
-        """Show a record in its part; with ``beside``, next to the one already shown."""
+        """Show a record in its part. With ``beside``, show it next to the present one."""
         part = part_of(self.store.require(key))
         self._opened.add(key)
         shown = self._shown.get(part)
@@ -214,7 +213,7 @@ class SpeedPanel:
         self.part = part
 
     def export(self, kind: str, ids: Sequence[str], view: str) -> None:
-        """Create a file in the background: a picture takes seconds the first time."""
+        """Create a file in the background, because a picture takes seconds the first time."""
         records = {key: self.store.require(key) for key in ids} or self.store.records
 
         def on_end(made: tuple[str, str, bytes] | None, error: str) -> None:
@@ -230,7 +229,6 @@ class SpeedPanel:
         run_in_background("export", lambda: export_file(kind, records), listener)
 
     def _load_new_records(self) -> None:
-        """Read records that other sessions have stored since."""
         folder = self.store.folder
         if folder is None or not folder.is_dir():
             return
@@ -246,7 +244,7 @@ class SpeedPanel:
     # What is shown
 
     def fields(self, graph: Graph, data: Datasets) -> dict[str, Any]:
-        """All fields of the component except the three settings of the graph."""
+        """Return all fields of the component except the three settings of the graph."""
         run = self.run
         self._leave_dropped()
         choice = Choice(self.part, self._shown, self._opened, self.overlay, self.selected_records)
@@ -280,14 +278,14 @@ class SpeedPanel:
         self._shown = {part: key for part, key in self._shown.items() if key in records}
 
     def last_speeds(self, graph: Graph, data: Datasets) -> list[LastSpeed]:
-        """Last measured speeds of this graph, on this data and machine."""
+        """Return the last measured speeds of this graph, on this data and machine."""
         return self._figures.last_speeds(self._version, graph, data)
 
 
 # Experiments of the speed panel in the background
 
 TOO_EARLY = 0.1
-"""The remaining time is not estimated below this fraction."""
+"""Completed fraction below which the remaining time is not estimated."""
 
 
 NEARLY_DONE = 0.8
@@ -304,7 +302,7 @@ class ExperimentTask(BackgroundTask[Report]):
         listener: TaskListener[Report],
         keep: Callable[[Report], object],
     ) -> None:
-        """``store_result`` takes the record where nobody listens at the end."""
+        """``keep`` is called with the record if the task has no listener at its end."""
         super().__init__("measurement", experiment, listener, SHARED_QUEUE)
         self.experiment = experiment
         self.part = part
@@ -315,12 +313,12 @@ class ExperimentTask(BackgroundTask[Report]):
         self._keep(result)
 
     def so_far(self) -> Report | None:
-        """Results of a run so far, if the panel can show them."""
+        """Return the results of the run so far, if the panel can display them."""
         found = self.experiment.interrupted_report()
         return found if found is not None and is_drawable(found) else None
 
     def describe(self, share: float, text: str) -> str:
-        """Add the remaining time if it can be estimated, until that time has passed."""
+        """Add the estimated remaining time to the text, unless that time has passed."""
         if text == NO_ANSWER or not TOO_EARLY < share < 1:
             return text
         left = (time.monotonic() - self.began) * (1 / share - 1)
@@ -334,11 +332,11 @@ class ExperimentTask(BackgroundTask[Report]):
         return text
 
     def _report_overdue(self, share: float, text: str) -> None:
-        """Replace the remaining time if it has passed without progress."""
+        """Replace the estimated remaining time if it has passed without progress."""
         if self.outcome is None and self.text == text:
             late = "finishing" if share > NEARLY_DONE else "longer than estimated"
             self._notify(share, _LEFT.sub(f", {late}", text))
 
 
 EXPERIMENTS: OwnedTasks[ExperimentTask] = OwnedTasks()
-"""Experiments of this process."""
+"""Measurements in this process, including the last finished one of each session."""

@@ -1,4 +1,4 @@
-"""Figures of records and of a running measurement, recomputed only if they change."""
+"""Payloads of records and of a running measurement, recomputed only if these change."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ from workbench.ui.speed.rewrites_view import rewrites_so_far, rewrites_view
 from workbench.ui.state.identity_memo import IdentityMemo
 
 FIGURES = ("compare", "stages", "rewrites", "tune", "scaling", "peers")
-"""Parts that show a record."""
+"""Parts of the panel that show a record."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Selected records: the one shown in each part, the one next to it, and those to compare."""
+    """Selected records: the record of each part, the one next to it, and those to compare."""
 
     part: str
     shown: Mapping[str, str]
     opened: Collection[str]
-    """Records opened by the user; they are shown for every graph."""
+    """Ids of records opened by the user, which are displayed for every graph."""
     overlay: str
     selected: Sequence[str]
 
 
 class RecordFigures:
-    """Figures of the records in a store, for this machine.
+    """Payloads of the records in a store, for this machine.
 
     ``version`` is a new object whenever the records or the selection have changed.
     """
@@ -60,7 +60,7 @@ class RecordFigures:
         self._choice = Choice("", {}, (), "", ())
 
     def of(self, version: object, choice: Choice, graph: Graph, data: Datasets) -> dict[str, Any]:
-        """Fields that depend on records, graph and data."""
+        """Return the fields that depend on records, graph and data."""
         self._choice = choice
         return self._memo(self._make, version, graph, data)
 
@@ -87,10 +87,10 @@ class RecordFigures:
         return found
 
     def _shown_in(self, choice: Choice, graph: Graph, data: Datasets) -> dict[str, str]:
-        """Part -> record shown for this graph and data.
+        """Return the record displayed in each part for this graph and data.
 
-        It is the record that the user opened or measured, unless it was measured for another graph;
-        otherwise, in the open part, the newest of this graph, data and machine.
+        It is the record that the user opened or measured, unless it was measured for another graph.
+        Without one, the open part shows the newest record of this graph, data and machine.
         """
         records = self._store.records
         shown = {
@@ -139,7 +139,7 @@ class RecordFigures:
     def partial(
         self, part: str, report: Report, now: Config | None, graph: Graph, data: Datasets
     ) -> Any:
-        """Results of a running measurement."""
+        """Return the payload of a running measurement."""
         return self._memo(self._make_partial, part, report, now, graph, data)
 
     def _make_partial(
@@ -153,7 +153,7 @@ class RecordFigures:
         return partial_view(report, earlier, [node.id for node in graph.nodes])
 
     def last_speeds(self, version: object, graph: Graph, data: Datasets) -> list[LastSpeed]:
-        """Last measured speeds of this graph, on this data and machine."""
+        """Return the last measured speeds of this graph, on this data and machine."""
         return self._memo(self._make_speeds, version, graph, data)
 
     def _make_speeds(self, version: object, graph: Graph, data: Datasets) -> list[LastSpeed]:
@@ -161,7 +161,7 @@ class RecordFigures:
         return last_speeds(records, graph, where, self._machine, lambda: self._sha(graph))
 
     def _earlier(self, report: Report, graph: Graph, data: Datasets) -> str:
-        """What has changed since a record was made, in words; empty if nothing has."""
+        """Return a text about what has changed since a record was made; empty if nothing has."""
         found = []
         known = report.context.get("graph_sha256")
         if report.graph != graph.name:
@@ -194,9 +194,8 @@ def _settings(config: Config) -> tuple[object, ...]:
 # Last measured speed of a graph
 
 OWN_SETTINGS = ("bench", "stages")
-"""Kinds of records whose rows have the settings of the graph at the time. The others try many
-settings: only rows with the graph's current settings count.
-"""
+"""Kinds of records whose rows have the graph's settings at the time of the run. Other kinds try
+many settings, and only rows with the graph's current settings are used."""
 
 
 def last_speeds(
@@ -206,7 +205,7 @@ def last_speeds(
     machine: Machine,
     graph_sha256: Callable[[], str],
 ) -> list[LastSpeed]:
-    """imgs/s with mixed and with CPU decoding, each from the newest record that contains it.
+    """Return the imgs/s with mixed and with CPU decoding, each from the newest record that has it.
 
     ``records`` are sorted newest first. Records of another graph, other data, another machine or
     other versions are ignored. ``graph_sha256`` is only called if a record may match.
@@ -225,7 +224,7 @@ def last_speeds(
 
 
 def _tells(row: Measurement, kind: str, now: Config) -> bool:
-    """Whether a row is a careful measurement of the whole pipeline."""
+    """Return whether a row is a complete measurement of the whole pipeline."""
     config = row.config
     if row.median is None or row.probe or config.regime != "pipeline":
         return False

@@ -40,11 +40,11 @@ from workbench.ui.speed.heatmap_view import tune_view
 from workbench.ui.speed.rewrites_view import rewrites_view
 
 _NAMED = 8
-"""Maximum number of listed rows that only one record has."""
+"""Maximum number of listed rows that are in only one record."""
 
 
 def view_of(key: str, report: Report, earlier: str = "", nodes: Sequence[str] = ()) -> Any:
-    """Payload of one record for its part."""
+    """Return the payload of one record for its part."""
     on = measured_on(key, report, earlier)
     match part_of(report):
         case "stages":
@@ -59,7 +59,7 @@ def view_of(key: str, report: Report, earlier: str = "", nodes: Sequence[str] = 
 
 
 def partial_view(report: Report, earlier: str = "", nodes: Sequence[str] = ()) -> Any:
-    """Payload of an unfinished run: the figures so far, marked as partial, without a verdict."""
+    """Return the payload of an unfinished run: partial results without a verdict."""
     view = view_of("", report, earlier, nodes)
     rows = report.measurements
     known = sum(bool(row.rounds) for row in rows)
@@ -75,9 +75,9 @@ def partial_view(report: Report, earlier: str = "", nodes: Sequence[str] = ()) -
 def compare_view(
     on: MeasuredOn, report: Report, beside: tuple[MeasuredOn, Report] | None = None
 ) -> CompareView:
-    """CPU and mixed decoding, or peers; optionally with the bars of another record.
+    """Return CPU and mixed decoding, or peers; optionally with the bars of another record.
 
-    Reasons to distrust a figure are shown at its bar, and not repeated below.
+    Reasons to distrust a result are displayed at its bar, and not repeated below.
     """
     on = {**on, "quality_flags": []}
     if beside is None:
@@ -113,7 +113,6 @@ def _notes(report: Report) -> list[str]:
 
 
 def _as_interrupted(on: MeasuredOn, report: Report) -> MeasuredOn:
-    """Mark a run that was ended early."""
     words = _interrupted_sentence(report)
     return {**on, "partial": words} if words else on
 
@@ -128,7 +127,7 @@ def _source(on: MeasuredOn, report: Report) -> str:
 
 
 def stages_view(on: MeasuredOn, report: Report, nodes: Sequence[str]) -> StagesView:
-    """Time by stage; ``nodes`` are the ids that can be selected on the canvas."""
+    """Return the time by stage. ``nodes`` are the ids that can be selected on the canvas."""
     found = stages_of(report.extra)
     whole = {row.name: row.interval for row in report.measurements}[WHOLE]
     if found is None or whole is None:
@@ -166,7 +165,7 @@ def stages_view(on: MeasuredOn, report: Report, nodes: Sequence[str]) -> StagesV
 
 
 def scaling_view(on: MeasuredOn, report: Report) -> ScalingView:
-    """imgs/s by threads, pipelines or processes; a separate series per number of pipelines."""
+    """Return the imgs/s by threads, pipelines or processes; one series per number of pipelines."""
     chart = scaling_chart(report)
     several = len(chart.series) > 1
     return {
@@ -194,7 +193,7 @@ def scaling_view(on: MeasuredOn, report: Report) -> ScalingView:
 
 
 def comparison_view(first: MeasuredOn, second: MeasuredOn, found: Comparison) -> ComparisonView:
-    """Two records side by side."""
+    """Return the comparison of two records."""
     return {
         "first": first,
         "second": second,
@@ -218,14 +217,14 @@ def comparison_view(first: MeasuredOn, second: MeasuredOn, found: Comparison) ->
 
 
 def _only(names: Sequence[str], on: MeasuredOn) -> list[str]:
-    """Rows that only one record has; for a sweep these may be dozens of settings."""
+    """Return lines for the rows that are only in one record; for a sweep, these may be dozens."""
     lines = [f"{name}: only in {on['name']}" for name in names[:_NAMED]]
     more = len(names) - _NAMED
     return [*lines, f"and {more} more: only in {on['name']}"] if more > 0 else lines
 
 
 def record_entry(key: str, report: Report, here: str) -> RecordEntry:
-    """Entry in the list of records; ``here`` describes this machine."""
+    """Return the entry of a record in the list; ``here`` describes this machine."""
     machine = machine_text(report.machine)
     return {
         "id": key,
@@ -243,7 +242,7 @@ def record_entry(key: str, report: Report, here: str) -> RecordEntry:
 
 
 def is_drawable(report: Report) -> bool:
-    """Whether the panel can show a record."""
+    """Return whether the panel can display a record."""
     try:
         require_drawable(report)
     except RecordFormatError:
@@ -252,7 +251,7 @@ def is_drawable(report: Report) -> bool:
 
 
 def require_drawable(report: Report) -> None:
-    """Raise RecordFormatError for a record that cannot be plotted."""
+    """Raise RecordFormatError if the panel cannot display a record."""
     try:
         json.dumps(view_of("", report), allow_nan=False)
         json.dumps(report.to_json(), allow_nan=False)

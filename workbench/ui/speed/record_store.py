@@ -1,7 +1,7 @@
 """Store of records: runs made here, opened records, and runs of earlier sessions.
 
-They are stored in the format of ``--json`` in ``$XDG_STATE_HOME/dali-workbench/records`` (or below
-``DALI_WORKBENCH_STATE``), so the command line can read them.
+Records are stored in the format of ``--json`` in ``$XDG_STATE_HOME/dali-workbench/records`` (or
+below ``DALI_WORKBENCH_STATE``), so the command line can read them.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from workbench.ui.speed.chart_payloads import name_of
 from workbench.ui.speed.record_payloads import require_drawable
 
 KEPT = 200
-"""Maximum number of records on disk; beyond it the oldest without a name are removed."""
+"""Maximum number of records on disk. When it is exceeded, the oldest unnamed ones are removed."""
 LONGEST_NAME = 80
 
 
 class RecordStore:
     """Records by id, newest first. Without a folder they end with the session.
 
-    The view-model's lock is held during every call except ``read``.
+    The view model's lock is held during every call except ``read``.
     """
 
     def __init__(self, folder: Path | None) -> None:
@@ -44,23 +44,21 @@ class RecordStore:
 
     @property
     def records(self) -> dict[str, Report]:
-        """All records by id."""
         found = sorted(self._found.items(), key=lambda item: (item[1].created, item[0]))
         return dict(reversed(found))
 
     def get(self, key: str) -> Report | None:
-        """Record of an id; None if there is none."""
         return self._found.get(key)
 
     def require(self, key: str) -> Report:
-        """As ``get``; raises GraphEditError if there is none."""
+        """Return the record with an id. Raises GraphEditError if there is none."""
         found = self._found.get(key)
         if found is None:
             raise GraphEditError(f"The record {key[:60]!r} no longer exists.")
         return found
 
     def add(self, report: Report) -> str:
-        """Add and store a record once. Return its id. Raises SaveError."""
+        """Add and store a record, unless it is already there. Return its id. Raises SaveError."""
         for key, known in self._found.items():
             if known == report:
                 return key
@@ -87,7 +85,6 @@ class RecordStore:
         self._write(key)
 
     def drop(self, key: str) -> None:
-        """Remove a record. Raises GraphEditError."""
         self.require(key)
         del self._found[key]
         if self.folder is not None:
@@ -95,7 +92,7 @@ class RecordStore:
                 self._path(key).unlink(missing_ok=True)
 
     def read(self) -> dict[str, Report]:
-        """New records on disk. Unreadable files are ignored."""
+        """Return the new records on disk. Unreadable files are ignored."""
         if self.folder is None:
             return {}
         found: dict[str, Report] = {}
@@ -111,7 +108,6 @@ class RecordStore:
         return found
 
     def add_found(self, found: dict[str, Report]) -> None:
-        """Add the result of ``read``."""
         self._found |= found
 
     def _path(self, key: str) -> Path:
@@ -139,7 +135,7 @@ KINDS = {
 
 
 def export_file(kind: str, records: Mapping[str, Report]) -> tuple[str, str, bytes]:
-    """Name, media type and content. Raises GraphEditError and, for a picture, EngineError.
+    """Return name, media type and content. Raises GraphEditError and, for a picture, EngineError.
 
     CSV contains all records; the other kinds contain one.
     """
@@ -157,5 +153,5 @@ def export_file(kind: str, records: Mapping[str, Report]) -> tuple[str, str, byt
 
 
 def file_name(report: Report) -> str:
-    """Plain file name for a record."""
+    """Return a portable file name for a record."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name_of(report)).strip("-.")[:80] or "record"

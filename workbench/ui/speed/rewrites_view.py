@@ -25,7 +25,7 @@ from workbench.ui.speed.chart_payloads import (
 
 
 def rewrites_view(on: MeasuredOn, report: Report, graph: Graph | None = None) -> RewritesView:
-    """Result of a search; proposals are located in ``graph``, unless it is None."""
+    """Return the result of a search. If ``graph`` is not None, proposals name their nodes in it."""
     if graph is None or "optimise" not in report.extra:
         return {"on": [on], "rewrites": [], "control": "", "total": ""}
     found = optimisation_of(graph, report)
@@ -45,7 +45,7 @@ def rewrites_view(on: MeasuredOn, report: Report, graph: Graph | None = None) ->
 
 
 def rewrites_so_far(report: Report, graph: Graph, earlier: str = "") -> RewritesView:
-    """Progress of an unfinished run for each rewrite; none can be applied yet.
+    """Return the progress of an unfinished run for each rewrite; none can be applied yet.
 
     ``earlier`` describes what has changed since it started.
     """
@@ -60,7 +60,7 @@ def rewrites_so_far(report: Report, graph: Graph, earlier: str = "") -> Rewrites
 
 
 def with_rewrites(report: Report, graph: Graph, names: Sequence[str]) -> Graph:
-    """Apply proposals of a record, and those they depend on; no names means all.
+    """Return the graph with proposals of a record, and those that they require; no names means all.
 
     Raises GraphEditError if none can be applied, and for unknown names.
     """

@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from workbench.ui.app.view_model import ViewModel
 
 LARGEST = 16_000_000
-"""Maximum size of an opened record in characters."""
+"""Maximum size in characters of a record that can be opened."""
 
 
 class SpeedAction(Action, frozen=True):
     """Action of the panel on the current graph and data."""
 
     def act(self, panel: SpeedPanel, graph: Graph, data: Datasets) -> str | None:
-        """Return a message for the panel, or None to keep the current one."""
+        """Apply the action. Return a message for the panel, or None to leave the current one."""
         raise NotImplementedError
 
     def apply(self, model: ViewModel) -> None:
@@ -43,11 +43,11 @@ class Measure(SpeedAction, tag="measure", frozen=True):
     """Start a run."""
 
     what: str
-    """compare, stages, rewrites, peers, threads, pipelines or workers."""
+    """Measurement: compare, stages, rewrites, peers, threads, pipelines or workers."""
     peers: list[str] = msgspec.field(default_factory=list)
-    """Names of the peers to measure; empty: all."""
+    """Names of the peers to measure; empty for all."""
     seconds: float = 0.0
-    """Time limit of ``rewrites`` in seconds; 0: none."""
+    """Time limit of ``rewrites`` in seconds; 0 for none."""
 
     def act(self, panel: SpeedPanel, graph: Graph, data: Datasets) -> str | None:
         part = "scaling" if self.what in ("threads", "pipelines", "workers") else self.what
@@ -58,21 +58,21 @@ class Measure(SpeedAction, tag="measure", frozen=True):
 
 
 class Tune(SpeedAction, tag="tune", frozen=True):
-    """Search for the best settings. Numbers are text; empty means the default."""
+    """Search for the best settings. Numbers are passed as text; empty means the default."""
 
     search: str
-    """``tuner``, or ``all`` for a full grid."""
+    """``tuner`` for the tuner, or ``all`` for every setting of the grid."""
     threads: str
     batches: str
     prefetch: str
     loads: str
     pipelines: str
     files: str
-    """mapped, read or both."""
+    """How files are read: ``mapped``, ``read`` or both."""
     memory: str
-    """Memory limit in GiB; empty: 80 %."""
+    """Memory limit in GiB; empty for 80 % of the memory."""
     seconds: float = 0.0
-    """Time limit of the tuner in seconds; 0: none."""
+    """Time limit of the tuner in seconds; 0 for none."""
 
     def act(self, panel: SpeedPanel, graph: Graph, data: Datasets) -> str | None:
         given, limit = msgspec.structs.asdict(self), self.seconds or None
@@ -87,7 +87,7 @@ class Cancel(SpeedAction, tag="cancel", frozen=True):
 
 
 class MeasureFused(SpeedAction, tag="measure_fused", frozen=True):
-    """Measure an ``if`` against an equivalent operator."""
+    """Measure an ``if`` block against an equivalent operator."""
 
     block: str
 
@@ -96,7 +96,7 @@ class MeasureFused(SpeedAction, tag="measure_fused", frozen=True):
 
 
 class StopFused(SpeedAction, tag="stop_fused", frozen=True):
-    """Stop that measurement."""
+    """Stop the measurement of an ``if`` block."""
 
     def act(self, panel: SpeedPanel, graph: Graph, data: Datasets) -> None:
         panel.fused.cancel()
@@ -107,7 +107,6 @@ class OpenRecord(SpeedAction, tag="open", frozen=True):
 
     text: str
     name: str
-    """Name of the file."""
 
     def act(self, panel: SpeedPanel, graph: Graph, data: Datasets) -> str:
         if len(self.text) > LARGEST:
@@ -157,21 +156,21 @@ class ExportRecords(SpeedAction, tag="export", frozen=True):
     """Export records to a file."""
 
     kind: str
-    """csv, json, png or svg."""
+    """Type of the file: csv, json, png or svg."""
     ids: list[str]
-    """For CSV, empty means all."""
+    """Ids of the records; for CSV, empty means all."""
     view: str = ""
-    """Id of the requesting view, as in every entry of an outbox."""
+    """Id of the view that requests the file, as in every entry of an outbox."""
 
     def act(self, panel: SpeedPanel, graph: Graph, data: Datasets) -> None:
         panel.export(self.kind, self.ids, self.view)
 
 
 class GraphFromRecord(Action, frozen=True):
-    """Edit that applies the result of a record; the panel reports it."""
+    """Edit that applies the result of a record. The panel displays its message."""
 
     def edited(self, panel: SpeedPanel, graph: Graph) -> tuple[Graph, str]:
-        """Return the graph and a message. Raises GraphEditError and EngineError."""
+        """Return the edited graph and a message. Raises GraphEditError and EngineError."""
         raise NotImplementedError
 
     def apply(self, model: ViewModel) -> None:

@@ -1,1 +1,1 @@
-"""Document, history and view settings, without toolkit and threads."""
+"""Document, history and view settings, without UI toolkit and threads."""

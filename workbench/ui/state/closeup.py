@@ -17,24 +17,25 @@ from workbench.ui.contract.encoding import empty, pack_payload
 from workbench.ui.contract.preview_payloads import CloseupHeader, ValuesHeader
 
 REGION = 256
-"""Side in pixels of the region whose values are sent: all of a typical output, 0.8 MB as floats."""
+"""Side in pixels of the region whose values are sent: an entire typical output, 0.8 MB as floats.
+"""
 NARROW_REGION = 32
-"""Side in pixels for images with many channels."""
+"""Side in pixels of this region for images with many channels."""
 _STORES = ("u1", "i1", "u2", "i2", "u4", "i4", "f4", "f8")
 
 
 @dataclass(frozen=True, slots=True)
 class CloseupSample:
-    """Sample ``index`` of ``of``, which is ``original`` or the name of an output."""
+    """Sample ``index`` in the close-up. ``of`` is ``original`` or the name of an output."""
 
     index: int
     of: str
     frame: int | None = None
-    """Frame of a sequence; None: all frames next to each other."""
+    """Index of the frame of a sequence; None for all frames, next to each other."""
 
 
 def closeup_choices(typed: TypedGraph) -> list[str]:
-    """What a close-up can show: the image outputs, then the original."""
+    """Return the names of the pictures in a close-up: the image outputs, then the original."""
     original = any(
         (node.op in typed.catalog and decodes(typed.spec(node)))
         or (isinstance(node, Source) and "frames" in load_source(node.kind).outputs)
@@ -46,7 +47,7 @@ def closeup_choices(typed: TypedGraph) -> list[str]:
 def closeup_bytes(
     closeup: CloseupSample, choices: list[str], outcome: Picture | WorkbenchError
 ) -> bytes:
-    """Return a ``CloseupHeader`` and the PNG; an error has no PNG."""
+    """Return a ``CloseupHeader`` and the PNG, which is empty after an error."""
     picture = outcome if isinstance(outcome, Picture) else None
     error = picture.sample.error if picture else str(outcome)
     header: CloseupHeader = {
@@ -64,7 +65,7 @@ def closeup_bytes(
 
 
 def region_around(x: int, y: int, side: int) -> tuple[int, int]:
-    """Upper left corner of a region that contains a pixel; inside the image."""
+    """Return the upper left corner of a region around a pixel, at least 0."""
     return max(0, x - side // 2), max(0, y - side // 2)
 
 

@@ -16,12 +16,12 @@ from workbench.graph.storage.recipes import load_recipe, load_recipe_document, l
 from workbench.preview.requests.share import read_picture, read_shared
 
 BESIDE = {"layout", "draws", "origins", "import_report"}
-"""Keys of a graph file that are not part of the graph."""
+"""Keys of a graph file that are stored next to the graph."""
 START = "rotate-jitter"
-"""Recipe that opens by default."""
+"""Name of the recipe that opens by default."""
 
 _MOST_EXPANDED = 20
-"""Nodes of a graph from code whose blocks are drawn expanded."""
+"""Maximum number of nodes of a graph from code whose blocks are drawn expanded."""
 _FILES = (".json", ".png")
 """File name extensions of graph files."""
 
@@ -31,8 +31,9 @@ GraphLike = Graph | Document | ImportedGraph | str | Path | Mapping[str, Any] | 
 def to_graph(source: GraphLike) -> Graph:
     """Convert a graph, an import, a recipe's name, a path, or parsed JSON to a graph.
 
-    ``{"graph": graph, "layout": ...}`` is the content of a graph file. A path ends in ``.json``, or
-    in ``.png`` for a shared picture. None is the recipe ``rotate-jitter``. Raises GraphFormatError.
+    Parsed JSON may be the content of a graph file, ``{"graph": graph, "layout": ...}``. A path ends
+    in ``.json``, or in ``.png`` for a shared picture. None means the recipe ``rotate-jitter``.
+    Raises GraphFormatError.
     """
     match source:
         case None:
@@ -64,7 +65,7 @@ def to_graph(source: GraphLike) -> Graph:
 
 
 def to_document(source: GraphLike) -> Document:
-    """As ``to_graph``, with the positions, groups and notes of a document, file or recipe."""
+    """Convert arguments like ``to_graph``, including positions, groups and notes, to a document."""
     graph = to_graph(source)
     if isinstance(source, ImportedGraph):
         return source.document
@@ -85,7 +86,7 @@ def to_document(source: GraphLike) -> Document:
 
 
 def _beside(path: Path) -> Document:
-    """Read a graph file with its layout and other entries."""
+    """Load a graph file or a shared picture as a document."""
     content = path.read_bytes()
     text = read_shared(content) if path.suffix == ".png" else content.decode("utf-8-sig")
     return load_document(text)

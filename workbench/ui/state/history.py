@@ -1,4 +1,4 @@
-"""Undo and redo: a list of documents. All changes of one drag are one step."""
+"""Undo and redo as a list of documents. All changes of one drag are undone together."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from workbench.graph.storage.layout import Document, Layout
 from workbench.ui.state.undo_labels import edit_label, shortened
 
 LIMIT = 1000
-"""Maximum number of steps. Graphs share unchanged parts, so a step needs about a kilobyte."""
+"""Maximum number of edits. Graphs share unchanged parts, so an edit needs about a kilobyte."""
 BURST = 1.0
-"""Changes of one setting within this many seconds are one step."""
+"""Changes of one setting within this many seconds are one edit."""
 
 
 View = tuple[int, int]
-"""Batch that is shown, and photo that is repeated in the batch (-1: none). A step may change both.
-"""
+"""Index of the displayed batch, and index of the photo that is repeated in it (-1: none). An edit
+may change both."""
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryStep:
     """Document to which undo or redo returns.
 
-    ``views`` are the views before and after the change, if it changed the view. ``label`` names the
-    change; empty: it is derived from the documents.
+    ``views`` are the views before and after the edit, if it changed the view. ``label`` names the
+    edit; if empty, the label is derived from the documents.
     """
 
     document: Document
@@ -36,7 +36,7 @@ class HistoryStep:
 
 
 class History:
-    """The current document, earlier ones, and undone ones."""
+    """The current document, earlier documents, and undone ones."""
 
     def __init__(
         self,
@@ -52,27 +52,25 @@ class History:
         self._burst = ("", 0.0, 0)
         self._labels: dict[tuple[int, int], tuple[Document, Document, str]] = {}
         self._left: list[Document] = []
-        """Documents that were replaced by opening another."""
+        """Documents that were replaced when another one was opened."""
 
     @classmethod
     def of(cls, document: Document) -> History:
-        """History of a document without steps."""
+        """Create the history of a document without edits."""
         made = cls(document.graph)
         made.document = document
         return made
 
     @property
     def now(self) -> Graph:
-        """The current graph."""
         return self.document.graph
 
     @property
     def layout(self) -> Layout:
-        """Layout of the current document."""
         return self.document.layout
 
     def push(self, graph: Graph, group: str = "") -> None:
-        """Make ``graph`` the current one. Consecutive pushes of the same group are one step."""
+        """Make ``graph`` the current one. Consecutive pushes of the same group are one edit."""
         self.push_document(self.document.with_graph(graph), group)
 
     def push_document(
@@ -82,10 +80,10 @@ class History:
         views: tuple[View, View] | None = None,
         label: str = "",
     ) -> None:
-        """Push a document, with ``views`` if the change includes the view.
+        """Make a document the current one, with ``views`` if the edit includes the view.
 
-        A group that ends with its first document adds no step. ``label`` names a change that cannot
-        be derived from the documents.
+        A group that ends with its first document adds no edit. ``label`` names an edit whose label
+        cannot be derived from the documents.
         """
         if document == self.document and views is None:
             return
@@ -102,16 +100,16 @@ class History:
         self.document = document
 
     def open(self, document: Document, label: str = "") -> None:
-        """Make another document the current one: it is opened, not edited."""
+        """Make another document the current one, because it was opened and not edited."""
         left = self.document
         self.push_document(document, label=label or shortened(f"open {document.graph.name}"))
         if left is not self.document:
             self._left = [*self._left[-LIMIT:], left]
 
     def replace_present(self, document: Document) -> None:
-        """Replace the current document without a step, for other data.
+        """Replace the current document for other data, without adding an edit.
 
-        Earlier and later steps keep their labels.
+        Earlier and later edits keep their labels.
         """
         for steps, label in ((self._before, self.undo_label), (self._undone, self.redo_label)):
             if steps:
@@ -120,7 +118,7 @@ class History:
         self.document = document
 
     def return_to(self, document: Document) -> None:
-        """Return to an earlier document without adding a step."""
+        """Return to an earlier document without adding an edit."""
         if self._before and self._before[-1].document is document:
             self._before.pop()
         self._group = ""
@@ -128,43 +126,43 @@ class History:
 
     @property
     def opened(self) -> Document:
-        """The current document as it was opened, or the oldest document available."""
+        """The current document as it was opened, or the oldest available version."""
         line = [*(step.document for step in self._before), self.document]
         places = [at for at, one in enumerate(line[:-1], 1) if any(one is x for x in self._left)]
         return line[places[-1] if places else 0]
 
     @property
     def graph_number(self) -> int:
-        """Number of the open graph: 0 for the first, another for each graph that is opened."""
+        """Number of the open graph: 0 for the first, a new one for each opened graph."""
         before = [step.document for step in self._before]
         found = (n for n, left in enumerate(self._left, 1) if any(left is one for one in before))
         return max(found, default=0)
 
     @property
     def line(self) -> tuple[Document, ...]:
-        """All documents, oldest first: ``before``, the current one, the undone ones."""
+        """All documents, oldest first, including the current and undone ones."""
         done = [step.document for step in self._before]
         return (*done, self.document, *(step.document for step in reversed(self._undone)))
 
     @property
     def before(self) -> tuple[HistoryStep, ...]:
-        """Steps that undo returns to, the next one last."""
+        """States to which undo returns; the next one is the last."""
         return tuple(self._before)
 
     @property
     def undone(self) -> tuple[HistoryStep, ...]:
-        """Steps that redo returns to, the next one last."""
+        """States to which redo returns; the next one is the last."""
         return tuple(self._undone)
 
     def restore(
         self, document: Document, before: Iterable[HistoryStep], undone: Iterable[HistoryStep]
     ) -> None:
-        """Continue a stored history."""
+        """Continue a history that was stored."""
         self._before, self._undone, self._group = list(before)[-LIMIT:], list(undone), ""
         self.document = document
 
     def burst(self, name: str) -> str:
-        """Group name for changes of ``name`` that follow each other within ``BURST``."""
+        """Return a group name for changes of ``name`` that follow each other within ``BURST``."""
         last, when, number = self._burst
         now = self._clock()
         if name != last or now - when > BURST:
@@ -173,7 +171,7 @@ class History:
         return f"{name} {number}"
 
     def labels(self, most: int) -> list[str]:
-        """Labels of the steps, oldest first: at most ``most`` done and ``most`` undone ones."""
+        """Return the labels of edits, oldest first: up to ``most`` applied and ``most`` undone."""
         done, undone = self._before[-most:], self._undone[-most:][::-1]
         line = [step.document for step in (*done, HistoryStep(self.document), *undone)]
         steps = zip((*done, *undone), pairwise(line), strict=True)
@@ -181,14 +179,14 @@ class History:
 
     @property
     def undo_label(self) -> str:
-        """Label of the step that undo reverts; empty if there is none."""
+        """Label of the edit that undo reverts; empty if there is none."""
         if not self._before:
             return ""
         return self._label(self._before[-1], self._before[-1].document, self.document)
 
     @property
     def redo_label(self) -> str:
-        """Label of the step that redo applies; empty if there is none."""
+        """Label of the edit that redo applies; empty if there is none."""
         if not self._undone:
             return ""
         return self._label(self._undone[-1], self.document, self._undone[-1].document)
@@ -212,7 +210,10 @@ class History:
         return bool(self._undone)
 
     def target(self, back: bool) -> tuple[Document, View | None] | None:
-        """Document after undo (``back``) or redo, and the view if the edit changes it."""
+        """Return the document after undo (``back``) or redo, and the view if the edit changes it.
+
+        None if there is nothing to undo or redo.
+        """
         source = self._before if back else self._undone
         if not source:
             return None
@@ -220,11 +221,11 @@ class History:
         return step.document, step.views and step.views[0 if back else 1]
 
     def undo(self) -> bool:
-        """Undo one step; False if there is none."""
+        """Undo one edit; return False if there is none."""
         return self._step(self._before, self._undone)
 
     def redo(self) -> bool:
-        """Redo one step; False if there is none."""
+        """Redo one edit; return False if there is none."""
         return self._step(self._undone, self._before)
 
     def _step(self, source: list[HistoryStep], target: list[HistoryStep]) -> bool:

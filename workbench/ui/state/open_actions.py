@@ -29,13 +29,14 @@ if TYPE_CHECKING:
 
 LONGEST_NAME = 200
 _LARGEST_PICTURE = 8_000_000
-"""Characters of base64. The browser sends only the part of a shared picture before its pixels."""
+"""Maximum number of base64 characters. Of a shared picture, the browser sends only the part before
+the pixels."""
 _SOURCE = re.compile(r'^\s*(import|from|def|class) \w|^\s*"""|^#|"cell_type"', re.MULTILINE)
-"""Text found in scripts and notebooks, but not in graph files."""
+"""Pattern of text that scripts and notebooks contain, but not graph files."""
 
 
 class OpenAction(Action, frozen=True):
-    """Open a graph in place of the current one; undo restores it."""
+    """Open a graph instead of the current one; undo restores it."""
 
     from_outside: ClassVar[bool] = False
     """True if the graph comes from a file; it is not autosaved until a page has rendered it."""
@@ -71,7 +72,6 @@ class OpenText(OpenAction, tag="open", frozen=True):
     """Open a graph file."""
 
     text: str
-    """Content of the file."""
     file: str = ""
     """Name of the file, if it has one, for the import command."""
     from_outside: ClassVar[bool] = True
@@ -89,7 +89,7 @@ class OpenPicture(OpenAction, tag="open_picture", frozen=True):
     """Open the graph of a shared picture."""
 
     data: str
-    """Base64 of the PNG, at least up to its pixels."""
+    """Base64 of the PNG, at least the part before its pixels."""
     from_outside: ClassVar[bool] = True
 
     def document(self) -> Document:
@@ -106,7 +106,7 @@ class OpenPicture(OpenAction, tag="open_picture", frozen=True):
 
 
 def _document(text: str, file: str = "") -> Document:
-    """Load a document if the page can show it without blocking other sessions."""
+    """Load a document if the page can display it without blocking other sessions."""
     if len(text) > MOST_PAGE_CHARACTERS:
         raise GraphFormatError(
             f"This graph file has {len(text):,} characters; the app opens at most "
@@ -128,7 +128,10 @@ def _document(text: str, file: str = "") -> Document:
 
 
 def _program(text: str, file: str) -> Document:
-    """Load the graph stored in a script or notebook; no code is run. Raises GraphFormatError."""
+    """Load the graph stored in a script or notebook, without running code.
+
+    Raises GraphFormatError.
+    """
     is_notebook = text.lstrip().startswith("{")
     name = file if is_text(file) and file.isprintable() else ""
     name = name or ("notebook.ipynb" if is_notebook else "pipeline.py")
@@ -155,7 +158,7 @@ class SetTitle(DocumentEdit, tag="title", frozen=True):
     name: str
 
     def edit(self, state: ViewState, document: Document, catalog: Catalog) -> Edited:
-        """Raises GraphEditError for an invalid name."""
+        """Return the renamed document. Raises GraphEditError for an invalid name."""
         name = " ".join(self.name.split())
         if not name:
             raise GraphEditError("The graph's name is empty. Enter a name.")

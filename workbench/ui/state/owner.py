@@ -1,8 +1,8 @@
 """Owner of a session: a browser tab or a notebook cell.
 
-An owner is 16 hexadecimal digits. A page stores its owner in ``sessionStorage`` and sends it with
-the action ``attach``, so it is the same after a reload. In a notebook it is derived from the path
-of the notebook, the cell, and the arguments of the workbench. Measurements and stored edits are
+An owner is an id of 16 hexadecimal digits. A page stores it in ``sessionStorage`` and sends it with
+the action ``attach``, so it is the same after a reload. In a notebook it is derived from the
+notebook's path, the cell, and the arguments of the workbench. Measurements and stored edits are
 found by ``ViewModel.owner``.
 """
 
@@ -19,17 +19,17 @@ from typing import Any, Protocol
 
 
 def new_owner() -> str:
-    """Random new owner."""
+    """Return a random new owner."""
     return secrets.token_hex(8)
 
 
 def is_owner(text: object) -> bool:
-    """Whether text from outside is a valid owner."""
+    """Return whether a text from outside is a valid owner."""
     return isinstance(text, str) and re.fullmatch(r"[0-9a-f]{16}", text) is not None
 
 
 def notebook_path() -> str:
-    """Path of the kernel's notebook; empty if unknown.
+    """Return the path of the kernel's notebook; empty if unknown.
 
     Jupyter Server sets ``JPY_SESSION_NAME``, Visual Studio Code a variable in the user's namespace.
     """
@@ -40,7 +40,7 @@ def notebook_path() -> str:
 
 
 def running_cell() -> str:
-    """Id of the notebook cell that is running; empty if the front end sends none."""
+    """Return the id of the running notebook cell; empty if the front end does not send it."""
     shell = _shell()
     parent = getattr(shell, "parent_header", None) or {}
     metadata = parent.get("metadata", {}) if isinstance(parent, dict) else {}
@@ -48,7 +48,10 @@ def running_cell() -> str:
 
 
 def notebook_owner(path: str, cell: str, start: str) -> str:
-    """Owner of the work started by a cell. ``start`` describes the arguments of the workbench."""
+    """Return the owner of the work started by a cell.
+
+    ``start`` describes the workbench's arguments.
+    """
     text = "\0".join((path, cell, start))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
@@ -59,10 +62,10 @@ def _shell() -> Any:
 
 
 class Page(Protocol):
-    """Session of the server, as used by ``OpenTabs``."""
+    """Protocol of a session of the server, as used by ``OpenTabs``."""
 
     def is_connected(self) -> bool:
-        """Whether the page is still open."""
+        """Return whether the page is still open."""
 
 
 class OpenTabs:
@@ -75,7 +78,7 @@ class OpenTabs:
     def claim(self, tab: str, page: Page) -> str:
         """Return the owner for a page that reports ``tab``.
 
-        It is another one if a connected page already has that owner: browsers copy
+        It is a new owner if a connected page already has that one, because browsers copy
         ``sessionStorage`` when a tab is duplicated.
         """
         with self._lock:

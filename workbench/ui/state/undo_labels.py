@@ -1,7 +1,7 @@
-"""Label of an undo step, derived from the documents before and after it.
+"""Label of an edit, derived from the documents before and after it.
 
-So a drag is labelled with its last value, and edits made in Python and with the mouse get the same
-labels.
+Therefore a drag is labelled with its last value, and edits made in Python and with the mouse get
+the same labels.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SETTING_WORDS = {
 
 
 def edit_label(before: Document, after: Document) -> str:
-    """Label of the change between two documents, for example ``angle of rotate to 5``."""
+    """Return the label of the change between two documents, such as ``angle of rotate to 5``."""
     return shortened(next(_changes(before, after), "change of the view"))
 
 
@@ -39,7 +39,7 @@ def shortened(words: str) -> str:
 
 
 def changed_nodes(before: Graph, after: Graph) -> list[str]:
-    """Ids of new or changed nodes of ``after``, nested ones first."""
+    """Return the ids of nodes of ``after`` that are new or changed, nested ones first."""
     old = {node.id: node for node in before.walk()}
     found = [node.id for node in after.walk() if old.get(node.id) != node]
     return found[::-1]
@@ -100,7 +100,7 @@ def _blocks(added: Collection[Node], removed: Collection[Node]) -> Iterator[str]
 def _values(
     one: Node, other: Node, added: Collection[Node], nodes: Mapping[str, Node]
 ) -> Iterator[str]:
-    """Changes of values and of argument inputs."""
+    """Yield labels of changed values and changed argument inputs."""
     for name in dict.fromkeys((*other.args, *one.args)):
         if one.args.get(name) == other.args.get(name):
             continue
@@ -199,7 +199,7 @@ def _is_random(node: Node) -> bool:
 
 
 def _drawn(nodes: Collection[Node]) -> list[Node]:
-    """Nodes without random values, or all nodes if every node is random."""
+    """Return the nodes except random generators, or all nodes if every node is a generator."""
     others = [node for node in nodes if not _is_random(node)]
     return others or list(nodes)
 

@@ -1,4 +1,4 @@
-"""State of the view-model besides the history, and checks of a graph before it runs."""
+"""State of the view model except the history, and checks of a graph before it runs."""
 
 from __future__ import annotations
 
@@ -40,22 +40,22 @@ from workbench.ui.state.closeup import CloseupSample
 
 Mode = Literal["original", "augmented", "both", "difference", "compare"]
 _SHOWN = {"compare": "augmented"}
-"""Mode of the current graph itself where it differs from the selected mode."""
+"""Mode of the current graph's own pictures, where it differs from the selected mode."""
 MOST_BATCH = 999
-"""Highest batch. The reader skips all earlier batches, which takes some seconds for a thousand."""
+"""Highest batch number. The reader skips all earlier batches, which takes seconds for a thousand.
+"""
 MOST_COUNTED = 10_000
-"""Batches for counting branches: takes some seconds if only random values decide."""
+"""Maximum number of batches for counting branches, which takes seconds if random values decide."""
 MOST_TILES = 64
 FILTERED_TILE = 160
-"""Side of a tile in pixels if samples are filtered out of ``MOST_TILES``."""
+"""Side of a tile in pixels while a filter is set, when ``MOST_TILES`` samples are searched."""
 MOST_TILE = 512
 """Maximum side of a tile in pixels."""
 MOST_FIXED = 20
-"""Maximum number of faults with fixes: each fix is tried on the graph."""
+"""Maximum number of faults that get fixes, because each fix is tried on the graph."""
 MOST_TRIED = 4000
-"""Maximum number of nodes checked while fixes are tried, over all candidate graphs: large graphs
-get fewer fixes, so the time does not grow with the square of their size.
-"""
+"""Maximum number of nodes that are checked while fixes are tried, over all candidate graphs. Large
+graphs get fewer fixes, so the time does not increase with the square of their size."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Checked:
     flows: dict[Port, str]
     """Statically known type of each output port."""
     fixes: Mapping[Fault, tuple[Fix, ...]]
-    """Fixes for faults, also of unconnected nodes."""
+    """Fixes by fault, including faults of unconnected nodes."""
 
     @cached_property
     def source(self) -> Code | None:
@@ -84,7 +84,6 @@ class Checked:
 
     @property
     def graph(self) -> Graph:
-        """The whole graph."""
         return self.whole.graph
 
     @property
@@ -95,12 +94,15 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Reason why the last request returned no picture; ``dead`` if the worker process ended."""
+    """Reason why the last request returned no picture.
+
+    ``dead`` is True if the worker process ended.
+    """
 
     faults: tuple[Fault]
     dead: bool
     fixes: tuple[Fix, ...] = ()
-    """Fixes for the graph ``of``."""
+    """Fixes that apply to the graph ``of``."""
     of: Graph | None = None
 
 
@@ -112,11 +114,11 @@ class ViewState:
     selected: list[str] = field(default_factory=list)
     """Ids of the selected nodes; the last one is in the inspector."""
     scope: str = ""
-    """Body shown on the canvas; empty: the whole graph."""
+    """Body shown on the canvas, such as ``branch.then``; empty for the whole graph."""
     connect_targets: ConnectTargets = field(default_factory=lambda: empty(ConnectTargets))
     compatible_ops: CompatibleOps = field(default_factory=lambda: empty(CompatibleOps))
     compatible_ops_of: tuple[Graph, str, str, str] | None = None
-    """Graph, scope, action and port of the last search for compatible operators."""
+    """Graph, body, action and port of the last search for compatible operators."""
     recent_folders: list[str] = field(default_factory=list)
     tab: str = "preview"
     speed_part: str = "compare"
@@ -129,57 +131,54 @@ class ViewState:
     show_original: bool = False
     """Whether originals are shown while a key is held."""
     baseline: str = ""
-    """Id of the node that a difference compares with; empty: the first suitable node."""
+    """Id of the node that a difference is compared with; empty for the first suitable node."""
     baselines: list[str] = field(default_factory=list)
-    """Nodes that a difference can compare with; empty in other modes."""
+    """Ids of the nodes that a difference can be compared with; empty in other modes."""
     against: str = "last"
-    """Comparison baseline: an id of ``ComparedGraphs``."""
+    """Id of the graph to compare with, as in ``ComparedGraphs``."""
     lossless: bool = False
     repeat: int = -1
-    """Index of the photo that is repeated in the whole batch; -1: none."""
+    """Index of the photo that is repeated in the whole batch; -1 for none."""
     shown_classes: list[str] = field(default_factory=list)
     """Show only samples of these classes; empty: all."""
     shown_branches: list[str] = field(default_factory=list)
-    """Scopes of bodies: show only samples that ran them; see ``present_shown_branches``."""
+    """Show only samples that ran these block bodies (``branch.then``); see
+    ``present_shown_branches``."""
     shown_augmentations: list[str] = field(default_factory=list)
-    """Keys of augmentations: show only samples they were applied to; see
-    ``present_shown_augmentations``.
-    """
+    """Show only samples to which these augmentations were applied; see
+    ``present_shown_augmentations``."""
     pinned: bool = False
     """Whether seed and batch are fixed."""
     show_statistics: bool = False
-    """Whether statistics of the batch are computed."""
     show_targets: bool = True
     """Whether annotations are drawn on pictures and cards."""
     branch_batches: int | None = None
-    """Number of batches for counting branches; None: the default."""
+    """Number of batches for counting branches; None for the default."""
     closeup: CloseupSample | None = None
     probe: tuple[int, int] | None = None
     """Pixel (x, y) of the close-up around which values are requested."""
     sample: int = 0
     """Index of the sample shown on the cards of the canvas."""
     marked: list[int] = field(default_factory=list)
-    """Indices of the samples that are marked in the preview."""
+    """Indices in the batch of the samples that are marked in the preview."""
     canvas_in_view: bool = False
-    """Whether the canvas is visible."""
     detail_of: str = ""
-    """Id of the node whose outputs are shown in detail; empty: none."""
+    """Id of the node whose outputs are shown in detail; empty for none."""
     effect_open: bool = False
     """Whether the effect sheet of the inspected node is open."""
     effect_args: list[str] = field(default_factory=list)
-    """One or two arguments to vary, for nodes that have them; otherwise a node's first one."""
+    """One or two arguments to vary, for nodes that have them. Other nodes use their first one."""
     policy_rows: list[int] = field(default_factory=list)
     """Visible sub-policies of the inspected node."""
     history_in_view: bool = False
-    """Whether the list of steps is visible."""
     message: str = ""
     code_message: str = ""
     preview: PreviewResult | None = None
     """Last preview of the open data."""
     pictured: int = 0
-    """Number of the graph (``History.opens``) shown by ``preview``."""
+    """Number of the graph (``History.graph_number``) that ``preview`` shows."""
     started: bool = False
-    """Whether there was a preview, of these or other data."""
+    """Whether there has been a preview, of these or other data."""
     picture: bytes = b""
     warnings: tuple[Fault, ...] = ()
     """Result of ``warnings_before_run``."""
@@ -190,7 +189,7 @@ class ViewState:
     making: str = ""
     """Progress text for a graph that takes long to build."""
     waits_for: str = ""
-    """Memory that a starting worker is waiting for."""
+    """Text about the memory that a starting worker is waiting for."""
     target: str = "script"
     """Export target shown in the code panel."""
     refusals: dict[str, str] = field(default_factory=dict)
@@ -201,33 +200,29 @@ class ViewState:
     code_from_top: bool = True
     """Whether the code panel shows the code from its first line.
 
-    No node was selected since a graph was opened or a target was chosen.
-    """
+    True if no node has been selected since a graph was opened or a target was chosen."""
     unread: Fault | None = None
     """Why the graph cannot read the open data."""
     unread_fixes: tuple[Fix, ...] = ()
-    """Fixes for ``unread``."""
     code_in_view: bool = False
-    """Whether the code is visible."""
     skip_bad: bool = False
     """Whether the code reads only the files that the last check found good."""
     shared: bytes = b""
-    """Shared picture of ``shared_of``."""
+    """Picture of the document ``shared_of``, for sharing."""
     shared_of: Document | None = None
     snippets: tuple[Snippet, ...] = ()
-    """Snippets saved by the user."""
     copied_code: TextFile = field(default_factory=lambda: empty(TextFile))
     """Code that was requested for the clipboard."""
     script: TextFile = field(default_factory=lambda: empty(TextFile))
     """File that was last requested for download."""
     overwrite: dict[str, OverwriteQuestion] = field(default_factory=dict)
-    """Questions of the bar and the code panel before they overwrite a file."""
+    """Pending questions of the bar and the code panel whether to overwrite a file."""
     savable: tuple[object, ...] = ()
     """Graph, target and data that ``code_message`` and ``overwrite`` refer to."""
 
     @property
     def present_shown_branches(self) -> tuple[str, ...]:
-        """``shown_branches`` that exist in the running graph; empty: show all."""
+        """``shown_branches`` that exist in the running graph; empty shows all samples."""
         whole = self.checked.active
         return tuple(
             scope
@@ -238,7 +233,7 @@ class ViewState:
 
     @property
     def present_shown_augmentations(self) -> tuple[str, ...]:
-        """``shown_augmentations`` whose node runs; empty: show all."""
+        """``shown_augmentations`` whose node runs; empty shows all samples."""
         whole = self.checked.active
         return tuple(
             key
@@ -254,7 +249,7 @@ class ViewState:
         )
 
     def notify(self, component: str, text: str) -> None:
-        """Show the result of a component's action to the user."""
+        """Display the result of a component's action."""
         if component == "code":
             self.code_message = text
         else:
@@ -267,11 +262,11 @@ class ViewState:
             self.code_message, self.overwrite = "", {}
 
     def show(self, sample: int) -> None:
-        """Show enough tiles to include a sample."""
+        """Show enough tiles that a sample is among them."""
         self.tiles = min(MOST_TILES, max(self.tiles, sample + 1))
 
     def repeated(self, batch_size: int) -> int | None:
-        """Index of the sample that is repeated in the whole batch; None if the batch is smaller."""
+        """Return the index of the sample repeated in the whole batch, or None."""
         return self.repeat if 0 <= self.repeat < batch_size else None
 
     @property
@@ -307,7 +302,7 @@ def check_before_run(
 
 
 def initial_selection(graph: Graph, catalog: Catalog) -> list[str]:
-    """Node to select first: one with random values, otherwise one with a slider."""
+    """Return the node to select first: one with random values, otherwise one with a slider."""
     nodes, typed = ordered_nodes(graph, catalog), TypedGraph(graph, catalog)
     drawing = [
         node.id for node in nodes if any(random_view(typed, port) for port in node.inputs.values())
@@ -317,14 +312,14 @@ def initial_selection(graph: Graph, catalog: Catalog) -> list[str]:
 
 
 def shuffles_files(graph: Graph) -> bool:
-    """Whether a reader shuffles files by the seed."""
+    """Return whether a reader shuffles files depending on the seed."""
     names = ("random_shuffle", "shuffle_after_epoch")
     sources = graph.sources
     return any(node.args.get(name) or name in node.inputs for node in sources for name in names)
 
 
 def request_of(state: ViewState, data: Datasets) -> PreviewRequest:
-    """Preview request for a state."""
+    """Return the preview request for a state."""
     graph = state.checked.active
     return PreviewRequest(
         graph,
@@ -341,12 +336,12 @@ def request_of(state: ViewState, data: Datasets) -> PreviewRequest:
 
 
 def usual_size(tiles: int) -> int:
-    """Side of a tile in pixels. More tiles are smaller: the sheet has less than 4 megapixels."""
+    """Return the side of a tile in pixels, such that a sheet has less than 4 megapixels."""
     return 224 if tiles <= 16 else 160 if tiles <= 32 else 112
 
 
 def baselines_of(running: ResolvedGraph) -> list[str]:
-    """Nodes on the paths to the image outputs, which a difference can compare with."""
+    """Return the nodes on the paths to image outputs, for differences to compare with."""
     outputs = list(running.images.values())
     before = ancestors(running.graph, outputs) - {port.node for port in outputs}
     return [
@@ -369,7 +364,7 @@ def failure_of(
 ) -> Failure:
     """Convert an error of a preview to a fault at its node, with fixes.
 
-    ``undoable``: whether undo returns to the last picture.
+    ``undoable`` is True if undo returns to the last picture.
     """
     dead = isinstance(error, WorkerLostError)
     node = getattr(error, "node", None)
@@ -399,7 +394,7 @@ def known_fixes(
     failure: Failure | None,
     warnings: Sequence[Fault],
 ) -> dict[Fault, tuple[Fix, ...]]:
-    """Fixes with a button for the faults and warnings of a state."""
+    """Return the fixes that have a button, for the faults and warnings of a state."""
     known = {**checked.fixes, **{each: fixes(checked.whole, each) for each in warnings}}
     if unread is not None:
         known[unread] = unread_fixes
@@ -409,7 +404,7 @@ def known_fixes(
 
 
 def warnings_of(state: ViewState) -> tuple[Fault, ...]:
-    """Warnings about the graph, and those of the last preview about nodes that still exist."""
+    """Return warnings about the graph, and those of the last preview about existing nodes."""
     known = {(each.node, each.arg, each.code) for each in state.warnings}
     found = [
         each
@@ -422,12 +417,12 @@ def warnings_of(state: ViewState) -> tuple[Fault, ...]:
 
 
 def warnings_before_run(checked: Checked, facts: Mapping[str, DataFacts]) -> tuple[Fault, ...]:
-    """Warnings about a valid graph, from what is known about its data so far."""
+    """Return warnings about a valid graph, from the known properties of its data."""
     return checked.running.on_data(facts).warnings if checked.sound else ()
 
 
 def unread_fault(graph: Graph, error: DataError) -> Fault:
-    """Why a graph cannot read the open data, as a fault at its source."""
+    """Convert the reason why a graph cannot read the open data to a fault at its source."""
     node, _, reason = str(error).partition(": ")
     if not graph.has(node):
         node, reason = "", str(error)
@@ -435,13 +430,13 @@ def unread_fault(graph: Graph, error: DataError) -> Fault:
 
 
 def blocking_faults(state: ViewState) -> tuple[Fault, ...]:
-    """Faults that prevent the graph from running on the open data."""
+    """Return the faults that prevent the graph from running on the open data."""
     unread = () if state.unread is None else (state.unread,)
     return state.checked.faults or unread
 
 
 def faults_of(state: ViewState) -> tuple[Fault, ...]:
-    """Current faults: those known before a run, otherwise those of the last run."""
+    """Return the current faults: those found before a run, or else those of the last run."""
     failed = () if state.failure is None else state.failure.faults
     return blocking_faults(state) or failed
 
@@ -450,7 +445,7 @@ def faults_of(state: ViewState) -> tuple[Fault, ...]:
 
 
 def root_faults(graph: Graph, roots: Roots) -> Iterator[Fault]:
-    """Faults for arguments that name files outside the roots, or may do so."""
+    """Yield faults for arguments that name, or may name, files outside the roots."""
     for node in graph.walk():
         if node.op == NAMED_IN_DATA:
             yield Fault(

@@ -1,4 +1,4 @@
-r"""Autosave: sessions are stored while they run and found again after a restart or a reload.
+"""Autosave: sessions are stored continuously and found again after a restart or a reload.
 
 Each session has its own files, named after its owner (see ``owner.py``)::
 
@@ -6,7 +6,7 @@ Each session has its own files, named after its owner (see ``owner.py``)::
                                              /<owner>.webp   its last picture
                                              /<owner>.lock   locked while the session is open
 
-A lock ends with its process, so an open session is recognised from any process.
+A lock ends with its process, so any process can find out whether a session is open.
 ``DALI_WORKBENCH_STATE`` replaces ``$XDG_STATE_HOME/dali-workbench`` (XDG Base Directory
 Specification 0.8).
 """
@@ -33,14 +33,14 @@ from workbench.ui.storage.session_file import Session, SessionSerializer, load_s
 from workbench.ui.timer import Timeout
 
 DELAY = 0.3
-"""Seconds from a change until it is written; later changes are written with it."""
+"""Seconds from a change until it is written, with all changes made meanwhile."""
 PICTURE_DELAY = 3.0
 """Seconds from a preview until its thumbnail is written."""
 KEPT_DAYS = 90
 """Sessions that are not open and were not changed for this many days are removed."""
 
 _open: weakref.WeakValueDictionary[str, Autosave] = weakref.WeakValueDictionary()
-"""Owner -> its session in this process, which may have unwritten changes."""
+"""Sessions in this process by owner; they may have unwritten changes."""
 _open_lock = threading.RLock()
 
 
@@ -57,7 +57,7 @@ class Restored:
 
     @property
     def offer(self) -> str:
-        """Message for a stored session that was not applied."""
+        """Return the message for a stored session that was not applied."""
         return (
             f"Not applied: {self._count} made in this cell's output at {datetime_text(self.when)}."
         )
@@ -69,13 +69,13 @@ class Restored:
 
 
 def datetime_text(when: datetime) -> str:
-    """``09:05`` for today, else ``4 Mar, 17:30``."""
+    """Return a time as ``09:05`` if it is today, else as ``4 Mar, 17:30``."""
     today = when.date() == datetime.now().date()
     return f"{when:%H:%M}" if today else f"{when:%d %b, %H:%M}".lstrip("0")
 
 
 def state_folder() -> Path:
-    """Folder for files that outlive a session; it may not exist yet."""
+    """Return the folder for files that outlive a session; it may not exist yet."""
     if named := os.environ.get("DALI_WORKBENCH_STATE"):
         return Path(named).expanduser().absolute()
     base = os.environ.get("XDG_STATE_HOME", "")
@@ -84,12 +84,12 @@ def state_folder() -> Path:
 
 
 def sessions_folder() -> Path:
-    """Folder of the stored sessions; it may not exist yet."""
+    """Return the folder of the stored sessions; it may not exist yet."""
     return state_folder() / "sessions"
 
 
 def is_open(path: Path) -> bool:
-    """Whether any process has the session of a file open."""
+    """Return whether any process has the session of a file open."""
     with _open_lock:
         if path.stem in _open:
             return True
@@ -106,7 +106,7 @@ class Autosave:
         tell: Callable[[str], None] = lambda words: None,
         delay: float = DELAY,
     ) -> None:
-        """``tell`` is called if something cannot be stored. No owner: a new session."""
+        """``tell`` is called if something cannot be stored. An empty owner starts a new session."""
         self.folder = sessions_folder()
         self.owner = owner or new_owner()
         self.failure = ""
@@ -126,7 +126,7 @@ class Autosave:
     def attach(self, owner: str, copy_of: str = "") -> Restored | None:
         """Write to the file of ``owner`` from now on; return its content.
 
-        ``copy_of`` names the owner to read from, if it is another. A session of this process that
+        ``copy_of`` is the owner to read from, if it is another one. A session of this process that
         writes the same file is written first and continues as a new one; if another process has the
         file open, this session continues as a new one.
         """
@@ -155,7 +155,7 @@ class Autosave:
     def copy_aside(self) -> None:
         """Copy the file to a new owner, so that the next change does not overwrite its edits.
 
-        The owner is a hash of the content: the same edits are copied once.
+        The owner is a hash of the content, so equal edits are copied only once.
         """
         with self._writing, suppress(OSError, SaveError):
             path = self.folder / f"{self.owner}.json"
@@ -166,7 +166,7 @@ class Autosave:
             write_bytes(other.with_suffix(".webp"), picture)
 
     def changed(self, session: Session) -> None:
-        """Write ``session`` soon, in place of pending changes."""
+        """Write ``session`` soon, instead of pending changes."""
         with self._lock:
             if self._closed:
                 return
@@ -175,7 +175,7 @@ class Autosave:
             self._waiting = session
 
     def store_thumbnail(self, picture: Callable[[], bytes]) -> None:
-        """Store a thumbnail soon; ``picture`` returns it (WebP) when it is due."""
+        """Store a thumbnail soon. ``picture`` is then called to return it (WebP)."""
         with self._lock:
             if self._closed:
                 return
@@ -187,7 +187,7 @@ class Autosave:
                 self._picture_timer.start()
 
     def close(self) -> None:
-        """Write pending changes; later ones are ignored."""
+        """Write pending changes. Later changes are ignored."""
         with self._lock:
             self._closed = True
             timer = self._picture_timer
@@ -200,7 +200,7 @@ class Autosave:
             self._unlock()
 
     def read(self, path: Path) -> Restored | None:
-        """Read a session; rename its file if it cannot be read."""
+        """Load a session; rename its file if it cannot be loaded."""
         if not is_owner(path.stem):
             return None
         try:
@@ -237,7 +237,10 @@ class Autosave:
             self._leave()
 
     def _leave(self) -> None:
-        """Release the file; later changes go to a new one. The caller holds ``_open_lock``."""
+        """Release the file; later changes are written to a new one.
+
+        The caller holds ``_open_lock``.
+        """
         self._unlock()
         self.owner = new_owner()
 
@@ -300,13 +303,12 @@ def remove_old(folder: Path) -> None:
 
 _TRIES = 40
 _PAUSE = 0.004
-"""Seconds between attempts: a process that only checks holds the lock for microseconds, and some
-check often.
-"""
+"""Seconds between attempts to get the lock. A process that only checks it has it for microseconds,
+but some check often."""
 
 
 def take_lock(path: Path) -> IO[bytes] | None:
-    """Open and lock a file, created if necessary; None if another process has the lock.
+    """Open and lock a file, which is created if necessary; None if another process has the lock.
 
     Closing the file unlocks it. Raises OSError if it can be neither created nor opened.
     """
@@ -324,7 +326,7 @@ def take_lock(path: Path) -> IO[bytes] | None:
 
 @contextmanager
 def holding_lock(path: Path) -> Iterator[bool]:
-    """Yield whether the lock is free and hold it meanwhile. Does not create the file."""
+    """Yield whether the lock is free, and hold it within the context. Does not create the file."""
     try:
         lock = path.open("rb")
     except FileNotFoundError:
@@ -343,5 +345,5 @@ def holding_lock(path: Path) -> Iterator[bool]:
 
 
 def _is_at(path: Path, lock: IO[bytes]) -> bool:
-    """Whether the file still exists: a lock on a removed file has no effect."""
+    """Return whether the file still exists, because a lock on a removed file has no effect."""
     return os.path.samestat(os.fstat(lock.fileno()), path.stat())

@@ -1,4 +1,4 @@
-"""List of stored sessions to open: names, data and pictures."""
+"""List of stored sessions that can be opened: names, data and pictures."""
 
 from __future__ import annotations
 
@@ -18,14 +18,13 @@ from workbench.ui.storage.autosave import datetime_text, is_open, sessions_folde
 from workbench.ui.storage.session_file import Session, load_session
 
 SHOWN = 24
-"""Maximum number of listed sessions."""
 TILES, TILE = 4, 96
-"""Number of tiles of a picture, next to each other, and their side in pixels, as for recipes."""
+"""Number of tiles of a picture, next to each other, and their side in pixels; as for recipes."""
 QUALITY = 60
 
 
 def recent_work(but: str = "") -> list[RecentEntry]:
-    """Sessions with edits, newest first, without the session of the owner ``but``."""
+    """Return the sessions with edits, newest first, except that of the owner ``but``."""
     entries: list[RecentEntry] = []
     for when, path in sorted(_files(), reverse=True):
         if len(entries) == SHOWN:
@@ -42,9 +41,9 @@ def recent_work(but: str = "") -> list[RecentEntry]:
 
 
 def recent_folders(roots: Roots | None, but: Collection[str] = ()) -> list[str]:
-    """Data folders of the stored sessions, most recently used first.
+    """Return the data folders of the stored sessions, most recently used first.
 
-    Only existing folders that may be opened, without those in ``but``.
+    Folders in ``but``, missing folders, and folders that may not be opened are omitted.
     """
     found: dict[str, None] = {}
     for _, path in sorted(_files(), reverse=True):
@@ -62,7 +61,7 @@ def recent_folders(roots: Roots | None, but: Collection[str] = ()) -> list[str]:
 
 
 def small_picture(preview: PreviewResult) -> bytes:
-    """First augmented photos of a preview, next to each other. WebP."""
+    """Return the first augmented photos of a preview, next to each other, as WebP."""
     from PIL import Image
 
     sheet = decode(preview.image, preview.mime, preview.size)

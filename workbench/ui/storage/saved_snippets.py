@@ -23,13 +23,12 @@ if TYPE_CHECKING:
     from workbench.ui.app.view_model import ViewModel
 
 MOST = 200
-"""Maximum number of listed snippets."""
 PREFIX = "snippet:"
 """Prefix of snippet names where template names are also accepted."""
 
 
 def saved_snippets() -> tuple[Snippet, ...]:
-    """All readable snippets, by name."""
+    """Return all readable snippets, by name."""
     snippets = []
     for path in sorted(_folder().glob("*.json"))[:MOST]:
         try:
@@ -40,7 +39,7 @@ def saved_snippets() -> tuple[Snippet, ...]:
 
 
 def find_snippet(name: str) -> Snippet:
-    """Return the snippet of a name. Raises GraphEditError if there is none."""
+    """Return the snippet with a name. Raises GraphEditError if there is none."""
     snippets = {snippet.name: snippet for snippet in saved_snippets()}
     if name not in snippets:
         there = ", ".join(snippets) or "none"

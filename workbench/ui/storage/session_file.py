@@ -1,6 +1,6 @@
-r"""File format of a session: a graph file with one more entry.
+"""File format of a session: a graph file with an additional entry.
 
-Any workbench opens it as the graph it contains. ``session`` has the rest::
+Any workbench can open it as a graph file. The entry ``session`` has the rest::
 
     "session": {"data": {"data": "/photos"}, "selected": ["rotate"], "scope": "", "edits": 12,
                "view": {"tab": "preview", "batch": 3, ...},
@@ -22,14 +22,14 @@ from workbench.graph.storage.layout import Document, dump_document, load_documen
 from workbench.ui.state.history import HistoryStep
 
 STEPS = 100
-"""Stored steps of undo and of redo: all are read when a page is reloaded."""
+"""Maximum number of stored edits, each for undo and redo. All are read when a page is reloaded."""
 _MOST = 64_000_000
-"""Maximum size of a history in bytes; this module never writes more."""
+"""Maximum size of a history in bytes, which this module never exceeds when writing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """Restorable state: a document with its undo and redo, the data, and the selection."""
+    """Stored state: a document with its undo and redo, the data, and the selection."""
 
     document: Document
     before: tuple[HistoryStep, ...] = ()
@@ -39,18 +39,18 @@ class Session:
     selected: tuple[str, ...] = ()
     scope: str = ""
     view: Mapping[str, Any] = field(default_factory=dict)
-    """View settings (``view_settings``)."""
+    """View settings, as returned by ``view_settings``."""
 
     @property
     def edited(self) -> bool:
-        """Whether there is anything to undo or redo."""
+        """True if there is anything to undo or redo."""
         return bool(self.before or self.undone)
 
 
 class SessionSerializer:
-    """Serialize sessions to text.
+    """Serializes sessions to text.
 
-    Serialized documents are cached: undo and redo stay the same while a value is moved.
+    Serialized documents are cached, because undo and redo do not change while a value is dragged.
     """
 
     def __init__(self) -> None:
@@ -115,7 +115,7 @@ def load_session(text: str) -> Session:
 
 
 def data_of(text: str) -> dict[str, str]:
-    """Location of the data of each parameter in the text of a session; of other text, none."""
+    """Return the location of each parameter's data in a session's text; empty for others."""
     try:
         found = parse_json(text)
     except GraphFormatError:  # a program

@@ -12,7 +12,7 @@ export interface Augmentation {
   name: string;
 }
 
-/** A body of a block, as a branch of the graph. */
+/** A body of a block, which is a branch of the graph. */
 export interface Branch {
   scope: string;
   block: string;
@@ -75,13 +75,13 @@ export interface DeviceChoice {
   disabled: string;
 }
 
-/** Status chip at the top right. */
+/** Status of the graph, shown at the top right. */
 export interface Status {
   state: "ready" | "busy" | "fault" | "dead";
   text: string;
 }
 
-/** Existing file to be overwritten; all texts are empty if there is no question. */
+/** Question whether to overwrite an existing file; all texts are empty if there is none. */
 export interface OverwriteQuestion {
   number: number;
   do: string;
@@ -116,14 +116,14 @@ export interface OpenedData {
   places: Record<string, string>;
 }
 
-/** Running measurement, comparison or check, shown on the tab of its panel. */
+/** Measurement, comparison or check in progress, shown on the tab of its panel. */
 export interface RunningWork {
   tab: string;
   text: string;
   share: number;
 }
 
-/** Stored session. */
+/** Stored session in the list of recent work. */
 export interface RecentEntry {
   owner: string;
   name: string;
@@ -133,7 +133,7 @@ export interface RecentEntry {
   open: boolean;
 }
 
-/** Earlier edits that were restored or are offered, or data of a shared graph that is not open. */
+/** Stored edits that were restored or are offered, or data of a shared graph that is not open. */
 export interface RestoredEntry {
   text?: string;
   offered?: boolean;
@@ -141,7 +141,7 @@ export interface RestoredEntry {
   outside?: string;
 }
 
-/** The current graph as code of a cell; empty outside a notebook. */
+/** The current graph as code of a notebook cell; empty outside notebooks. */
 export interface CellEntry {
   after?: string;
   source?: string;
@@ -158,7 +158,7 @@ export interface FaultEntry {
   warning: boolean;
 }
 
-/** Part of the import that differs from the original. */
+/** Part of an import that differs from the original. */
 export interface ImportRow {
   kind: string;
   subject: string;
@@ -174,7 +174,7 @@ export interface ImportEntry {
   notes: string[];
 }
 
-/** Step of undo or redo. */
+/** One edit in the history, which can be undone or redone. */
 export interface HistoryEntry {
   step: number;
   label: string;
@@ -206,7 +206,7 @@ export interface BodyEntry {
   faulty: boolean;
 }
 
-/** Body of a block on the path to the visible body. */
+/** Body of a block on the path to the visible body, or of a block next to it. */
 export interface ScopeBody {
   name: string;
   title: string;
@@ -221,7 +221,7 @@ export interface ScopeEntry {
   bodies: ScopeBody[];
 }
 
-/** Box on the canvas. The first box of a body represents its inputs. */
+/** Card on the canvas. The first card of a body represents its inputs. */
 export interface NodeEntry {
   id: string;
   scope: string;
@@ -255,7 +255,7 @@ export interface FrameEntry {
   nodes: string[];
 }
 
-/** Note on the canvas, with the position of its corner, relative to ``node`` if set. */
+/** Note on the canvas. The position of its corner is relative to ``node``, if set. */
 export interface NoteEntry {
   id: string;
   text: string;
@@ -282,7 +282,7 @@ export interface ConnectTargets {
   reasons: Record<string, string>;
 }
 
-/** Response to ``compatible_ops``: operators that can be added at a place. */
+/** Response to ``compatible_ops``: operators that can be added at a port or on an edge. */
 export interface CompatibleOps {
   place: string;
   kind: string;
@@ -291,7 +291,7 @@ export interface CompatibleOps {
   fixes: Record<string, string[]>;
 }
 
-/** Operator in the search. */
+/** Operator in the search results. */
 export interface OperatorEntry {
   name: string;
   label: string;
@@ -305,7 +305,7 @@ export interface OperatorEntry {
   outputs: string[];
 }
 
-/** Template in the search. */
+/** Template in the search results. */
 export interface TemplateEntry {
   name: string;
   label: string;
@@ -316,13 +316,13 @@ export interface TemplateEntry {
   first_for: string[];
 }
 
-/** Recipe in the search. */
+/** Recipe in the search results. */
 export interface RecipeLine {
   name: string;
   line: string;
 }
 
-/** Argument of the inspected node in the search. */
+/** Argument of the inspected node in the search results. */
 export interface ArgumentSearchEntry {
   name: string;
   label: string;
@@ -335,13 +335,13 @@ export interface TargetEntry {
   about: string;
 }
 
-/** File of an export. */
+/** One file of an export. */
 export interface CodeFile {
   path: string;
   text: string;
 }
 
-/** Why the current graph cannot be exported to the target; empty texts if it can. */
+/** Reason why the current graph cannot be exported to the target; empty texts if it can be. */
 export interface CodeFault {
   message: string;
   node: string;
@@ -364,7 +364,7 @@ export interface AutosaveState {
   reason: string;
 }
 
-/** Random argument. */
+/** Distribution of a random argument. */
 export interface RandomView {
   op: string;
   args: Record<string, Json>;
@@ -405,7 +405,7 @@ export interface ArgRow {
   error: string;
 }
 
-/** Condition of an ``if``. */
+/** Condition of an ``if`` block. */
 export interface ConditionEntry {
   kind: string;
   classes: number[];
@@ -446,7 +446,7 @@ export interface InspectorView {
   bodies: BodyEntry[];
 }
 
-/** Finding of a check in a file. */
+/** Finding of a file check. */
 export interface FileFinding {
   file: string;
   level: "bad" | "damaged" | "unusual";
@@ -526,7 +526,7 @@ export interface UnreadAnnotations {
   words: string;
 }
 
-/** Class name on a mask; x and y as fractions of the picture's sides. */
+/** Class name on a mask. ``x`` and ``y`` are fractions of the picture's sides. */
 export interface NameEntry {
   text: string;
   colour: number;
@@ -584,7 +584,7 @@ export interface SheetHeader {
   memory?: MemoryUse;
 }
 
-/** Whether the preview is bit-identical to the exported script. */
+/** Result of comparing the preview with the exported script, bit for bit. */
 export interface VerifiedEntry {
   state: "none" | "running" | "identical" | "different" | "failed" | "stopped";
   text: string;
@@ -702,7 +702,7 @@ export interface StepOutputEntry {
   histogram?: Histogram;
 }
 
-/** One node. */
+/** One node with its outputs for the sample. */
 export interface StepEntry {
   node: string;
   op: string;
@@ -735,7 +735,7 @@ export interface CardsHeader {
   warning: string;
 }
 
-/** The sample with other values of the varied arguments. */
+/** Picture of the sample with other values of the varied arguments. */
 export interface EffectEntry {
   values: Json[];
   shown: Json[];
@@ -755,7 +755,7 @@ export interface EffectHeader {
   error: string;
 }
 
-/** The selected sample after a sub-policy, with all its operations applied. */
+/** The selected sample after one sub-policy, with all its operations applied. */
 export interface PolicyPicture {
   sub_policy: Json[];
   box: number[];
@@ -790,7 +790,7 @@ export interface SpeedFact {
   value: string;
 }
 
-/** Conditions of a record: the line below its figure, and details. */
+/** Conditions of a record: the line below its chart, and details. */
 export interface MeasuredOn {
   id: string;
   name: string;
@@ -820,7 +820,7 @@ export interface SpeedBar {
   facts: SpeedFact[];
 }
 
-/** Speed ratio of two configurations, with its interval. */
+/** Speed ratio of two configurations, with its confidence interval. */
 export interface RatioEntry {
   group: string;
   text: string;
@@ -830,7 +830,7 @@ export interface RatioEntry {
   level: number;
 }
 
-/** Configuration in both records: the second over the first. */
+/** Configuration in both records. ``ratio`` is the second rate divided by the first. */
 export interface PairEntry {
   name: string;
   first: number;
@@ -843,7 +843,7 @@ export interface PairEntry {
   differs: string[];
 }
 
-/** Two records side by side. */
+/** Two records compared with each other. */
 export interface ComparisonView {
   first: MeasuredOn;
   second: MeasuredOn;
@@ -852,7 +852,7 @@ export interface ComparisonView {
   warnings: string[];
 }
 
-/** CPU and mixed decoding, or peers. Without ``on`` nothing was measured. */
+/** CPU and mixed decoding, or peers. If ``on`` is empty, nothing was measured. */
 export interface CompareView {
   on: MeasuredOn[];
   bars: SpeedBar[];
@@ -860,7 +860,7 @@ export interface CompareView {
   notes: string[];
 }
 
-/** One stage; milliseconds per batch, null if not measured. */
+/** One stage. Times are milliseconds per batch, null if not measured. */
 export interface StageEntry {
   name: string;
   op: string;
@@ -874,7 +874,7 @@ export interface StageEntry {
   node: string;
 }
 
-/** Time of a batch by stage. */
+/** Time of a batch, divided into stages. */
 export interface StagesView {
   on: MeasuredOn[];
   stages: StageEntry[];
@@ -892,7 +892,7 @@ export interface StagesView {
   notes: string[];
 }
 
-/** One setting. ``rate`` is null if it failed (``reason``) or was not tried. */
+/** One setting. ``rate`` is null if the setting failed (see ``reason``) or was not tried. */
 export interface HeatCell {
   threads: number;
   batch: number;
@@ -903,7 +903,7 @@ export interface HeatCell {
   now: boolean;
 }
 
-/** Threads (rows) by batch size (columns) at one prefetch and one hw_decoder_load. */
+/** Heat map of threads (rows) by batch size (columns), for one value of each other setting. */
 export interface HeatPanel {
   title: string;
   threads: number[];
@@ -928,7 +928,7 @@ export interface TuneView {
   running: boolean;
 }
 
-/** Number of threads or processes; rates in imgs/s, null if not measured. */
+/** Result for a number of threads or processes. Rates are in imgs/s, null if not measured. */
 export interface ScalingPoint {
   count: number;
   pipelines: number;
@@ -941,7 +941,7 @@ export interface ScalingPoint {
   flags: string[];
 }
 
-/** Scaling of imgs/s. */
+/** Speed in imgs/s by number of threads, pipelines, processes or GPUs. */
 export interface ScalingView {
   on: MeasuredOn[];
   unit: string;
@@ -950,7 +950,7 @@ export interface ScalingView {
   frames: number;
 }
 
-/** Run that was made or opened. */
+/** Record of a run, measured here or opened from a file. */
 export interface RecordEntry {
   id: string;
   name: string;
@@ -965,7 +965,7 @@ export interface RecordEntry {
   elsewhere: boolean;
 }
 
-/** Measurements that this machine does not support, and allowed values. */
+/** Measurements that this machine does not support, and allowed values of settings. */
 export interface SpeedLimits {
   mixed: string;
   command: string;
@@ -986,7 +986,7 @@ export interface FileHeader {
   n: number;
 }
 
-/** imgs/s of one of the two, with its interval. */
+/** imgs/s of the ``if`` block or of the operator, with the confidence interval. */
 export interface FusedRow {
   name: string;
   median: number;
@@ -995,7 +995,7 @@ export interface FusedRow {
   frames: number;
 }
 
-/** Speed of an ``if`` and of an equivalent operator. */
+/** Speed of an ``if`` block and of an equivalent operator. */
 export interface FusedSpeedEntry {
   state: string;
   block: string;
@@ -1006,14 +1006,14 @@ export interface FusedSpeedEntry {
   stale: boolean;
 }
 
-/** Sample with a large difference: both pictures as data URLs. */
+/** Sample with a large difference. Its pictures before and after are data URLs. */
 export interface WorstSampleEntry {
   name: string;
   before: string;
   after: string;
 }
 
-/** Rewrite that is proposed, or why it is not. */
+/** Rewrite that is proposed or rejected. */
 export interface RewriteEntry {
   name: string;
   title: string;
@@ -1352,7 +1352,7 @@ export interface SpeedActions {
   redo: {};
 }
 
-/** The graph as code for a target, live. */
+/** The graph as code for a target, updated with every edit. */
 export interface CodeFields {
   target: string;
   from_top: number;
@@ -1382,7 +1382,7 @@ export interface CodeActions {
   select: { node: string };
 }
 
-/** Data set: counts, sizes, formats, and the result of the file check. */
+/** The data: counts, sizes, formats, and the result of the file check. */
 export interface DataFields {
   summary: Partial<DataView>;
   shown_classes: string[];
