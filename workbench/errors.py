@@ -71,6 +71,9 @@ NO_IMAGE = "No output of the graph is an image"
 OUTSIDE = "reaches outside the image of"
 """Text in the message of a PipelineError if a crop window is outside the image."""
 
+ORIGINAL = "\nDALI: "
+"""Separates the explanation in the message of a PipelineError from DALI's own message."""
+
 
 class WorkbenchError(Exception):
     """Base of all errors that the workbench raises deliberately.

@@ -169,7 +169,7 @@ class MeasureOptions:
         write_record(report, self.record, self.picture)
 
     def finish(self, report: Report) -> None:
-        """Print the progress of an interrupted run, write the record, and require a result."""
+        """Report an interruption and write the record. Exit with code 1 if a result is missing."""
         print_interrupted(report)
         self.write(report)
         require_measured(report)
@@ -294,7 +294,7 @@ def write_record(report: Report, record: str | None, picture: str | None) -> Non
 
 
 def print_interrupted(report: Report) -> None:
-    """Print how many results of an interrupted run are saved."""
+    """Print how many results of an interrupted run were saved."""
     from workbench.bench.records.report_text import interrupted_text
 
     if words := interrupted_text(report):

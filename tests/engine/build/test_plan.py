@@ -97,7 +97,7 @@ def test_operands_of_two_sizes_are_named_with_the_remedy() -> None:
         unequal().run()
     assert plain_reason(caught.value).startswith(
         "its operands have the shapes 5 x 6 x 3 and 4 x 6 x 3 in one sample. Resize both to the "
-        "same size before it (DALI: Can't broadcast shapes: "
+        "same size before it.\nDALI: Can't broadcast shapes: "
     )
 
 

@@ -202,7 +202,9 @@ def test_a_crop_larger_than_the_image_offers_padding(make: Make, photos: Path, o
     assert fault["node"] == op
     assert all(each["warning"] for each in warnings)
     assert "the window of 4000 x 4000 x 3 reaches outside the image of " in fault["message"]
-    assert fault["message"].endswith("or set out_of_bounds_policy to pad")
+    explained, _, original = fault["message"].partition("\nDALI: ")
+    assert explained.endswith("or set out_of_bounds_policy to pad.")
+    assert "out of bounds" in original
     assert fault["fixes"] == ["Pad outside the image"]
     assert screen["preview", "fault"] == fault
     model.act("preview", {"do": "fix", "node": op, "arg": "", "fix": fault["fixes"][0]})

@@ -86,7 +86,7 @@ class Outcome(NamedTuple):
 
 
 def interrupted_rows(rows: Sequence[Measurement]) -> list[Measurement]:
-    """Give rows without a result the reason that the run was interrupted."""
+    """Set the reason of rows without a result: the run was interrupted."""
     why = f"not measured: {INTERRUPTED}"
     return [
         row if row.rounds or row.reason not in ("", NOT_YET) else replace(row, reason=why)

@@ -17,7 +17,7 @@ from typing import Any
 
 from workbench.emit.core.code import Code
 from workbench.engine.build.function_checks import FunctionMisuseError
-from workbench.errors import OUTSIDE, PipelineError
+from workbench.errors import ORIGINAL, OUTSIDE, PipelineError
 from workbench.sources import Datasets
 from workbench.system_limits import NO_THREADS, describe_refusal, memory_limit_text
 
@@ -173,7 +173,7 @@ def without_quotes(text: str) -> str:
 def plain_reason(error: Exception) -> str:
     """Return DALI's message without tracebacks, C++ context and assertion text.
 
-    Known messages become a reason and a fix, followed by the original.
+    Known messages become a reason and a fix, with the original on a line below.
     """
     text = without_quotes(str(error))
     _, mark, after = text.rpartition("encountered:")
@@ -183,7 +183,7 @@ def plain_reason(error: Exception) -> str:
     for pattern, reason_and_fix in _EXPLAINED.items():
         if found := re.search(pattern, text, re.DOTALL):
             original = " ".join(text.split())[:_LONGEST]
-            return f"{found.expand(reason_and_fix)} (DALI: {original})"
+            return f"{found.expand(reason_and_fix)}.{ORIGINAL}{original}"
     if not text and condition is not None:  # an assertion without a message
         return f"DALI asserts that {condition[1]}"
     if text == _REFUSED:
@@ -267,7 +267,7 @@ _INSTALL = {
 
 
 def missing_package_text(error: BaseException) -> str | None:
-    """Name a missing package and how to install it; None for other errors."""
+    """Return which package is missing and how to install it; None for other errors."""
     if not isinstance(error, ModuleNotFoundError) or not error.name:
         return None
     package = error.name.partition(".")[0]

@@ -227,7 +227,7 @@ class ReaderCursor:
         return (drawn_from + batches * self._batch_size) * length * stride
 
     def _read_rest(self) -> bool:
-        """Exclude samples that lack required parts; return whether any were excluded.
+        """Exclude samples that lack required parts; return whether there were any.
 
         Each such sample would end the run. Raises DataError if no sample remains, or if the kind of
         data does not support exclusion.
@@ -295,7 +295,7 @@ class ReaderCursor:
         return bool(self._originals)
 
     def _feed_found(self, found: dict[str, Any]) -> None:
-        """Pass ``found`` to the reader instead of the data that the program would find."""
+        """Make the reader use ``found`` instead of the data that the program would find."""
         find = load_source(self._source.kind).find.__name__
         self._compiled.namespace[find] = lambda data: found
 

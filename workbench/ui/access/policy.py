@@ -79,12 +79,12 @@ class AccessPolicy:
         return is_loopback(self.host)
 
     def url(self, port: int) -> str:
-        """URL of the page without the token."""
+        """Return the URL of the page without the token."""
         name = LOOPBACK if self.host in ("", "0.0.0.0", "::") else self.host
         return f"http://{f'[{name}]' if ':' in name else name}:{port}{self.prefix}/"
 
     def link(self, port: int) -> str:
-        """URL of the page with the token."""
+        """Return the URL of the page with the token."""
         return self.url(port) + (f"?token={self.token}" if self.token else "")
 
     def host_refusal(self, request: HTTPServerRequest) -> str:
@@ -125,7 +125,7 @@ class AccessPolicy:
         return found.scheme in _DEFAULT_PORTS and bool(place) and place in own
 
     def has_valid_token(self, request: HTTPServerRequest) -> bool:
-        """Whether a request carries the token in its URL or as ``Authorization``."""
+        """Return whether a request carries the token in its URL or as ``Authorization``."""
         scheme, _, given = request.headers.get("Authorization", "").partition(" ")
         found = [given.strip()] if scheme.lower() in ("token", "bearer") else []
         in_address = request.query_arguments.get("token", [])
@@ -138,7 +138,7 @@ class AccessPolicy:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address can only be reached from its own machine."""
+    """Return whether an address can only be reached from its own machine."""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -52,7 +52,7 @@ class SessionLimit:
             self._open -= 1
 
     def limit_page(self) -> pn.Template:
-        """Page shown when the limit is reached."""
+        """Return the page that is shown when the limit is reached."""
         page = pn.Template(_FULL_PAGE)
         page.add_variable("app_title", "DALI Workbench: too many open pages")
         page.add_variable("max_sessions", self.most)

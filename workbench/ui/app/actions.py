@@ -18,7 +18,7 @@ from workbench.ui.storage import saved_snippets
 
 
 def declared_in(*modules: ModuleType) -> list[type[Action]]:
-    """Actions declared in these modules. Base classes have no tag and are skipped."""
+    """Return the actions declared in these modules, without base classes, which have no tag."""
     return [
         kind
         for module in modules

@@ -91,7 +91,7 @@ class FieldPublisher:
                 self._publishing = False
 
     def refresh_after_picture(self) -> None:
-        """Refresh when the picture of an edit arrives, or after ``PICTURE_FIRST`` seconds."""
+        """Refresh when the picture of an edit arrives, after ``PICTURE_FIRST`` seconds at most."""
         self._refresh_within(PICTURE_FIRST)
 
     def refresh_after_painting(self) -> None:

@@ -95,7 +95,7 @@ class ModelSession:
         return {"state": "kept", "text": "autosaved on this machine", "reason": ""}
 
     def fields(self) -> dict[str, Any]:
-        """Fields of the bar."""
+        """Return the fields of the bar."""
         if self._autosave is None:
             return {"cell": self._cell}
         return {

@@ -272,7 +272,7 @@ class ViewModel:
             return self._asked is not None and self._asked != self._done
 
     def request_picture_again(self) -> None:
-        """Request the picture again although nothing has changed."""
+        """Request the picture again, although nothing has changed."""
         self._asked = None
 
     def follow_files(self, version: str) -> None:

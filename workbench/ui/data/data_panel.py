@@ -322,7 +322,7 @@ class DataPanel:
             raise DataError(f"{folder}: {error.strerror}. Use a writable folder.") from None
 
     def good_data(self) -> GoodData:
-        """The data without the files that the last check found bad or damaged.
+        """Return the data without the files that the last check found bad or damaged.
 
         Raises GraphExportError if nothing was checked or no list can name the files, and DataError
         if no file is good.

@@ -14,7 +14,14 @@ from workbench.emit.script import script_of
 from workbench.engine.resources.machine import Machine
 from workbench.engine.resources.missing_gpu import gpu_faults, on_cpu
 from workbench.engine.resources.root_guard import NAMED_IN_DATA, located_paths
-from workbench.errors import NO_IMAGE, OUTSIDE, DataError, WorkbenchError, WorkerLostError
+from workbench.errors import (
+    NO_IMAGE,
+    ORIGINAL,
+    OUTSIDE,
+    DataError,
+    WorkbenchError,
+    WorkerLostError,
+)
 from workbench.graph.edits.edit import is_movable, ordered_nodes, set_arg
 from workbench.graph.fixes import Fix, fixes, image_output_fixes
 from workbench.graph.model import Graph, Port, block_of
@@ -378,12 +385,15 @@ def failure_of(
         return Failure((Fault(node or "", "", message, ""),), dead, offers, graph)
     undo = ", or undo to return to the last picture" if undoable else ""
     remedy = f"Change a value or an input of {node}{undo}."
+    reason, explained, original = message.partition(ORIGINAL)
+    if explained:  # the reason contains its fix
+        back = " Undo returns to the last picture." if undoable else ""
+        message, remedy = f"{reason}{back}{ORIGINAL}{original}", ""
     if OUTSIDE in message and graph is not None and catalog is not None and graph.has(node):
         body = graph.at_scope(graph.scope_of(node))
         if "out_of_bounds_policy" in catalog[body.node(node).op].args:
             padded = set_arg(body, catalog, node, "out_of_bounds_policy", "pad").whole
             offers = (Fix("Pad outside the image", padded),)
-            message, remedy = message.partition(" (DALI: ")[0], ""  # all of it is in the reason
     return Failure((Fault(node, "", message.rstrip("."), remedy),), dead, offers, graph)
 
 
