@@ -86,9 +86,11 @@ def checked(**kinds: Kind) -> Callable[[Callable[P, T]], Callable[P, T]]:
                     raise ArgumentError(
                         f"Pass names: wb.{where}(view_1=..., view_2=...)."
                     ) from None
-                raise ArgumentError(
-                    f"{where}: {error}. It accepts {_signature_text(signature)}."
-                ) from None
+                fix = f"It accepts {_signature_text(signature)}."
+                by_name = any(each.kind is each.VAR_KEYWORD for each in _parameters(signature))
+                if by_name and "too many positional" in str(error):
+                    fix = f"Pass arguments by name: {function.__name__}(NAME=VALUE)."
+                raise ArgumentError(f"{where}: {error}. {fix}") from None
             for name, value in _bound_parameters(signature, given):
                 if name in kinds:
                     require_kind(f"{where}: {name}", value, kinds[name])
@@ -138,13 +140,17 @@ def argument_errors_as(written: str, inner: str) -> Iterator[None]:
 
 
 def _signature_text(signature: inspect.Signature) -> str:
-    """Format a signature without annotations: ``(graph, catalog=None)``."""
+    """Format a signature without annotations and callbacks: ``(graph, catalog=None)``."""
     bare = [
         each.replace(annotation=each.empty)
-        for each in signature.parameters.values()
-        if each.name != "self"
+        for each in _parameters(signature)
+        if each.name != "self" and not inspect.isfunction(each.default)
     ]
     return str(inspect.Signature(bare))
+
+
+def _parameters(signature: inspect.Signature) -> Iterable[inspect.Parameter]:
+    return signature.parameters.values()
 
 
 def _bound_parameters(

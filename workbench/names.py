@@ -16,12 +16,14 @@ def free_name(wanted: str, taken: Container[str]) -> str:
 def did_you_mean(name: str, known: Iterable[str], otherwise: str = "", cutoff: float = 0.6) -> str:
     """Return a sentence that suggests the nearest known name, or ``otherwise`` if none is near.
 
-    ``cutoff`` is the minimum similarity from 0 to 1, as in ``difflib.get_close_matches``.
+    ``cutoff`` is the minimum similarity from 0 to 1, as in ``difflib.get_close_matches``. Case is
+    ignored.
     """
     from difflib import get_close_matches  # imported late to keep ``import workbench`` fast
 
-    near = get_close_matches(name, list(known), n=1, cutoff=cutoff)
-    return f"Did you mean {near[0]}?" if near else otherwise
+    names = {each.lower(): each for each in known}
+    near = get_close_matches(name.lower(), names, n=1, cutoff=cutoff)
+    return f"Did you mean {names[near[0]]}?" if near else otherwise
 
 
 def shortened(text: str, most: int) -> str:

@@ -138,11 +138,15 @@ def test_a_name_of_another_library_leads_to_the_operator(name: str, meant: str) 
 def test_all_names_in_the_tables_exist() -> None:
     catalog = wb.load_catalog()
     arguments = {name for spec in catalog.values() for name in spec.args}
-    operators, methods, named = read_tables("familiar_names.toml").values()
+    operators, methods, named, values = read_tables("familiar_names.toml").values()
     assert not {*operators.values()} - {*catalog}
     assert not {*methods.values()} - {*METHODS}
-    meant = [(each,) if isinstance(each, str) else each for each in named.values()]
-    assert not {*chain(*meant)} - arguments
+    choices = {
+        value for spec in catalog.values() for arg in spec.args.values() for value in arg.members
+    } | {value for spec in catalog.values() for arg in spec.args.values() for value in arg.choices}
+    for table, known in ((named, arguments), (values, choices)):
+        meant = [(each,) if isinstance(each, str) else each for each in table.values()]
+        assert not {*chain(*meant)} - known
     assert not {key for key in operators if key != key.lower() or "_" in key}
 
 

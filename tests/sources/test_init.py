@@ -107,9 +107,9 @@ def test_a_path_that_fits_several_kinds_is_of_the_narrowest(shapes: Path, tmp_pa
     ("data", "words"),
     [
         ("", "The path of the data is empty"),
-        (3, "int cannot be read as data"),
-        (None, "NoneType cannot be read as data"),
-        ({"a.jpg": 1}, "dict cannot be read as data"),
+        (3, "3 (int) cannot be read as data"),
+        (None, "None (NoneType) cannot be read as data"),
+        ({"a.jpg": 1}, "(dict) cannot be read as data"),
         ([], "The list is empty. Add at least one path or image"),
         ([3], "Item 0 is 3 (int), not an image"),
         ([("a.jpg", 1.5)], "is not a file. Use paths, or pairs of a path and a label"),

@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from functools import cache
 
 from workbench.catalog.tables import read_tables
+from workbench.names import did_you_mean
 
 
 @cache
@@ -25,7 +26,7 @@ def nearest_operators(name: str, known: Iterable[str], count: int = 1) -> list[s
     same = [each for each in public if each.replace("_", "") == plain]
     tables = _name_tables()
     familiar = str(tables["operators"].get(plain) or tables["methods"].get(plain, ""))
-    other = [familiar] if familiar in public else []
+    other = [familiar] if familiar.partition(".")[0] in public else []
     # Capitals belong to another library, whose Normalize is not DALI's normalize.
     found = same + other if name == name.lower() else other + same
     found = [*dict.fromkeys(found)]
@@ -38,3 +39,12 @@ def nearest_arguments(name: str, known: Iterable[str]) -> list[str]:
     familiar = _name_tables()["arguments"].get(name, ())
     meant = (familiar,) if isinstance(familiar, str) else familiar
     return [each for each in meant if each in names][:1] or get_close_matches(name, names, n=1)
+
+
+def value_hint(value: str, known: Iterable[str]) -> str:
+    """Suggest one of the known values for a wrong one, such as ``INTERP_CUBIC`` for bicubic."""
+    names = list(known)
+    familiar = _name_tables()["values"].get(value.lower(), ())
+    meant = (familiar,) if isinstance(familiar, str) else familiar
+    found = next((each for each in meant if each in names), "")
+    return f"Did you mean {found}?" if found else did_you_mean(value, names)

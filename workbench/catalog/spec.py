@@ -9,7 +9,7 @@ from html import escape
 from typing import Literal
 
 from workbench.arguments import Kind
-from workbench.catalog.familiar_names import nearest_operators
+from workbench.catalog.familiar_names import nearest_arguments, nearest_operators
 from workbench.errors import CatalogError
 from workbench.sources import is_reader
 
@@ -304,6 +304,13 @@ class OpSpec:
         return frozenset(
             name for group in self.mutually_exclusive if arg in group for name in group
         ) - {arg}
+
+    def argument_hint(self, name: str) -> str:
+        """Suggest an argument for a wrong name, or list those that are not advanced."""
+        if near := nearest_arguments(name, self.args):
+            return f"Did you mean {near[0]}?"
+        basic = [each for each, arg in self.args.items() if not arg.advanced] or [*self.args]
+        return f"It has {', '.join(basic) or 'none'}."
 
     def outputs_with(self, fed: Collection[str], args: Mapping[str, Value]) -> tuple[PortSpec, ...]:
         """Return the outputs of a node with the connected inputs ``fed`` and these arguments."""

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from PIL import Image, ImageOps
 
-from workbench.arguments import FUNCTION, checked
+from workbench.arguments import FLAG, FUNCTION, checked
 from workbench.engine.file_checks.file_check import similar_pairs
 from workbench.engine.file_checks.file_check_pool import check_each, check_outside_roots
 from workbench.engine.protocol.exit_status import printable
@@ -250,7 +250,7 @@ class FolderCheck:
         )
 
 
-@checked(on_progress=FUNCTION, stop=FUNCTION)
+@checked(full=FLAG, on_progress=FUNCTION, stop=FUNCTION)
 @with_progress_bar(count_bar)
 def check_folder(
     data: Location,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -79,6 +80,7 @@ def show(
     found.show(output, rows=rows, figsize=figsize)
 
 
+@checked()
 def call(
     graph: Graph, image: object, *, draw: int = 0, label: int | None = None
 ) -> NDArray[Any] | tuple[NDArray[Any], ...]:
@@ -121,7 +123,11 @@ def call(
     )
     # The order of the reader's files does not matter for one file.
     reader = replace(sources[0], args={})
-    found = run_batch(single.replace_node(reader), dataset, draw, None)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Other images replace")
+        found = run_batch(single.replace_node(reader), dataset, draw, None)
+    for file, reason in found.errors.items():
+        raise DataError(f"{file} cannot be used: {reason.rstrip('.')}. Pass an image.")
     arrays = tuple(np.asarray(found[name][0]) for name in images)
     return arrays[0] if len(arrays) == 1 else arrays
 

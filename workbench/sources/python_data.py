@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.arguments import format_value
 from workbench.errors import DataError
 from workbench.sources.tables import label_column
 
@@ -24,10 +25,9 @@ LABEL_FAULT = "its label is"
 _TRIED = 3
 """Number of leading samples that are read to test a dataset."""
 _GIVE = (
-    "Use a folder, a list of files (.txt or .csv), or in Python a list of paths, arrays "
-    "(height, width, 3) of uint8, PIL images or encoded bytes, alone or with labels; an "
-    "array (N, height, width, 3); a PyTorch or Hugging Face dataset; or a frame with a "
-    "column of paths or images."
+    "Use a folder, a list of files (.txt or .csv), an array (N, height, width, 3), a data frame, "
+    "a PyTorch or Hugging Face dataset, or a list of paths, arrays, PIL images or encoded bytes, "
+    "alone or with labels."
 )
 
 
@@ -203,7 +203,7 @@ def _channels(image: Any, what: str) -> int:
 def _require_data_set(data: Any) -> None:
     kind = type(data).__name__
     if isinstance(data, Mapping):
-        raise DataError(f"{kind} cannot be read as data. {_GIVE}")
+        raise DataError(f"{format_value(data)} cannot be read as data. {_GIVE}")
     if hasattr(data, "dataset") and hasattr(data, "batch_size"):
         raise DataError(
             f"A {kind} yields batches in its own order. Pass its dataset: {kind}.dataset."
@@ -216,7 +216,7 @@ def _require_data_set(data: Any) -> None:
             "1000))."
         )
     if not (hasattr(data, "__len__") and hasattr(data, "__getitem__")):
-        raise DataError(f"{kind} cannot be read as data. {_GIVE}")
+        raise DataError(f"{format_value(data)} cannot be read as data. {_GIVE}")
     if not len(data):
         raise DataError(f"The {kind} is empty. Add at least one image.")
 

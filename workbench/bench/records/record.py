@@ -287,7 +287,8 @@ def load_report(text: str) -> Report:
     try:
         record = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise RecordFormatError(f"This is not JSON: {error}.") from None
+        fix = "" if "{" in text else " Pass the text of the file: pathlib.Path(file).read_text()."
+        raise RecordFormatError(f"This is not JSON: {error}.{fix}") from None
     if not isinstance(record, dict) or record.get("format") != FORMAT:
         found = record.get("format") if isinstance(record, dict) else type(record).__name__
         raise RecordFormatError(

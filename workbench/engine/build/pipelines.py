@@ -48,6 +48,8 @@ _EXPLAINED = {
     r"different dimensionality \((\d+)\) than the length of the permutation \((\d+)\)": (
         r"its permutation has \2 entries, but its input has \1 axes. Use one entry per axis"
     ),
+    r"Axis '(.)' is not present in the input layout": r"its input has no axis \1. Use letters of "
+    "its layout, such as HW",
     r"Argument \"(\w+)\" expected shape (\d+) but got (\d+) values": r"\1 has \3 "
     r"values, but \2 are needed. Use \2 values",
 }

@@ -17,6 +17,7 @@ from importlib import import_module
 from inspect import signature
 from typing import Any
 
+from workbench.arguments import format_value
 from workbench.emit.pipeline_import.trace.serialized_pipeline import load_message, read_pipeline
 from workbench.emit.pipeline_import.trace.source_lines import notebook_of
 from workbench.emit.pipeline_import.trace.traced import (
@@ -96,7 +97,10 @@ def _no_pipeline(value: Any) -> str:
         return f"{value.__name__} is a function that returns a pipeline. Pass its result."
     if kind == "_PipelineDebug":
         return "A pipeline in debug mode has no graph. Create it without debug=True."
-    return f"{kind} is not an nvidia.dali.Pipeline."
+    return (
+        f"{format_value(value)} is not an nvidia.dali.Pipeline. Pass the result of a function with "
+        "@pipeline_def, or use wb.from_file for a script."
+    )
 
 
 def _serialised(pipe: Any, ops: Sequence[Any], outputs: Sequence[Any]) -> TracedPipeline:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from workbench.arguments import APPLY, checked, format_value
+from workbench.arguments import APPLY, WHOLE, Kind, checked, format_value
 from workbench.catalog import load_catalog
 from workbench.catalog.extra_operators import BLOCKS
 from workbench.catalog.spec import Catalog, Value
@@ -35,6 +35,7 @@ from workbench.graph.edits.edit import free_id, new_node
 from workbench.graph.model import Body, Graph, Node, Port
 from workbench.graph.types.devices import port_kind
 
+OPTIONS = Kind("functions of the graph, not in a list: lambda x: x.flip(), lambda x: x", callable)
 Apply = Callable[[Graph], Graph | DataNode]
 """Function that receives a graph and returns it with further operators applied."""
 
@@ -59,7 +60,7 @@ def applied_with_p(graph: Graph, p: object, apply: Apply, name: str = "") -> Gra
     if isinstance(p, DataNode):
         return _block(graph, IF, [apply, None], p, name=name)
     if isinstance(p, bool) or not isinstance(p, int | float) or not 0 <= p <= 1:
-        raise GraphEditError(f"p is {p!r}. Use a number from 0 to 1.")
+        raise GraphEditError(f"{name or 'with_p'}: p is {p!r}. Use a number from 0 to 1.")
     return _block(graph, IF, [apply, None], {"probability": p}, name=name)
 
 
@@ -83,7 +84,7 @@ def if_else(
     return _block(graph, IF, [then, otherwise], condition)
 
 
-@checked(options=APPLY)
+@checked(options=OPTIONS)
 def one_of(graph: Graph, *options: Apply, weights: Sequence[float] | None = None) -> Graph:
     """Apply one of several functions to each sample, with weights or equal probabilities.
 
@@ -106,7 +107,7 @@ def one_of(graph: Graph, *options: Apply, weights: Sequence[float] | None = None
     return _block(graph, ONE_OF, options, {} if weights is None else weight_args(weights))
 
 
-@checked(options=APPLY)
+@checked(count=WHOLE, options=OPTIONS)
 def some_of(graph: Graph, count: int, *options: Apply, shuffled: bool = False) -> Graph:
     """Apply ``count`` of several functions to each sample, in the given order or shuffled.
 
@@ -118,11 +119,11 @@ def some_of(graph: Graph, count: int, *options: Apply, shuffled: bool = False) -
     """
     if not options:
         raise GraphEditError("some_of has no options. Pass functions: lambda x: x.flip().")
-    if type(count) is not int or not 1 <= count <= len(options):
+    if not 1 <= count <= len(options):
         raise GraphEditError(
-            "The count of some_of is "
-            f"{repr(count) if type(count) is int else format_value(count)} for {len(options)} "
-            f"options. Use an integer from 1 to {len(options)}, followed by the options."
+            f"The count of some_of is {count} for {len(options)} "
+            f"option{'s' * (len(options) != 1)}. Use an integer from 1 to {len(options)}, followed "
+            "by the options."
         )
     args = {"count": count, "shuffled": shuffled}
     block = Node("", SOME_OF.op, args, bodies={str(i): Body() for i in range(len(options))})
@@ -227,7 +228,7 @@ def _applied(graph: Graph, scope: str, taken: str, apply: Apply, catalog: Catalo
     inside = graph.whole.at_scope(scope)
     try:
         inspect.signature(apply).bind(inside)
-    except TypeError as error:
+    except (TypeError, ValueError) as error:  # ValueError: a builtin without a signature
         raise GraphEditError(
             f"An option cannot be called with a graph: {error}. Use a function such as "
             "lambda x: x.rotate(angle=5)."

@@ -17,7 +17,6 @@ from typing import Any, NoReturn
 
 from workbench.arguments import WHOLE, format_value, warn_caller
 from workbench.catalog import load_catalog
-from workbench.catalog.familiar_names import nearest_arguments
 from workbench.catalog.spec import Catalog, OpSpec, Value
 from workbench.errors import (
     GraphEditError,
@@ -180,7 +179,11 @@ def call_operator(
     linked = {key: value for key, value in given.items() if isinstance(value, DataNode)}
     if op == _BLUR:
         _warn_of_range(given.get("sigma"))
-    fixed = {key: plain_value(v) for key, v in given.items() if key not in linked and v is not None}
+    fixed = {
+        key: plain_value(value, f"{op}.{key}")
+        for key, value in given.items()
+        if key not in linked and value is not None
+    }
     graph = onto or _common_graph([value.graph for value in (*fed.values(), *linked.values())])
     if name is not None and (graph.whole.has(name) or name in graph.outputs):
         what = "a node" if graph.whole.has(name) else "an output"
@@ -252,8 +255,7 @@ def _require_known(spec: OpSpec, arguments: Mapping[str, Any]) -> None:
     for key in arguments:
         if key in spec.args:
             continue
-        near = nearest_arguments(key, spec.args)
-        hint = f"Did you mean {near[0]}?" if near else f"It has {', '.join(spec.args) or 'none'}."
+        hint = spec.argument_hint(key)
         raise UnknownNameError(f"{spec.name} has no argument {key!r}. {hint}")
 
 
@@ -285,8 +287,11 @@ def require_sound_node(graph: Graph, catalog: Catalog, node_id: str) -> None:
 _DATA_TYPE = re.compile(r"u?int\d+|float\d+|bool")
 
 
-def plain_value(value: Any) -> Value:
-    """Convert NumPy numbers, arrays and enum members to the types that a graph stores."""
+def plain_value(value: Any, name: str = "") -> Value:
+    """Convert NumPy numbers, arrays and enum members to the types that a graph stores.
+
+    ``name`` is the argument's name in the error message.
+    """
     if isinstance(value, bool | str):
         return value
     if "dtype" in {each.__name__ for each in type(value).__mro__} or isinstance(value, type):
@@ -296,18 +301,20 @@ def plain_value(value: Any) -> Value:
     elif hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, list | tuple):
-        return tuple(plain_value(item) for item in value)
+        return tuple(plain_value(item, name) for item in value)
     if isinstance(value, Integral):
         return int(value)
     if isinstance(value, Real):
         return float(value)
-    name = getattr(value, "name", None)  # a member of nvidia.dali.types
-    if isinstance(name, str):
-        return name
-    raise GraphEditError(
-        f"{format_value(value)} is not a valid argument value. Use a number, a string, a list of "
-        "these, a member of nvidia.dali.types, or a node's output."
-    )
+    if hasattr(type(value), "__members__"):  # a member of nvidia.dali.types
+        return str(value.name)
+    fix = "Use a number, a string, a list of these, or a node's output."
+    if hasattr(value, "spec"):
+        fix = f"Call it: {value.__name__}(...)."
+    elif value is None:
+        fix = f"Use reset({name.rpartition('.')[2]!r}) for the default."
+    what = f"{name}: " if name else ""
+    raise GraphEditError(f"{what}{format_value(value)} is not a valid argument value. {fix}")
 
 
 def main_output(graph: Graph, catalog: Catalog) -> tuple[str, DataNode]:

@@ -17,7 +17,7 @@ from workbench.catalog.extra_operators.user_functions import (
 )
 from workbench.catalog.spec import Value
 from workbench.errors import GraphEditError
-from workbench.graph.builder.data_node import main_output
+from workbench.graph.builder.data_node import DataNode, main_output
 from workbench.graph.edits.edit import free_id, free_seed
 from workbench.graph.model import GRAPH, Graph, Node, Port
 from workbench.graph.model.graph import FrozenDict
@@ -67,6 +67,12 @@ class FunctionNode:
         """Call the function; with a graph, add the function as a node and return the new graph."""
         if len(arrays) == 1 and isinstance(arrays[0], Graph):
             return self._behind(arrays[0])
+        name = self.function.__name__
+        if any(isinstance(each, DataNode) for each in arrays):
+            raise GraphEditError(
+                f"{name} runs on arrays, but received the output of a node. Pass the graph: "
+                f"{name}(graph), or {name}.after(graph, NODE)."
+            )
         return self.function(*arrays)
 
     def _behind(self, graph: Graph) -> Graph:

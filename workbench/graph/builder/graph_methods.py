@@ -61,7 +61,7 @@ from workbench.graph.variants.difference import GraphDifferences, graph_differen
 from workbench.names import did_you_mean, shortened
 
 
-def decode(graph: Graph, **arguments: Any) -> Graph:
+def decode(graph: Graph, *inputs: Any, **arguments: Any) -> Graph:
     """Decode the encoded images with DALI's ``decoders.image`` and its arguments.
 
     ::
@@ -71,7 +71,7 @@ def decode(graph: Graph, **arguments: Any) -> Graph:
     The resulting images are uint8 with layout HWC and have individual sizes. Raises the errors of
     the operator.
     """
-    return _appended_to_image(graph, "decoders.image", (), arguments)
+    return _appended_to_image(graph, "decoders.image", inputs, arguments)
 
 
 @checked(name=TEXT, about=TEXT)
@@ -290,7 +290,11 @@ class _Methods:
             return OperatorGroup(_nested(members), name)
         known = self.names(owner)
         near = nearest_operators(name, known, 3)
-        hint = f" Did you mean {', '.join(near)}?" if near else ""
+        hint = f" Did you mean {', '.join(near)}?" if near else " help(wb.fn) lists all operators."
+        if isinstance(owner, Graph) and not near:
+            hint = (
+                f" Its outputs: {', '.join(owner.outputs) or 'none'}. dir(graph) lists all names."
+            )
         if isinstance(owner, Graph) and name in _ELSEWHERE:
             hint = f" Use {_ELSEWHERE[name]}."
         what = "graph" if isinstance(owner, Graph) else "fn"
@@ -330,8 +334,8 @@ class _Methods:
             raise UnknownNameError(f"There is no node {node_id!r}. {hint}")
         return NodeHandle(graph, node_id)
 
-    def call(self, graph: Graph, image: object, **options: Any) -> Any:
-        return later_method("call", "batch")(graph, image, **options)
+    def call(self, graph: Graph, *image: object, **options: Any) -> Any:
+        return later_method("call", "batch")(graph, *image, **options)
 
     def shown(self, graph: Graph) -> dict[str, str]:
         return {"image/svg+xml": graph_svg(graph), "text/plain": graph_text(graph)}
@@ -413,8 +417,8 @@ def _method(name: str) -> Callable[..., Any]:
         return method
 
     @wraps(method)
-    def decode(graph: Graph, **arguments: Any) -> Graph:
-        made: Graph = method(graph, **arguments)
+    def decode(graph: Graph, *inputs: Any, **arguments: Any) -> Graph:
+        made: Graph = method(graph, *inputs, **arguments)
         return made
 
     spec = load_catalog()["decoders.image"]

@@ -7,7 +7,6 @@ from typing import Any
 
 from workbench.arguments import FLAG, TEXT, WHOLE, checked
 from workbench.catalog import load_catalog
-from workbench.catalog.familiar_names import nearest_arguments
 from workbench.catalog.spec import Value
 from workbench.errors import GraphEditError, GraphFaultsError, UnknownNameError
 from workbench.graph.annotations.follower_edits import with_followers
@@ -103,7 +102,9 @@ class NodeHandle:
                 graph = graph.replace_node(replace(graph.node(self._id), seed=int(value)))
                 continue
             if not isinstance(value, DataNode):
-                graph = set_arg(graph, catalog, self._id, name, plain_value(value))
+                graph = set_arg(
+                    graph, catalog, self._id, name, plain_value(value, f"{self._id}.{name}")
+                )
                 continue
             if name not in catalog[self.node.op].args:
                 graph = set_arg(graph, catalog, self._id, name, 0)  # raises with the nearest name
@@ -181,9 +182,7 @@ class NodeHandle:
         spec = catalog.find(node.op)
         if spec is not None and name in spec.args:
             return spec.args[name].default
-        known = list(spec.args) if spec else []
-        near = nearest_arguments(name, known)
-        hint = f"Did you mean {near[0]}?" if near else f"It has: {', '.join(known)}."
+        hint = spec.argument_hint(name) if spec else ""
         raise UnknownNameError(f"{self._id} ({node.op}) has no argument {name!r}. {hint}")
 
     def __setattr__(self, name: str, value: Any) -> None:

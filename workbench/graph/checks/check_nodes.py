@@ -22,7 +22,7 @@ from workbench.graph.model.bounds import LARGEST_SEED
 from workbench.graph.model.faults import Fault
 from workbench.graph.model.policy import bins_of, policy_fault
 from workbench.graph.model.ports import outputs_of, positional_ports
-from workbench.graph.model.values import value_fault, value_limits
+from workbench.graph.model.values import elements, value_fault, value_limits
 from workbench.graph.types.tensor_type import integer_range
 from workbench.graph.types.typed_graph import TypedGraph
 from workbench.graph.user_functions.trust import own_code_faults
@@ -134,6 +134,11 @@ def _combination_faults(node: Node, spec: OpSpec) -> Iterator[Fault]:
             )
     yield from _constant_faults(node, spec)
     yield from _zero_size_faults(node)
+    yield from _rectangle_faults(node, spec)
+    shard, count = node.args.get("shard_id", 0), node.args.get("num_shards", 1)
+    if isinstance(shard, int) and isinstance(count, int) and 0 < count <= shard:
+        remedy = f"Use 0 to {count - 1}, or a larger num_shards."
+        yield Fault(node.id, "shard_id", f"{shard} is not a shard of {count}", remedy, "value")
     for group in spec.together:
         missing = [name for name in group if name not in given]
         there = [name for name in group if name in given]
@@ -141,6 +146,21 @@ def _combination_faults(node: Node, spec: OpSpec) -> Iterator[Fault]:
             words = f"it also requires {' and '.join(missing)}"
             remedy = f"Set {' and '.join(missing)}, or reset {' and '.join(there)}."
             yield Fault(node.id, there[0], words, remedy, "apart", missing[0])
+
+
+def _rectangle_faults(node: Node, spec: OpSpec) -> Iterator[Fault]:
+    """Report rectangles of ``erase`` without one number per axis for each of them."""
+    if node.op != "erase" or "axes" in node.args or {"anchor", "shape"} & node.inputs.keys():
+        return
+    axes = str(node.args.get("axis_names", spec.args["axis_names"].default)).lower()
+    sizes = [len(elements(node.args.get(name, ()))) for name in ("anchor", "shape")]
+    for name, size in zip(("anchor", "shape"), sizes, strict=True):
+        if size and axes and (size % len(axes) or size < max(sizes)):
+            words = f"it has {size} element{'s' * (size != 1)}"
+            remedy = (
+                f"Use {len(axes)} numbers ({', '.join(axes)}) for each rectangle, in both lists."
+            )
+            yield Fault(node.id, name, words, remedy, "value")
 
 
 def _zero_size_faults(node: Node) -> Iterator[Fault]:

@@ -15,7 +15,6 @@ from itertools import count
 from typing import Any, ParamSpec, TypeVar, cast
 
 from workbench.catalog.extra_operators.auto_augment import OWN_POLICY, learnt_policies
-from workbench.catalog.familiar_names import nearest_arguments
 from workbench.catalog.spec import Catalog, OpSpec, Value, kind_fits
 from workbench.errors import GraphEditError, UnknownNameError
 from workbench.graph.edits.generators import generator_args, generator_refusal, generators_for
@@ -269,9 +268,8 @@ def set_arg(graph: Graph, catalog: Catalog, node_id: str, arg: str, value: Value
     """
     node = graph.node(node_id)
     if node.op in catalog and arg not in catalog[node.op].args:
-        near = nearest_arguments(arg, catalog[node.op].args)
-        hint = f" Did you mean {near[0]}?" if near else ""
-        raise UnknownNameError(f"{node_id} ({node.op}) has no argument {arg!r}.{hint}")
+        hint = catalog[node.op].argument_hint(arg)
+        raise UnknownNameError(f"{node_id} ({node.op}) has no argument {arg!r}. {hint}")
     cleared = _without(node, catalog, arg)
     # an existing value keeps its position, so that code and inspector stay stable
     valid = {name: v for name, v in node.args.items() if name in cleared.args or name == arg}

@@ -556,6 +556,9 @@ _CREATE = 'wb.read("photos") and wb.outputs(images=...) create graphs.'
 
 
 Graph.__init__ = checked_init(Graph.__init__, _CREATE)  # type: ignore[method-assign]
+Settings.__init__ = checked_init(  # type: ignore[method-assign]
+    Settings.__init__, "Use names: wb.Settings(batch_size=16)."
+)
 GRAPH: Kind = Kind.of("workbench.read(data) or workbench.load_recipe(name)", Graph)
 
 

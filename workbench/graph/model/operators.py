@@ -33,7 +33,7 @@ class Calls(Protocol):
     def item(self, graph: Any, node_id: str) -> Any:
         """Return the node of a graph with an id. Raises GraphEditError."""
 
-    def call(self, graph: Any, image: object, **options: Any) -> Any:
+    def call(self, graph: Any, *image: object, **options: Any) -> Any:
         """Apply a graph to one image."""
 
     def shown(self, graph: Any) -> dict[str, str]:
@@ -87,9 +87,17 @@ class GraphMethods(Operators[Any]):
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = _no_arithmetic
 
-    def __call__(self, image: object, *, draw: int = 0, label: int | None = None) -> Any:
+    def __call__(self, *image: object, **options: Any) -> Any:
         """Apply the graph to one image; see ``workbench.preview.graph_batches.call``."""
-        return _calls[0].call(self, image, draw=draw, label=label)
+        return _calls[0].call(self, *image, **options)
+
+    def _no_items(self, node_id: object, _: object = None) -> NoReturn:
+        raise UnsupportedUseError(
+            f"A graph cannot be changed in place. Edits return a new one: graph[{node_id!r}]"
+            ".set(ARGUMENT=...) or .remove()."
+        )
+
+    __setitem__ = __delitem__ = _no_items
 
     def _ipython_key_completions_(self) -> list[str]:
         return [node.id for node in self.walk()]
@@ -129,6 +137,12 @@ class OperatorGroup:
         known = ", ".join(self._members)
         hint = did_you_mean(name, self._members, f"It has {known}.")
         raise UnknownNameError(f"{self._name} has no operator {name!r}. {hint}")
+
+    def __call__(self, *_: object, **__: object) -> NoReturn:
+        raise UnsupportedUseError(
+            f"{self._name} is a group of operators. Call one of them: "
+            f"{', '.join(f'{self._name}.{each}' for each in self._members)}."
+        )
 
     def __dir__(self) -> list[str]:
         return sorted(self._members)

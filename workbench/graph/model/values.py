@@ -7,9 +7,10 @@ import re
 import sys
 from string import ascii_letters
 
+from workbench.catalog.familiar_names import value_hint
 from workbench.catalog.spec import ArgSpec, Value
 from workbench.graph.model.policy import policy_fault
-from workbench.names import did_you_mean, shortened
+from workbench.names import shortened
 
 _SCALARS: dict[str, tuple[type, ...]] = {
     "bool": (bool,),
@@ -33,6 +34,8 @@ def describe_kind(arg: ArgSpec) -> str:
     """Describe the allowed values of an argument, with an example."""
     if arg.choices or arg.members:
         return "one of " + ", ".join(map(str, arg.choices or arg.members))
+    if arg.form == "flag" and arg.kind == "int":
+        return "0 or 1"
     words = {
         "bool": "true or false",
         "int": "an integer",
@@ -40,8 +43,8 @@ def describe_kind(arg: ArgSpec) -> str:
         "str": "a string",
         "enum": f"a member of nvidia.dali.types.{arg.enum}",
         "bool_list": "a list of true or false",
-        "int_list": "integers, for example 224, 224",
-        "float_list": "numbers, for example 0.5, 1.0",
+        "int_list": "integers",
+        "float_list": "numbers",
         "str_list": "a list of strings",
         "enum_list": f"members of nvidia.dali.types.{arg.enum}",
         "object": "a Python value, which a graph file cannot store",
@@ -56,6 +59,10 @@ def describe_kind(arg: ArgSpec) -> str:
         text += f", {arg.minimum:g} or more"
     elif arg.maximum is not None:
         text += f", {arg.maximum:g} at most"
+    if arg.kind in ("int_list", "float_list"):
+        usual = 224 if arg.name in SIZES else {"int_list": 2, "float_list": 0.5}[arg.kind]
+        values = elements(arg.start) if arg.start else (usual,) * (arg.items or 2)
+        text += f", for example {', '.join(map(str, values))}"
     return text
 
 
@@ -82,7 +89,7 @@ def value_fault(arg: ArgSpec, value: Value) -> tuple[str, str] | None:
         fault = _item_fault(arg, element, item)
         if fault:
             known = [*map(str, arg.choices), *arg.members]
-            hint = "" if item in arg.refused else did_you_mean(str(item), known)
+            hint = "" if item in arg.refused else value_hint(str(item), known)
             return fault, f"Use {describe_kind(arg)}. {hint}".rstrip()
     if found := _range_fault(arg, items):
         return found
@@ -106,6 +113,9 @@ def _range_fault(arg: ArgSpec, items: tuple[Value, ...]) -> tuple[str, str] | No
         return f"{_show(items)} is not 0 or 1", "Use 0 or 1."
     if arg.name in PROBABILITIES and any(not 0 <= item <= 1 for item in numbers):
         return f"{_show(items)} is not a probability", "Use a number from 0 to 1."
+    if arg.name == "perm" and sorted(numbers) != [*range(len(items))]:
+        order = ", ".join(map(str, range(len(items) - 1, -1, -1)))
+        return f"{_show(items)} is not a permutation", f"Use each axis once, for example {order}."
     if arg.name == "std" and any(item <= 0 for item in numbers):
         return f"{_show(items)} is not a standard deviation", "Use numbers above 0."
     if arg.name in SIZES and numbers:

@@ -169,7 +169,9 @@ def parse_json(text: str) -> Any:
     try:
         return json.loads(text.removeprefix("\ufeff"))
     except (ValueError, RecursionError) as error:
-        raise GraphFormatError(f"This is not JSON: {error}.") from None
+        raise GraphFormatError(
+            f"This is not JSON: {error}. Use a graph file that the workbench saved."
+        ) from None
 
 
 def graph_from_json(data: Any) -> Graph:
@@ -414,7 +416,9 @@ def read_graph(path: str | Path) -> Graph:
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise GraphFormatError(f"{path} cannot be read: {error}.") from None
+        raise GraphFormatError(
+            f"{path} cannot be read: {error}. Use a graph file that the workbench saved."
+        ) from None
     try:
         return load_graph(text)
     except GraphFormatError as error:

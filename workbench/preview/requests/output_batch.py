@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from html import escape
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.arguments import require_choice, require_library
+from workbench.arguments import checked, require_choice, require_library
 from workbench.engine.protocol.registry import task
 from workbench.engine.reading.undecodable_samples import Sample
 from workbench.engine.run.worker import Worker
@@ -119,6 +119,14 @@ def _nodes_before(graph: Graph, port: Port) -> frozenset[str]:
     return frozenset(node.id for node in graph.walk() if graph.outermost(node.id) in outer)
 
 
+class RandomValues(dict[str, list[Any]]):
+    """Random values by node. An unknown node raises UnknownNameError, with the known ones."""
+
+    def __missing__(self, node: object) -> NoReturn:
+        known = f"It has those of {', '.join(self)}." if self else "No node of the graph is random."
+        raise UnknownNameError(f"The batch has no random values of {node!r}. {known}")
+
+
 @dataclass(frozen=True)
 class OutputBatch(Mapping[str, Any]):
     """One batch of a graph: its outputs by name, as attributes or items.
@@ -192,6 +200,8 @@ class OutputBatch(Mapping[str, Any]):
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *self.arrays})
 
+    _written = "batch"
+
     def to(self, library: str) -> OutputBatch:
         """Convert the arrays to another library, on the CPU except for cupy.
 
@@ -231,6 +241,7 @@ class OutputBatch(Mapping[str, Any]):
                 columns[name] = [each[0].item() for each in flat]
         return pandas.DataFrame({**columns, **self.draws})
 
+    @checked()
     def plot(
         self,
         output: str = "",
@@ -275,6 +286,7 @@ class OutputBatch(Mapping[str, Any]):
             pictures, titles, title, rows=rows, columns=columns, figsize=figsize, ax=ax
         )
 
+    @checked()
     def show(
         self,
         output: str = "",
@@ -349,8 +361,10 @@ def output_batch(number: int, found: BatchArrays, sheet: bytes = b"") -> OutputB
         {each.name: each.layout for each in found.outputs},
         tuple(sample.file for sample in found.samples),
         {sample.file: sample.error for sample in found.samples if sample.error},
-        {name: [_number(value) for value in values] for name, values in found.draws.items()}
-        | found.applied,
+        RandomValues(
+            {name: [_number(value) for value in values] for name, values in found.draws.items()}
+            | found.applied
+        ),
         found.classes,
         {each.name: each.marks for each in found.outputs if each.marks},
         sheet,

@@ -274,6 +274,11 @@ def require_files(dataset: Dataset) -> None:
     """
     rows = list(FILE_LIST._listed_rows(dataset))
     missing = [(row, path) for row, path in rows if not os.path.exists(path)]
+    if rows and not missing and os.path.isdir(rows[0][1]):
+        raise DataError(
+            f"Row {rows[0][0]} is the folder {rows[0][1]}, not a file. Pass one folder without a "
+            f"list, or its files: sorted(pathlib.Path({rows[0][1]!r}).glob('*.jpg'))."
+        )
     if missing:
         more = f" and {len(missing) - 5:,} more" if len(missing) > 5 else ""
         name = name_with_ending(missing[0][1])

@@ -38,12 +38,19 @@ class KnownAttributes:
 
     if not TYPE_CHECKING:  # mypy would accept every name
 
+        def __getattr__(self, name: str) -> Any:
+            public = [] if name.startswith("_") else [n for n in dir(self) if n[0] != "_"]
+            hint = did_you_mean(name, public)
+            message = f"{type(self).__name__} has no attribute {name!r}. {hint}"
+            raise UnknownNameError(message.rstrip())
+
         def __setattr__(self, name: str, value: Any) -> None:
             by_library = name.startswith("_") or name == "notify_change"  # traitlets replaces it
             if by_library:
                 super().__setattr__(name, value)
                 return
-            if not hasattr(getattr(type(self), name, None), "__set__"):
+            found = getattr(type(self), name, None)
+            if not hasattr(found, "__set__") or (isinstance(found, property) and not found.fset):
                 raise UnknownNameError(self._why_not_set(name))
             try:
                 super().__setattr__(name, value)
@@ -57,7 +64,8 @@ class KnownAttributes:
     def _why_not_set(self, name: str) -> str:
         owner = type(self).__name__
         if name in dir(self):
-            return f"{owner}.{name} cannot be set."
+            hint = " Use w.settings.batch_size = 4." if name == "settings" else ""
+            return f"{owner}.{name} cannot be set.{hint}"
         if name in SETTINGS_NAMES:
             return (
                 f"{owner} has no attribute {name!r}: it is a setting of the graph. "

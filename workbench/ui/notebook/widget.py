@@ -17,7 +17,7 @@ import traitlets
 from IPython.core.getipython import get_ipython
 from IPython.display import DisplayHandle, display
 
-from workbench.arguments import PATH, PATHS, TEXT, checked
+from workbench.arguments import FLAG, PATH, PATHS, TEXT, checked
 from workbench.emit.pipeline_import.graph import ImportedGraph
 from workbench.engine.protocol.shared_engine import set_shared_engine
 from workbench.errors import ArgumentError, UnknownNameError
@@ -55,6 +55,7 @@ _WITH_GRAPH = (("bar", "saved"), ("data", "summary"))
 _ELSEWHERE = {
     **{name: f"It is a setting: w.settings.{name}." for name in SETTINGS_NAMES},
     "export": "Use w.to_code('pytorch').",
+    **{name: f"Use w.batch(0).{name}." for name in ("images", "labels", "files", "draws")},
     "plot": "Use w.batch(0).plot().",
     "save": "Use w.graph.save('mine.json').",
     "show": "Put w on the last line of a cell, or use w.batch(0).show().",
@@ -120,6 +121,12 @@ def _owner(datasets: Datasets, graph: Graph) -> str:
     return notebook_owner(path, running_cell(), start) if path else ""
 
 
+class _NotNone(traitlets.Any):
+    """Trait that also validates None, which ``Any`` accepts."""
+
+    allow_none = False
+
+
 class Workbench(CodeAccess, VBox):
     """Workbench for data and a graph: compose, preview, measure and export.
 
@@ -170,10 +177,10 @@ class Workbench(CodeAccess, VBox):
     """
 
     if not TYPE_CHECKING:  # ``part_types`` has their types
-        graph = traitlets.Any(help="The current graph.")
+        graph = _NotNone(help="The current graph.")
         target = traitlets.Enum(entry_names(), "script", help="Export target of the Code panel.")
 
-    @checked(roots=PATHS)
+    @checked(restore=FLAG, trust=FLAG, roots=PATHS)
     def __init__(
         self,
         data: Data | Graph | ImportedGraph | None = None,
@@ -318,6 +325,8 @@ class Workbench(CodeAccess, VBox):
             if name not in PARTS:
                 public = [each for each in dir(self) if not each.startswith("_")]
                 hint = "" if name.startswith("_") else did_you_mean(name, public, cutoff=0.7)
+                if not name.startswith("_") and hasattr(Graph, name):
+                    hint = f"It is a method of graphs: w.graph = w.graph.{name}(...)."
                 hint = _ELSEWHERE.get(name, hint)
                 raise UnknownNameError(f"Workbench has no attribute {name!r}. {hint}".rstrip())
             return self._parts[name]
@@ -335,6 +344,8 @@ class Workbench(CodeAccess, VBox):
     @traitlets.validate("graph")
     def _to_graph(self, proposal: Any) -> Graph:
         model = self._live
+        if proposal["value"] is None:
+            raise ArgumentError("w.graph is None. Use a Graph, a recipe's name or a path.")
         graph = to_graph(proposal["value"])
         data = graph.datasets
         if not data or is_same_data(data, model.data_panel.datasets) or graph is model.graph:

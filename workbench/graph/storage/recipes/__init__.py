@@ -76,6 +76,6 @@ def load_recipe_document(name: str) -> Document:
     """Like ``load_recipe``, but returns the whole document with frames and notes."""
     recipes = _documents()
     if name not in recipes:
-        hint = f"{did_you_mean(name, recipes)} Recipes: {', '.join(recipes)}.".lstrip()
+        hint = did_you_mean(name, recipes, f"Recipes: {', '.join(recipes)}.")
         raise GraphFormatError(f"There is no recipe {name!r}. {hint}")
     return recipes[name]
