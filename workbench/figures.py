@@ -36,7 +36,7 @@ INK = "#7a7a7a"
 LINE = 100
 """Number of characters (8 points) that fit in the width of a figure."""
 _DPI = 150
-_MOST_SHOWN = 70_000
+MOST_SHOWN = 70_000
 """Maximum size in bytes of a figure with pictures in a notebook. base64 adds a third."""
 _ACROSS = 4
 """Default number of pictures in a row."""
@@ -236,14 +236,14 @@ def _small_picture(figure: Figure, title: str) -> str:
     return f'<img alt="{escape(title)}" width="{width}" src="{source}">'
 
 
-def webp_url(picture: Image.Image) -> str:
+def webp_url(picture: Image.Image, most: int = MOST_SHOWN) -> str:
     """Encode an image, including transparency, as a data URL for ``<img src=...>``.
 
-    The image is reduced until it has at most ``_MOST_SHOWN`` bytes.
+    The image is reduced until it has at most ``most`` bytes.
     """
     while True:
         buffer = io.BytesIO()
         picture.save(buffer, "WEBP", quality=80)
-        if buffer.tell() <= _MOST_SHOWN or min(picture.size) < 16:
+        if buffer.tell() <= most or min(picture.size) < 16:
             return f"data:image/webp;base64,{base64.b64encode(buffer.getvalue()).decode()}"
         picture = picture.resize((picture.width * 3 // 4, picture.height * 3 // 4))

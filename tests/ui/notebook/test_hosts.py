@@ -105,12 +105,16 @@ def test_a_page_without_a_kernel_shows_graph_and_picture(
     page = browser.new_page(viewport={"width": 1000, "height": 900})
     # require.js and MathJax, which nbconvert's page asks for, do not come without a network.
     page.goto(path.as_uri(), wait_until="domcontentloaded")
-    picture = page.locator(".wb-static-snapshot img")
-    expect(picture).to_be_visible()
-    assert picture.evaluate("(image) => image.naturalWidth") > 200
-    graph = page.locator("img[src^='data:image/svg+xml']")
-    expect(graph).to_be_visible()
-    assert graph.evaluate("(image) => image.naturalWidth") > 100
+    graphs = page.locator("img[src^='data:image/svg+xml']")
+    pictures = page.locator(".wb-static-snapshot figure img")
+    expect(graphs).to_have_count(2)  # that of the graph's own cell, and the workbench's
+    expect(pictures).to_have_count(8)
+    for image in (*graphs.all(), *pictures.all()):
+        expect(image).to_be_visible()
+        assert image.evaluate("(image) => image.naturalWidth") > 100
+    first = next(iter(sorted(photos.rglob("*.jpg"))))
+    caption = page.locator(".wb-static-snapshot figcaption").first
+    expect(caption).to_have_text(f"{first.parent.name} · {first.name}")
     page.screenshot(path=tmp_path / "saved.png", full_page=True)
     page.close()
 
@@ -122,21 +126,19 @@ def test_pictures_stand_in_the_middle_of_nothing(engine: Engine, photos: Path) -
     graph = with_settings(load_recipe("rotate-jitter"), batch_size=4)
     request = PreviewRequest(graph, str(photos), batch=1, tiles=4, lossless=True, raw=True)
     preview = preview_batch(engine, request)
-    html = snapshot_html(preview)
-    assert "<p>4 samples of batch 1. Run the cell to continue.</p>" in html
-    assert preview.tiles[0].sample.file in html
-    found = re.search(r"base64,([^\"]+)", html)
-    assert found
-    image = Image.open(io.BytesIO(base64.b64decode(found[1]))).getchannel("A")
-    scale = image.width / preview.size[0]
-    for tile in preview.tiles:
+    html = snapshot_html(graph, preview)
+    assert "4 samples of batch 1: original, images. Run the cell to continue." in html
+    urls = re.findall(r"webp;base64,([^\"]+)", html)
+    assert len(urls) == 4
+    for url, tile in zip(urls, preview.tiles, strict=True):
+        assert f"{tile.class_name} · {Path(tile.sample.file).name}</figcaption>" in html
+        image = Image.open(io.BytesIO(base64.b64decode(url))).getchannel("A")
         assert tile.original is not None
-        x, y, width, height = (round(side * scale) for side in tile.original)
-        side = round(request.tile_size * scale)
-        place = np.asarray(image.crop((x, y, x + side, y + side)), float)
-        if width < side:
+        *_, width, height = tile.original
+        place = np.asarray(image.crop((0, 0, image.height, image.height)), float)
+        if width < height:
             assert place[:, :4].mean() < 15 > place[:, -4:].mean()
-        if height < side:
+        if height < width:
             assert place[:4].mean() < 15 > place[-4:].mean()
 
 
@@ -155,9 +157,9 @@ def test_a_first_picture_that_comes_late_fills_the_empty_place(
     module = "workbench.ui.notebook.static_snapshot"
     monkeypatch.setattr(f"{module}.FIRST_PICTURE", 0.0)
     monkeypatch.setattr(f"{module}.DisplayHandle", Output)
-    monkeypatch.setattr(f"{module}.snapshot_html", lambda preview: "the picture")
+    monkeypatch.setattr(f"{module}.snapshot_html", lambda graph, preview: "the picture")
     previews: list[PreviewResult] = []
-    snapshot = StaticSnapshot(lambda: previews[-1] if previews else None)
+    snapshot = StaticSnapshot(wb.Graph, lambda: previews[-1] if previews else None)
     snapshot.show()
     assert told.get(timeout=60) == 'display <div class="wb-static-snapshot"></div>'
     previews.append(cast(PreviewResult, object()))

@@ -1,15 +1,19 @@
-"""Last contact sheet as plain HTML, which a notebook shows without a running kernel."""
+"""Graph and last pictures as plain HTML, which a notebook shows without a running kernel."""
 
 from __future__ import annotations
 
+import base64
 import threading
 from collections.abc import Callable
 from html import escape
+from pathlib import PurePath
 
 from IPython.display import HTML, DisplayHandle
 from PIL import Image, ImageOps
 
-from workbench.figures import webp_url
+from workbench.figures import MOST_SHOWN, webp_url
+from workbench.graph.builder.graph_drawing import graph_svg
+from workbench.graph.model import Graph
 from workbench.preview import PreviewResult
 
 CSS_CLASS = "wb-static-snapshot"
@@ -32,10 +36,12 @@ class StaticSnapshot:
     The picture below an earlier output is then removed, so the notebook file contains it once.
     """
 
-    def __init__(self, preview: Callable[[], PreviewResult | None]) -> None:
+    def __init__(
+        self, graph: Callable[[], Graph], preview: Callable[[], PreviewResult | None]
+    ) -> None:
         self.pictured = threading.Event()
         """Set once there is a picture."""
-        self._preview = preview
+        self._graph, self._preview = graph, preview
         self._handle: DisplayHandle | None = None
         self._timer = threading.Timer(SNAPSHOT_DELAY, self._update)
 
@@ -72,30 +78,47 @@ class StaticSnapshot:
 
     def _html(self) -> HTML:
         preview = self._preview()
-        return HTML(_EMPTY if preview is None else snapshot_html(preview))
+        return HTML(_EMPTY if preview is None else snapshot_html(self._graph(), preview))
 
 
-def snapshot_html(preview: PreviewResult) -> str:
-    """Return the sheet as ``<img>`` in a ``div`` of ``CSS_CLASS``."""
-    image = _on_paper(preview)
-    image.thumbnail((WIDEST, 2 * WIDEST))
-    count = f"{len(preview.tiles)} samples of batch {preview.batch}"
-    files = escape(", ".join(dict.fromkeys(tile.sample.file for tile in preview.tiles)))
+def snapshot_html(graph: Graph, preview: PreviewResult) -> str:
+    """Return a ``div`` of ``CSS_CLASS``: the graph, and each sample with its class and file."""
+    drawing = base64.b64encode(graph_svg(graph).encode()).decode()
+    pictures = _sample_pictures(preview)
+    shown = [*(["original"] if preview.tiles[0].original else []), *preview.outputs]
+    figures = []
+    for tile, picture in zip(preview.tiles, pictures, strict=True):
+        names = dict.fromkeys((tile.class_name, PurePath(tile.sample.file).name))
+        figures.append(
+            f'<figure style="display:inline-block;vertical-align:top;width:{picture.width}px;'
+            f'margin:0 {GAP}px {GAP}px 0"><img width="{picture.width}" style="margin:0" '
+            f'alt="" src="{webp_url(picture, MOST_SHOWN // len(pictures))}">'
+            f'<figcaption title="{escape(tile.sample.file)}" style="font-size:12px;'
+            f'line-height:1.3;margin:0;overflow-wrap:anywhere">'
+            f"{escape(' · '.join(filter(None, names)))}</figcaption></figure>"
+        )
     return (
-        f'<div class="{CSS_CLASS}"><img alt="{count}" title="{files}" '
-        f'src="{webp_url(image)}">'
-        f"<p>{count}. Run the cell to continue.</p></div>"
+        f'<div class="{CSS_CLASS}"><p>{len(pictures)} samples of batch {preview.batch}: '
+        f"{escape(', '.join(shown))}. Run the cell to continue.</p>"
+        '<div style="display:flex;flex-wrap:wrap;gap:16px">'
+        f'<img alt="{escape(graph.name)}" src="data:image/svg+xml;base64,{drawing}" '
+        f'style="max-width:100%;align-self:flex-start">'
+        f'<div style="flex:1 1 400px">{"".join(figures)}</div></div></div>'
     )
 
 
-def _on_paper(preview: PreviewResult) -> Image.Image:
-    """Return the sheet without a background, with each picture centred in its cell."""
+def _sample_pictures(preview: PreviewResult) -> list[Image.Image]:
+    """Return the pictures of each sample side by side, each centred in a transparent square."""
     sheet = preview.annotated().convert("RGBA")
-    boxes = [box for tile in preview.tiles for box in (tile.original, *tile.augmented) if box]
-    side = min((x for x, *_ in boxes if x), default=sheet.width)  # of a cell in the grid
-    paper = Image.new("RGBA", sheet.size, PAPER)
-    for x, y, width, height in boxes:
-        picture = sheet.crop((x, y, x + width, y + height))
-        room = max(1, side - GAP)
-        paper.paste(ImageOps.pad(picture, (room, room), color=PAPER), (x, y))
-    return paper
+    samples = [[box for box in (t.original, *t.augmented) if box] for t in preview.tiles]
+    side = min((x for boxes in samples for x, *_ in boxes if x), default=sheet.width)
+    room = max(1, min(side, WIDEST * side // sheet.width) - GAP)
+    pictures = []
+    for boxes in samples:
+        paper = Image.new("RGBA", (len(boxes) * (room + GAP) - GAP, room), PAPER)
+        for place, (x, y, width, height) in enumerate(boxes):
+            picture = sheet.crop((x, y, x + width, y + height))
+            padded = ImageOps.pad(picture, (room, room), color=PAPER)
+            paper.paste(padded, (place * (room + GAP), 0))
+        pictures.append(paper)
+    return pictures

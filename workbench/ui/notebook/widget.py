@@ -217,7 +217,9 @@ class Workbench(CodeAccess, VBox):
         self._parts: dict[str, Part] = {
             name: part(workbench=id_here) for name, part in PARTS.items()
         }
-        self._static_snapshot = StaticSnapshot(lambda: self._model.state.preview)
+        self._static_snapshot = StaticSnapshot(
+            lambda: self._model.graph, lambda: self._model.state.preview
+        )
         self._model: ViewModel = ViewModel(
             datasets,
             given,
