@@ -36,11 +36,7 @@ def with_followers(before: Graph, after: Graph, catalog: Catalog) -> Graph:
     graph = _moved_to_new_outputs(before, _without_idle(before, after, catalog), catalog)
     for image, output, port in unfollowed_targets(TypedGraph(graph, catalog)):
         known = [found[1] for found in unfollowed_targets(TypedGraph(before, catalog))]
-        if (
-            output not in known
-            and output in before.outputs
-            and not _comes_from_follower(before, output)
-        ):
+        if output not in known and output in before.outputs and not _is_followed(before, output):
             graph = _add_follower(graph, catalog, image, output, port)
     return _with_polygons(graph, before)
 
@@ -182,7 +178,7 @@ def _output_frames(typed: TypedGraph) -> set[Port]:
     return {frame_of(typed, port) for port in ports if typed.kind(port) == "image"}
 
 
-def _comes_from_follower(graph: Graph, output: str) -> bool:
+def _is_followed(graph: Graph, output: str) -> bool:
     """Whether an output comes from a follower."""
     node = graph.outputs[output].node
     return graph.has(node) and follows(graph.node(node))

@@ -87,22 +87,22 @@ def _rebuild(text: str, graph: Graph, datasets: Datasets) -> Graph:
         return read_calls(text, read)
 
 
-def _pairs(original: Graph, rebuilt: Graph) -> Iterator[tuple[Node, Node]]:
+def _pairs(original: Graph, built: Graph) -> Iterator[tuple[Node, Node]]:
     """Pairs of corresponding nodes in both graphs, starting at the outputs."""
     seen: set[str] = set()
     waiting = [
-        (port, rebuilt.outputs[name])
+        (port, built.outputs[name])
         for name, port in original.outputs.items()
-        if name in rebuilt.outputs
+        if name in built.outputs
     ]
     while waiting:
         port, other = waiting.pop()
-        if not original.has(port.node) or not rebuilt.has(other.node):
+        if not original.has(port.node) or not built.has(other.node):
             continue
         if port.node in seen:
             continue
         seen.add(port.node)
-        one, two = original.node(port.node), rebuilt.node(other.node)
+        one, two = original.node(port.node), built.node(other.node)
         yield one, two
         waiting += [(p, two.inputs[name]) for name, p in one.inputs.items() if name in two.inputs]
         for name, body in one.bodies.items():
@@ -111,14 +111,14 @@ def _pairs(original: Graph, rebuilt: Graph) -> Iterator[tuple[Node, Node]]:
                 waiting += [(p, theirs[o]) for o, p in body.outputs.items() if o in theirs]
 
 
-def _differing_ids_and_seeds(original: Graph, rebuilt: Graph, every: bool) -> Spelled:
+def _differing_ids_and_seeds(original: Graph, built: Graph, every: bool) -> Spelled:
     """Return the ids and seeds that the code must set because the built graph differs in them.
 
     Unless ``every`` is true, only the first such seed is included.
     """
-    pairs = list(_pairs(original, rebuilt))
+    pairs = list(_pairs(original, built))
     names = {one.id for one, two in pairs if one.id != two.id}
-    place = {node.id: index for index, node in enumerate(rebuilt.walk())}
+    place = {node.id: index for index, node in enumerate(built.walk())}
     apart = sorted(
         (place[two.id], one.id) for one, two in pairs if one.seed not in (two.seed, None)
     )
@@ -127,10 +127,10 @@ def _differing_ids_and_seeds(original: Graph, rebuilt: Graph, every: bool) -> Sp
     )
 
 
-def _correcting_statements(original: Graph, rebuilt: Graph) -> Iterator[str]:
+def _correcting_statements(original: Graph, built: Graph) -> Iterator[str]:
     """Yield statements that set ids and seeds that the creating calls cannot set."""
-    pairs = list(_pairs(original, rebuilt))
-    taken = {node.id for node in rebuilt.walk()}
+    pairs = list(_pairs(original, built))
+    taken = {node.id for node in built.walk()}
     waiting = {two.id: one.id for one, two in pairs if one.id != two.id}
     while free := [old for old, new in waiting.items() if new not in taken]:
         for old in free:

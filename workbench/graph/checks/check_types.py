@@ -24,12 +24,14 @@ from workbench.graph.types.tensor_type import (
 )
 
 _ORDER = "output_layout"
+Flows = Mapping[Port, TensorType]
+"""Data type at each port of a graph."""
 NORMALIZES = "crop_mirror_normalize"
 """Operator whose mean and standard deviation have one number per channel."""
 
 
 def type_faults(
-    node: Node, spec: OpSpec, devices: Mapping[str, Device], flows: Mapping[Port, TensorType]
+    node: Node, spec: OpSpec, devices: Mapping[str, Device], flows: Flows
 ) -> Iterator[Fault]:
     """Faults of one node's device, layouts, channels and element types."""
     yield from _device_faults(node, spec, devices)
@@ -110,15 +112,13 @@ def _input_faults(node: Node, spec: OpSpec, name: str, flow: TensorType) -> Iter
         yield from _layout_faults(node, name, port.layouts, flow)
 
 
-def _first_input_type(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> TensorType:
+def _first_input_type(node: Node, spec: OpSpec, flows: Flows) -> TensorType:
     """Return the type of the first input; a type without known properties if it is unconnected."""
     source = node.inputs.get(spec.inputs[0].name) if spec.inputs else None
     return flows.get(source, TensorType()) if source is not None else TensorType()
 
 
-def _same_dtype_faults(
-    node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]
-) -> Iterator[Fault]:
+def _same_dtype_faults(node: Node, spec: OpSpec, flows: Flows) -> Iterator[Fault]:
     """Report inputs with different element types that must have the same."""
     further = [name for name in node.inputs if name not in spec.args]
     further = further[len(spec.inputs) :] if spec.max_inputs > len(spec.inputs) else []
@@ -138,9 +138,7 @@ def _same_dtype_faults(
                 yield Fault(node.id, name, words, remedy, "same_dtype", wanted)
 
 
-def _volume_argument_faults(
-    node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]
-) -> Iterator[Fault]:
+def _volume_argument_faults(node: Node, spec: OpSpec, flows: Flows) -> Iterator[Fault]:
     """Report list arguments with the length for volumes if the input is an image, or vice versa."""
     layout = _first_input_type(node, spec, flows).layout
     for arg in spec.args.values() if layout else ():
@@ -191,9 +189,7 @@ def _axes(layout: str) -> str:
     return ", ".join(_AXES.get(letter, letter) for letter in layout)
 
 
-def _output_layout_faults(
-    node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]
-) -> Iterator[Fault]:
+def _output_layout_faults(node: Node, spec: OpSpec, flows: Flows) -> Iterator[Fault]:
     """Report an output layout that is not a permutation of the input's axes."""
     found = _first_input_type(node, spec, flows).layout
     wanted = node.args.get(_ORDER, spec.args[_ORDER].default)
@@ -205,7 +201,7 @@ def _output_layout_faults(
     yield Fault(node.id, _ORDER, words, f"Use a permutation of {_axes(found)}.", "relayout", found)
 
 
-def _channel_faults(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Iterator[Fault]:
+def _channel_faults(node: Node, spec: OpSpec, flows: Flows) -> Iterator[Fault]:
     found, need = _first_input_type(node, spec, flows).channels, spec.needs_channels
     if isinstance(need, str):
         given = node.args.get(need, spec.args[need].default)
@@ -216,9 +212,7 @@ def _channel_faults(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) 
         yield Fault(node.id, "", words, f"Decode as {space}, or remove it.", "channels", space)
 
 
-def per_channel_faults(
-    node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]
-) -> Iterator[Fault]:
+def per_channel_faults(node: Node, spec: OpSpec, flows: Flows) -> Iterator[Fault]:
     """Report a mean or deviation that has neither one element nor one per channel.
 
     Separate from ``type_faults`` because new ``crop_mirror_normalize`` nodes have values for three
@@ -240,7 +234,7 @@ def per_channel_faults(
         yield Fault(node.id, name, words, f"Use {wanted}.", "value")
 
 
-def _operand_faults(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Iterator[Fault]:
+def _operand_faults(node: Node, spec: OpSpec, flows: Flows) -> Iterator[Fault]:
     """Report operands of arithmetic, or combinations of them, that DALI does not support."""
     fed = {name: flows.get(source, TensorType()) for name, source in node.inputs.items()}
     call = TypedCall(node, spec, fed)
@@ -268,7 +262,7 @@ def _operand_faults(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) 
         yield Fault(node.id, "", words, remedy, "shapes")
 
 
-def _index_faults(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Iterator[Fault]:
+def _index_faults(node: Node, spec: OpSpec, flows: Flows) -> Iterator[Fault]:
     """Report indices out of range if the shape is known. Slices are clipped, as in Python."""
     flow = _first_input_type(node, spec, flows)
     try:

@@ -53,14 +53,10 @@ def fit_generator(graph: Graph, block: str) -> Graph:
     """
     node = graph.node(block)
     generator = kind_of(node).generator_of(graph, node)
-    return (
-        graph
-        if generator is None
-        else graph.replace_node(_fitted_generator(node, generator, generator.args))
-    )
+    return graph.replace_node(_fit(node, generator, generator.args)) if generator else graph
 
 
-def _fitted_generator(block: Node, generator: Node, chances: Mapping[str, Value]) -> Node:
+def _fit(block: Node, generator: Node, chances: Mapping[str, Value]) -> Node:
     """Return the generator with the range for the block, and with ``chances`` if they fit."""
     fitting = kind_of(block).random_args(block, chances)
     if not fitting:
@@ -84,7 +80,7 @@ def set_weights(graph: Graph, block: str, weights: Sequence[float]) -> Graph:
             f"{block} has {len(node.bodies)} bodies, but {len(weights)} weights were passed. Use "
             f"one for each: {', '.join(node.bodies)}."
         )
-    return graph.replace_node(_fitted_generator(node, generator, weight_args(weights)))
+    return graph.replace_node(_fit(node, generator, weight_args(weights)))
 
 
 @scoped("block")
@@ -102,7 +98,7 @@ def add_option(graph: Graph, catalog: Catalog, block: str) -> Graph:
     bodies = {**node.bodies, name: Body((), outputs, tuple(dict.fromkeys(taken)))}
     before = kind_of(node).weights(graph, node) or equal_probabilities(len(node.bodies))
     made = replace(node, bodies=bodies)
-    generator = _fitted_generator(made, generator, weight_args([*before, 1 / len(before)]))
+    generator = _fit(made, generator, weight_args([*before, 1 / len(before)]))
     return graph.replace_node(made).replace_node(generator)
 
 
@@ -127,9 +123,8 @@ def remove_option(graph: Graph, catalog: Catalog, block: str, body: str) -> Grap
     bodies = {new[name]: _renamed_body(node, name, new[name]) for name in left}
     made = replace(node, bodies=bodies)
     made = replace(made, args=kind_of(made).fitting_args(made))
-    generator = _fitted_generator(
-        made, generator, weight_args(rest if sum(rest) else equal_probabilities(len(left)))
-    )
+    weights = rest if sum(rest) else equal_probabilities(len(left))
+    generator = _fit(made, generator, weight_args(weights))
     return graph.replace_node(made).replace_node(generator)
 
 

@@ -364,10 +364,10 @@ def _colours(space: str | None) -> int | None:
 
 
 def _recolour(call: TypedCall, flow: TensorType) -> TensorType:
-    return _with_extents(flow, {"C": _colours(call.text("output_type"))})
+    return _sized(flow, {"C": _colours(call.text("output_type"))})
 
 
-def _with_extents(flow: TensorType, extents: Mapping[str, int | None]) -> TensorType:
+def _sized(flow: TensorType, extents: Mapping[str, int | None]) -> TensorType:
     """Replace the sizes of some axes; ``extents`` maps axis letters to sizes."""
     if flow.axes is None or flow.shape is None:
         return flow
@@ -383,7 +383,7 @@ def _resize(call: TypedCall, flow: TensorType) -> TensorType:
     extents: dict[str, int | None] = dict.fromkeys(axes)
     mode = call.text("mode") if "mode" in call.spec.args else "default"
     if mode not in ("default", "stretch") or call.is_set("max_size"):
-        return _with_extents(flow, extents)
+        return _sized(flow, extents)
     single = {"D": "resize_z", "H": "resize_y", "W": "resize_x"}
     if call.is_set("size"):
         wanted = dict(zip(axes, _repeated(call.integers("size"), len(axes)), strict=True))
@@ -391,7 +391,7 @@ def _resize(call: TypedCall, flow: TensorType) -> TensorType:
         wanted = {
             a: (call.integers(single[a]) or (None,))[0] for a in axes if call.is_set(single[a])
         }
-    return _with_extents(flow, extents | {a: abs(e) if e else None for a, e in wanted.items()})
+    return _sized(flow, extents | {a: abs(e) if e else None for a, e in wanted.items()})
 
 
 def _repeated(values: Extents | None, count: int) -> Extents:
@@ -425,14 +425,14 @@ def _crop(call: TypedCall, flow: TensorType) -> TensorType:
         wanted = {a: (call.integers(n) or (None,))[0] for a, n in single.items() if call.is_set(n)}
     if call.text("out_of_bounds_policy") == "trim_to_shape":
         wanted = dict.fromkeys(wanted)
-    return _with_extents(flow, {axis: e if e and e > 0 else None for axis, e in wanted.items()})
+    return _sized(flow, {axis: e if e and e > 0 else None for axis, e in wanted.items()})
 
 
 def _pad_channels(call: TypedCall, flow: TensorType) -> TensorType:
     channels = flow.channels
     if not call.value("pad_output") or channels is None or channels < 1:
         return flow
-    return _with_extents(flow, {"C": 1 << (channels - 1).bit_length()})
+    return _sized(flow, {"C": 1 << (channels - 1).bit_length()})
 
 
 def _relayout(call: TypedCall, flow: TensorType) -> TensorType:
@@ -445,11 +445,11 @@ def _relayout(call: TypedCall, flow: TensorType) -> TensorType:
 def _canvas(call: TypedCall, flow: TensorType) -> TensorType:
     axes = _spatial(flow)
     if call.is_set("size"):
-        return _with_extents(
+        return _sized(
             flow, dict(zip(axes, _repeated(call.integers("size"), len(axes)), strict=True))
         )
     if "keep_size" in call.spec.args and call.value("keep_size") is not True:
-        return _with_extents(flow, _rotated_canvas(call, flow, axes))
+        return _sized(flow, _rotated_canvas(call, flow, axes))
     return flow
 
 
@@ -522,19 +522,15 @@ def _slice(call: TypedCall, flow: TensorType) -> TensorType:
 
 
 def _paste(call: TypedCall, flow: TensorType) -> TensorType:
-    return _with_extents(
-        flow, {"H": None, "W": None, "C": (call.integers("n_channels") or (None,))[0]}
-    )
+    return _sized(flow, {"H": None, "W": None, "C": (call.integers("n_channels") or (None,))[0]})
 
 
 def _paste_many(call: TypedCall, flow: TensorType) -> TensorType:
-    return _with_extents(
-        flow, dict(zip("HW", _repeated(call.integers("output_size"), 2), strict=True))
-    )
+    return _sized(flow, dict(zip("HW", _repeated(call.integers("output_size"), 2), strict=True)))
 
 
 def _filter(call: TypedCall, flow: TensorType) -> TensorType:
-    return _with_extents(flow, dict.fromkeys("DHW")) if call.text("mode") != "same" else flow
+    return _sized(flow, dict.fromkeys("DHW")) if call.text("mode") != "same" else flow
 
 
 SHAPE_RULES: Mapping[ShapeWord, ShapeRule] = {

@@ -177,12 +177,10 @@ def find_renames(one: Graph, other: Graph) -> dict[str, str]:
     If several nodes of a graph are equal, the mapping is ambiguous and they are omitted.
     """
     ours = [node for node in one.walk() if not other.has(node.id)]
-    theirs = {
-        node.id: _comparison_key(other, node, {}) for node in other.walk() if not one.has(node.id)
-    }
+    theirs = {node.id: _key(other, node, {}) for node in other.walk() if not one.has(node.id)}
     names: dict[str, str] = {}
     while True:  # the inputs of a consumer name the renamed node by its new id
-        left = {node.id: _comparison_key(one, node, names) for node in ours if node.id not in names}
+        left = {node.id: _key(one, node, names) for node in ours if node.id not in names}
         right = {key: each for key, each in theirs.items() if key not in names.values()}
         found = {
             old: new
@@ -206,7 +204,7 @@ def with_ids_of(graph: Graph, leading: Graph) -> Graph:
     return replace(graph, nodes=nodes, outputs=renamed_ports(graph.outputs, names))
 
 
-def _comparison_key(graph: Graph, node: Node, names: Mapping[str, str]) -> tuple[Any, ...]:
+def _key(graph: Graph, node: Node, names: Mapping[str, str]) -> tuple[Any, ...]:
     """Return a comparison key of a node: everything but its id and the contents of its bodies."""
     scope = renamed_ports({"": Port(graph.scope_of(node.id), "")}, names)[""].node
     read = (node.kind, node.dataset) if isinstance(node, Source) else ()
