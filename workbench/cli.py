@@ -214,7 +214,9 @@ def preview(
         Path(output).suffix.lower()
     )
     if mime is None:
-        raise click.BadParameter(f"{output} ends in neither .png nor .jpg.", param_hint="-o")
+        raise click.BadParameter(
+            f"{output} ends in neither .png nor .jpg. Choose one of them.", param_hint="-o"
+        )
     _spare(graph, output)
     chosen = {"seed": seed, "device": device}
     edited = set_setting(
@@ -263,7 +265,9 @@ def share(graph: str, data: Datasets, output: str) -> None:
     from workbench.preview.requests.share import share_sheet
 
     if not output.endswith(".png"):
-        raise click.BadParameter(f"{output} does not end in .png.", param_hint="-o")
+        raise click.BadParameter(
+            f"{output} does not end in .png. Use a .png file.", param_hint="-o"
+        )
     opened = _load_source_graph(graph)
     shown, datasets = _opened_on(opened, data)
     _require_gpu(shown)

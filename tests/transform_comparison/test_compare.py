@@ -98,7 +98,10 @@ def test_other_sizes_are_told_with_both(compared: TransformComparison) -> None:
         ("Posterize", "albumentations 0.0.1 has no Posterize; it belongs to another version"),
         ("GaussNoise", "its random values cannot be fixed (random.uniform, noise.gaussian)"),
         ("ElasticTransform", "no match: DALI does not sample such a field"),
-        ("Lambda", "no match: a function of yours: rewrite it with @wb.node"),
+        (
+            "Lambda",
+            "no match: your own functions cannot be imported: rewrite this one with @wb.node",
+        ),
     ],
 )
 def test_what_is_not_compared_says_why(

@@ -30,7 +30,7 @@ def block_lines(emitter: Emitter, node: Node) -> Lines:
     Raises GraphError for an unknown kind of node with bodies.
     """
     if node.op not in _WRITERS:
-        raise GraphError(f"{node.op} has bodies, but no function writes them.")
+        raise GraphError(f"{node.op} has bodies, but emit.blocks has no function for it.")
     made = emitter.lines_before(node)
     start = len(made.text)
     _WRITERS[node.op](emitter, node, made)

@@ -150,7 +150,9 @@ def _list(value: Any) -> list[Any]:
 def _place(part: Graph, text: Any) -> tuple[str, str]:
     node, _, name = str(text).rpartition(".")
     if not part.has(node) or not name:
-        raise GraphFormatError(f"{str(text)[:60]!r} is not a port of the snippet.")
+        raise GraphFormatError(
+            f"{str(text)[:60]!r} is not a port of the snippet, such as node.output."
+        )
     return node, name
 
 

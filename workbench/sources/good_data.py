@@ -52,7 +52,9 @@ class GoodData:
                 "faulty samples where the data are created."
             )
         if all(sample.name in skipped for sample in kind.list_samples(dataset)):
-            raise DataError(f"{dataset} has no usable sample.")
+            raise DataError(
+                f"{dataset} has no usable sample. Run `workbench check` to see the reasons."
+            )
         ending = f".good_{name}.txt" if kind.lists_files else f".good_{name}"
         return os.fspath(write_remaining(dataset, skipped, Path(self._folder.name, _STEM + ending)))
 

@@ -118,7 +118,9 @@ def choose_columns(data: Any, path: str | None, label: str | None) -> Any:
             raise DataError(f"There is no column {given!r}. Choose one of {', '.join(names)}.")
     path = path or _column(names, (*PATH_COLUMNS, *IMAGE_COLUMNS))
     if path is None:
-        raise DataError(f"Choose the column of paths or images: path= of {', '.join(names)}.")
+        raise DataError(
+            f"No column has a usual name for paths or images. Pass path= one of {', '.join(names)}."
+        )
     if label is None and (label := label_column(n for n in names if n != path)) is None:
         require_no_other(path, names)
     column = data[path]

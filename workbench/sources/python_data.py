@@ -151,7 +151,7 @@ def _require_rows(rows: Sequence[Any], split: Callable[[Any], tuple[Any, int]]) 
                 raise DataError(f"Item {at}: {error}.") from None
         return
     if isinstance(rows, tuple) and len(rows) == 2 and isinstance(rows[1], int):
-        raise DataError("That is one image with its label. Pass a list: [(image, label)].")
+        raise DataError("The data are one image with its label. Pass a list: [(image, label)].")
     if not rows:
         raise DataError("The list is empty. Add at least one image.")
     channels, first = 0, 0

@@ -130,7 +130,7 @@ SHARED = random.uniform(range=(-5, 5))
         ),
         (
             lambda: SIZED.rotate(angle=random.normal(), keep_size=True),
-            r"^angle: torchvision samples uniformly or by a probability, and has no random\.normal",
+            r"^angle: torchvision has no random\.normal, only uniform values and coin flips",
         ),
         (
             lambda: SIZED.flip(horizontal=(fn.reductions.mean(SIZED.images).cast(dtype="INT32"))),

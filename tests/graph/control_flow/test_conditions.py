@@ -128,13 +128,13 @@ def test_in_a_loop_it_is_asked_of_what_was_changed() -> None:
     ("condition", "words"),
     [
         (Chance(1.5), "Use a number from 0 to 1"),
-        (LabelIs(()), "Choose 1 to 12"),
-        (LabelIs((3, -1)), r"names class -1\. Classes are numbered from 0"),
+        (LabelIs(()), "Use 1 to 12"),
+        (LabelIs((3, -1)), r"compares with class -1\. Classes are numbered from 0"),
         (LabelIs((2**40,)), "numbered from 0 to 2147483647"),
         (SizeIs("depth", ">", 5), "measures 'depth'.*longer side"),  # type: ignore[arg-type]
         (SizeIs("height", "=>", 5), "compares with '=>'.*>="),  # type: ignore[arg-type]
         (NumberIs("~", 1), "compares with '~'"),  # type: ignore[arg-type]
-        (LabelIs(tuple(range(13))), "names 13 classes"),
+        (LabelIs(tuple(range(13))), "compares with 13 classes"),
         (SizeIs("height", ">", 0), "above 0"),
         (SizeIs("height", ">", float("nan")), "above 0"),
         (NumberIs("<", float("inf")), "finite number"),

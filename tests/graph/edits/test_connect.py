@@ -267,7 +267,7 @@ def test_a_node_keeps_its_draws_when_it_moves() -> None:
 
 def test_a_node_does_not_go_into_its_own_edge() -> None:
     for edge in ("rotate:data", "color:data"):
-        with pytest.raises(GraphEditError, match="already an end of that edge"):
+        with pytest.raises(GraphEditError, match="already connected to that edge"):
             splice_node(JITTER, CATALOG, "rotate", edge)
 
 

@@ -493,7 +493,7 @@ def test_each_kind_is_chosen_with_its_usual_values_and_undone(inspected_if: Read
         ({"kind": "size", "source": "nothing"}, "cannot be the condition"),
         ({"kind": "label", "classes": []}, "Choose 1 to 12"),
         ({"kind": "label", "classes": [0, "cat"]}, "'cat' is not a class. Enter class numbers"),
-        ({"kind": "label", "classes": [-1]}, "names class -1"),
+        ({"kind": "label", "classes": [-1]}, "compares with class -1"),
         ({"kind": "comparison", "value": float("nan")}, "finite number"),
     ],
 )

@@ -41,7 +41,9 @@ class FollowerWriter:
         self.graph = emitter.graph
         path = path_of(emitter.resolved, node)
         if path is None or path.blocked:
-            raise GraphError(f"{node.id}: {path.reason if path else 'no image feeds it'}.")
+            raise GraphError(
+                f"{node.id}: {path.reason if path else 'no image is connected to it'}."
+            )
         self.path = path
         in_shares = self.relative and not CARRIED_INPUTS & {*node.inputs}
         self.tail = _last_relative_steps(path, in_shares)

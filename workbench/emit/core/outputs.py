@@ -168,7 +168,7 @@ def first_reader(nodes: Sequence[Node]) -> Node:
         if isinstance(node, Source):
             return node
     raise GraphExportError(
-        f"{nodes[-1].id}: no output comes from a reader, which defines the length of an epoch. "
+        f"{nodes[-1].id}: no output depends on a reader, which defines the length of an epoch. "
         "Make data of a reader an output, or export as a script."
     )
 

@@ -213,13 +213,13 @@ def _constant(node: Node) -> tuple[str, tuple[Any, ...], str, tuple[int, ...]]:
         fits = dtype == "FLOAT"
     if prod(shape) > _MOST_NUMBERS:
         raise GraphExportError(
-            f"{node.id}.shape: the dynamic target writes each number of a constant, at most "
-            f"{_MOST_NUMBERS:,}. Set a smaller shape, or export the graph as a script."
+            f"{node.id}.shape: the constant has {prod(shape):,} numbers, but the dynamic target "
+            f"supports {_MOST_NUMBERS:,}. Set a smaller shape, or export the graph as a script."
         )
     if not fits or len(values) not in (1, prod(shape)):
         raise GraphExportError(
-            f"{node.id}: {which} of type {dtype} and shape {list(shape)} would be converted, "
-            "which the dynamic target does not do. Set the converted values."
+            f"{node.id}: the dynamic target cannot convert {which} to type {dtype} and shape "
+            f"{list(shape)}. Set values of that type and shape."
         )
     return which, values, dtype, shape
 

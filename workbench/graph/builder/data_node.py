@@ -332,7 +332,7 @@ def main_output(graph: Graph, catalog: Catalog) -> tuple[str, DataNode]:
         names = [name for name, port in graph.outputs.items() if port.output == "jpegs"]
     if not names:
         known = ", ".join(graph.outputs) or "nothing"
-        raise GraphEditError(f"The graph outputs no image, only {known}.")
+        raise GraphEditError(f"The graph outputs no image, only {known}. Add an image output.")
     return names[0], DataNode(graph, graph.outputs[names[0]])
 
 

@@ -288,7 +288,9 @@ def numba_node(
             args |= {"blocks": blocks or (), "threads_per_block": threads_per_block or ()}
         named = tuple(layout for layout in layouts if not layout.isdigit())
         if named and len(named) != len(layouts):
-            raise GraphEditError("Set a layout for all outputs, or for none.")
+            raise GraphEditError(
+                f"{len(named)} of {len(layouts)} outputs have a layout. Set all layouts, or none."
+            )
         source = function_source(function, imports_inside=False)
         return _trust(
             FunctionNode(

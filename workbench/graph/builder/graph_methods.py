@@ -322,7 +322,7 @@ class _Methods:
     def item(self, graph: Graph, node_id: str) -> NodeHandle:
         if not isinstance(node_id, str):  # a number also if a graph is iterated
             raise UnsupportedUseError(
-                f"A graph is not a sequence, so it has no item {format_value(node_id)}. Use "
+                f"A graph is not a sequence and has no item {format_value(node_id)}. Use "
                 "wb.loader(graph) for batches, graph.batch(0) for one, or a node's name: "
                 f"graph[{graph.nodes[0].id if graph.nodes else 'rotate'!r}]."
             )

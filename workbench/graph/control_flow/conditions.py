@@ -210,17 +210,17 @@ def require_sound(block: str, condition: Condition) -> None:
             )
         case LabelIs(classes) if absent := [n for n in classes if not 0 <= n <= LARGEST_CLASS]:
             raise GraphEditError(
-                f"The condition of {block} names class {absent[0]}. "
+                f"The condition of {block} compares with class {absent[0]}. "
                 f"Classes are numbered from 0 to {LARGEST_CLASS}."
             )
         case LabelIs(classes) if not 0 < len(set(classes)) <= MOST_CLASSES:
             raise GraphEditError(
-                f"The condition of {block} names {len(set(classes))} classes. "
-                f"Choose 1 to {MOST_CLASSES}."
+                f"The condition of {block} compares with {len(set(classes))} classes. "
+                f"Use 1 to {MOST_CLASSES}."
             )
         case SizeIs(measure) if measure not in MEASURES:
             raise GraphEditError(
-                f"The condition of {block} measures {measure!r}. A size has: {', '.join(MEASURES)}."
+                f"The condition of {block} measures {measure!r}. Use one of: {', '.join(MEASURES)}."
             )
         case SizeIs(comparison=sign) | NumberIs(comparison=sign) if sign not in COMPARISONS:
             raise GraphEditError(
@@ -305,7 +305,7 @@ def _source_for(
         raise GraphEditError(f"{source} cannot be the condition of {block}. Use one of: {names}.")
     if not found:
         what = {"label": "labels", "size": "an image", "comparison": "one number for each sample"}
-        raise GraphEditError(f"No output before {block} has {what[kind]} that can decide.")
+        raise GraphEditError(f"No output before {block} has {what[kind]} for its condition.")
     return found[0]
 
 

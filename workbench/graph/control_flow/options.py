@@ -88,7 +88,7 @@ def add_option(graph: Graph, catalog: Catalog, block: str) -> Graph:
     """Add a body that returns its input, with the average probability of the other bodies."""
     node, generator = _block_and_generator(graph, block)
     if len(node.bodies) >= MOST_OPTIONS:
-        raise GraphEditError(f"{block} has {MOST_OPTIONS} bodies, which is the maximum.")
+        raise GraphEditError(f"{block} has {MOST_OPTIONS} options, which is the maximum.")
     name = catalog[node.op].body_names(len(node.bodies) + 1)[-1]
     outputs, taken = {}, []
     for output in next(iter(node.bodies.values())).outputs:
@@ -137,7 +137,9 @@ def move_option(graph: Graph, block: str, body: str, by: int) -> Graph:
     node = graph.node(block)
     names = list(node.bodies)
     if body not in names or not 0 <= names.index(body) + by < len(names) or abs(by) != 1:
-        raise GraphEditError(f"{block} has no body {by:+d} from {body[:40]!r}.")
+        raise GraphEditError(
+            f"{body[:40]!r} of {block} cannot move by {by:+d}. Its bodies are {', '.join(names)}."
+        )
     other = names[names.index(body) + by]
     bodies = dict(node.bodies)
     bodies[other], bodies[body] = _renamed_body(node, body, other), _renamed_body(node, other, body)

@@ -113,7 +113,7 @@ def wrap_as_options(
     ]
     if len(chosen) > MOST_OPTIONS:
         raise GraphEditError(
-            f"{len(chosen)} nodes are selected, more than the limit of {MOST_OPTIONS} options."
+            f"{len(chosen)} nodes are selected. Select at most {MOST_OPTIONS}, one for each option."
         )
     links = _chain(body, catalog, chosen)
     start, end = links[0][0], links[-1][1]
@@ -159,7 +159,7 @@ def _chain(graph: Graph, catalog: Catalog, nodes: Sequence[Node]) -> list[tuple[
         before = links[-1][1] if links else None
         if len(used) != 1:
             raise GraphEditError(
-                f"{node.id} has {len(used)} outputs in use, but an option has exactly one."
+                f"{node.id} has {len(used)} outputs in use. An option must have exactly one."
             )
         kind = port_kind(graph, catalog, used[0])
         if links and kind != (first := port_kind(graph, catalog, links[0][1])):
@@ -288,7 +288,7 @@ def _used_outputs(
             passes = origin if origin in alike else alike[0]
             given[free_name(taken[passes], given)] = port, passes
     if not given:
-        raise GraphEditError("The selected nodes feed no other node or output.")
+        raise GraphEditError("The selected nodes feed no other node or output. Connect them first.")
     return given
 
 
@@ -340,7 +340,7 @@ def unwrap_block(
     given = {Port(block, name): fed.get(port, port) for name, port in inner.outputs.items()}
     for port in graph.body.used_ports:
         if port.node == block and port not in given:
-            raise GraphEditError(f"{node.scope(body)} has no output {port.output}, which is used.")
+            raise GraphEditError(f"{port} is used, but {body} has no such output. Add it first.")
     at = graph.nodes.index(node)
     nodes = (
         *(node.rewire(given) for node in graph.nodes[:at]),

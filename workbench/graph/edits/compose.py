@@ -151,7 +151,7 @@ def splice_node(graph: Graph, catalog: Catalog, node_id: str, edge: str) -> Grap
     spec = usable_spec(catalog, node.op)
     source, target, _ = find_edge(graph, edge)
     if node_id in (source.node, target):
-        raise GraphEditError(f"{node_id} is already an end of that edge.")
+        raise GraphEditError(f"{node_id} is already connected to that edge.")
     arguments = {name: port for name, port in node.inputs.items() if name in spec.args}
     healed = bypass_node(graph, catalog, node)
     freed = healed.replace_node(replace(node, inputs=arguments))

@@ -200,7 +200,7 @@ def is_movable(node: Node, catalog: Catalog) -> bool:
 
 
 def without_idle_generators(graph: Graph, catalog: Catalog, removed: Node) -> Graph:
-    """Remove generators that fed the removed node ``removed`` and have no other consumers."""
+    """Remove generators that fed only the node ``removed``."""
     feeding = {port.node for port in graph.body.used_ports}
     idle = {
         port.node
@@ -223,8 +223,8 @@ def move_node(graph: Graph, catalog: Catalog, node_id: str, by: int) -> Graph:
         followers = [e.target for e in graph.consumers(node_id)]
         if len(set(followers)) != 1:
             raise GraphEditError(
-                f"{node_id} has {len(set(followers))} consumers, so it has no unique "
-                "place to move to."
+                f"{node_id} has {len(set(followers))} consumers, so its next place in "
+                "the chain is ambiguous."
             )
         return move_node(graph, catalog, followers[0], -1)
     name, source = _image_input(node, catalog)
@@ -232,7 +232,9 @@ def move_node(graph: Graph, catalog: Catalog, node_id: str, by: int) -> Graph:
         raise GraphEditError(f"{node_id} is first in its body, so it cannot move earlier.")
     earlier = graph.node(source.node)
     if not is_movable(node, catalog) or not is_movable(earlier, catalog):
-        raise GraphEditError(f"{node_id} cannot move before {earlier.id} ({earlier.op}).")
+        raise GraphEditError(
+            f"{node_id} cannot move before {earlier.id}: readers, decoders and blocks are fixed."
+        )
     if len(graph.consumers(earlier.id)) != 1:
         raise GraphEditError(
             f"{earlier.id} feeds several ports, so {node_id} cannot move before it."

@@ -180,7 +180,7 @@ def graph_from_json(data: Any) -> Graph:
         raise GraphFormatError(f'This is not a graph file: it has no "format": "{FORMAT}".')
     version = data.get("version")
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        raise GraphFormatError(f"version is {version!r}; it must be an integer of 1 or more.")
+        raise GraphFormatError(f"version is {version!r}. Use an integer of at least 1.")
     if version > VERSION:
         raise GraphFormatError(
             f"The graph has format version {version}, but this workbench reads up to "

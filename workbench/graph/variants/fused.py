@@ -102,12 +102,12 @@ def _parts(body: Graph, catalog: Catalog, block: Node) -> _Parts:
     generators = [node for node in known if is_generator(catalog[node.op]) and not node.inputs]
     others = [node for node in then.nodes if node not in generators]
     if len(others) != 1 or otherwise.nodes:
-        raise refused(f"it contains {len(others) + len(otherwise.nodes)} operators")
+        raise refused(f"it contains {len(others) + len(otherwise.nodes)} operators, not one")
     node = others[0]
     if node.op not in FUSED_FORMS:
         raise refused(f"no argument of {node.op} makes it do nothing")
     if len(then.outputs) != 1:
-        raise refused(f"it has {len(then.outputs)} outputs")
+        raise refused(f"it has {len(then.outputs)} outputs, not one")
     name, given = next(iter(then.outputs.items()))
     data = catalog[node.op].inputs[0].name
     source = node.inputs.get(data)
@@ -132,7 +132,7 @@ def _require_exact(body: Graph, catalog: Catalog, parts: _Parts, form: FusedForm
     refused = f"{node.id} cannot be fused: "
     for name, value in form.requires.items():
         if name in node.inputs or node.args.get(name, spec.args[name].default) != value:
-            raise GraphEditError(f"{refused}with {name}={value} alone it leaves the size as it is.")
+            raise GraphEditError(f"{refused}with {name}={value} alone it does not change the size.")
     if node.device is not None or "dtype" in node.args:
         raise GraphEditError(f"{refused}its device or element type is set.")
     for name in form.neutral:

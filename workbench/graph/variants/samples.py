@@ -58,7 +58,9 @@ def with_samples(typed: TypedGraph) -> Graph:
     generators = {each.id: Port(each.id, "output") for each in _generators(typed)}
     for each, port in generators.items():
         if graph.outputs.get(each, port) != port:
-            raise GraphExportError(f"{each}: an output has the name of this node. Rename it.")
+            raise GraphExportError(
+                f"{each}: an output has the name of this node. Rename the output."
+            )
     outputs = {**graph.outputs, name: Port(name, "output"), **generators}
     return replace(graph, nodes=(*graph.nodes, *made), outputs=outputs)
 
@@ -111,7 +113,7 @@ def with_values(typed: TypedGraph, values: Mapping[str, Value]) -> Graph:
     for name in values:
         if name not in generators:
             raise GraphError(
-                f"{name}: no such node generates values. Those are {', '.join(generators)}."
+                f"{name}: this is not a generator. The generators are {', '.join(generators)}."
             )
     for node in _hidden_random_nodes(typed):
         raise GraphError(

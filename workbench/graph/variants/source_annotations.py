@@ -81,7 +81,7 @@ def require_runs(before: Graph, converted: Graph, data: Datasets, catalog: Catal
         own, other = load_source(source.kind), load_source(data[name].kind)
         raise DataError(
             f"{source.id}: {data[name]} is a {other.about}, but the graph needs "
-            f"{own.about}: {faults[0]} Or use data of that kind. {own.remedy}"
+            f"{own.about}: {faults[0]} Alternatively, use data of that kind. {own.remedy}"
         )
 
 

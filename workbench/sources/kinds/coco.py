@@ -191,7 +191,7 @@ def require_entries(dataset: Dataset, found: dict[str, Any]) -> None:
     for part in () if finite else found.keys() - {"annotations"}:
         if not _is_finite(found[part]):
             raise DataError(
-                f"{dataset}: {part} has a NaN or infinite number, for which DALI stops. "
+                f"{dataset}: {part} has a NaN or infinite number, at which DALI stops. "
                 "Use a finite number or null."
             )
     unnamed = [

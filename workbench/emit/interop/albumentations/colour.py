@@ -89,7 +89,7 @@ def export_color_jitter(transforms: Transforms, step: Step) -> None:
     centre = step.fixed("contrast_center") if "contrast_center" in step.spec.args else 0.5
     if "brightness_shift" in step.given or (centre == 0 and contrast):
         if "brightness" in factors:
-            raise step.refusal("multiplies by one factor, or shifts", "brightness_shift")
+            raise step.refusal("supports either one factor or a shift", "brightness_shift")
         if centre != 0 and contrast:
             transforms.note("contrast scales around 0, not around 128")
         low, high = contrast or exporters.UNCHANGED

@@ -124,7 +124,7 @@ ALBUMENTATIONS = Library(
             ("RandomRain", "RandomFog", "RandomSnow", "RandomSunFlare", "RandomShadow", "Spatter"),
             "DALI has no weather effects",
         ),
-        "Lambda": "a function of yours: rewrite it with @wb.node",
+        "Lambda": "your own functions cannot be imported: rewrite this one with @wb.node",
         "ISONoise": "DALI has no noise in the hue",
         **dict.fromkeys(
             ("CropNonEmptyMaskIfExists", "RandomSizedBBoxSafeCrop"),

@@ -134,7 +134,7 @@ def export_resize(transforms: Transforms, step: Step) -> None:
             side = Source(f"list(range({low}, {high + 1}))") if low != high else low
             transforms.add(f"{kind}MaxSize", side, **named)
             return
-    raise step.refusal("resizes to a size or by one side")
+    raise step.refusal("resizes to a fixed size or by one side only")
 
 
 @_imports("RandomScale", compare=sampled(scale_limit=0))
@@ -251,7 +251,9 @@ def export_crop(transforms: Transforms, step: Step) -> None:
     elif place == (0.0, 0.0):
         transforms.add("Crop", x_max=width, y_max=height)
     else:
-        raise step.refusal("crops at a random position, the centre or the upper left", "crop_pos_x")
+        raise step.refusal(
+            "only crops at a random position, the centre or the upper left", "crop_pos_x"
+        )
 
 
 @_exports("crop_mirror_normalize")
@@ -267,7 +269,7 @@ def export_crop_mirror_normalize(transforms: Transforms, step: Step) -> None:
     elif dtype == "FLOAT":
         transforms.add("ToFloat", max_value=1.0, p=1.0)
     elif dtype != "UINT8" or not plain:
-        raise step.refusal("normalises to 32-bit floats", "dtype")
+        raise step.refusal("normalises to 32-bit floats only", "dtype")
     if step.fixed("output_layout") == "CHW":
         transforms.add("ToTensorV2")
 

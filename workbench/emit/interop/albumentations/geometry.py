@@ -80,7 +80,7 @@ def export_transpose(transforms: Transforms, step: Step) -> None:
     elif perm == (1, 0, 2):
         transforms.add("Transpose", p=1.0)
     else:
-        raise step.refusal("swaps height and width, or moves the channels first", "perm")
+        raise step.refusal("can only swap height and width, or move the channels first", "perm")
 
 
 def _quarter_turn(images: Images, count: int) -> ImageStep:

@@ -112,7 +112,7 @@ class Step:
             return found.low, found.high
         numbers = found if isinstance(found, tuple) else (found,)
         if len(set(numbers)) != 1:
-            raise self.refusal(f"accepts one number for {name}", name)
+            raise self.refusal(f"accepts a single number for {name}", name)
         return float(numbers[0]), float(numbers[0])
 
     def probability_of(self, name: str) -> float:
@@ -415,7 +415,7 @@ class ChainExtractor:
             assert isinstance(ends, tuple)
             low, high = (float(str(end)) for end in ends)
             return RandomRange(low, high, numbers=count)
-        raise self.refusal(node.id, f"samples uniformly or by a probability, and has no {node.op}")
+        raise self.refusal(node.id, f"has no {node.op}, only uniform values and coin flips")
 
     def _require_unshared(self, generator: Node, user: str) -> None:
         """Raise GraphExportError if another step uses the same random value."""

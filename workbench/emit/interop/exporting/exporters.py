@@ -89,14 +89,14 @@ def square_window(step: Step) -> int:
     """Return the window side of a blur. Raises GraphExportError if the window is not square."""
     sizes = step.items("window_size")
     if len(set(sizes)) > 1:
-        raise step.refusal("blurs in a square window", "window_size")
+        raise step.refusal("supports square blur windows only", "window_size")
     return int(sizes[0])
 
 
 def require_grey(step: Step) -> None:
     """Raise GraphExportError for a colour conversion other than RGB to grey."""
     if (step.fixed("image_type"), step.fixed("output_type")) != ("RGB", "GRAY"):
-        raise step.refusal("converts RGB to grey", "output_type")
+        raise step.refusal("only converts RGB to grey", "output_type")
 
 
 def integers_if_whole(ends: tuple[float, float]) -> tuple[float, float]:
@@ -135,7 +135,7 @@ def erased_window(step: Step) -> tuple[float, float]:
     normal = step.fixed("normalized") or step.fixed("normalized_shape")
     step.read |= {"axis_names", "axes", "normalized_anchor", "normalized"}
     if not isinstance(anchor, RandomRange) or anchor.numbers != 2 or len(shape) != 2 or not normal:
-        raise step.refusal("erases a window of relative size at a random position", "anchor")
+        raise step.refusal("only erases windows of relative size at random positions", "anchor")
     height, width = shape
     return height, width
 
@@ -143,13 +143,13 @@ def erased_window(step: Step) -> tuple[float, float]:
 def crop_place(step: Step) -> tuple[float, float] | None:
     """Return the relative position (x, y) of a crop, from 0 to 1; None if it is random."""
     if "crop" not in step.given:
-        raise step.refusal("crops to a fixed size: set crop", "crop")
+        raise step.refusal("needs a fixed size: set crop", "crop")
     places = step.value("crop_pos_x"), step.value("crop_pos_y")
     if not all(isinstance(each, RandomRange) for each in places):
         return places
     if any((each.low, each.high) != (0, 1) or each.values for each in places):
         raise step.refusal(
-            "crops at a random position (0 to 1) or at the centre (0.5)", "crop_pos_x"
+            "only crops at a random position (0 to 1) or at the centre (0.5)", "crop_pos_x"
         )
     return None
 
@@ -161,5 +161,5 @@ def unmasked_bits(step: Step, mask: float) -> int:
     """
     bits = int(mask).bit_count()
     if int(mask) != 256 - (1 << (8 - bits)):
-        raise step.refusal(f"keeps the highest bits, but the mask is {mask:g}")
+        raise step.refusal(f"only preserves the highest bits, but the mask is {mask:g}")
     return bits

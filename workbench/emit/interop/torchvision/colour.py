@@ -138,7 +138,7 @@ def export_gaussian_noise(transforms: Transforms, step: Step) -> None:
     if low == high:
         transforms.add("GaussianNoise", mean=mean / 255 or None, sigma=low / 255)
     elif mean:
-        raise step.refusal("samples the standard deviation of noise around 0", "mean")
+        raise step.refusal("only supports noise with a mean of 0", "mean")
     else:
         transforms.classes["DrawnNoise"] = _DRAWN_NOISE
         transforms.made.append(call_of("DrawnNoise", low / 255, high / 255))

@@ -147,7 +147,7 @@ def random_apply(images: Images, transforms: Any, p: float = 0.5) -> None:
 def lambda_(images: Images, lambd: Any, *types: Any) -> None:
     """Import a function of the script. Only recorded steps are supported."""
     if not isinstance(lambd, TransformCall):
-        raise NoMatchError("a function of yours: rewrite it with @wb.node")
+        raise NoMatchError("your own functions cannot be imported: rewrite this one with @wb.node")
     TORCHVISION.import_transform(images, lambd)
     if types:
         images.report_difference(f"{source_text_of(types)}: applied to images, whatever the types")

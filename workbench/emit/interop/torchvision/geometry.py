@@ -128,7 +128,7 @@ def export_resize(transforms: Transforms, step: Step) -> None:
             else:
                 transforms.add("RandomResize", low, high, **named)
             return
-    raise step.refusal("resizes to a size or by one side")
+    raise step.refusal("resizes to a fixed size or by one side only")
 
 
 @_imports("RandomShortestSize", compare=sampled(min_size=None))
@@ -224,7 +224,7 @@ def export_crop(transforms: Transforms, step: Step) -> None:
         transforms.imports.add("from operator import itemgetter")
         transforms.measured("crop")
     else:
-        raise step.refusal("crops at a random position, the centre or a corner", "crop_pos_x")
+        raise step.refusal("only crops at a random position, the centre or a corner", "crop_pos_x")
 
 
 @_imports("Pad")
@@ -268,7 +268,7 @@ def export_crop_mirror_normalize(transforms: Transforms, step: Step) -> None:
     if dtype == "UINT8" and plain:
         return
     if dtype not in ("FLOAT", "FLOAT16"):
-        raise step.refusal("normalises floats", "dtype")
+        raise step.refusal("only normalises floats", "dtype")
     transforms.add("ToDtype", Source("torch.float32"), scale=None if plain else True)
     if not plain:
         exporters.add_normalize(transforms, mean, std)

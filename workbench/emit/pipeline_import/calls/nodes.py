@@ -244,7 +244,7 @@ def _external_source_args(args: Mapping[str, Value]) -> dict[str, Value]:
     Raises _UnsupportedError if the external source receives other arrays.
     """
     if args.get("ndim", 1) not in (1, (1,)) or args.get("layout") not in (None, "", ("",)):
-        raise _UnsupportedError("its input is arrays, but a request has encoded images")
+        raise _UnsupportedError("it receives arrays, but a request node receives encoded images")
     return {}
 
 
@@ -268,7 +268,9 @@ def _inputs(op: TracedOp, spec: OpSpec) -> dict[str, TracedInput]:
     for edge in op.inputs:
         if edge.argument is None:
             if count >= max(spec.max_inputs, len(spec.inputs)):
-                raise _UnsupportedError(f"a graph feeds it at most {_inputs_text(count)}")
+                raise _UnsupportedError(
+                    f"in a graph this operator has at most {_inputs_text(count)}"
+                )
             found[spec.input(count).name] = edge
             count += 1
         elif edge.argument in spec.args and spec.args[edge.argument].tensor:
@@ -306,7 +308,7 @@ def _item(value: Value, arg: ArgSpec) -> Value:
     if arg.enum is not None and isinstance(value, int):
         name = enum_names(arg.enum).get(value)
         if name is None:
-            raise _UnsupportedError(f"{arg.name}={value} is no member of types.{arg.enum}")
+            raise _UnsupportedError(f"{arg.name}={value} is not a member of types.{arg.enum}")
         return name
     if isinstance(value, float) and value.is_integer():
         return int(value)  # as users write 224, although DALI stores a float
