@@ -1491,7 +1491,7 @@ class SegmentationOperators(Generic[R]):
         self,
         *inputs: DataNode | Graph,
         foreground_prob: float | DataNode | None = ...,
-        format: Literal['anchor_shape', 'start_end', 'box'] | None = ...,
+        format: Literal['anchor_shape', 'start_end'] | None = ...,
         background: int | DataNode | None = ...,
         bytes_per_sample_hint: int | Sequence[int] | None = ...,
         cache_objects: bool | None = ...,
