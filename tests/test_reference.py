@@ -95,7 +95,7 @@ def run(source: str, path: Path, given: dict[str, Any]) -> None:
 
 
 MEASURE = (
-    *("Workbench.stages", "Workbench.tune", "Workbench.optimise"),
+    *("Workbench.stages", "Workbench.tune", "Workbench.optimise", "WatchReport.measure_fix"),
     *("optimise", "Benchmark.run"),
 )
 """Members whose examples take many seconds."""

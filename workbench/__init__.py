@@ -22,6 +22,7 @@ The main names::
     from_torchvision, ...          import transforms; compare_transforms compares them
     Benchmark, optimise            measure a graph; find a faster one
     check_folder, write_samples    find bad files; write sample photos
+    watch                          measure a training loop: is the loader or the model the limit?
 
 ``help(wb.read)`` describes a name, ``dir(wb)`` lists all, and ``REFERENCE.md`` next to this file
 has an example of each. Names are loaded when they are first used.
@@ -116,6 +117,9 @@ if TYPE_CHECKING:
     from workbench.preview.requests.replay import replay
     from workbench.preview.verify import Verification
     from workbench.samples import write_samples
+    from workbench.training.watch.callback import WatchCallback, watch_callback
+    from workbench.training.watch.report import WatchReport
+    from workbench.training.watch.watcher import Watch, watch
     from workbench.transform_comparison import TransformComparison, compare_transforms
     from workbench.ui.contract.selected_samples import SelectedSamples
     from workbench.ui.notebook.graph_comparison import GraphComparison, compare
@@ -177,6 +181,9 @@ __all__ = [
     "UnknownNameError",
     "UnsupportedUseError",
     "Verification",
+    "Watch",
+    "WatchCallback",
+    "WatchReport",
     "Workbench",
     "WorkbenchError",
     "WorkerCrashedError",
@@ -212,6 +219,8 @@ __all__ = [
     "read_graph",
     "replay",
     "trust_graph",
+    "watch",
+    "watch_callback",
     "write_samples",
 ]
 
@@ -256,6 +265,9 @@ _HOMES = {
     "preview": "OutputBatch PreviewResult PreviewRequest preview_batch preview_outputs",
     "preview.requests.replay": "replay",
     "samples": "write_samples",
+    "training.watch.callback": "WatchCallback watch_callback",
+    "training.watch.report": "WatchReport",
+    "training.watch.watcher": "Watch watch",
     "transform_comparison": "TransformComparison compare_transforms",
     "ui.notebook.graph_comparison": "GraphComparison compare",
     "ui.notebook.widget": "Workbench",

@@ -35,6 +35,9 @@ w = wb.Workbench(graph, restore=False)
 engine = wb.Engine()
 report = w.bench(devices=("cpu",), measurement_config=COARSE_CONFIG)  # faster than the default
 found = wb.optimise(graph, "photos", config=COARSE_CONFIG)
+watched = wb.watch(wb.loader(graph, "photos", "numpy", epochs=9), steps=40, show=False)
+for batch in watched:
+    pass
 
 
 def brighten(image, by):
@@ -67,6 +70,10 @@ GROUPS: Mapping[str, tuple[str, str]] = {
         "Benchmark MeasurementConfig QUICK_CONFIG COARSE_CONFIG Report load_report Measurement "
         "optimise Optimisation",
     ),
+    "Training": (
+        "Tools for a training loop with any loader.",
+        "watch Watch WatchReport watch_callback WatchCallback",
+    ),
     "Export and import": (
         "Every pipeline is built from the exported source of its graph.",
         "emit_script export Export from_file from_pipeline from_torchvision from_albumentations "
@@ -98,6 +105,9 @@ RETURNED = frozenset(
         "NodeHandle",
         "SelectedSamples",
         "Verification",
+        "Watch",
+        "WatchCallback",
+        "WatchReport",
     }
 )
 """Classes whose constructor is not documented, because public functions return the instances."""
@@ -123,6 +133,9 @@ MEMBERS: Mapping[str, str] = {
     "FolderCheck": "bad counts good_list to_frame plot",
     "Faults": "to_frame plot",
     "Verification": "to_frame plot",
+    "Watch": "report",
+    "WatchReport": "limit ceiling interval measure_fix plot",
+    "WatchCallback": "report",
     "Catalog": "find",
 }
 """Class name -> the members to document."""

@@ -130,13 +130,12 @@ def make_loader(
         built = _built(_build_function(program), graph, data, options)
         # Several pipelines go on with the one whose turn it is.
         if library == "numpy":
-            return InProcessLoader(
-                _ArrayBatches(built, graph, data), tuple(graph.outputs), epochs, data
-            )
+            made = _ArrayBatches(built, graph, data)
+            return InProcessLoader(made, graph, epochs, data, options)
         turn = {"checkpoint": options.get("checkpoint")} if isinstance(built, list) else {}
         with _explaining_bad_files(data):  # some start to read
             made = program.Loader(built, **turn)
-    return InProcessLoader(made, tuple(graph.outputs), epochs, data)
+    return InProcessLoader(made, graph, epochs, data, options)
 
 
 @checked(graph=GRAPH, library=TEXT)
@@ -185,13 +184,23 @@ class InProcessLoader:
     """
 
     def __init__(
-        self, batches: Any, outputs: tuple[str, ...], epochs: int | None, data: Datasets
+        self,
+        batches: Any,
+        graph: Graph,
+        epochs: int | None,
+        data: Datasets,
+        options: Mapping[str, Any],
     ) -> None:
         self.batches = batches
         """The exported program's own loader."""
-        self.outputs = outputs
+        self.outputs = tuple(graph.outputs)
         self.epochs = epochs
-        self._data = data
+        self.graph = graph
+        """Graph of the batches, with the settings of this loader."""
+        settings = {f.name: options[f.name] for f in fields(graph.settings) if f.name in options}
+        if settings:
+            self.graph = set_setting(graph, **settings)
+        self.data = data
 
     def __len__(self) -> int:
         return len(self.batches)
@@ -215,7 +224,7 @@ class InProcessLoader:
         turns = itertools.count() if self.epochs is None else range(self.epochs)
         batches = itertools.chain.from_iterable(self.batches for _ in turns)
         while True:
-            with one_line_interrupt(), _explaining_bad_files(self._data):
+            with one_line_interrupt(), _explaining_bad_files(self.data):
                 batch = next(batches, None)
             if batch is None:
                 return

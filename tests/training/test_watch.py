@@ -1,0 +1,307 @@
+"""``wb.watch``: what a loop receives, and loops that end, fail, change or are interrupted."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from tests.training.virtual_loops import VirtualTime, run, steady
+from workbench.errors import ArgumentError
+from workbench.results import load_result, recorded_results
+
+
+def batches(count: int, size: int = 4) -> list[dict[str, Any]]:
+    return [{"images": np.full((size, 3), number)} for number in range(count)]
+
+
+def number_of(batch: dict[str, Any]) -> int:
+    return int(batch["images"][0, 0])
+
+
+class Loader:
+    """A loader with a length and attributes."""
+
+    sampler = "shuffled"
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return iter(batches(self.count))
+
+
+def test_all_batches_are_delivered_in_order_and_one_is_repeated(time: VirtualTime) -> None:
+    watched = wb.watch(batches(300), show=False)
+    seen = []
+    for batch in watched:
+        seen.append(number_of(batch))
+        time.sleep(0.01)
+    assert [number for number, _ in itertools.groupby(seen)] == list(range(300))
+    additional = len(seen) - 300
+    assert 12 < additional <= 60
+    assert f"{additional} additional steps trained on one repeated batch" in str(watched.report())
+
+
+def test_without_ceiling_no_batch_is_repeated(time: VirtualTime) -> None:
+    watched = wb.watch(time.loader(batches(300), steady(0.01)), ceiling=False, show=False)
+    seen = []
+    for batch in watched:
+        seen.append(number_of(batch))
+        time.sleep(0.02)
+    assert seen == list(range(300))
+    report = watched.report()
+    assert report.ceiling == pytest.approx(1.5)
+    assert "computed from the time of the steps: no batch was repeated" in str(report)
+
+
+def test_a_watched_loader_has_the_length_and_attributes_of_the_loader() -> None:
+    watched = wb.watch(Loader(7), show=False)
+    assert len(watched) == 7
+    assert watched.sampler == "shuffled"
+    with pytest.raises(AttributeError):
+        _ = watched.unknown
+    assert not hasattr(wb.watch(iter([])), "__len__")
+
+
+def test_the_steps_of_short_epochs_are_watched_together(time: VirtualTime) -> None:
+    watched = wb.watch(Loader(15), steps=100, show=False)
+    counts = [sum(1 for _ in _sleeping(watched, time)) for _ in range(12)]
+    assert counts[0] == 15
+    assert counts[-1] == 15
+    assert watched.finished
+    firsts = [each for each in watched.report().steps if each.first]
+    assert len(firsts) > 1
+    assert watched.report().batches == 15
+
+
+def _sleeping(loader: Any, time: VirtualTime) -> Iterator[Any]:
+    for batch in loader:
+        time.sleep(0.01)
+        yield batch
+
+
+def test_the_repeated_batch_has_the_usual_size_at_the_end_of_an_epoch(time: VirtualTime) -> None:
+    data = [*batches(59), *batches(1, size=1)]
+    watched = wb.watch(data, steps=200, show=False)
+    sizes = [len(batch["images"]) for batch in _sleeping(watched, time)]
+    assert sizes[59] == 1
+    assert set(sizes[60:]) == {4}
+    assert watched.finished
+
+
+def test_after_the_watch_the_iterator_is_that_of_the_loader(time: VirtualTime) -> None:
+    data = batches(100)
+    watched = wb.watch(data, steps=40, show=False)
+    run(watched, time, steady(0.01))
+    assert type(iter(watched)) is type(iter(data))
+
+
+def test_changes_of_a_batch_by_the_loop_do_not_reach_the_next_step(time: VirtualTime) -> None:
+    watched = wb.watch(batches(80), steps=60, show=False)
+    for batch in watched:
+        images = batch.pop("images")
+        assert (images == images[0, 0]).all()
+        assert images[0, 0] < 1000
+        images += 1000
+        time.sleep(0.01)
+    assert watched.finished
+
+
+class State:
+    """A model, optimizer or scheduler, as far as ``restore`` uses it."""
+
+    def __init__(self) -> None:
+        self.steps = [0]
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"steps": self.steps}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.steps = state["steps"]
+
+
+def test_restore_undoes_the_steps_on_the_repeated_batch(time: VirtualTime) -> None:
+    state = State()
+    for _ in wb.watch(batches(100), steps=60, restore=[state], show=False):
+        state.steps[0] += 1
+        time.sleep(0.01)
+    assert state.steps == [100]
+
+
+def test_an_endless_loader_is_watched(time: VirtualTime) -> None:
+    endless = ({"images": np.zeros((2, 3))} for _ in itertools.count())
+    watched = wb.watch(endless, steps=60, show=False)
+    for count, _ in enumerate(watched):
+        time.sleep(0.01)
+        if count == 200:
+            break
+    assert watched.finished
+    assert watched.report().batches is None
+
+
+def test_a_loop_that_ends_early_has_a_report_of_what_was_measured(time: VirtualTime) -> None:
+    watched = wb.watch(time.loader(range(20), steady(0.01)), show=False)
+    assert "Nothing can be concluded" in str(watched.report())
+    run(watched, time, steady(0.01))
+    assert not watched.finished
+    assert watched.report().ceiling == pytest.approx(2.0)
+    assert "has not reached the steps on a repeated batch" in str(watched.report())
+    assert run(wb.watch([1], show=False), time, steady(1)) == 1
+
+
+def test_an_empty_loader_ends_at_once() -> None:
+    assert list(wb.watch([], show=False)) == []
+
+
+def test_an_error_of_the_loader_is_raised_unchanged(time: VirtualTime) -> None:
+    fault = OSError("disk")
+
+    def failing() -> Iterator[int]:
+        yield from range(30)
+        raise fault
+
+    watched = wb.watch(failing(), show=False)
+    with pytest.raises(OSError, match="disk") as raised:
+        run(watched, time, steady(0.01))
+    assert raised.value is fault
+    assert len(watched.report().steps) == 30
+
+
+@pytest.mark.parametrize("at", [30, 150])
+def test_an_interrupted_loop_keeps_what_was_measured(time: VirtualTime, at: int) -> None:
+    """Also among the repeated batches."""
+    watched = wb.watch(batches(300), show=False)
+
+    def loop() -> None:
+        for count, _ in enumerate(watched):
+            time.sleep(0.01)
+            if count == at:
+                raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        loop()
+    assert len(watched.report().steps) in (at, at + 1)
+    assert watched.report().times is not None
+    run(watched, time, steady(0.01))  # and it can be continued
+    assert watched.finished
+
+
+def test_batches_of_changing_size_and_kind_are_reported(time: VirtualTime) -> None:
+    data = [
+        np.zeros((1 + number % 5, 3), np.float32 if number % 2 else int) for number in range(99)
+    ]
+    watched = wb.watch(data, steps=60, show=False)
+    run(watched, time, steady(0.01))
+    text = str(watched.report())
+    assert "The batches have 1 to 5 samples" in text
+    assert "The batches are of 2 kinds" in text
+
+
+@pytest.mark.parametrize(("batch", "count"), [
+    ([np.zeros((8, 3, 4, 4)), np.zeros(8)], 8),
+    ((np.zeros((3, 5, 4)), np.zeros((3, 6, 4))), 2),
+    ({"name": "x", "images": np.zeros((6, 2))}, 6),
+    ([{"data": np.zeros((4, 2))}, {"data": np.zeros((3, 2))}], 7),
+    (["a", "b"], None),
+    (np.float32(3), None),
+])  # fmt: skip
+def test_samples_of_a_batch_are_counted(batch: Any, count: int | None) -> None:
+    from workbench.training.watch.batches import sample_count
+
+    assert sample_count(batch) == count
+
+
+@pytest.mark.parametrize(("call", "words"), [
+    (lambda: wb.watch(wb.watch([])), "is watched already"),
+    (lambda: wb.watch(3), "loader is a int, which is not iterable"),
+    (lambda: wb.watch([], steps=3), "steps is 3. Use 40 or more"),
+    (lambda: wb.watch([], steps="many"), "steps is 'many'"),
+    (lambda: wb.watch([], restore=[3]), "restore contains a int"),
+    (lambda: wb.watch_callback(steps=1), "steps is 1"),
+    (lambda: wb.watch([]).report().measure_fix(), "the loader is a list"),
+])  # fmt: skip
+def test_invalid_arguments(call: Any, words: str) -> None:
+    with pytest.raises(ArgumentError, match=words):
+        call()
+
+
+def test_a_watched_loop_inside_a_watched_loop(time: VirtualTime) -> None:
+    outer = wb.watch(batches(100), steps=60, show=False)
+    inner = wb.watch(Loader(5), steps=60, show=False)
+    for _ in outer:
+        run(inner, time, steady(0.01))
+    assert outer.finished
+    assert inner.finished
+
+
+def test_the_report_is_printed_once_and_recorded(
+    time: VirtualTime, capsys: pytest.CaptureFixture[str]
+) -> None:
+    watched = wb.watch(batches(100), steps=60)
+    run(watched, time, steady(0.01))
+    assert capsys.readouterr().out.count("The model is the limit") == 1
+    assert recorded_results()[-1] == watched.report().document()
+
+
+def test_a_notebook_shows_a_line_that_the_report_replaces(
+    time: VirtualTime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import IPython
+
+    from workbench.training.watch import live
+
+    shown: list[Any] = []
+
+    class Handle:
+        def update(self, value: Any) -> None:
+            shown.append(value)
+
+    def display(value: Any, display_id: bool = False) -> Handle:
+        shown.append(value)
+        return Handle()
+
+    monkeypatch.setattr(live, "_has_kernel", lambda: True)
+    monkeypatch.setattr(live, "_SECONDS", 0)
+    monkeypatch.setattr(IPython.display, "display", display)
+    watched = wb.watch(batches(100), steps=60)
+    run(watched, time, steady(0.01))
+    assert "Watched 1 of at most 60 steps" in repr(shown[0])
+    assert shown[-1] is watched.report()
+
+
+def test_the_report_as_frame_figure_and_file(time: VirtualTime, tmp_path: Any) -> None:
+    watched = wb.watch(time.loader(batches(100), steady(0.01)), steps=60, show=False)
+    run(watched, time, steady(0.03))
+    report = watched.report()
+    frame = report.to_frame()
+    assert frame["ms per step"].round().tolist() == [10, 30, 40, 30]
+    assert report.plot().axes
+    assert load_result(report.save(tmp_path / "watch.json")) == report.document()
+
+
+def test_lightning_and_hugging_face_call_the_callback(time: VirtualTime) -> None:
+    lightning, hugging_face = (wb.watch_callback(steps=40, show=False) for _ in range(2))
+    lightning.setup(None, None, stage="fit")
+    lightning.on_train_epoch_start(None, None)
+    hugging_face.on_epoch_begin(None, None, None, model=None, train_dataloader=Loader(50))
+    for number in range(50):
+        time.sleep(0.01)
+        lightning.on_train_batch_start(None, None, batches(1)[0], number)
+        hugging_face.on_step_begin(None, None, None)
+        time.sleep(0.03)
+        hugging_face.on_step_end(None, None, None)
+        lightning.on_train_batch_end(None, None, None, batches(1)[0], number)
+    for callback in (lightning, hugging_face):
+        assert callback.finished
+        assert callback.report().ceiling == pytest.approx(4 / 3)
+        assert "a callback cannot repeat a batch" in str(callback.report())
+    assert "samples/s" in str(lightning.report())
+    assert not hasattr(lightning, "other")

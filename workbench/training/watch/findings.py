@@ -1,0 +1,95 @@
+"""Sentences about problems of a watched loop other than its speed: devices, waits, batches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workbench.training.watch import environment
+from workbench.training.watch.recorder import Recorder
+
+_MOST_LINES = 5
+_SLOW_COPY = 0.05
+"""Fraction of a step from which copying the batch is reported."""
+
+
+def find_problems(recorder: Recorder, loader: Any, batch: Any) -> tuple[list[str], float | None]:
+    """Return sentences about problems, and the seconds to copy ``batch`` to the model's GPU."""
+    copied = None
+    if batch is not None and recorder.device:
+        copied = environment.seconds_to_copy(batch, recorder.device)
+    found = [
+        *_batch_sentences(recorder),
+        *_device_sentences(recorder, loader),
+        *_wait_sentences(recorder),
+        *_loader_sentences(loader, recorder.device),
+    ]
+    if recorder.models and recorder.count and not environment.is_finite(recorder.models):
+        found.append(
+            "The model has parameters that are NaN or infinite. The times are those of a model "
+            "that no longer learns."
+        )
+    return found, copied
+
+
+def _batch_sentences(recorder: Recorder) -> list[str]:
+    found = []
+    sizes = recorder.sizes
+    rare = sum(sizes.values()) - max(sizes.values(), default=0)
+    if rare > 0.1 * sum(sizes.values()):
+        found.append(
+            f"The batches have {min(sizes)} to {max(sizes)} samples. The ceiling is that of a "
+            f"batch of {sizes.most_common(1)[0][0]}."
+        )
+    if len(recorder.kinds) > 1:
+        found.append(
+            f"The batches are of {len(recorder.kinds)} kinds, which differ in types or dimensions. "
+            "The ceiling is that of one of them."
+        )
+    return found
+
+
+def _device_sentences(recorder: Recorder, loader: Any) -> list[str]:
+    models = environment.devices_of_models(recorder.models)
+    if not models:
+        return []
+    found = []
+    gpus = sorted(each for each in recorder.devices if each != "cpu")
+    strange = [each for each in gpus if each not in models]
+    if strange:
+        found.append(
+            f"The batches are on {', '.join(strange)}, but the model is on {', '.join(models)}. "
+            "Each step copies them: create the loader for the device of the model."
+        )
+    numbers = {each.partition(":")[2] or "0" for each in models if each.startswith("cuda")}
+    others = {n for n in environment.pipeline_devices(loader) if str(n) not in numbers}
+    if numbers and others and not strange:
+        found.append(
+            f"The pipeline runs on GPU {', '.join(map(str, sorted(others)))}, but the model is on "
+            f"{', '.join(models)}. Pass device_id={min(numbers)} to the pipeline."
+        )
+    return found
+
+
+def _wait_sentences(recorder: Recorder) -> list[str]:
+    lines = recorder.waits.most_common(_MOST_LINES)
+    if not lines:
+        return []
+    return [
+        "Lines that wait for the GPU, so that it cannot work ahead: "
+        f"{'; '.join(line for line, _ in lines)}. Move .item(), .cpu() and printing to every "
+        "hundredth step, and copy batches with pin_memory and non_blocking=True."
+    ]
+
+
+def _loader_sentences(loader: Any, device: str) -> list[str]:
+    if getattr(loader, "num_workers", None) == 0:
+        return [
+            "The loader has num_workers=0: it prepares batches in the same thread as the loop, so "
+            "waiting and steps add up. Worker processes work ahead."
+        ]
+    if device and getattr(loader, "pin_memory", None) is False:
+        return [
+            "The loader has pin_memory=False, so that copies to the GPU wait for it. Pass "
+            "pin_memory=True, and copy with non_blocking=True."
+        ]
+    return []

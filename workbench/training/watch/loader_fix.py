@@ -1,0 +1,105 @@
+"""Measured fix of a slow loader of ``wb.loader``: mixed decoding and better settings."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from workbench.bench.experiments.benchmark import Benchmark
+from workbench.bench.experiments.tune import TuningExperiment
+from workbench.bench.measuring.config import Config, adopt_config
+from workbench.bench.measuring.grid import grid_for
+from workbench.bench.measuring.measurement_config import COARSE_CONFIG
+from workbench.bench.records.charts import best_measurement
+from workbench.bench.records.record import Report
+from workbench.catalog import load_catalog
+from workbench.engine.build.in_process_loader import InProcessLoader
+from workbench.engine.resources.machine import describe_machine
+from workbench.errors import ArgumentError
+from workbench.graph.model import DecodeDevice, Graph
+from workbench.graph.resolved import ResolvedGraph
+from workbench.results import DocumentedResult, ResultDocument, ResultTable, record_result
+from workbench.training.watch.verdict import LoopTimes
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class LoaderFix(DocumentedResult):
+    """Faster settings of a loader. ``factor`` is the measured speed-up of the loader alone.
+
+    ``loop_factor`` is the expected speed-up of the training loop, whose step has its own time.
+    ``graph`` has the settings.
+    """
+
+    graph: Graph
+    rates: tuple[tuple[str, float], ...]
+    """Settings -> images per second, those of the watched loader first."""
+    factor: float
+    loop_factor: float | None
+    created: str = field(default_factory=lambda: time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
+
+    def document(self) -> ResultDocument:
+        best = self.rates[-1][0]
+        if self.factor < 1.05:
+            first = "No other settings make the loader measurably faster. wb.optimise may."
+        else:
+            first = f"The loader is {self.factor:.2f} times as fast with {best}."
+        sentences = [first]
+        if self.loop_factor is not None and self.factor >= 1.05:
+            sentences.append(f"The training loop would be {self.loop_factor:.2f} times as fast.")
+        table = ResultTable("", ("settings", "images/s"), self.rates)
+        return ResultDocument("watch", "Loader", tuple(sentences), (table,), (), self.created)
+
+
+def measure_loader_fix(loader: Any, times: LoopTimes | None, seconds: float) -> LoaderFix:
+    """Measure other settings of a loader with the same batch size. ``times`` are of its loop.
+
+    Raises ArgumentError if the loader is not one of ``wb.loader``.
+    """
+    if not isinstance(loader, InProcessLoader):
+        raise ArgumentError(
+            f"measure_fix: the loader is a {type(loader).__name__}, not one of wb.loader. Import "
+            "a pipeline of DALI with wb.from_file, and use its wb.loader."
+        )
+    graph, machine = loader.graph, describe_machine()
+    own = graph.settings.device
+    device: DecodeDevice = own if machine.no_gpu else "mixed"
+    rates: dict[str, float] = {}
+    if device != own:
+        compared = Benchmark(graph, loader.data, measurement_config=COARSE_CONFIG).run()
+        rates |= {row.config.label: row.rate for row in compared.measurements if row.rounds}
+    grid = replace(
+        grid_for(ResolvedGraph(graph, load_catalog()), machine, device),
+        batch_size=(graph.settings.batch_size,),
+    )
+    tuning = TuningExperiment(graph, loader.data, device, grid, seconds=seconds)
+    report = tuning.run()
+    if device == own:
+        rates |= _own_rate(report, tuning.base)
+    best = best_measurement(report)
+    first = next(iter(rates.values()), best.rate)
+    rates[best.config.settings] = best.rate
+    factor = best.rate / first if first else 1.0
+    found = LoaderFix(
+        adopt_config(graph, best.config),
+        tuple(rates.items()),
+        factor,
+        None if times is None else _loop_factor(times, factor),
+    )
+    record_result(found)
+    return found
+
+
+def _own_rate(report: Report, base: Config) -> dict[str, float]:
+    """Return the rate of the unchanged settings, preferably measured between the others."""
+    rows = [row for row in report.measurements if row.config == base and row.rounds]
+    rows.sort(key=lambda row: row.probe)
+    return {row.config.settings: row.rate for row in rows[:1]}
+
+
+def _loop_factor(times: LoopTimes, factor: float) -> float:
+    """Return the speed-up of a loop whose loader works ahead and becomes faster by ``factor``."""
+    waits = times.total.value - times.free.value > 0.02 * times.total.value
+    if not waits:
+        return 1.0
+    return times.total.value / max(times.free.value, times.total.value / factor)

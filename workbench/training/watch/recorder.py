@@ -1,0 +1,234 @@
+"""Record the steps of a training loop: which phase comes when, and the times of each step."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.training.watch import environment
+from workbench.training.watch.batches import devices_of, kind_of, sample_count
+from workbench.training.watch.clock import Clock, Mark
+from workbench.training.watch.step_times import Phase, StepTime, mean_of
+
+_INSPECTED = 3
+"""Number of steps of the warm-up in which waits for the GPU are searched."""
+_FEWEST_MEASURED = 12
+_FEWEST_IN_LOADER = 20
+"""Minimum number of steps before the batch may be repeated at the end of an epoch."""
+_PRECISE = 0.003
+"""Relative standard error at which no more steps on the repeated batch are needed."""
+_QUEUE = 3
+"""Assumed number of batches that a loader prepares ahead, if it does not report it."""
+_UTILISATION_SECONDS = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Number of steps of each phase. ``repeated`` is 0 if the ceiling is not measured.
+
+    ``check`` is the number of steps on batches of the loader after the repeated batch, which show
+    whether the speed of the machine changed.
+    """
+
+    warm_up: int
+    loader: int
+    repeated: int
+    check: int
+
+    @classmethod
+    def of(cls, steps: int, ceiling: bool) -> Plan:
+        """Divide ``steps``: 5 % are for the warm-up, at most 30 % repeat a batch."""
+        warm_up = min(10, max(2, steps // 20))
+        repeated, check = (3 * steps // 10, steps // 10) if ceiling else (0, 0)
+        return cls(warm_up, steps - warm_up - repeated - check, repeated, check)
+
+
+@dataclass(slots=True)
+class _Step:
+    phase: Phase
+    first: bool
+    asked: Mark
+    given: Mark
+    requested: float
+    fetched: float
+    returned: Mark | None = None
+    samples: int | None = None
+
+
+class Recorder:
+    """Times of the steps of a loop, and facts about its batches.
+
+    A loop calls ``ask`` before it requests a batch, ``give`` before the body runs with it, and
+    ``end_step`` after the body.
+    """
+
+    def __init__(self, plan: Plan, clock: Clock | None = None) -> None:
+        self.plan = plan
+        self.clock = clock or Clock()
+        self.epoch_batches: int | None = None
+        self.epochs = 0
+        self.sizes: Counter[int] = Counter()
+        self.kinds: Counter[tuple[Any, ...]] = Counter()
+        self.devices: Counter[str] = Counter()
+        self.models: list[Any] = []
+        self.waits: Counter[str] = Counter()
+        self.use: dict[str, list[int]] = {}
+        """Phase -> utilisation of the GPU in percent."""
+        self.gpu: Any = None
+        self.device = ""
+        """GPU of the model, such as ``cuda:0``; empty without CUDA."""
+        self._steps: list[_Step] = []
+        self._counts: Counter[str] = Counter()
+        self._asked: Mark | None = None
+        self._requested = 0.0
+        self._first = False
+        self._next_use = 0.0
+
+    @property
+    def count(self) -> int:
+        """Number of steps so far."""
+        return len(self._steps)
+
+    @property
+    def phase(self) -> Phase:
+        """Phase of the next step on a batch of the loader."""
+        return "warm-up" if self._counts["warm-up"] < self.plan.warm_up else "loader"
+
+    @property
+    def loader_is_measured(self) -> bool:
+        return self._counts["loader"] >= self.plan.loader
+
+    @property
+    def may_repeat(self) -> bool:
+        """True if enough steps were measured to end with the repeated batch at an epoch's end."""
+        enough = self._counts["loader"] >= min(_FEWEST_IN_LOADER, self.plan.loader)
+        return enough and self.plan.repeated > 0
+
+    @property
+    def last_size_is_usual(self) -> bool:
+        """True unless other batches had more often another size than the last one."""
+        samples = self._steps[-1].samples
+        return samples is None or self.sizes[samples] == max(self.sizes.values())
+
+    @property
+    def inspects(self) -> bool:
+        """True if the next step searches for waits for the GPU."""
+        return 0 < self.plan.warm_up - self.count <= _INSPECTED and environment.cuda_in_use()
+
+    def start_epoch(self) -> None:
+        """Record that an iterator is requested from the loader."""
+        self.epochs += 1
+        self._first = True
+        self._asked = None
+        self.ask()
+
+    def ask(self) -> None:
+        """Record that a batch is requested."""
+        if self._asked is None:
+            self._asked = self.clock.mark()
+        self._requested = self.clock.now
+
+    def give(self, batch: Any, phase: Phase | None = None) -> None:
+        """Record that a batch has arrived and the body of the loop starts."""
+        fetched = self.clock.now
+        samples = self._examine(batch) if phase is None else sample_count(batch)
+        phase = phase or self.phase
+        given = self.clock.mark()
+        asked = self._asked or given
+        self._steps.append(
+            _Step(phase, self._first, asked, given, self._requested, fetched, samples=samples)
+        )
+        self._first, self._asked = False, None
+
+    def end_step(self) -> None:
+        """Record that the body of the loop has ended."""
+        step = self._steps[-1]
+        self._asked = step.returned = self.clock.mark()
+        self._counts[step.phase] += 1
+        if step.phase == "warm-up" and self._counts["warm-up"] == self.plan.warm_up:
+            self._end_warm_up()
+        watched = step.phase in ("loader", "repeated")
+        if self.gpu is not None and watched and self.clock.now >= self._next_use:
+            self._next_use = self.clock.now + _UTILISATION_SECONDS
+            busy = self.gpu.use().gpu
+            if busy is not None:
+                self.use.setdefault(step.phase, []).append(busy)
+
+    def _examine(self, batch: Any) -> int | None:
+        samples = sample_count(batch)
+        if samples is not None:
+            self.sizes[samples] += 1
+        if self.count % 8 == 0 or self.count < _FEWEST_MEASURED:
+            self.kinds[kind_of(batch)] += 1
+            self.devices.update(devices_of(batch))
+        return samples
+
+    def _end_warm_up(self) -> None:
+        """Look for the model and its GPU, which exist now, and measure with CUDA's clock."""
+        self.models = self.models or environment.models_in_memory()
+        if environment.cuda_in_use():
+            places = environment.devices_of_models(self.models)
+            self.device = next((each for each in places if each.startswith("cuda")), "")
+        if self.device:
+            self.clock.use_cuda(self.device)
+            self.gpu = environment.gpu_of(self.device)
+            self.clock.synchronize()
+        self._asked = self.clock.mark()
+
+    def settling_seconds(self, loader: Any) -> float:
+        """Return the seconds in which the loader fills its queue, while a batch is repeated."""
+        workers = getattr(loader, "num_workers", None)
+        ahead = getattr(loader, "prefetch_factor", None)
+        queued = _QUEUE
+        if isinstance(workers, int):
+            queued = workers * ahead if isinstance(ahead, int) else 0
+        known = [each for each in self._steps if each.phase == "loader" and each.returned]
+        if not known:
+            return 0.0
+        took = sum((each.returned or each.given).host - each.asked.host for each in known)
+        return queued * took / len(known)
+
+    def repeated_enough(self) -> bool:
+        """Return whether the steps on the repeated batch are measured precisely enough."""
+        count = self._counts["repeated"]
+        if count + self._counts["settling"] >= self.plan.repeated:
+            return True
+        if count < _FEWEST_MEASURED or count % 4:
+            return False
+        times = [
+            step.returned.host - step.given.host
+            for step in self._steps
+            if step.phase == "repeated" and step.returned
+        ]
+        mean = mean_of(times)
+        return mean.error < _PRECISE * mean.value
+
+    def repeated_phase(self, since: float, settling: float) -> Phase:
+        """Return the phase of the next step on the repeated batch, which started at ``since``."""
+        count = self._counts["settling"]
+        most = self.plan.repeated // 2
+        waits = self.clock.now - since < settling and count < most
+        return "settling" if count < 2 or (waits and not self._counts["repeated"]) else "repeated"
+
+    @property
+    def last_text(self) -> str:
+        """Host times of the last step as text."""
+        step = self._steps[-1]
+        took = (step.returned or step.given).host - step.given.host
+        waited = 1000 * (step.fetched - step.requested)
+        return f"The last one waited {waited:.1f} ms and took {1000 * took:.1f} ms."
+
+    def step_times(self) -> tuple[StepTime, ...]:
+        """Return the times of all completed steps. Waits for the GPU to reach the last one."""
+        self.clock.synchronize()
+        found = []
+        for number, step in enumerate(self._steps):
+            if step.returned is None:
+                continue
+            wait = self.clock.seconds(step.asked, step.given)
+            if step.given.event is None:
+                wait = step.fetched - step.requested  # without the time of this module
+            took = self.clock.seconds(step.given, step.returned)
+            found.append(StepTime(number, step.phase, wait, took, step.samples, step.first))
+        return tuple(found)

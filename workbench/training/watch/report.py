@@ -1,0 +1,228 @@
+"""Report of a watched training loop."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from workbench.figures import new_axes, render_figure
+from workbench.results import DocumentedResult, ResultDocument, ResultPicture, ResultTable
+from workbench.training.watch.findings import find_problems
+from workbench.training.watch.recorder import Recorder
+from workbench.training.watch.step_times import Ratio, StepTime
+from workbench.training.watch.verdict import (
+    Limit,
+    LoopTimes,
+    loop_times,
+    time_sentences,
+    verdict,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from workbench.training.watch.loader_fix import LoaderFix
+
+_COLOURS = {"waiting for data": "#c9a25f", "step": "#6b7f99", "step, repeated batch": "#5a9e00"}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class WatchReport(DocumentedResult):
+    """Times of a training loop, and what limits it; returned by ``report()`` of ``wb.watch``.
+
+    ``steps`` has a row for each step (``pandas.DataFrame(report.steps)``), ``notes`` what else was
+    found, ``utilisation`` of the GPU in percent with the loader and on the repeated batch.
+
+    ::
+
+        report = watched.report()
+        print(report.limit, report.ceiling, report.interval)
+    """
+
+    steps: tuple[StepTime, ...]
+    batches: int | None = None
+    notes: tuple[str, ...] = ()
+    utilisation: tuple[tuple[str, float], ...] = ()
+    copy_seconds: float | None = None
+    device: str = ""
+    why_bound: str = ""
+    """Reason why no batch was repeated."""
+    created: str = field(default_factory=lambda: time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
+    loader: Any = field(default=None, compare=False)
+
+    @property
+    def times(self) -> LoopTimes | None:
+        return loop_times(self.steps)
+
+    @property
+    def ceiling(self) -> float | None:
+        """Speed-up of the loop with free data; None if too few steps were measured.
+
+        ::
+
+            print(watched.report().ceiling)
+        """
+        times = self.times
+        return None if times is None else times.ceiling.value
+
+    @property
+    def interval(self) -> Ratio | None:
+        """``ceiling`` with its 95 % confidence interval.
+
+        ::
+
+            print(watched.report().interval)
+        """
+        times = self.times
+        return None if times is None else times.ceiling
+
+    @property
+    def limit(self) -> Limit:
+        """What limits the loop: ``model``, ``loader``, ``both`` or ``unknown``.
+
+        ::
+
+            assert watched.report().limit in ("model", "loader", "both", "unknown")
+        """
+        times = self.times
+        return "unknown" if times is None else times.limit
+
+    def measure_fix(self, seconds: float = 30.0) -> LoaderFix:
+        """Measure mixed decoding and other settings of a loader of ``wb.loader``.
+
+        ``seconds`` (20 or more) is for the search of settings; mixed decoding is measured too if
+        there is a GPU. Raises ArgumentError for another loader.
+
+        ::
+
+            fix = watched.report().measure_fix(20)
+            print(fix)
+        """
+        from workbench.training.watch.loader_fix import measure_loader_fix
+
+        return measure_loader_fix(self.loader, self.times, seconds)
+
+    def document(self) -> ResultDocument:
+        times = self.times
+        pictures: tuple[ResultPicture, ...] = ()
+        if times is None:
+            first = "Nothing can be concluded: fewer than 8 steps on the loader's batches were "
+            sentences = [f"{first}measured."]
+            tables: tuple[ResultTable, ...] = ()
+        else:
+            sentences = [
+                verdict(times, self.batches),
+                *time_sentences(times, self.batches),
+                self._how(times),
+            ]
+            tables = (self._table(times),)
+            pictures = (ResultPicture("Time of each step", _strip_chart(self.steps)),)
+        return ResultDocument(
+            "watch",
+            f"Training loop, {len(self.steps)} steps watched",
+            (*sentences, *self.notes),
+            tables,
+            pictures,
+            self.created,
+        )
+
+    def plot(self) -> Figure:
+        """Return a matplotlib figure with the time of each step: waiting, and the loop's body.
+
+        ::
+
+            figure = watched.report().plot()
+        """
+        return _figure(self.steps)
+
+    def _how(self, times: LoopTimes) -> str:
+        if times.measured:
+            return (
+                f"The ceiling was measured: {times.repeated} additional steps trained on one "
+                "repeated batch. ceiling=False avoids them; restore=(model, optimizer) undoes them."
+            )
+        if self.why_bound:
+            return f"The ceiling was computed from the time of the steps: {self.why_bound}."
+        return (
+            "The ceiling was computed from the time of the steps, because the watch has not "
+            "reached the steps on a repeated batch."
+        )
+
+    def _table(self, times: LoopTimes) -> ResultTable:
+        whole = times.total.value
+        copying = f"copying the batch to {self.device}, a part of the step"
+        parts: dict[str, float | None] = {
+            "waiting for data": times.wait,
+            "step": times.step.value,
+            "waiting and step": whole,
+            "step on a repeated batch": times.free.value if times.measured else None,
+        }
+        if self.copy_seconds is not None:
+            parts[copying] = self.copy_seconds
+        rows: list[tuple[str | float | None, ...]] = [
+            (name, None, None) if value is None else (name, 1000 * value, round(value / whole, 4))
+            for name, value in parts.items()
+        ]
+        rows += [
+            (f"GPU utilisation in percent, {name}", use, None) for name, use in self.utilisation
+        ]
+        return ResultTable("", ("part", "ms per step", "relative"), tuple(rows))
+
+
+def build_report(recorder: Recorder, loader: Any, repeated: Any, why_bound: str) -> WatchReport:
+    """Return the report of what was recorded so far. ``repeated`` is the batch, if still there."""
+    steps = recorder.step_times()
+    notes, copy_seconds = find_problems(recorder, loader, repeated)
+    return WatchReport(
+        steps,
+        recorder.epoch_batches or _length(loader),
+        tuple(notes),
+        tuple((name, sum(use) / len(use)) for name, use in recorder.use.items()),
+        copy_seconds,
+        recorder.device,
+        why_bound,
+        loader=loader,
+    )
+
+
+def _length(loader: Any) -> int | None:
+    try:
+        return len(loader)
+    except (TypeError, NotImplementedError):
+        return None
+
+
+@lru_cache(maxsize=4)
+def _strip_chart(steps: Sequence[StepTime]) -> bytes:
+    return render_figure(_figure(steps))
+
+
+def _figure(steps: Sequence[StepTime]) -> Figure:
+    figure, axes = new_axes(height=1.8)
+    numbers = [each.number for each in steps]
+    waits = [1000 * each.wait * (each.phase not in ("settling", "repeated")) for each in steps]
+    repeated = [each.phase in ("settling", "repeated") for each in steps]
+    took = [1000 * each.step for each in steps]
+    sums = [wait + step for wait, step in zip(waits, took, strict=True)]
+    parts: dict[str, tuple[Any, list[float], list[bool]]] = {
+        "step": (0.0, took, [not again for again in repeated]),
+        "step, repeated batch": (0.0, took, repeated),
+        "waiting for data": (took, sums, [wait > 0 for wait in waits]),
+    }
+    for name, (below, above, where) in parts.items():
+        if any(where):
+            axes.fill_between(
+                numbers, below, above, where=where, step="mid", label=name, color=_COLOURS[name],
+                linewidth=0,
+            )  # fmt: skip
+    counted = sorted(total for total, each in zip(sums, steps, strict=True) if not each.first)
+    if counted:  # one slow step would hide all others
+        axes.set_ylim(0, 1.5 * counted[int(0.95 * (len(counted) - 1))] or 1)
+        axes.legend(fontsize=8, loc="upper right", ncols=3)
+    axes.set_xlabel("step", fontsize=8)
+    axes.set_ylabel("ms", fontsize=8)
+    axes.tick_params(labelsize=8)
+    return figure

@@ -1,0 +1,199 @@
+"""The verdict on a training loop: numbers in, sentences out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Literal
+
+from workbench.training.watch.step_times import (
+    Mean,
+    Ratio,
+    StepTime,
+    mean_of,
+    ratio_of,
+    steady_steps,
+)
+
+Limit = Literal["model", "loader", "both", "unknown"]
+SMALL_GAIN = 1.1
+"""Speed-up with free data below which the model is the limit."""
+_NO_GAIN = 1.01
+_FEWEST_REPEATED = 8
+_FEWEST_LOADER = 8
+_DRIFT = 1.2
+"""Ratio of times before and after from which the machine's speed counts as changed."""
+_SLOWER = 1.05
+"""Ratio of step times from which the loader is reported to slow the steps down."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoopTimes:
+    """Times per step in seconds: with the loader and on the repeated batch.
+
+    ``free`` is the time of a step with free data: that on the repeated batch if ``measured``,
+    otherwise that in the loop. ``start`` is the wait at the start of an epoch. ``samples`` is the
+    mean number of samples per batch, None if unknown.
+    """
+
+    total: Mean
+    wait: float
+    step: Mean
+    free: Mean
+    measured: bool
+    start: float
+    samples: float | None
+    count: int
+    repeated: int
+    """Number of all steps on the repeated batch."""
+    drift: str = ""
+    """How the speed changed during the watch; empty if it did not."""
+    change: float = 0.0
+    """Logarithm of the ratio of the step times before and after the repeated batch."""
+
+    @property
+    def ceiling(self) -> Ratio:
+        """Speed-up with free data. Its interval is wider if the speed of the machine changed."""
+        found = ratio_of(self.total, self.free)
+        if not found.low > 0:
+            return found
+        width = math.hypot(math.log(found.high / found.value), self.change)
+        return Ratio(found.value, found.value / math.exp(width), found.value * math.exp(width))
+
+    @property
+    def limit(self) -> Limit:
+        """What limits the loop. It is unknown if the interval allows different verdicts."""
+        ceiling = self.ceiling
+        if self.drift:
+            return "unknown"
+        if ceiling.low >= SMALL_GAIN:
+            return "loader"
+        if ceiling.high <= SMALL_GAIN:
+            return "model"
+        return "both" if ceiling.low > 1 else "unknown"
+
+
+def loop_times(steps: Sequence[StepTime]) -> LoopTimes | None:
+    """Return the times of a loop; None if too few steps were measured."""
+    steady = steady_steps(steps)
+    if len(steady) < _FEWEST_LOADER:
+        return None
+    repeated = [each.step for each in steps if each.phase == "repeated"]
+    measured = len(repeated) >= _FEWEST_REPEATED
+    step = mean_of([each.step for each in steady])
+    sizes = [each.samples for each in steady if each.samples is not None]
+    starts = [each.wait for each in steps if each.first]
+    checks = [each.step for each in steps if each.phase == "check"]
+    checked = len(checks) >= _FEWEST_LOADER and min(fmean(checks), step.value) > 0
+    return LoopTimes(
+        mean_of([each.total for each in steady]),
+        fmean(each.wait for each in steady),
+        step,
+        mean_of(repeated) if measured else step,
+        measured,
+        fmean(starts) if starts else 0.0,
+        fmean(sizes) if len(sizes) == len(steady) else None,
+        len(steady),
+        sum(each.phase in ("settling", "repeated") for each in steps),
+        _drift(steady, checks if checked else []),
+        math.log(step.value / fmean(checks)) if checked else 0.0,
+    )
+
+
+def _drift(steady: Sequence[StepTime], checks: Sequence[float]) -> str:
+    """Return how the speed changed: in the steps with the loader, or from these to ``checks``."""
+    half = len(steady) // 2
+    found = [("", [each.total for each in steady[:half]], [each.total for each in steady[half:]])]
+    if checks:
+        found.append((" without waiting", [each.step for each in steady], [*checks]))
+    for what, before, after in found:
+        change = ratio_of(mean_of(before), mean_of(after))
+        if change.low > _DRIFT or change.high < 1 / _DRIFT:
+            first, last = (duration_text(fmean(values)) for values in (before, after))
+            return f"a step took {first}{what} at first and {last} later"
+    return ""
+
+
+def verdict(times: LoopTimes, batches: int | None) -> str:
+    """Return the verdict as a sentence. ``batches`` is the length of an epoch, if known."""
+    ceiling, how = times.ceiling, "" if times.measured else ", computed"
+    span = f"{ceiling.low:.2f} to {ceiling.high:.2f}{how}"
+    limit = times.limit
+    if times.drift:
+        return (
+            f"There is no verdict, because the speed changed during the watch: {times.drift}. "
+            "Watch again while nothing else uses the machine."
+        )
+    if limit == "unknown":
+        return (
+            f"The limit cannot be distinguished from noise after {times.count} steps: free data "
+            f"would make the loop {span} times as fast. Watch more steps."
+        )
+    rates = f"the loop processes {rate_text(times, times.total.value)}, "
+    rates += f"and the step alone could process {rate_text(times, times.free.value)}"
+    if limit == "loader":
+        return (
+            f"The loader is the limit: {rates}. With free data the loop would be "
+            f"{ceiling.value:.2f} times as fast ({span})."
+        )
+    if limit == "both":
+        return (
+            f"The loader and the model share the limit: {rates}. With free data the loop would be "
+            f"{ceiling.value:.2f} times as fast ({span})."
+        )
+    most = f"at most {max(1.0, ceiling.high):.2f} times as fast{how}"
+    if ceiling.low <= 1 or ceiling.value < _NO_GAIN:
+        return f"The model is the limit: free data would not change the speed measurably ({most})."
+    now, then = times.total.value, times.free.value
+    if batches:
+        now, then = times.start + batches * now, batches * then
+        return (
+            f"The model is the limit: with free data an epoch would take {duration_text(then)} "
+            f"instead of {duration_text(now)} ({most})."
+        )
+    return (
+        f"The model is the limit: with free data a step would take {duration_text(then)} instead "
+        f"of {duration_text(now)} ({most})."
+    )
+
+
+def time_sentences(times: LoopTimes, batches: int | None) -> list[str]:
+    """Return sentences about an epoch, its start, and steps that the loader slows down."""
+    found = []
+    epoch = times.start + (batches or 0) * times.total.value
+    if batches and times.limit in ("loader", "both"):
+        free = batches * times.free.value
+        found.append(
+            f"An epoch of {batches:,} batches takes {duration_text(epoch)}; with free data "
+            f"{duration_text(free)}."
+        )
+    if batches and times.start > max(0.05 * epoch, 2 * times.total.value):
+        found.append(
+            f"The first batch of an epoch takes {duration_text(times.start)}, which is "
+            f"{times.start / epoch:.0%} of an epoch. Loaders with persistent workers start faster."
+        )
+    slower = ratio_of(times.step, times.free)
+    if times.measured and not times.drift and slower.low > 1 and slower.value > _SLOWER:
+        found.append(
+            f"A step takes {slower.value:.2f} times as long while the loader works as without it: "
+            "they compete for CPU cores or for the GPU."
+        )
+    return found
+
+
+def rate_text(times: LoopTimes, seconds: float) -> str:
+    """Return the rate of a loop with this time per step, in samples or batches per second."""
+    if not seconds or not math.isfinite(seconds):
+        return "an unknown number of samples/s"
+    rate, unit = (times.samples or 1) / seconds, "samples" if times.samples else "batches"
+    return f"{rate:,.0f} {unit}/s" if rate >= 100 else f"{rate:.3g} {unit}/s"
+
+
+def duration_text(seconds: float) -> str:
+    """Return a duration as text with three digits: ``12.3 ms``, ``4.56 s``, ``41.2 min``."""
+    for most, unit, size in ((1.0, "ms", 1e-3), (120.0, "s", 1.0), (7200.0, "min", 60.0)):
+        if seconds < most:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds / 3600:.3g} h"

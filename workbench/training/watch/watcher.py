@@ -1,0 +1,240 @@
+"""``wb.watch``: measure a training loop from within, by wrapping its loader."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
+from typing import Any
+
+from workbench.arguments import FLAG, WHOLE, checked
+from workbench.errors import ArgumentError
+from workbench.results import record_result
+from workbench.training.watch import environment
+from workbench.training.watch.batches import copy_batch, fingerprint
+from workbench.training.watch.live import LiveDisplay
+from workbench.training.watch.recorder import Plan, Recorder
+from workbench.training.watch.report import WatchReport, build_report
+
+FEWEST_STEPS = 40
+_MOST_CANDIDATES = 20
+"""Number of batches to wait for one of the usual size, which is then repeated."""
+
+
+@checked(steps=WHOLE, ceiling=FLAG, show=FLAG)
+def watch(
+    loader: Any,
+    steps: int = 200,
+    *,
+    ceiling: bool = True,
+    model: Any = None,
+    restore: Sequence[Any] = (),
+    show: bool = True,
+) -> Watch:
+    """Wrap a loader to measure whether the loader or the model limits the training loop.
+
+    ``loader`` is any iterable of batches: a PyTorch ``DataLoader``, an iterator of DALI, a
+    ``tf.data`` set, a generator. Iterate over the result as over the loader; its attributes and
+    ``len`` are those of the loader. After ``steps`` steps, in one or several epochs, the report is
+    shown, and the loop continues without overhead. ``report()`` returns it at any time.
+
+    The ceiling, the speed-up with free data, is measured: at most 30 % of the steps run on the same
+    batch again while the loader is not advanced. These are additional steps: the loader's batches
+    are all delivered, but the model is trained on one batch several times. ``restore`` is a list of
+    objects with ``state_dict`` and ``load_state_dict`` (model, optimizer, scheduler) whose state is
+    restored afterwards. With ``ceiling=False`` no batch is repeated, and the ceiling is computed
+    from the time of the steps.
+
+    ``model`` is a torch module for the checks of devices and values, by default those in memory.
+    ``show=False`` does not display the report.
+
+    ::
+
+        def step(batch):
+            return np.mean(batch[0])
+
+        watched = wb.watch(wb.loader(graph, "photos", "numpy"), steps=40)
+        for batch in watched:
+            step(batch)
+        print(watched.report())
+
+    Raises ArgumentError if the loader is not iterable or is watched already, and for fewer than 40
+    steps.
+    """
+    if isinstance(loader, Watch):
+        raise ArgumentError("watch: the loader is watched already. Use its report().")
+    if not isinstance(loader, Iterable) and not hasattr(loader, "__getitem__"):
+        raise ArgumentError(
+            f"watch: loader is a {type(loader).__name__}, which is not iterable. Pass the object "
+            "that the for loop iterates over."
+        )
+    if steps < FEWEST_STEPS:
+        raise ArgumentError(f"watch: steps is {steps}. Use {FEWEST_STEPS} or more.")
+    restored = tuple(restore) if isinstance(restore, list | tuple) else (restore,)
+    for each in restored:
+        if not hasattr(each, "state_dict") or not hasattr(each, "load_state_dict"):
+            raise ArgumentError(
+                f"watch: restore contains a {type(each).__name__}. Pass objects with state_dict "
+                "and load_state_dict, such as a model and its optimizer."
+            )
+    kind = _SizedWatch if hasattr(loader, "__len__") else Watch
+    return kind(loader, steps, ceiling, model, restored, show)
+
+
+class Watch:
+    """A watched loader, which ``wb.watch`` returns: iterate over it in place of the loader.
+
+    ::
+
+        watched = wb.watch([np.zeros((8, 3))] * 60, steps=40, show=False)
+        assert sum(1 for batch in watched) >= 60 and watched.finished
+    """
+
+    def __init__(
+        self,
+        loader: Any,
+        steps: int,
+        ceiling: bool,
+        model: Any,
+        restored: Sequence[Any],
+        show: bool,
+    ) -> None:
+        self.loader = loader
+        self._recorder = Recorder(Plan.of(steps, ceiling))
+        self._recorder.models = [] if model is None else [model]
+        self._restored = restored
+        self._display = LiveDisplay(steps, show)
+        self._report: WatchReport | None = None
+        self._why_bound = "" if ceiling else "no batch was repeated"
+        self._mutates = False
+        self._repeated: Any = None
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "loader":  # while a copy is created
+            raise AttributeError(name)
+        return getattr(self.loader, name)
+
+    def __iter__(self) -> Iterator[Any]:
+        if self.finished:
+            return iter(self.loader)
+        return self._watched()
+
+    @property
+    def finished(self) -> bool:
+        """True once all steps were watched."""
+        return self._report is not None
+
+    def report(self) -> WatchReport:
+        """Return what was measured so far; after the last step, the complete report.
+
+        ::
+
+            watched = wb.watch([np.zeros((8, 3))] * 60, steps=40, show=False)
+            batches = list(watched)
+            print(watched.report().ceiling)
+        """
+        return self._report or self._build_report()
+
+    def _watched(self) -> Iterator[Any]:
+        recorder = self._recorder
+        recorder.start_epoch()
+        iterator = iter(self.loader)
+        length = _length_of(self.loader)
+        usual = None
+        candidates = delivered = 0
+        while True:
+            recorder.ask()
+            try:
+                batch = next(iterator)
+            except StopIteration:
+                break
+            delivered += 1
+            saved = None
+            before_end = delivered == length - 1 if length else not self._mutates
+            if recorder.loader_is_measured or recorder.count == 1 or before_end:
+                before, saved = fingerprint(batch), copy_batch(batch, self._mutates)
+            inspects = recorder.inspects
+            recorder.give(batch)
+            with environment.waits_for_gpu(recorder.waits) if inspects else nullcontext():
+                yield batch
+            recorder.end_step()
+            self._display.update(recorder)
+            if saved is None:
+                continue
+            self._mutates = self._mutates or fingerprint(batch) != before
+            if recorder.last_size_is_usual or usual is None:
+                usual = saved
+            if recorder.loader_is_measured:
+                candidates += 1
+                if recorder.last_size_is_usual or candidates == _MOST_CANDIDATES:
+                    yield from self._repeat(usual)
+                    del batch, saved, usual
+                    yield from self._check(iterator)
+                    yield from iterator
+                    return
+        recorder.epoch_batches = delivered
+        if usual is not None and recorder.may_repeat:
+            yield from self._repeat(usual)
+            self._finish()
+
+    def _repeat(self, batch: Any) -> Iterator[Any]:
+        """Repeat a batch to measure the ceiling, unless that would break the training."""
+        recorder = self._recorder
+        self._repeated = batch
+        if recorder.plan.repeated:
+            self._why_bound = environment.reason_against_repeating(self._restored)
+        if self._why_bound:
+            return
+        saved = [copy.deepcopy(each.state_dict()) for each in self._restored]
+        settling, since = recorder.settling_seconds(self.loader), recorder.clock.now
+        try:
+            while not recorder.repeated_enough():
+                recorder.ask()
+                given = copy_batch(batch, self._mutates)
+                recorder.give(given, recorder.repeated_phase(since, settling))
+                yield given
+                recorder.end_step()
+                self._display.update(recorder)
+        finally:
+            for each, state in zip(self._restored, saved, strict=True):
+                each.load_state_dict(state)
+
+    def _check(self, iterator: Iterator[Any]) -> Iterator[Any]:
+        """Watch some more steps on batches of the loader, then finish."""
+        recorder = self._recorder
+        for _ in range(0 if self._why_bound else recorder.plan.check):
+            recorder.ask()
+            try:
+                batch = next(iterator)
+            except StopIteration:
+                break
+            recorder.give(batch, "check")
+            yield batch
+            recorder.end_step()
+            self._display.update(recorder)
+        self._finish()
+
+    def _finish(self) -> None:
+        """Build and show the report."""
+        self._report = self._build_report()
+        self._repeated = None
+        record_result(self._report)
+        self._display.show(self._report)
+
+    def _build_report(self) -> WatchReport:
+        return build_report(self._recorder, self.loader, self._repeated, self._why_bound)
+
+
+def _length_of(loader: Any) -> int:
+    """Return the number of batches per epoch; 0 if the loader does not report it."""
+    try:
+        return len(loader)
+    except (TypeError, NotImplementedError):
+        return 0
+
+
+class _SizedWatch(Watch):
+    """A watched loader with a number of batches."""
+
+    def __len__(self) -> int:
+        return len(self.loader)
