@@ -117,6 +117,7 @@ if TYPE_CHECKING:
     from workbench.preview.requests.replay import replay
     from workbench.preview.verify import Verification
     from workbench.samples import write_samples
+    from workbench.serving_check import ServingPack, pack
     from workbench.training.watch.callback import WatchCallback, watch_callback
     from workbench.training.watch.report import WatchReport
     from workbench.training.watch.watcher import Watch, watch
@@ -176,6 +177,7 @@ __all__ = [
     "Report",
     "SaveError",
     "SelectedSamples",
+    "ServingPack",
     "Settings",
     "TransformComparison",
     "UnknownNameError",
@@ -212,6 +214,7 @@ __all__ = [
     "numba_node",
     "optimise",
     "outputs",
+    "pack",
     "preview_batch",
     "preview_outputs",
     "random",
@@ -265,6 +268,7 @@ _HOMES = {
     "preview": "OutputBatch PreviewResult PreviewRequest preview_batch preview_outputs",
     "preview.requests.replay": "replay",
     "samples": "write_samples",
+    "serving_check": "ServingPack pack",
     "training.watch.callback": "WatchCallback watch_callback",
     "training.watch.report": "WatchReport",
     "training.watch.watcher": "Watch watch",

@@ -31,6 +31,7 @@ from workbench.commands.options import renamed_option as _renamed_option
 from workbench.commands.options import report_errors as _report_errors
 from workbench.commands.options import writable_file as _writable_file
 from workbench.commands.options import writable_path as _writable_path
+from workbench.commands.pack import pack
 from workbench.commands.records import compare, records
 from workbench.commands.tune import optimise, tune
 from workbench.emit.targets import ADDITIONS, Export, target_names
@@ -506,7 +507,7 @@ def lab(port: int, no_browser: bool) -> None:
 
 for _command in (
     *(bench, stages, tune, optimise, scale, compare, records),
-    *(check, import_command, app_command),
+    *(check, import_command, app_command, pack),
 ):
     main.add_command(_command)
 

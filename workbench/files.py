@@ -35,8 +35,8 @@ def encode_text(text: str, path: str | Path) -> bytes:
         raise SaveError(f"{path} was not written: {error}.") from None
 
 
-def write_folder(path: str | Path, files: Mapping[str, str]) -> list[Path]:
-    """Write text files to a new folder. If one cannot be written, the folder is not created.
+def write_folder(path: str | Path, files: Mapping[str, str | bytes]) -> list[Path]:
+    """Write files to a new folder. If one cannot be written, the folder is not created.
 
     ``files`` maps paths in the folder to contents. The folder may exist if it is empty. Returns the
     absolute paths. Raises SaveError.
@@ -44,11 +44,11 @@ def write_folder(path: str | Path, files: Mapping[str, str]) -> list[Path]:
     target = Path(path).expanduser().absolute()
     temporary = target.with_name(f".workbench-{secrets.token_hex(8)}")
     try:
-        if target.exists() and (not target.is_dir() or any(target.iterdir())):
-            raise SaveError(f"{target} was not written: it already exists. Use a new folder.")
-        for name, text in files.items():
+        require_new_folder(target)
+        for name, content in files.items():
             (temporary / name).parent.mkdir(parents=True, exist_ok=True)
-            (temporary / name).write_text(text, encoding="utf-8")
+            data = content.encode() if isinstance(content, str) else content
+            (temporary / name).write_bytes(data)
         os.replace(temporary, target)  # replaces an empty folder
     except (OSError, UnicodeEncodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
@@ -97,6 +97,13 @@ def require_place(path: str | Path) -> None:
             trial.write(bytes(TRIAL_BYTES))  # on a full disk writing fails, not creating the file
     except OSError as error:
         raise SaveError(f"{target} cannot be written: {error.strerror or error}.") from None
+
+
+def require_new_folder(path: str | Path) -> None:
+    """Raise SaveError if the path exists and is not an empty folder."""
+    target = Path(path).expanduser().absolute()
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise SaveError(f"{target} was not written: it already exists. Use a new folder.")
 
 
 def require_new(path: str | Path) -> None:

@@ -81,7 +81,8 @@ GROUPS: Mapping[str, tuple[str, str]] = {
     ),
     "Checking": (
         "",
-        "check_graph check_warnings Faults Fault check_folder FolderCheck Verification",
+        "check_graph check_warnings Faults Fault check_folder FolderCheck Verification pack "
+        "ServingPack",
     ),
     "Errors": (
         "All errors are subclasses of `WorkbenchError`. A message names the problem, the value "
@@ -132,6 +133,7 @@ MEMBERS: Mapping[str, str] = {
     "TransformComparison": "to_frame plot",
     "FolderCheck": "bad counts good_list to_frame plot",
     "Faults": "to_frame plot",
+    "ServingPack": "refused to_frame plot",
     "Verification": "to_frame plot",
     "Watch": "report",
     "WatchReport": "limit ceiling interval measure_fix plot",

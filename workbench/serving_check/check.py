@@ -1,0 +1,609 @@
+#!/usr/bin/env python3
+"""Compare the preprocessing of a server with the tensors of this pack.
+
+    python check.py my_server.py:predict_input
+    python check.py --triton localhost:8000 --model NAME
+
+The function receives the bytes of an image file and returns the array that the model receives. Each
+image is equal, within the tolerance (correct decoders differ slightly), or different; then the kind
+of mistake is named. Needs Python 3.9 and NumPy, neither DALI nor the workbench. Exit codes: 0 no
+difference, 1 differences, 2 invalid arguments or a damaged pack.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import importlib
+import importlib.util
+import json
+import struct
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from itertools import product
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+FORMAT, VERSION = "workbench serving pack", 1
+MOST_MISTAKES = 3
+"""Maximum number of mistakes that a candidate combines."""
+_SAMPLES = 1500
+"""Number of pixels per image with which candidates are compared."""
+_SHIFTED = "shifted"
+_NAMED = 8
+_IMAGENET = (np.array([123.675, 116.28, 103.53]), np.array([58.395, 57.12, 57.375]))
+_SECONDS = 60
+_NORMALISE = "Apply the mean and std of the graph."
+_TO_RGB = 'Convert the decoded image: image.convert("RGB").'
+
+TEXTS = {
+    "extra_batch": (
+        "an additional batch dimension",
+        "Return the array of one image; if the model expects a batch, use --batched.",
+    ),
+    "missing_batch": ("the batch dimension is missing", "Return array[None]."),
+    "layout": ("axes in another order (HWC and CHW)", "Transpose the array."),
+    "reshaped": ("reshaped instead of transposed", "Use transpose, which moves the values."),
+    "axes_swapped": ("height and width are swapped", "Transpose height and width."),
+    "mirrored": ("mirrored left to right", "Remove the flip, which is for training only."),
+    "upside_down": ("upside down", "Remove the vertical flip."),
+    _SHIFTED: ("the crop is off by one pixel", "Round the crop's position as the graph does."),
+    "bgr": ("channels in reverse order (BGR for RGB)", "Reverse the channels after decoding."),
+    "dtype": ("another element type", "Convert the array before it is returned."),
+    "one_channel": ("one channel only", _TO_RGB),
+    "no_channel_axis": ("the channel axis is missing", "Add an axis of size 1."),
+    "alpha_channel": ("a fourth channel", _TO_RGB),
+    "shape": ("another shape", "Resize and crop as the graph does."),
+    "not_finite": ("NaN or infinite values", "Check the normalisation."),
+    "failed": ("the server fails", "Handle these images: see the errors above."),
+    "0..255": ("values 0..255, not normalised", _NORMALISE),
+    "0..1": ("values 0..1, not normalised as in the graph", _NORMALISE),
+    "-1..1": ("values -1..1, not normalised as in the graph", _NORMALISE),
+    "no_mean": ("the mean is not subtracted", "Subtract the mean."),
+    "no_std": ("not divided by the standard deviation", "Divide by it."),
+    "not_divided": (
+        "mean and std of values 0..1 applied to values 0..255",
+        "Divide by 255 before the normalisation.",
+    ),
+    "divided_twice": (
+        "mean and std of values 0..255 applied to values 0..1",
+        "Remove the division by 255 before the normalisation.",
+    ),
+    "normalised_twice": ("normalised twice", "Normalise either in the server or in the model."),
+    "reversed_mean": ("mean and std in reverse channel order", "Reverse their order."),
+    "imagenet": ("normalised with mean and std of ImageNet", _NORMALISE),
+    "scaled": ("a linear function of the expected values", "Compare the normalisation."),
+    "unknown": ("an unknown difference", "Compare the steps of the server and of the graph."),
+}
+"""Mistakes that the checker recognises by itself: what is wrong, and the fix."""
+
+Array = Any
+Function = Callable[[bytes], Any]
+
+
+class PackError(Exception):
+    """The pack, or an argument, cannot be used."""
+
+
+class Verdict(NamedTuple):
+    """Result for one image: equal, within tolerance, different, or refused (by the graph)."""
+
+    name: str
+    about: str
+    state: str
+    mistakes: tuple[str, ...] = ()
+    detail: str = ""
+
+
+class Candidate(NamedTuple):
+    """Mistakes of a whole server: spatial, order of channels, values, and stored variant."""
+
+    spatial: str = ""
+    channels: str = ""
+    form: str = ""
+    variant: str = ""
+    scaling: tuple[tuple[float, float], ...] = ()
+    """Slope and offset per channel if ``form`` is ``scaled``."""
+
+    @property
+    def mistakes(self) -> tuple[str, ...]:
+        spatial = self.spatial.split(" ")[0]
+        return tuple(filter(None, (self.variant, spatial, self.channels and "bgr", self.form)))
+
+
+class Pack:
+    """The manifest, images and tensors of a pack. Raises PackError if files are damaged."""
+
+    def __init__(self, folder: Any) -> None:
+        self.folder = Path(folder)
+        try:
+            self.manifest = json.loads((self.folder / "manifest.json").read_text("utf-8"))
+            found = (self.manifest["format"], self.manifest["version"])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise PackError(f"{self.folder} is not a pack: {error}.") from None
+        if found != (FORMAT, VERSION):
+            raise PackError(f"{self.folder} has version {found[1]}. Use the check.py in it.")
+        self._read("tensors.npz", self.manifest["tensors"])
+        self.arrays = dict(np.load(self.folder / "tensors.npz"))
+        self.images: list[dict[str, Any]] = self.manifest["images"]
+        output = self.manifest["output"]
+        self.layout = output["layout"]
+        self.texts = {**TEXTS, **{k: tuple(v) for k, v in self.manifest["mistakes"].items()}}
+        self.known = bool(output["known"])
+        self.slope, self.offset = np.array(output["slope"]), np.array(output["offset"])
+        self.forms = _value_forms(self.slope, self.offset) if self.known else {}
+        self.forms[""] = (self.slope, self.offset)
+
+    def _read(self, name: str, sha256: str) -> bytes:
+        try:
+            data = (self.folder / name).read_bytes()
+        except OSError as error:
+            raise PackError(f"{name} cannot be read: {error}. Copy the pack again.") from None
+        if hashlib.sha256(data).hexdigest() != sha256:
+            raise PackError(f"{name} is not the file that was packed. Copy the pack again.")
+        return data
+
+    def encoded(self, image: dict[str, Any]) -> bytes:
+        """Return the bytes of an image file."""
+        return self._read(f"images/{image['name']}", image["sha256"])
+
+    def levels(self, image: dict[str, Any], variant: str = "") -> Array:
+        """Return the expected array with channels last, in levels: 0..255 where that is known.
+
+        ``variant`` is a mistake: then this is what a server with that mistake computes.
+        """
+        if variant:
+            return self.arrays[f"{image['name']}|{variant}"].astype(float)
+        array = self.arrays[image["name"]].astype(float)
+        return (self.channels_last(array) - self.offset) / self.slope
+
+    def channels_last(self, array: Array) -> Array:
+        return np.moveaxis(array, 0, -1) if self.layout == "CHW" else array
+
+    def corrected(self, array: Array, candidate: Candidate) -> Array:
+        """Return a server's array, channels last, in levels without the candidate's mistakes."""
+        array = _SPATIAL[candidate.spatial](array)
+        array = array[..., ::-1] if candidate.channels == "before" else array
+        form = np.array(candidate.scaling).T if candidate.scaling else self.forms[candidate.form]
+        array = (array - form[1]) / form[0]
+        return array[..., ::-1] if candidate.channels == "after" else array
+
+
+def check(pack: Pack, function: Function, batched: bool = False) -> list[Verdict]:
+    """Call a function with each image, and compare the results with the tensors of the pack."""
+    answers: dict[str, tuple[Array | None, str]] = {}
+    for image in pack.images:
+        data = pack.encoded(image)
+        try:
+            answers[image["name"]] = _as_array(function(data), pack, image), ""
+        except Exception as error:  # a failing server is a result
+            text = " ".join(str(error).split())
+            answers[image["name"]] = None, f"{type(error).__name__}: {text[:150]}"
+    return judge(pack, answers, batched)
+
+
+def judge(
+    pack: Pack, answers: dict[str, tuple[Array | None, str]], batched: bool = False
+) -> list[Verdict]:
+    """Return a Verdict for each image from the server's array or error, by image name."""
+    formed = {
+        image["name"]: _in_form(pack, array, pack.arrays[image["name"]], batched)
+        for image in pack.images
+        for array in [answers[image["name"]][0]]
+        if array is not None and image["expected"] == "tensor"
+    }
+    plain = [
+        (image, array)
+        for image in pack.images
+        for array in [formed.get(image["name"], (None,))[0]]
+        if image["plain"] and array is not None
+    ]
+    common = find_candidate(pack, plain) if plain else Candidate()
+    verdicts = []
+    for image in pack.images:
+        name, about = image["name"], image["about"]
+        array, error = answers[name]
+        if image["expected"] == "refused":
+            what = "the server fails too" if error else "the server returns an array"
+            detail = f"the graph refuses it ({image['message']}); {what}"
+            verdicts.append(Verdict(name, about, "refused", (), detail))
+        elif array is None:
+            verdicts.append(Verdict(name, about, "different", ("failed",), error))
+        else:
+            state, mistakes, detail = _judged(pack, image, *formed[name], common)
+            if not detail and mistakes and mistakes[0] in _OF_FORM.split():
+                expected = pack.arrays[name]
+                detail = f"{array.dtype}{array.shape}, not {expected.dtype}{expected.shape}"
+            if "scaled" in mistakes and common.scaling:
+                detail = _scaling_text(pack, common)
+            verdicts.append(Verdict(name, about, state, tuple(dict.fromkeys(mistakes)), detail))
+    return verdicts
+
+
+_OF_FORM = "dtype extra_batch missing_batch layout one_channel no_channel_axis alpha_channel shape"
+
+
+def _as_array(value: Any, pack: Pack, image: dict[str, Any]) -> Array:
+    """Convert a list, or an array or tensor of any library, to a NumPy array."""
+    typed = hasattr(value, "dtype")
+    for method in ("detach", "cpu", "numpy"):
+        value = getattr(value, method, lambda value=value: value)()
+    array = np.asarray(value)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"the result is {type(value).__name__}, not an array of numbers")
+    if not typed and image["expected"] == "tensor":
+        array = array.astype(pack.arrays[image["name"]].dtype)  # lists have no element type
+    return array
+
+
+def _in_form(
+    pack: Pack, array: Array, expected: Array, batched: bool
+) -> tuple[Array | None, list[str]]:
+    """Return an array as floats with channels last, or None if impossible; and the mistakes."""
+    mistakes = ["dtype"] if array.dtype != expected.dtype else []
+    if array.ndim == 4 and array.shape[0] == 1:
+        mistakes += [] if batched else ["extra_batch"]
+        array = array[0]
+    elif batched:
+        mistakes.append("missing_batch")
+    height, width, channels = pack.channels_last(expected).shape
+    if array.shape == expected.shape:
+        array = pack.channels_last(array)
+    elif array.shape == (height, width, channels):
+        mistakes.append("layout")
+    elif array.shape == (channels, height, width):
+        array = np.moveaxis(array, 0, -1)
+        mistakes.append("layout")
+    elif array.shape in ((height, width), (height, width, 1), (1, height, width)):
+        array = np.repeat(array.reshape(height, width, 1), channels, -1)
+        mistakes.append("one_channel" if channels > 1 else "no_channel_axis")
+    elif array.shape in ((height, width, 4), (4, height, width)):
+        array = (array if array.shape[2] == 4 else np.moveaxis(array, 0, -1))[..., :channels]
+        mistakes.append("alpha_channel")
+    else:
+        return None, [*mistakes, "shape"]
+    if not np.isfinite(array).all():
+        return None, [*mistakes, "not_finite"]
+    return array.astype(float), mistakes
+
+
+def _judged(
+    pack: Pack,
+    image: dict[str, Any],
+    array: Array | None,
+    mistakes: list[str],
+    common: Candidate,
+) -> tuple[str, list[str], str]:
+    """Return state, mistakes and detail of an image, whose array has the expected shape."""
+    if array is None:
+        return "different", mistakes, ""
+    state = "different" if mistakes else ""
+    exact = pack.channels_last(pack.arrays[image["name"]]).astype(float)
+    if np.array_equal(array, exact):
+        return state or "equal", mistakes, ""
+    wanted, plain_levels = pack.levels(image), pack.corrected(array, Candidate())
+    if _within(plain_levels, wanted, image):
+        amount = "" if mistakes else _amount(plain_levels, wanted)
+        return state or "within tolerance", mistakes, amount
+    found = [*mistakes, *common.mistakes]
+    levels = pack.corrected(array, common)
+    own = [key for key in image["mistakes"] if not (image["plain"] and key != common.variant)]
+    if common != Candidate():
+        like = pack.levels(image, common.variant) if common.variant in own else wanted
+        if _within(levels, like, image, 2.0, common.spatial):
+            return "different", found, ""
+    apart = {key: _distance(levels, pack.levels(image, key), common.spatial) for key in own}
+    start = _distance(levels, wanted, common.spatial)
+    best = min(apart, key=lambda key: apart[key]) if apart else ""
+    if best and apart[best] < max(start / 3, min(2 * image["tolerance"]["mean"], start / 1.2)):
+        return "different", [*found, best], ""
+    if common != Candidate() and (common.variant or "dtype" in found):
+        return "different", found, ""
+    alone = find_candidate(pack, [(image, array)])
+    if alone != Candidate():
+        return "different", [*mistakes, *alone.mistakes], ""
+    if "dtype" in mistakes:  # values cast to another type may be lost
+        return "different", mistakes, ""
+    return "different", [*found, "unknown"], _amount(levels, wanted)
+
+
+def find_candidate(pack: Pack, plain: list[tuple[dict[str, Any], Array]]) -> Candidate:
+    """Return the fewest mistakes that explain the arrays of a server for some images.
+
+    Returns the empty Candidate if the images are right, or if nothing explains them.
+    """
+    variants = ["", *dict.fromkeys(key for image, _ in plain for key in image["mistakes"])]
+    scores: dict[Candidate, float] = {}
+    for image, array in plain:
+        points = _points(array.shape)
+        wanted = {
+            key: pack.levels(image, key if key in image["mistakes"] else "")[points]
+            for key in variants
+        }
+        for spatial in _SPATIAL:
+            moved = _SPATIAL[spatial](array)[points]
+            for channels, form in product(("", "before", "after"), pack.forms):
+                levels = pack.corrected(moved, Candidate("", channels, form))
+                for key in variants if not spatial else [""]:
+                    made = Candidate(spatial, channels, form, key)
+                    if len(made.mistakes) <= MOST_MISTAKES:
+                        score = np.abs(levels - wanted[key]).mean() / image["tolerance"]["mean"]
+                        scores[made] = max(scores.get(made, 0.0), float(score))
+    start = scores[Candidate()]
+    if start <= 1:
+        return Candidate()
+    for count in range(1, MOST_MISTAKES + 1):
+        several = [each for each in scores if len(each.mistakes) == count]
+        best = min(several, key=lambda each: scores[each], default=Candidate())
+        if scores[best] <= min(1.5, start / 2):
+            return best
+    if (scaled := _scaled(pack, plain)) != Candidate():
+        return scaled
+    best = min(scores, key=lambda each: scores[each] * 1.3 ** len(each.mistakes))
+    return best if scores[best] < start / 3 else Candidate()
+
+
+def _points(shape: tuple[int, ...]) -> tuple[Array, Array]:
+    """Return rows and columns of random pixels that are not at the border."""
+    random = np.random.default_rng(0)
+    rows, columns = (
+        random.integers(min(2, (side - 1) // 2), side - min(2, (side - 1) // 2), _SAMPLES)
+        for side in shape[:2]
+    )
+    return rows, columns
+
+
+def _shift(down: int, right: int) -> Callable[[Array], Array]:
+    return lambda array: np.roll(array, (down, right), (0, 1))
+
+
+_SPATIAL: dict[str, Callable[[Array], Array]] = {
+    "": lambda array: array,
+    "reshaped": lambda array: np.moveaxis(array, -1, 0).reshape(array.shape),
+    "reshaped to HWC": lambda array: np.moveaxis(
+        array.reshape(array.shape[2], *array.shape[:2]), 0, -1
+    ),
+    "axes_swapped": lambda array: (
+        array.transpose(1, 0, 2) if array.shape[0] == array.shape[1] else array
+    ),
+    "mirrored": lambda array: array[:, ::-1],
+    "upside_down": lambda array: array[::-1],
+    **{
+        f"{_SHIFTED} {down} {right}": _shift(down, right)
+        for down, right in product((-1, 0, 1), repeat=2)
+        if down or right
+    },
+}
+"""Corrections of arrays with channels last. Shifted arrays are not compared at the border."""
+
+
+def _value_forms(slope: Array, offset: Array) -> dict[str, tuple[Array, Array]]:
+    """Return slope and offset of other normalisations: value = slope * level + offset."""
+    one = np.ones_like(slope)
+    mean = -offset / slope
+    candidates = {
+        "0..255": (one, 0 * one),
+        "0..1": (one / 255, 0 * one),
+        "-1..1": (one / 127.5, -one),
+        "no_mean": (slope, 0 * one),
+        "no_std": (one / 255, -mean / 255),
+        "not_divided": (slope * 255, offset),
+        "divided_twice": (slope / 255, offset),
+        "normalised_twice": (slope * slope * 255, (offset - mean / 255) * slope * 255),
+        "reversed_mean": (slope[::-1], offset[::-1]),
+    }
+    if len(slope) == 3:
+        candidates["imagenet"] = (1 / _IMAGENET[1], -_IMAGENET[0] / _IMAGENET[1])
+    found = {"": (slope, offset)}
+    for key, (a, b) in candidates.items():
+        same = (
+            np.allclose(a, c, rtol=1e-3) and np.allclose(b, d, rtol=1e-3, atol=1e-6)
+            for c, d in found.values()
+        )
+        if not any(same):
+            found[key] = (a, b)
+    return found
+
+
+def _within(
+    levels: Array, wanted: Array, image: dict[str, Any], factor: float = 1.0, spatial: str = ""
+) -> bool:
+    apart = _inner(np.abs(levels - wanted), spatial)
+    limits = image["tolerance"]
+    return bool(
+        apart.mean() <= factor * limits["mean"] and apart.max() <= factor * limits["largest"]
+    )
+
+
+def _distance(levels: Array, wanted: Array, spatial: str) -> float:
+    return float(_inner(np.abs(levels - wanted), spatial).mean())
+
+
+def _inner(array: Array, spatial: str) -> Array:
+    return array[2:-2, 2:-2] if spatial.startswith(_SHIFTED) else array
+
+
+def _amount(levels: Array, wanted: Array) -> str:
+    apart = np.abs(levels - wanted)
+    return f"mean {apart.mean():.2f}, largest {apart.max():.1f} levels"
+
+
+def _scaled(pack: Pack, plain: list[tuple[dict[str, Any], Array]]) -> Candidate:
+    """Return the linear function per channel that explains the arrays, or the empty Candidate."""
+    wanted = np.concatenate([pack.levels(image)[_points(array.shape)] for image, array in plain])
+    values = np.concatenate([array[_points(array.shape)] for _, array in plain])
+    if min(wanted.std(axis=0).min(), values.std(axis=0).min()) == 0:
+        return Candidate()
+    channels = range(wanted.shape[1])
+    fits = [np.polyfit(wanted[:, channel], values[:, channel], 1) for channel in channels]
+    found = Candidate(form="scaled", scaling=tuple((float(a), float(b)) for a, b in fits))
+    limit = 1.5 * min(image["tolerance"]["mean"] for image, _ in plain)
+    slope, offset = np.array(found.scaling).T
+    apart = np.abs((values - offset) / slope - wanted)
+    return found if apart.mean() <= limit else Candidate()
+
+
+def _scaling_text(pack: Pack, candidate: Candidate) -> str:
+    """Describe the server's values as a function of the expected ones."""
+    slope, offset = np.array(candidate.scaling).T
+    factors = slope / pack.slope
+    texts = [
+        f"{a:.3g} * x {b:+.3g}" for a, b in np.stack([factors, offset - factors * pack.offset], 1)
+    ]
+    return ", ".join(dict.fromkeys(texts))
+
+
+def report(pack: Pack, verdicts: list[Verdict]) -> list[str]:
+    """Return the verdicts as lines of text: one per image, then one per mistake."""
+    width = max(len(each.name) for each in verdicts)
+    lines = []
+    for each in verdicts:
+        texts = [pack.texts[key][0] for key in each.mistakes]
+        text = "; ".join(filter(None, [*texts, each.detail]))
+        lines.append(f"{each.state:16}  {each.name:{width}}  {text}".rstrip())
+    wrong = [each for each in verdicts if each.state == "different"]
+    compared = sum(each.state != "refused" for each in verdicts)
+    lines.append("")
+    if not wrong:
+        lines.append(f"All {compared} images are equal or within their tolerances.")
+    else:
+        lines.append(f"{len(wrong)} of {compared} images are different.")
+    for key in dict.fromkeys(key for each in wrong for key in each.mistakes):
+        names = [f"{each.name} ({each.about})" for each in wrong if key in each.mistakes]
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        listed = "all images" if len(names) == compared else ", ".join(names[:_NAMED]) + more
+        what, fix = pack.texts[key]
+        lines.append(f"- {what[0].upper()}{what[1:]}: {listed}. {fix}")
+    refused = len(verdicts) - compared
+    if refused:
+        lines.append(f"Not compared: {refused} that the graph itself refuses.")
+    return lines
+
+
+def load_function(text: str) -> Function:
+    """Import ``file.py:function`` or ``module:function``. Raises PackError."""
+    place, _, name = text.rpartition(":")
+    if not place or not name:
+        raise PackError(f"{text!r} is not FILE.py:FUNCTION. Example: my_server.py:predict_input.")
+    try:
+        if place.endswith(".py"):
+            sys.path.insert(0, str(Path(place).resolve().parent))
+            spec = importlib.util.spec_from_file_location(Path(place).stem, place)
+            assert spec is not None
+            assert spec.loader is not None
+            module = importlib.util.module_from_spec(spec)
+            sys.modules[spec.name] = module
+            spec.loader.exec_module(module)
+        else:
+            sys.path.insert(0, "")
+            module = importlib.import_module(place)
+        function = getattr(module, name)
+    except Exception as error:
+        raise PackError(f"{text} cannot be imported: {type(error).__name__}: {error}.") from None
+    if not callable(function):
+        raise PackError(f"{text} is not a function.")
+    return function  # type: ignore[no-any-return]
+
+
+_TRITON = {
+    "BOOL": "?", "UINT8": "u1", "UINT16": "<u2", "UINT32": "<u4", "UINT64": "<u8", "INT8": "i1",
+    "INT16": "<i2", "INT32": "<i4", "INT64": "<i8", "FP16": "<f2", "FP32": "<f4", "FP64": "<f8",
+}  # fmt: skip
+
+
+def triton_function(address: str, model: str, output: str = "") -> Function:
+    """Return a function that sends an image to Triton (HTTP, protocol v2, binary tensors).
+
+    Raises PackError if the model cannot be reached.
+    """
+    base = address if "://" in address else f"http://{address}"
+    url = f"{base.rstrip('/')}/v2/models/{model}"
+    try:
+        with urllib.request.urlopen(url, timeout=_SECONDS) as response:
+            facts = json.load(response)
+        entry = facts["inputs"][0]
+        names = [each["name"] for each in facts["outputs"]]
+    except (OSError, ValueError, LookupError) as error:
+        raise PackError(f"{url} does not describe a model: {error}.") from None
+    if output and output not in names:
+        raise PackError(f"{model} has no output {output!r}. Its outputs are {', '.join(names)}.")
+    as_text = entry["datatype"] == "BYTES"
+    batched = len(entry["shape"]) == 2
+
+    def call(data: bytes) -> Array:
+        body = struct.pack("<I", len(data)) + data if as_text else data
+        shape = [1] * batched + [1 if as_text else len(data)]
+        head = json.dumps(
+            {
+                "inputs": [
+                    {
+                        "name": entry["name"],
+                        "datatype": entry["datatype"],
+                        "shape": shape,
+                        "parameters": {"binary_data_size": len(body)},
+                    }
+                ],
+                "outputs": [{"name": output or names[0], "parameters": {"binary_data": True}}],
+            }
+        ).encode()
+        headers = {
+            "Inference-Header-Content-Length": str(len(head)),
+            "Content-Type": "application/octet-stream",
+        }
+        request = urllib.request.Request(f"{url}/infer", head + body, headers)
+        try:
+            with urllib.request.urlopen(request, timeout=_SECONDS) as response:
+                content = response.read()
+                length = int(response.headers.get("Inference-Header-Content-Length", len(content)))
+        except urllib.error.HTTPError as error:
+            raise RuntimeError(f"HTTP {error.code}: {error.read()[:300].decode()}") from None
+        found = json.loads(content[:length])["outputs"][0]
+        kind = _TRITON[found["datatype"]]
+        values = np.array(found["data"], kind) if "data" in found else None
+        array = np.frombuffer(content[length:], kind) if values is None else values
+        array = array.reshape(found["shape"])
+        return array[0] if batched else array
+
+    return call
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line. Returns the exit code."""
+    parser = argparse.ArgumentParser(
+        description=(__doc__ or "").split("\n\n")[0],
+        epilog="Exit codes: 0 no difference, 1 differences, 2 invalid arguments or damaged pack.",
+    )
+    parser.add_argument("function", nargs="?", metavar="FILE.py:FUNCTION")
+    parser.add_argument("--triton", metavar="HOST:PORT", help="check a model of this Triton server")
+    parser.add_argument("--model", metavar="NAME", help="name of the model in Triton")
+    parser.add_argument("--output", default="", metavar="NAME", help="output of the Triton model")
+    parser.add_argument(
+        "--batched", action="store_true", help="the function must return a batch of one image"
+    )
+    parser.add_argument("--pack", default=Path(__file__).parent, metavar="DIR", help="the pack")
+    given = parser.parse_args(arguments)
+    if (given.function is None) == (given.triton is None):
+        parser.error("name either FILE.py:FUNCTION or --triton HOST:PORT")
+    if (given.triton is None) != (given.model is None):
+        parser.error("--triton and --model need each other")
+    try:
+        pack = Pack(given.pack)
+        function = (
+            triton_function(given.triton, given.model, given.output)
+            if given.triton
+            else load_function(given.function)
+        )
+        verdicts = check(pack, function, given.batched)
+    except PackError as error:
+        print(f"check.py: {error}", file=sys.stderr)
+        return 2
+    print("\n".join(report(pack, verdicts)))
+    return 1 if any(each.state == "different" for each in verdicts) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

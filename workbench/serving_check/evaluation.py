@@ -1,0 +1,125 @@
+"""The evaluation graph of a pack, and a runner that applies graphs to single images."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.catalog import load_catalog
+from workbench.engine.protocol.process import Engine
+from workbench.engine.resources.machine import describe_machine
+from workbench.engine.resources.missing_gpu import require_gpu_if_used
+from workbench.errors import ArgumentError, CancelledError, DataError, EngineError, GraphError
+from workbench.graph.model import Graph, Node, Source
+from workbench.graph.resolved import resolve
+from workbench.graph.variants.source_annotations import with_opened
+from workbench.graph.variants.validation import validation_graph
+from workbench.names import did_you_mean, shortened
+from workbench.preview.request import PreviewRequest
+from workbench.preview.requests.fault_isolation import call_isolating_faults
+from workbench.preview.requests.output_batch import BatchArrays, read_outputs
+from workbench.sources import Datasets, open_datasets
+
+Array = NDArray[Any]
+JPEG = b"\xff\xd8"
+"""First bytes of a JPEG file."""
+_TILE = 8
+"""Tile size of requests whose tiles are not shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a graph cannot process an image."""
+
+    reason: str
+
+
+def evaluation_graph(graph: Graph, output: str = "") -> Graph:
+    """Return the validation variant of a graph, with one image as its only output.
+
+    Raises GraphError if there is no such variant, and ArgumentError if ``output`` is not an image.
+    """
+    catalog = load_catalog()
+    resolved = resolve(graph.whole, catalog)
+    images = list(resolved.images)
+    if not images:
+        raise GraphError("No output of the graph is an image. Make the image an output.")
+    if output and output not in images:
+        raise ArgumentError(
+            f"pack: the graph has no image output {output!r}.{did_you_mean(output, images)} Its "
+            f"image outputs are {', '.join(images)}."
+        )
+    if len(images) > 1 and not output:
+        raise ArgumentError(
+            f"pack: the graph has {len(images)} image outputs: {', '.join(images)}. A server "
+            f"returns one: pass output={images[0]!r}."
+        )
+    name = output or images[0]
+    single = replace(resolved.graph, outputs={name: resolved.graph.outputs[name]}, datasets=None)
+    alone = resolve(single.with_settings(batch_size=1, pipelines=1), catalog)
+    fixed = validation_graph(alone)
+    if fixed is None:
+        random = [node.id for node in alone.graph.walk() if _is_random(node)]
+        raise GraphError(
+            f"{', '.join(random[:3]) or 'The graph'}: the graph cannot run without its random "
+            "values, so it has no evaluation variant. Mute these nodes, or pack the graph that you "
+            "evaluate with."
+        )
+    return fixed
+
+
+def _is_random(node: Node) -> bool:
+    return node.seed is not None and not isinstance(node, Source)
+
+
+@dataclass
+class GraphRunner:
+    """Applies graphs with one image output to encoded images, one image at a time."""
+
+    engine: Engine
+    folder: Path
+    """Temporary folder for the images."""
+    layout: str = ""
+    """Layout of the latest output."""
+
+    def run(self, graph: Graph, images: Sequence[bytes]) -> list[Array | Refusal]:
+        """Return the output for each encoded image, or why the graph cannot process it.
+
+        Raises DataError if the graph does not read encoded images.
+        """
+        if not images:
+            return []
+        paths = []
+        for index, data in enumerate(images):
+            path = self.folder / f"{index:03}.{'jpg' if data[:2] == JPEG else 'png'}"
+            path.write_bytes(data)
+            paths.append((str(path), 0))
+        datasets = open_datasets(paths)
+        readers = [node for node in graph.nodes if isinstance(node, Source)]
+        if len(readers) != 1:
+            read = ", ".join(f"{each.id} ({each.op})" for each in readers)
+            raise GraphError(f"The graph reads {read}, but a server receives one encoded image.")
+        opened = with_opened(graph, datasets, load_catalog())
+        opened = replace(opened, outputs=graph.outputs)
+        reader = opened.sources[0]
+        opened = opened.replace_node(replace(reader, args={}))
+        require_gpu_if_used(opened, describe_machine())
+        return [self._one(opened, datasets, index) for index in range(len(images))]
+
+    def _one(self, graph: Graph, datasets: Datasets, index: int) -> Array | Refusal:
+        request = PreviewRequest(graph, datasets, index, 1, _TILE)
+        try:
+            found: BatchArrays = call_isolating_faults(self.engine, read_outputs, request)
+        except CancelledError:
+            raise
+        except (EngineError, DataError) as error:
+            return Refusal(shortened(" ".join(str(error).split()), 200))
+        if found.samples[0].error:
+            return Refusal(found.samples[0].error)
+        self.layout = found.outputs[0].layout
+        return np.array(found.outputs[0].arrays[0])

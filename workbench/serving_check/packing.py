@@ -1,0 +1,415 @@
+"""Write a pack: test images, the tensors of the evaluation graph, and the checker."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+from PIL.JpegImagePlugin import get_sampling
+
+from workbench.arguments import PATH, TEXT, checked
+from workbench.catalog import load_catalog
+from workbench.engine.protocol.process import Engine
+from workbench.engine.protocol.progress import Progress, with_progress_bar
+from workbench.errors import DataError, GraphError
+from workbench.files import require_new_folder, write_folder
+from workbench.graph.model import Graph
+from workbench.graph.storage.io import dump_graph
+from workbench.results import record_result
+from workbench.serving_check import check
+from workbench.serving_check.awkward_images import AwkwardImage, awkward_images, encode_png
+from workbench.serving_check.evaluation import JPEG, GraphRunner, Refusal, evaluation_graph
+from workbench.serving_check.result import PackedImage, ServingPack
+from workbench.serving_check.variants import (
+    MISTAKES,
+    graph_variants,
+    image_variants,
+    resized_shorter,
+    with_arguments,
+    with_plain_chroma,
+)
+from workbench.sources import Data, list_samples, open_datasets
+
+Array = NDArray[Any]
+_PHOTOS = 8
+_TRIED = 64
+_UNREADABLE = (OSError, ValueError, DataError, Image.DecompressionBombError)
+BASE_MEAN, BASE_LARGEST = 0.6, 4.0
+"""Tolerance in levels of 0..255 for rounding in the resize and the normalisation."""
+_SUBSAMPLING = {1: (2, 1), 2: (2, 2)}
+"""Pillow's number of a JPEG's subsampling -> how much smaller its chroma planes are."""
+_MOST_APART = 8.0
+"""Mean difference in levels above which a result is another one, not a less exact one."""
+_GREYS = (0, 85, 170, 255)
+_COLOURS = ((255, 0, 0), (0, 255, 0), (0, 0, 255))
+
+
+@dataclass(frozen=True)
+class Levels:
+    """How values of the output correspond to levels: value = slope * level + offset.
+
+    ``order`` has the channel of the image for each channel of the output, empty for grey. Levels
+    are pixel values of 0..255 if ``known``, otherwise a 255th of the range of the output.
+    """
+
+    slope: Array
+    offset: Array
+    known: bool = False
+    order: tuple[int, ...] = ()
+
+    def of(self, array: Array) -> Array:
+        """Convert an array with channels last to levels."""
+        return (array.astype(float) - self.offset) / self.slope
+
+    def of_image(self, image: Image.Image) -> Array:
+        """Return a decoded image in levels, in the order of the output's channels."""
+        if not self.order:
+            return np.asarray(image.convert("L"), float)[..., None]
+        return np.asarray(image.convert("RGB"), float)[..., list(self.order)]
+
+
+@dataclass
+class _Packer:
+    """The content of a pack while it is computed."""
+
+    runner: GraphRunner
+    graph: Graph
+    images: Sequence[AwkwardImage]
+    on_progress: Progress
+    notes: list[str] = field(default_factory=list)
+    arrays: dict[str, Array] = field(default_factory=dict)
+    """Arrays of ``tensors.npz``: references by image, variants by image and mistake."""
+    packed: list[PackedImage] = field(default_factory=list)
+    levels: Levels = Levels(np.ones(1), np.zeros(1))
+
+    def compute(self) -> None:
+        """Run the graph on all images and variants."""
+        self.on_progress(0.1, "running the evaluation graph")
+        outputs = self.runner.run(self.graph, [each.data for each in self.images])
+        refused: dict[str, str] = {}
+        for image, output in zip(self.images, outputs, strict=True):
+            if isinstance(output, Refusal):
+                refused[image.name] = output.reason.rstrip(".")
+            else:
+                self.arrays[image.name] = _require_image(self.graph, output, self.runner.layout)
+        if not self.arrays:
+            raise GraphError(f"The graph refuses all test images: {next(iter(refused.values()))}.")
+        self.on_progress(0.3, "measuring values and tolerances")
+        self.levels = self._levels()
+        limits = self._tolerances()
+        self.on_progress(0.6, "computing what servers with mistakes return")
+        for image in self.images:
+            made = PackedImage(image.name, image.about, refused=refused.get(image.name, ""))
+            if not made.refused:
+                mean, largest, reason = limits[image.name]
+                found = tuple(self._store_mistakes(image, mean))
+                made = replace(made, mean=mean, largest=largest, reason=reason, mistakes=found)
+            self.packed.append(made)
+
+    def _last(self, array: Array) -> Array:
+        return np.moveaxis(array, 0, -1) if self.runner.layout == "CHW" else array
+
+    def _reference(self, name: str) -> Array:
+        return self.levels.of(self._last(self.arrays[name]))
+
+    def _levels(self) -> Levels:
+        """Find the function from pixels to values with images of one colour."""
+        colours = [*((grey,) * 3 for grey in _GREYS), *_COLOURS]
+        pngs = [encode_png(Image.new("RGB", (300, 300), colour)) for colour in colours]
+        outputs = self.runner.run(self.graph, pngs)
+        values = [_colour_of(self._last(each)) for each in outputs if not isinstance(each, Refusal)]
+        found = _fitted([v for v in values if v is not None])
+        if found is not None:
+            return found
+        stacked = [each.ravel() for each in self.arrays.values()]
+        values_of_all = np.concatenate(stacked).astype(float)
+        channels = self._last(next(iter(self.arrays.values()))).shape[-1]
+        scale = max(float(np.ptp(values_of_all)), 1e-9) / 255
+        self.notes.append(
+            "The output is not a linear function of the pixel values, so mistakes of normalisation "
+            "and of the aspect ratio are not recognised."
+        )
+        return Levels(np.full(channels, scale), np.zeros(channels))
+
+    def _tolerances(self) -> dict[str, tuple[float, float, str]]:
+        """Measure how much the results of correct servers differ, for each image."""
+        images = {each.name: each for each in self.images if each.name in self.arrays}
+        decoded = {name: each.decoded for name, each in images.items() if each.decoded}
+        jpegs = {name: each.data for name, each in images.items() if each.data[:2] == JPEG}
+        blocks = {
+            name: encode_png(with_plain_chroma(_opened(decoded[name]), halved))
+            for name, data in jpegs.items()
+            if (halved := _SUBSAMPLING.get(get_sampling(_opened(data)))) and name in decoded
+        }
+        catalog = load_catalog()
+        whole = with_arguments(self.graph, catalog, subpixel_scale=False)
+        fast = with_arguments(self.graph, catalog, use_fast_idct=True)
+        found: dict[str, list[_Measured]] = {name: [] for name in images}
+        for name, one in self._apart(whole, {n: e.data for n, e in images.items()}):
+            found[name].append(_Measured(*one, "a resize to whole pixels"))
+        decoders = (
+            ("decoding with Pillow", self.graph, decoded),
+            ("a fast inverse DCT", fast, jpegs),
+            ("chroma without interpolation", self.graph, blocks),
+        )
+        for what, graph, encoded in decoders:
+            for name, one in self._apart(graph, encoded):
+                found[name].append(_Measured(*one, what))
+        if jpegs:  # DALI decodes some of them in another way, so that nothing was measured
+            largest = [max(found[name], default=_Measured()) for name in jpegs]
+            typical = sorted(largest)[len(largest) // 2]
+            for name in jpegs:
+                found[name].append(typical._replace(largest=0.0))
+        return {name: _tolerance(each) for name, each in found.items()}
+
+    def _apart(
+        self, graph: Graph | None, encoded: Mapping[str, bytes]
+    ) -> Iterator[tuple[str, tuple[float, float]]]:
+        """Yield the mean and the largest difference of a graph's outputs, by image name."""
+        outputs = self.runner.run(graph, list(encoded.values())) if graph else []
+        for name, output in zip(encoded, outputs, strict=False):
+            if not isinstance(output, Refusal) and output.shape == self.arrays[name].shape:
+                apart = np.abs(self.levels.of(self._last(output)) - self._reference(name))
+                if apart.mean() < _MOST_APART:
+                    yield name, (float(apart.mean()), float(apart.max()))
+
+    def _store_mistakes(self, image: AwkwardImage, tolerance: float) -> Iterator[str]:
+        """Store what servers with mistakes compute, and yield the keys of the mistakes."""
+        wanted = self._reference(image.name)
+        for key, levels in self._variants(image):
+            if levels.shape == wanted.shape and np.abs(levels - wanted).mean() > 1.5 * tolerance:
+                self.arrays[f"{image.name}|{key}"] = (
+                    levels.clip(0, 255).round().astype(np.uint8)
+                    if self.levels.known
+                    else levels.astype(np.float16)
+                )
+                yield key
+
+    def _variants(self, image: AwkwardImage) -> Iterator[tuple[str, Array]]:
+        graphs = [(key, self.graph, data) for key, data in image.mistakes.items()]
+        if image.plain:
+            made = graph_variants(self.graph, load_catalog())
+            graphs += [(key, graph, image.data) for key, graph in made]
+        for key, graph, data in graphs:
+            (output,) = self.runner.run(graph, [data])
+            if not isinstance(output, Refusal):
+                yield key, self.levels.of(self._last(output))
+        if image.plain and self.levels.known and image.decoded and self._one_size:
+            height, width = self._reference(image.name).shape[:2]
+            decoded = _opened(image.decoded)
+            known = {key for key, _, _ in graphs}
+            for key, picture in image_variants(decoded, width, height, resized_shorter(self.graph)):
+                if key not in known:
+                    known.add(key)
+                    yield key, self.levels.of_image(picture)
+
+    @property
+    def _one_size(self) -> bool:
+        return len({array.shape for key, array in self.arrays.items() if "|" not in key}) == 1
+
+    def files(self) -> dict[str, str | bytes]:
+        """Return the files of the pack by path."""
+        buffer = io.BytesIO()
+        np.savez_compressed(buffer, **self.arrays)  # type: ignore[arg-type]
+        tensors = buffer.getvalue()
+        data = {image.name: image for image in self.images}
+        first = next(iter(self.arrays.values()))
+        used = dict.fromkeys(key for each in self.packed for key in each.mistakes)
+        manifest = {
+            "format": check.FORMAT,
+            "version": check.VERSION,
+            "name": self.graph.name,
+            "dali": _dali_version(),
+            "tensors": _sha256(tensors),
+            "output": {
+                "name": next(iter(self.graph.outputs)),
+                "layout": self.runner.layout,
+                "dtype": str(first.dtype),
+                "known": self.levels.known,
+                "slope": self.levels.slope.tolist(),
+                "offset": self.levels.offset.tolist(),
+            },
+            "images": [
+                {
+                    "name": each.name,
+                    "about": each.about,
+                    "sha256": _sha256(data[each.name].data),
+                    "plain": data[each.name].plain,
+                    "expected": "refused" if each.refused else "tensor",
+                    "message": each.refused,
+                    "tolerance": {
+                        "mean": each.mean,
+                        "largest": each.largest,
+                        "reason": each.reason,
+                    },
+                    "mistakes": list(each.mistakes),
+                }
+                for each in self.packed
+            ],
+            "mistakes": {key: MISTAKES[key] for key in used},
+            "graph": json.loads(dump_graph(self.graph)),
+        }
+        return {
+            "manifest.json": json.dumps(manifest, indent=1) + "\n",
+            "tensors.npz": tensors,
+            "check.py": Path(check.__file__).read_bytes(),
+            **{f"images/{image.name}": image.data for image in self.images},
+        }
+
+
+@checked(folder=PATH, output=TEXT)
+@with_progress_bar()
+def pack(
+    graph: Graph,
+    data: Data,
+    folder: str | Path,
+    output: str = "",
+    *,
+    on_progress: Progress = lambda share, text: None,
+) -> ServingPack:
+    """Write test images with the tensors of the evaluation graph, and a checker for servers.
+
+    A server must prepare images as the training did. The new folder has 32 images that are often
+    decoded differently (Exif orientations, grey, CMYK, transparent, 16 bits, very small), made from
+    some photos of ``data``; the output of the validation variant of the graph for each; and
+    ``check.py``, which needs neither DALI nor the workbench. It accepts any function from bytes to
+    an array, or a Triton server, and names the kind of mistake. ``output`` selects an image output
+    if the graph has several. ::
+
+        made = wb.pack(graph, "photos", "pack")
+        print(made)  # then run: python pack/check.py my_server.py:predict_input
+
+    Raises GraphError if the graph has no validation variant, SaveError if the folder exists and is
+    not empty, and DataError for the data.
+    """
+    require_new_folder(folder)
+    evaluation = evaluation_graph(graph, output)
+    photos = _photos(data)
+    images = awkward_images(photos)
+    with Engine() as engine, tempfile.TemporaryDirectory(prefix="workbench-pack-") as place:
+        packer = _Packer(GraphRunner(engine, Path(place)), evaluation, images, on_progress)
+        packer.compute()
+    if photos:
+        packer.notes.append(f"The images contain parts of {len(photos)} photos of the data.")
+    else:
+        packer.notes.append("No photo of the data can be decoded: the images show a test chart.")
+    files = packer.files()
+    on_progress(0.95, "writing")
+    write_folder(folder, files)
+    used = dict.fromkeys(key for each in packer.packed for key in each.mistakes)
+    result = ServingPack(
+        str(folder),
+        evaluation.name,
+        _dali_version(),
+        tuple(packer.packed),
+        tuple(dict.fromkeys(MISTAKES[key][0] for key in used)),
+        tuple(packer.notes),
+        _sheet(images),
+    )
+    record_result(result)
+    on_progress(1.0, "")
+    return result
+
+
+def _photos(data: Data) -> list[Image.Image]:
+    """Return some photos of the data, as RGB, at most 640 pixels wide or high."""
+    found: list[Image.Image] = []
+    for dataset in open_datasets(data).values():
+        for sample in islice(list_samples(dataset), _TRIED):
+            with suppress(*_UNREADABLE), sample.open() as file, Image.open(file) as image:
+                image.draft("RGB", (640, 640))
+                image.thumbnail((640, 640))
+                found.append(image.convert("RGB"))
+            if len(found) == _PHOTOS:
+                return found
+    return found
+
+
+def _require_image(graph: Graph, array: Array, layout: str) -> Array:
+    channels = array.shape[0 if layout == "CHW" else -1] if array.ndim == 3 else 0
+    if layout not in ("HWC", "CHW") or channels not in (1, 3, 4):
+        raise GraphError(
+            f"{next(iter(graph.outputs.values())).node}: the output has shape {array.shape} and "
+            f"layout {layout or 'none'}. A pack needs one image, HWC or CHW."
+        )
+    return array
+
+
+def _colour_of(array: Array) -> Array | None:
+    """Return the value of each channel of an image of one colour, or None if it varies."""
+    values = array.reshape(-1, array.shape[-1]).astype(float)
+    return values[0] if np.ptp(values, axis=0).max() <= 1e-3 * max(1, np.ptp(values)) else None
+
+
+def _fitted(values: Sequence[Array]) -> Levels | None:
+    """Return the linear function that maps the greys and colours to these values, or None."""
+    if len(values) < len(_GREYS) + len(_COLOURS):
+        return None
+    black, white = values[0], values[len(_GREYS) - 1]
+    slope, offset = (white - black) / 255, black
+    if (slope == 0).any():
+        return None
+    for grey, value in zip(_GREYS, values, strict=False):
+        if (np.abs((value - offset) / slope - grey) > 0.75).any():
+            return None
+    share = np.array([(each - offset) / slope / 255 for each in values[len(_GREYS) :]])
+    if len(slope) == 1:
+        return Levels(slope, offset, known=True)
+    order = share.argmax(axis=0)
+    exact = np.eye(3)[:, order]
+    if len(slope) != 3 or sorted(order) != [0, 1, 2] or np.abs(share - exact).max() > 0.01:
+        return None
+    return Levels(slope, offset, True, tuple(map(int, order)))
+
+
+class _Measured(NamedTuple):
+    """Difference in levels between two correct results, and what causes it."""
+
+    mean: float = 0.0
+    largest: float = 0.0
+    what: str = ""
+
+
+def _tolerance(measured: Sequence[_Measured]) -> tuple[float, float, str]:
+    """Return the tolerated mean and largest difference in levels, and the reason."""
+    most = max(measured, default=_Measured())
+    largest = max((each.largest for each in measured), default=0.0)
+    limits = (max(BASE_MEAN, 0.3 + 1.5 * most.mean), max(BASE_LARGEST, 2 + 1.5 * largest))
+    if most.mean < 0.2:
+        return *limits, "rounding"
+    return *limits, f"{most.what} changes the mean by {most.mean:.2f}, pixels by {largest:.0f}"
+
+
+def _opened(data: bytes) -> Image.Image:
+    return Image.open(io.BytesIO(data))
+
+
+def _sheet(images: Sequence[AwkwardImage]) -> bytes:
+    """Return small pictures of the images as one PNG, eight in a row."""
+    side = 96
+    sheet = Image.new("RGB", (8 * side, -(-len(images) // 8) * side), (128, 128, 128))
+    for index, image in enumerate(images):
+        with suppress(OSError), Image.open(io.BytesIO(image.decoded or image.data)) as picture:
+            small = picture.convert("RGB")
+            small.thumbnail((side - 4, side - 4))
+            sheet.paste(small, (index % 8 * side + 2, index // 8 * side + 2))
+    return encode_png(sheet)
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _dali_version() -> str:
+    return load_catalog().dali_version

@@ -1,0 +1,201 @@
+"""What servers with a mistake compute for the plain images, and the names of all mistakes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from workbench.catalog.spec import Catalog
+from workbench.graph.model import Graph, Source
+
+MISTAKES: dict[str, tuple[str, str]] = {
+    "orientation_ignored": (
+        "the Exif orientation is ignored",
+        "Apply it, for example ImageOps.exif_transpose(image).",
+    ),
+    "alpha_dropped": ("alpha is dropped, unlike in the graph", "Composite as the graph does."),
+    "alpha_on_black": (
+        "transparent images are composited on black",
+        'Drop alpha: image.convert("RGBA").convert("RGB").',
+    ),
+    "alpha_on_white": (
+        "transparent images are composited on white",
+        'Drop alpha: image.convert("RGBA").convert("RGB").',
+    ),
+    "bits_not_scaled": ("the values of 1-bit images are 0 and 1", "Convert to 0 and 255."),
+    "cmyk_inverted": ("CMYK is inverted", "Invert the channels of Adobe CMYK files."),
+    "palette_ignored": ("palette indices are used as grey values", "Apply the palette."),
+    "sixteen_bit_clipped": ("16-bit values are clipped to 255", "Divide them by 257."),
+    "sixteen_bit_low_byte": ("the low byte of 16-bit values is used", "Divide them by 257."),
+    **dict.fromkeys(
+        ("reduced_2", "reduced_4", "reduced_8"),
+        ("JPEGs are decoded at a reduced size", "Do not use draft mode or scaled decoding."),
+    ),
+    "profile_applied": ("the colour profile is applied", "Ignore it, as the graph does."),
+    "no_antialias": (
+        "resized without antialiasing",
+        "Use antialias=True, or Pillow instead of OpenCV.",
+    ),
+    "nearest": ("resized with nearest neighbour", "Use the interpolation of the graph."),
+    "linear": ("resized with linear interpolation", "Use the interpolation of the graph."),
+    "cubic": ("resized with cubic interpolation", "Use the interpolation of the graph."),
+    "lanczos": ("resized with a Lanczos filter", "Use the interpolation of the graph."),
+    "area": ("resized by averaging areas", "Use the interpolation of the graph."),
+    "stretched": (
+        "stretched to the output size, which changes the aspect ratio",
+        "Resize and crop as the graph does.",
+    ),
+    "stretched_aliased": (
+        "stretched to the output size without antialiasing",
+        "Resize and crop as the graph does.",
+    ),
+    "stretched_then_cropped": (
+        "stretched to a square before the crop",
+        "Resize the shorter side only.",
+    ),
+    "no_margin": (
+        "the shorter side is resized to the output size, without the margin of the crop",
+        "Resize to the size of the graph before the crop.",
+    ),
+    "longer_side": (
+        "the longer side is resized and the rest padded",
+        "Resize the shorter side.",
+    ),
+    "not_resized": ("cropped without a resize", "Resize before the crop."),
+    "corner": ("cropped at the upper left corner", "Crop the centre."),
+    "crop_rounded": (
+        "the position of the crop is rounded down instead of up",
+        "Add a half before truncating: int((side - crop) / 2 + 0.5).",
+    ),
+    "torchvision": (
+        "size and position of the crop are rounded as in torchvision",
+        "Round the longer side, and halves of the crop's position up.",
+    ),
+}
+"""Key of a mistake -> what is wrong, and the fix. ``check.py`` has the rest of the mistakes."""
+
+Array = NDArray[Any]
+_FILTER = Image.Resampling
+_INTERPOLATIONS = {
+    "nearest": "INTERP_NN",
+    "linear": "INTERP_LINEAR",
+    "cubic": "INTERP_CUBIC",
+    "lanczos": "INTERP_LANCZOS3",
+}
+
+
+def graph_variants(graph: Graph, catalog: Catalog) -> Iterator[tuple[str, Graph]]:
+    """Yield the graph with each mistake in the arguments of its operators that resize."""
+    if changed := with_arguments(graph, catalog, antialias=False):
+        yield "no_antialias", changed
+    for key, value in _INTERPOLATIONS.items():
+        if changed := with_arguments(graph, catalog, interp_type=value):
+            yield key, changed
+
+
+def with_arguments(graph: Graph, catalog: Catalog, **values: Any) -> Graph | None:
+    """Return the graph with arguments set at each node that has them; None if nothing changes."""
+    changed = graph
+    for node in graph.nodes:
+        known = {} if isinstance(node, Source) else catalog[node.op].args
+        new = {
+            name: value
+            for name, value in values.items()
+            if name in known and node.args.get(name, known[name].default) != value
+        }
+        if new:
+            changed = changed.replace_node(node.with_args(new))
+    return None if changed is graph else changed
+
+
+def resized_shorter(graph: Graph) -> int | None:
+    """Return the size to which the graph resizes the shorter side, or None."""
+    sizes = [node.args.get("resize_shorter") for node in graph.nodes if node.op == "resize"]
+    found = [round(size) for size in sizes if isinstance(size, int | float) and size > 0]
+    return found[0] if len(found) == 1 else None
+
+
+def image_variants(
+    image: Image.Image, width: int, height: int, shorter: int | None
+) -> Iterator[tuple[str, Image.Image]]:
+    """Yield images of the output size as servers resize and crop them by mistake.
+
+    ``shorter`` is the size to which the graph resizes the shorter side before its crop, if it does.
+    """
+
+    def crop(each: Image.Image) -> Image.Image:
+        return _centre(each, width, height)
+
+    yield "stretched", image.resize((width, height), _FILTER.BILINEAR)
+    yield "stretched_aliased", _aliased(image, width, height)
+    scale = max(width / image.width, height / image.height)
+    yield "no_margin", crop(_scaled(image, scale))
+    yield "longer_side", crop(_scaled(image, min(width / image.width, height / image.height)))
+    yield "not_resized", crop(image)
+    if shorter is None:
+        return
+    scale = shorter / min(image.size)
+    resized = _scaled(image, scale)
+    yield "stretched_then_cropped", crop(image.resize((shorter, shorter), _FILTER.BILINEAR))
+    yield "longer_side", crop(_scaled(image, shorter / max(image.size)))
+    yield "corner", resized.crop((0, 0, width, height))
+    yield "area", crop(_averaged(image, *resized.size))
+    left, upper = (resized.width - width) // 2, (resized.height - height) // 2
+    yield "crop_rounded", resized.crop((left, upper, left + width, upper + height))
+    truncated = image.resize(
+        (int(image.width * scale + 1e-6), int(image.height * scale + 1e-6)), _FILTER.BILINEAR
+    )
+    left, upper = round((truncated.width - width) / 2), round((truncated.height - height) / 2)
+    yield "torchvision", truncated.crop((left, upper, left + width, upper + height))
+
+
+def _scaled(image: Image.Image, scale: float) -> Image.Image:
+    size = max(1, round(image.width * scale)), max(1, round(image.height * scale))
+    return image.resize(size, _FILTER.BILINEAR)
+
+
+def _centre(image: Image.Image, width: int, height: int) -> Image.Image:
+    """Crop the centre; what is outside the image is black."""
+    left, upper = (image.width - width + 1) // 2, (image.height - height + 1) // 2
+    return image.crop((left, upper, left + width, upper + height))
+
+
+def _aliased(image: Image.Image, width: int, height: int) -> Image.Image:
+    """Resize with linear interpolation of the nearest four pixels, as OpenCV does."""
+    matrix = (image.width / width, 0, 0, 0, image.height / height, 0)
+    return image.transform((width, height), Image.Transform.AFFINE, matrix, _FILTER.BILINEAR)
+
+
+def _averaged(image: Image.Image, width: int, height: int) -> Image.Image:
+    """Reduce by averaging the area of each pixel, as OpenCV's INTER_AREA does; else linearly."""
+    if width > image.width or height > image.height:
+        return _aliased(image, width, height)
+    rows, columns = _overlaps(height, image.height), _overlaps(width, image.width)
+    pixels = np.einsum("yi,xj,ijc->yxc", rows, columns, np.asarray(image, float), optimize=True)
+    return Image.fromarray(pixels.round().astype(np.uint8))
+
+
+def _overlaps(new: int, old: int) -> Array:
+    """Return the share of each old pixel in each new one, as a matrix of shape (new, old)."""
+    edges = np.arange(new + 1) * old / new
+    start = np.maximum(edges[:-1, None], np.arange(old))
+    end = np.minimum(edges[1:, None], np.arange(1, old + 1))
+    return (end - start).clip(0) * new / old
+
+
+def with_plain_chroma(image: Image.Image, halved: tuple[int, int]) -> Image.Image:
+    """Return a decoded JPEG as decoders without chroma interpolation, such as nvJPEG, return it.
+
+    ``halved`` has the factors of the chroma's width and height: (2, 1) for 4:2:2.
+    """
+    luma, *chroma = image.convert("YCbCr").split()
+    planes = [luma]
+    for plane in chroma:
+        small = np.asarray(plane.reduce(halved))
+        large = small.repeat(halved[1], 0).repeat(halved[0], 1)[: plane.height, : plane.width]
+        planes.append(Image.fromarray(np.ascontiguousarray(large)))
+    return Image.merge("YCbCr", planes).convert("RGB")
