@@ -148,7 +148,7 @@ def _compared(
         nodes_of(graph, start, _ops(import_transforms(step.conversions_alone).graph)),
         notes=(*step.notes, *(each.why for each in issues if each.kind == "changed")),
     )
-    refused = [each.why.removeprefix("omitted: ") for each in issues if each.kind == "refused"]
+    refused = [each.why for each in issues if each.kind == "refused"]
     if refused:
         return replace(compared, state="no match", why="; ".join(dict.fromkeys(refused)))
     drawing = _random_operators(graph)

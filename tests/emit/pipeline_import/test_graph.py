@@ -239,8 +239,8 @@ def test_settings_that_a_graph_cannot_hold() -> None:
         "exec_async=False: not supported by a graph; it is omitted",
         "device_id=3: not supported by a graph; it is omitted",
     ]
-    headline = "partly: 2 of 2 steps exact, 3 left out"
-    assert str(report).startswith(f"{headline}\nrefused  prefetch")
+    headline = "partly: 2 of 2 steps exact, 3 omitted"
+    assert str(report).startswith(f"{headline}\nomitted  prefetch")
     first_gpu = replace(pipeline(reader(), decoder()), device_id=0)
     assert import_traced(Traced(first_gpu), CATALOG).report.is_exact
 

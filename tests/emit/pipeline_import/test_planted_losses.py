@@ -487,9 +487,9 @@ def test_the_exported_program_says_so_and_an_import_of_it_does_not_repeat_it(
 ) -> None:
     made = tmp_path / "pipe.py"
     made.write_text(export(from_file(script).graph).main.text)
-    assert made.read_text().startswith('"""Imported partly: 1 left out.\n')
+    assert made.read_text().startswith('"""Imported partly: 1 omitted.\n')
     again = from_file(made, args={"data": "photos"})
-    assert again.graph.about == "Imported partly: 1 left out."
+    assert again.graph.about == "Imported partly: 1 omitted."
 
 
 def test_the_sentence_of_the_graph_is_that_of_the_last_import() -> None:
@@ -522,8 +522,8 @@ def test_lines() -> None:
         notes=("name the folder",),
     )
     assert str(report).splitlines() == [
-        "partly: 1 of 8 steps exact, 1 changed, 6 opaque, 1 left out",
-        "refused  batch_size: too large",
+        "partly: 1 of 8 steps exact, 1 changed, 6 opaque, 1 omitted",
+        "omitted  batch_size: too large",
         "opaque   split_0, split_1, split_2 and 2 more (t.py:3): fn.split: no conditions",
         "opaque   other (t.py:4): fn.split: no conditions",
         "changed  angle: it had no seed",

@@ -266,12 +266,12 @@ def test_the_report_of_an_import_is_read_kept_and_removed(panel: PanelHost, phot
     expect(chip).to_be_hidden()
     issues = (
         ImportIssue("changed", "resize", "train.py:3", "<i>linear</i>"),
-        ImportIssue("refused", "Elastic", "train.py:4", "omitted: no operator"),
+        ImportIssue("refused", "Elastic", "train.py:4", "no operator"),
     )
     name = "contrastive pretraining of buildings"
     imported = with_report(Document(small().named(name)), ImportReport(("reader",), issues))
     drop(page, bar(page), "train.json", "application/json", dump_document(imported).encode())
-    expect(chip).to_have_text("Imported: 1 of 2 steps exact, 1 changed, 1 left out")
+    expect(chip).to_have_text("Imported: 1 of 2 steps exact, 1 changed, 1 omitted")
     page.set_viewport_size({"width": 1024, "height": 768})
     for each in ("title", "folder", "import-report", "export"):
         found = bar(page).locator(f"[data-wb={each}]")
@@ -279,7 +279,7 @@ def test_the_report_of_an_import_is_read_kept_and_removed(panel: PanelHost, phot
         assert found.evaluate("(chip) => chip.offsetWidth") > 70, f"{each} is cut"
     chip.click()
     expect(rows).to_have_text(
-        ["changed · train.py:3resize: <i>linear</i>", "left out · train.py:4Elastic: no operator"]
+        ["changed · train.py:3resize: <i>linear</i>", "omitted · train.py:4Elastic: no operator"]
     )
     expect(bar(page).get_by_text("Later edits do not change this report")).to_be_visible()
     rows.first.click()

@@ -68,12 +68,12 @@ IMPORTED = with_report(
         ("reader", "decode"),
         (
             ImportIssue("changed", "Rotate", "t.py:3", "<b>bilinear</b>", made="rotate"),
-            ImportIssue("refused", "Elastic", "t.py:4", "omitted: no such operator"),
+            ImportIssue("refused", "Elastic", "t.py:4", "no such operator"),
         ),
         (ImportIssue("fault", "resize", "", "x" * 2000),),
         ("it is fed",),
         {"crop": "224"},
-        steps={"exact": 2, "changed": 1, "left out": 1},
+        steps={"exact": 2, "changed": 1, "omitted": 1},
     ),
 )
 
@@ -83,7 +83,7 @@ def test_the_report_of_an_import_comes_with_the_graph(make: Make) -> None:
     assert screen["bar", "import_report"] == {}
     bar(model, "open", text=dump_document(IMPORTED))
     shown = screen["bar", "import_report"]
-    assert shown["summary"] == "2 of 4 steps exact, 1 changed, 1 left out, 1 assumed"
+    assert shown["summary"] == "2 of 4 steps exact, 1 changed, 1 omitted, 1 assumed"
     assert shown["notes"] == ["it is fed"]
     changed, lost, fault, assumed = shown["rows"]
     assert changed == {
@@ -93,7 +93,7 @@ def test_the_report_of_an_import_comes_with_the_graph(make: Make) -> None:
         "why": "<b>bilinear</b>",
         "node": "rotate",
     }
-    assert (lost["kind"], lost["why"], lost["node"]) == ("left out", "no such operator", "")
+    assert (lost["kind"], lost["why"], lost["node"]) == ("omitted", "no such operator", "")
     assert (fault["node"], len(fault["why"])) == ("resize", 1000)
     assert (assumed["kind"], assumed["subject"]) == ("assumed", "crop = 224")
     ask(model, "canvas", "rename", node="rotate", to="turn")

@@ -351,7 +351,7 @@ def test_the_other_button_opens_what_can_be_done_there(opened: Host) -> None:
     page.keyboard.press("Control+z")
     await_python(opened, "'data' in model.graph.node('flip').inputs", bool)
     canvas.locator(".react-flow__pane").click(button="right", position={"x": 6, "y": 300})
-    entry.filter(has_text="Note here").click()
+    entry.filter(has_text="Add a note here").click()
     expect(canvas.locator("[data-wb=note-text]")).to_be_focused()
 
 

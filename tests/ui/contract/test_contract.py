@@ -40,7 +40,7 @@ def test_an_entry_becomes_its_action() -> None:
         ("canvas", {"do": "place", "positions": {"a": ["x"]}}, r"positions is \{'a': \['x'\]\}."),
         ("canvas", {"do": "move", "node": "a", "by": "\ud800"}, "is not text"),
         ("preview", {"do": "choose_sample", "index": "2"}, "index is '2'. Expected `int`"),
-        ("preview", {"do": "select", "node": "a"}, "preview has no action 'select'. There are: "),
+        ("preview", {"do": "select", "node": "a"}, "preview has no action 'select'. Use one of: "),
         ("preview", {"do": ["undo"]}, "preview has no action"),
         ("preview", {}, "preview has no action None"),
         ("tabs", {"do": "undo"}, "tabs has no action 'undo'"),

@@ -80,7 +80,7 @@ class ImportReport:
     changed_nodes: tuple[str, ...] = ()
     """Ids of the changed nodes of a composition, whose issues name transforms instead of nodes."""
     steps: Mapping[str, int] = field(default_factory=FrozenDict)
-    """For a composition: the numbers of ``exact``, ``changed`` and ``left out`` transforms. Empty
+    """For a composition: the numbers of ``exact``, ``changed`` and ``omitted`` transforms. Empty
     for a pipeline, in which each node is a step."""
 
     def to_frame(self) -> Any:
@@ -153,14 +153,14 @@ class ImportReport:
             "exact": self.steps.get("exact", 0) if self.steps else len(self.exact),
             "changed": self.steps.get("changed", 0) if self.steps else len(changed),
             "opaque": len(self.opaque),
-            "left out": len(self.refused),
+            "omitted": len(self.refused),
             "changed for the whole pipeline": whole,
             "assumed": len(self.assumed),
         }
 
     @property
     def losses(self) -> str:
-        """Counts of differences from the source: ``2 changed, 1 left out``; empty if exact.
+        """Counts of differences from the source: ``2 changed, 1 omitted``; empty if exact.
 
         ::
 
@@ -222,7 +222,8 @@ def _line(entry: ImportIssue, nodes: Sequence[str]) -> str:
     more = f" and {len(nodes) - _NAMED} more" if len(nodes) > _NAMED else ""
     place = f" ({entry.place})" if entry.place else ""
     where = f"{named}{more}{place}: ".lstrip() if named or place else ""
-    return f"{entry.kind:8} {where}{entry.why}"
+    kind = "omitted" if entry.kind == "refused" else entry.kind
+    return f"{kind:8} {where}{entry.why}"
 
 
 def report_to_json(report: ImportReport) -> dict[str, Any]:

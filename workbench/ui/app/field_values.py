@@ -320,10 +320,10 @@ def _import_entry(report: ImportReport | None, graph: Graph) -> payloads.ImportE
         return {}
     rows: list[payloads.ImportRow] = [
         {
-            "kind": "left out" if issue.kind == "refused" else issue.kind,
+            "kind": "omitted" if issue.kind == "refused" else issue.kind,
             "subject": issue.node,
             "place": issue.place,
-            "why": issue.why.removeprefix("omitted: ")[:_LONGEST_WHY],
+            "why": issue.why[:_LONGEST_WHY],
             "node": next(filter(graph.has, filter(None, (issue.made, issue.node))), ""),
         }
         for issue in (*report.entries, *report.faults)[:_MOST_ISSUES]

@@ -85,7 +85,7 @@ class ModelSession:
     def saved_state(self) -> AutosaveState:
         """State of the autosave, with a text and a reason for the user."""
         if self._autosave is None:
-            reason = "Edits end with this session."
+            reason = "Edits are lost when this session ends."
             return {"state": "not kept", "text": "not autosaved", "reason": reason}
         if self._opened:
             reason = "The graph is saved automatically once it is displayed."

@@ -86,7 +86,7 @@ def parse_action(
     known = {tag_of(kind): kind for kind in kinds}
     if not isinstance(do, str) or do not in known:
         raise GraphEditError(
-            f"{component} has no action {reprlib.repr(do)}. There are: {', '.join(known)}."
+            f"{component} has no action {reprlib.repr(do)}. Use one of: {', '.join(known)}."
         )
     try:
         return msgspec.convert(message, known[do])

@@ -37,12 +37,12 @@ def fault_text(facts: FolderFacts, dataset: Dataset) -> str:
     other_size = (
         f"{facts.other_size:,} of {looked_at:,} checked images "
         f"{'differ' if facts.other_size > 1 else 'differs'} in size from the annotations; the "
-        f"first: {printable(facts.first_other_size)}. Check files lists all."
+        f"first: {printable(facts.first_other_size)}. Use Check files to list all."
     )
     odd_boxes = (
         f"{facts.odd_boxes:,} of {looked_at:,} checked images "
         f"{'have' if facts.odd_boxes > 1 else 'has'} a box beyond the edge or without area; the "
-        f"first: {printable(facts.first_odd_box)}. Check files lists all."
+        f"first: {printable(facts.first_odd_box)}. Use Check files to list all."
     )
     texts = {at_fault: facts.first_fault, other_size: facts.other_size, odd_boxes: facts.odd_boxes}
     return " ".join(text for text, found in texts.items() if found)

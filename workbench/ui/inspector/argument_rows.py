@@ -90,7 +90,7 @@ def inspector_view(
     if spec is None:
         view["doc"] = (
             f"The installed DALI ({typed.catalog.dali_version}) does not have this operator. "
-            "The node is not changed; it can be removed."
+            "The node can only be removed."
         )
         return view
     view["label"], view["doc"] = spec.label, spec.summary

@@ -101,11 +101,11 @@ class GraphComparison:
             for number, (file, each) in enumerate(zip(self.files, self.distances, strict=True))
         }
         known = {name: mean for name, mean in means.items() if mean is not None}
-        return plot_values(known, "mean difference, of 255", " and ".join(self.names))
+        return plot_values(known, "mean difference (0 to 255)", " and ".join(self.names))
 
     def __repr__(self) -> str:
         means = [mean for each in self.distances for mean in each.means if mean is not None]
-        apart = f"{sum(means) / len(means):.3g} of 255 on average" if means else "not comparable"
+        apart = f"{sum(means) / len(means):.3g}of 255 on average" if means else "not comparable"
         return (
             f"<{self.names[0]} and {self.names[1]}: {len(self.differences)} differences, pixels "
             f"of {len(self.distances)} samples {apart}>"

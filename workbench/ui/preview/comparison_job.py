@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 MOST_STEPS = 30
 """Maximum number of edits of the history that are listed, the nearest ones first."""
 LONGEST_NAME = 300
-_STEPS, _RECIPES, _RECENT, _FILES = "Steps of the history", "Recipes", "Recent work", "File"
+_STEPS, _RECIPES, _RECENT, _FILES = "History", "Recipes", "Recent work", "File"
 
 
 @dataclass(slots=True)

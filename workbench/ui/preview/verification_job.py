@@ -107,7 +107,7 @@ class SessionVerification(SessionTask[VerificationTask]):
         if task is None or task.of == now or not self.cancel():
             return
         edited = task.of[0] != now[0]
-        text = "stopped by an edit" if edited else "stopped: other data"
+        text = "stopped by an edit" if edited else "stopped: other data opened"
         what = "graph" if edited else "data folder"
         task.why = text, f"The {what} changed during the comparison."
 

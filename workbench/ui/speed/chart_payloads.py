@@ -256,7 +256,7 @@ def row_facts(row: Measurement) -> list[SpeedFact]:
         "rounds": str(len(row.rounds)),
         "batch ms p50 p95 p99": " ".join(f"{v:.3g}" for v in share) or NOT_MEASURED,
         "first batch": figure_text(row.first_batch, 2, " s"),
-        "cores busy": figure_text(row.cpu_cores, 1),
+        "busy cores": figure_text(row.cpu_cores, 1),
         "host memory": size_text(row.host_bytes),
         "GPU memory": size_text(row.gpu_bytes),
         "GPU busy": figure_text(row.gpu_busy, 0, " %"),

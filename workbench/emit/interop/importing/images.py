@@ -69,7 +69,7 @@ class Images:
     blocks: dict[str, str] = field(default_factory=dict)
     """Block id -> name of the transform that it was created for."""
     outcomes: list[str] = field(default_factory=list)
-    """``exact``, ``changed`` or ``left out`` for each transform. A container of transforms has an
+    """``exact``, ``changed`` or ``omitted`` for each transform. A container of transforms has an
     entry only if it differs itself.
     """
     _differs: bool = False
@@ -115,8 +115,8 @@ class Images:
                 self.outcomes.append("changed" if self._differs else "exact")
         except NoMatchError as error:
             self.graph, self.differing, self.issues, self.outcomes = before
-            self.outcomes = [*self.outcomes, "left out"]
-            self.report_omission(f"omitted: {error}")
+            self.outcomes = [*self.outcomes, "omitted"]
+            self.report_omission(str(error))
         finally:
             known = {node.id for node in before[0].whole.walk()} | self.differing.keys()
             made = [node for node in self.graph.whole.walk() if node.id not in known]

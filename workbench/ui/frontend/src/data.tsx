@@ -156,7 +156,7 @@ function verdictOf(bad: number, damaged: number, count: number): string {
 function Inputs({ parameters }: { parameters: DataParameter[] }) {
   const shown = parameters.length > 1 || parameters.some(({ error }) => error);
   return (
-    <ul class="wb-data-inputs" aria-label="What each source reads" data-wb="inputs" hidden={!shown}>
+    <ul class="wb-data-inputs" aria-label="Data of each source" data-wb="inputs" hidden={!shown}>
       {parameters.map(({ name, about, reads, error }) => (
         <li key={name} data-parameter={name}>
           <b>{name}</b>

@@ -49,7 +49,7 @@ export function Condition({ link, guard, block, asks, classes }: Props) {
         >
           {!(kind in KINDS) && (
             <option value={kind} disabled>
-              {kind ? "as connected" : "nothing"}
+              {kind ? "another condition" : "nothing"}
             </option>
           )}
           {Object.entries(KINDS).map(([name, words]) => (

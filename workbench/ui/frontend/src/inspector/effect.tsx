@@ -139,7 +139,7 @@ function Pictures({ link, node, rows, args }: Props & { args: string[] }) {
   );
   const drawn = varied.flatMap((row) => (row && row.mode !== "fixed" ? [row.name] : []));
   const fixes = [...new Set(drawn)];
-  const tip = fixes.length ? `${fixes.join(" and ")} will be fixed` : undefined;
+  const tip = fixes.length ? `${fixes.join(" and ")}will become a fixed value` : undefined;
   const adopt = ({ values }: EffectEntry): void => {
     adopted += 1;
     const group = `${link.view}-effect-${adopted}`;

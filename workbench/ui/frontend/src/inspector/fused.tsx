@@ -20,8 +20,8 @@ export function Fused({ link, block, op }: Props) {
   return (
     <div class="wb-block-fused" data-wb="fused" role="group" aria-label={`${op} without ${block}`}>
       <p>
-        <b>{op}</b> can produce the same pixels without the if: the coin flip then sets its arguments, and
-        random values stay the same. The operator runs on every sample, not only on those that the coin flip selects.
+        <b>{op}</b> can produce the same pixels without the if. The coin flip then sets its arguments, and the
+        operator runs on every sample instead of only on some. Random values do not change.
       </p>
       <div>
         <button

@@ -88,7 +88,7 @@ function Sources({ row, ports }: Omit<Props, "ask">) {
       <Group
         label="random per sample"
         options={random}
-        none="no generator returns such values"
+        none="no random generator for such values"
       />
       <Group label="connected to" options={links} none="no node here outputs such numbers" />
     </>

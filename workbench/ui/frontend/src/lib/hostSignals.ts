@@ -19,13 +19,13 @@ interface BokehDocument {
 }
 
 const SERVER_LOST =
-  "The server does not respond. The graph is read-only until it reconnects automatically; values you set are stored and sent then.";
+  "The server does not respond. The graph is read-only until it reconnects automatically; values that you set are sent afterwards.";
 const LAB_LOST =
-  "JupyterLab has lost its server. The graph is read-only until it reconnects; values you set are stored and sent then.";
+  "JupyterLab has lost its server. The graph is read-only until it reconnects; values that you set are sent afterwards.";
 const RESTARTED = "The kernel was restarted. Run the cell again.";
 const ENDED = "The kernel has stopped. Restart it and run the cell again.";
 const SILENT =
-  "Python does not respond. The graph is read-only until it does; values you set are stored and sent then.";
+  "Python does not respond. The graph is read-only until it does; values that you set are sent afterwards.";
 // Jupyter checks its kernels every 3 s: a stopped kernel is not noticed earlier.
 const KERNEL_SILENT = `${SILENT} If its kernel was restarted, run the cell again.`;
 /** Milliseconds between checks whether the server is back. */

@@ -69,7 +69,7 @@ export function TargetMenu({ targets, chosen, refused, choose }: Props) {
               {name}
               {refused[name] && <Icon name="warn" size={12} />}
             </b>
-            <small>{refused[name] ? `Not for this graph. ${refused[name]}` : about}</small>
+            <small>{refused[name] ? `Not available for this graph. ${refused[name]}` : about}</small>
           </button>
         ))}
       </Menu>

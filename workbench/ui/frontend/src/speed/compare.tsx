@@ -16,7 +16,7 @@ export function Compare({ link }: { link: Speed }) {
   const { mixed = "" } = useField(link, "limits", {});
   return (
     <>
-      <Head line="CPU and mixed decoding compared: decoding alone and the whole pipeline.">
+      <Head line="Compare CPU and mixed decoding: decoding alone, and the whole pipeline.">
         <ComparedRecord link={link} shown={view.on?.[0]?.id ?? ""} />
         <Effort link={link} />
         <StartButton

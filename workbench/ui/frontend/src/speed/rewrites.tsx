@@ -124,7 +124,7 @@ function RewriteProgress({ view }: { view: RewritesView }) {
       <Wide label="Rewrites so far" hidden={!view.rewrites.length}>
         <Table
           caption="Rewrites so far"
-          heads={["rewrite", "pixels", "gain so far", "differs", ""]}
+          heads={["rewrite", "pixels", "speed-up so far", "differs", ""]}
           lines={view.rewrites.map((one) => {
             const unknown = one.rejected ? "–" : "not yet";
             return [

@@ -42,7 +42,7 @@ export function Scaling({ link }: { link: Speed }) {
         {known && <Figure view={view as ScalingView} />}
       </div>
       <Unmeasured link={link} part="scaling" hidden={known}>
-        Scaling is not measured yet. Runs the pipeline with 1, 2, 4, … threads up to the number of
+        Not measured yet. Measure runs the pipeline with 1, 2, 4, … threads up to the number of
         cores, or 1 to 4 pipelines in parallel, interleaved.
       </Unmeasured>
       <p class="wb-speed-fact" data-wb="no-gpus" hidden={!why}>

@@ -293,7 +293,7 @@ function Numbers({ view, show }: { view: StagesView; show: Show }) {
     <Table caption="Stages" heads={heads} lines={lines}>
       <tfoot>
         <tr>
-          <th scope="row">whole, and remainder</th>
+          <th scope="row">total, and remainder</th>
           <td />
           <td />
           <td>{ms(view.total)}</td>

@@ -56,8 +56,8 @@ export function tipOf(node: NodeEntry): string | undefined {
   if (!hidden && node.known && !node.fault && !node.generator) return undefined;
   const aside = node.label && node.label !== node.op ? `${node.id} · ${node.label}` : node.id;
   const lacking = node.label
-    ? "This node represents code that a graph cannot express. The node is not changed."
-    : "The installed DALI does not have this operator. The node is not changed.";
+    ? "This node represents code that a graph cannot express. It cannot be edited."
+    : "The installed DALI does not have this operator. The node cannot be edited.";
   const opaque = node.known ? "" : lacking;
   const draws = node.draws.map((draw) => draw.text);
   return [`${node.title}\n\n${aside}`, node.output, node.values, ...draws, opaque, node.fault]

@@ -141,7 +141,7 @@ function choices(
     entries: [
       { label: "Add an operator", keys: "/", run: () => search(store) },
       { label: "Palette of operators", keys: "p", run: () => showPalette(store) },
-      { label: "Note here", keys: "n", run: () => note(store, view.place(at)) },
+      { label: "Add a note here", keys: "n", run: () => note(store, view.place(at)) },
       { label: "Automatic layout", keys: "l", run: view.arrange },
       { label: "Collapse long chains", run: () => store.collapseChains() },
       { label: "Zoom in", keys: "+", run: () => view.zoom(ZOOM) },
@@ -197,7 +197,7 @@ function ofNode(store: CanvasStore, id: string): { label: string; entries: Entry
     node.movable && { label: "Apply by class", run: () => wrap(store, "if", false, "label") },
     node.movable && { label: "Apply by size", run: () => wrap(store, "if", false, "size") },
     node.movable && {
-      label: chosen.length > 1 ? "One of the selected nodes" : "This or no operation",
+      label: chosen.length > 1 ? "One of the selected nodes" : "This node or none",
       keys: "b",
       run: () => chooseOneOf(store),
     },

@@ -6,7 +6,7 @@ const KEYS: [string, string][] = [
   ["/", "add an operator after the selected node"],
   ["Ctrl K", "search everything: operators, arguments, commands, recipes, nodes, folders"],
   ["p", "palette of operators: press Enter to insert at the selection, or drag"],
-  ["← → ↑ ↓", "go to the next node; with Shift extend the selection"],
+  ["← → ↑ ↓", "go to the next node; Shift extends the selection"],
   ["Home End", "first node, last node"],
   ["Alt ↑ ↓", "move the node along the chain"],
   ["d", "show the node's output: picture, values, histogram, time"],
@@ -20,7 +20,7 @@ const KEYS: [string, string][] = [
   ["g", "group the selected nodes"],
   ["n", "add a note"],
   ["t", "hide or show boxes, points and masks on the cards"],
-  ["i", "apply the selected nodes with probability; with Shift unwrap the block"],
+  ["i", "apply the selected nodes with probability; Shift: unwrap the block"],
   ["b", "run one of the selected nodes for each sample"],
   ["Shift B", "run some of the selected nodes for each sample"],
   ["Shift G", "run all selected nodes or none of them"],
@@ -33,7 +33,7 @@ const KEYS: [string, string][] = [
   ["s", "save the selected nodes as a snippet for other graphs"],
   ["Shift C", "copy the selected nodes, or all, as Python code"],
   ["Ctrl A", "select all"],
-  ["Ctrl Z", "undo; with Shift redo"],
+  ["Ctrl Z", "undo; Shift: redo"],
   ["a", "align or distribute the selected nodes"],
   ["l", "automatic layout"],
   ["0", "show everything"],
@@ -43,7 +43,7 @@ const KEYS: [string, string][] = [
 ];
 
 const MOUSE =
-  "Shift-drag selects a box of nodes. Drag from a port to connect, or to an empty area to search for a matching operator. Drop an unconnected node on an edge to insert it; hold Alt for any node. Double-click to add an operator. Right-click for a menu.";
+  "Shift-drag to select several nodes. Drag from a port to connect, or to an empty area to search for a matching operator. Drop an unconnected node on an edge to insert it; hold Alt for any node. Double-click to add an operator. Right-click for a menu.";
 
 export function ShortcutHelp({ ref }: { ref: Ref<HTMLDivElement> }) {
   return (

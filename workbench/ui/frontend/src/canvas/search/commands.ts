@@ -85,7 +85,7 @@ const COMMANDS: readonly Run[] = [
     ...["bench", "speed", "measure", "throughput", "images per second", "CPU against GPU", "how fast"],
   ]),
   measure("stages", "Measure each operator", "Time per operator", ["profile", "bottleneck", "stages", "slowest"]),
-  measure("threads", "Measure thread scaling", "Speed by the number of threads", ["scaling", "num_threads"]),
+  measure("threads", "Measure thread scaling", "Speed by number of threads", ["scaling", "num_threads"]),
   measure("peers", "Measure other libraries", "The same pipeline in torchvision and Albumentations", ["peers", "compare libraries"]),
   press("export", "Export the script", ["bar", "[data-wb=export]"], "Write the Python script", [
     ...["export", "python", "save script", "generate code", "write code"],
@@ -105,7 +105,7 @@ const COMMANDS: readonly Run[] = [
   tab("preview", "Original and augmented images", ["pictures", "images", "see"]),
   tab("speed", "Measurements and records", ["records", "tune", "tuner", "measurements"]),
   tab("code", "The graph as code for a target", ["targets", "pytorch", "lightning", "triton", "source"]),
-  tab("data", "Data set: folders, classes, files", ["dataset", "folder", "classes", "files", "open folder"]),
+  tab("data", "The data: folders, classes, files", ["dataset", "folder", "classes", "files", "open folder"]),
   {
     id: "arrange",
     name: "Arrange",
@@ -245,7 +245,7 @@ const COMMANDS: readonly Run[] = [
   {
     id: "masks",
     name: "Output masks",
-    note: "Output the masks of the annotations; they follow the image",
+    note: "Output the masks of the annotations, transformed like the image",
     synonyms: [...MASKS, "masks follow the image", "outlines", "instances"],
     run: (store) => void store.link.ask("give_masks", {}),
   },

@@ -58,7 +58,7 @@ export function acceptingPorts(connectTargets: Partial<ConnectTargets>, linking:
 
 /** First reason why a node cannot be connected. */
 export function nodeRefusal(connectTargets: Partial<ConnectTargets>, linking: Linking, node: NodeEntry): string {
-  if (node.id === linking.node) return "an operator cannot feed itself";
+  if (node.id === linking.node) return "an operator cannot use its own output";
   if (linking.fixed === "target") return `${node.id} has no output`;
   const reasons = Object.entries(connectTargets.reasons ?? {});
   return (
