@@ -201,7 +201,7 @@ def test_a_factory_gets_files_batch_size_and_threads_and_is_called_again(
     [
         ("nothing", "own_factories:nothing returned no batch"),
         ("failing", "ValueError: 7 is no hue"),
-        ("uncounted", "A batch is int. Return a tuple of outputs"),
+        ("uncounted", "A batch has type int. Return a tuple of outputs"),
         ("missing", "own_factories has no function missing"),
     ],
 )

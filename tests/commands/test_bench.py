@@ -282,7 +282,7 @@ def test_the_graph_that_is_tuned_is_not_written_over_by_its_script(tmp_path: Pat
     ("arguments", "code", "message"),
     [
         (["bench", "simclr", "--data", "/nowhere"], 2, "no folder /nowhere"),
-        (["bench", "simclr", "--data", ".", "--json", "-"], 2, "Name a file"),
+        (["bench", "simclr", "--data", ".", "--json", "-"], 2, "Use a file"),
         (["bench", "simclr", "--data", ".", "--threads", "0"], 2, "threads"),
         (["bench", "simclr", "--data", ".", "--plot", "a.gif"], 2, ".png nor .svg"),
         (["bench", "simclr", "--data", "."], 2, "is empty"),

@@ -156,7 +156,7 @@ def test_a_script_without_end_is_ended(case: str, spot: Path) -> None:
 def test_a_script_that_ends_its_process(case: str, spot: Path) -> None:
     message = refused(written(spot, bad.ENDING[case]), there=False)
     assert "script.py: the script's process" in message
-    assert "before it was read" in message
+    assert "before the script was read" in message
 
 
 @pytest.mark.parametrize("case", one_in(2, bad.NO_PIPELINE, first=1))
@@ -240,7 +240,7 @@ def test_a_script_that_takes_memory_without_end(spot: Path) -> None:
         (["nowhere.dali", "-o", "g.json"], 2, "nowhere.dali"),
         ([".", "-o", "g.json"], 2, "is a directory"),
         (["script.py"], 2, "--output"),
-        (["script.py", "-o", "-"], 2, "Name a file"),
+        (["script.py", "-o", "-"], 2, "Use a file"),
         (["script.py", "-o", "g.json", "--arg", "data"], 2, "NAME=VALUE"),
         (["script.py", "-o", "g.json", "--arg", "a b=3"], 2, "NAME=VALUE"),
         (["script.py", "-o", "g.json", "--seconds", "0"], 2, "seconds"),

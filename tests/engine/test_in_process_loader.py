@@ -103,7 +103,7 @@ def test_a_shard_that_is_none_is_told(
     graph: Graph, photos: Path, shard: object, count: object
 ) -> None:
     pytest.importorskip("torch")
-    with pytest.raises(wb.ArgumentError, match=r"shard_id is .* of num_shards .*the shard from 0"):
+    with pytest.raises(wb.ArgumentError, match=r"shard_id is .* with shard_id from 0 to num_sh"):
         wb.loader(graph, photos, shard_id=shard, num_shards=count)
 
 

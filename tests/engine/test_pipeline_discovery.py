@@ -79,7 +79,7 @@ def test_a_pipeline_that_was_made_goes_before_functions() -> None:
     )
     assert find_pipeline(found((pipe,), train=train), None, {}).make() is pipe
     message = refusal(found(train=train, pipe=pipe), data="photos")
-    assert "so no function has the argument data. Name a function: --pipeline train" in message
+    assert "so no function has the argument data. Select a function: --pipeline train" in message
     assert refusal(found(train=train, pipe=pipe), "pipe", data="photos") == message
 
 

@@ -328,7 +328,7 @@ def test_a_time_that_is_too_short_for_one_says_how_long_it_takes(
     monkeypatch: pytest.MonkeyPatch, photos: Path, clock: list[float]
 ) -> None:
     make_up(monkeypatch, {ORIGINAL: 4.0})
-    with pytest.raises(EngineError, match=r"20 s are too short .* Allow about 54 s or more"):
+    with pytest.raises(EngineError, match=r"20 s is too short .* Allow about 54 s or more"):
         proposed(photos, seconds=20)
     with pytest.raises(ArgumentError, match=r"seconds is 5. Use 20.0 or more"):
         proposed(photos, seconds=5)

@@ -199,26 +199,26 @@ FAILURES = {
     divides: "divides: line 7 of divides, return np.mean(image) / by + [][by], raised IndexError: "
     "list index out of range",
     leaves: "leaves: line 2 of leaves, raise SystemExit(3), raised SystemExit: 3",
-    gives_text: "gives_text: its function returned str 'a text'; expected is a NumPy array",
+    gives_text: "gives_text: its function returned str 'a text'; expected a NumPy array",
     gives_nothing: "gives_nothing: its function returned None (is a return statement missing?); "
-    "expected is a NumPy array",
+    "expected a NumPy array",
     gives_list: "gives_list: its function returned a list of 2, first an array of uint8 "
-    "(64, 64, 3); expected is a NumPy array",
-    gives_one: "gives_one: its function returned an array of uint8 (64, 64, 3); expected is a "
+    "(64, 64, 3); expected a NumPy array",
+    gives_one: "gives_one: its function returned an array of uint8 (64, 64, 3); expected a "
     "tuple of 2, each a NumPy array",
     gives_two: "gives_two: its function returned a tuple of 2, first an array of uint8 "
-    "(64, 64, 3); expected is a NumPy array",
+    "(64, 64, 3); expected a NumPy array",
     gives_complex: "gives_complex: its function returned an array of complex64 (64, 64, 3), a type "
-    "that DALI does not have; expected is one of bool, int8 to int64, uint8 to uint64, float16 to "
+    "that DALI does not support; expected one of bool, int8 to int64, uint8 to uint64, float16 to "
     "float64",
     gives_foreign_order: "gives_foreign_order: its function returned an array of >f4",
     gives_objects: "gives_objects: its function returned an array of object (1,), a type",
-    gives_grey: "gives_grey: its function returned an array of uint8 (64, 64); expected is one of "
+    gives_grey: "gives_grey: its function returned an array of uint8 (64, 64); expected one of "
     "3 dimensions, as in its layout HWC",
-    gives_stack: "gives_stack: its function returned an array of uint8 (4, 64, 64, 3); expected is "
+    gives_stack: "gives_stack: its function returned an array of uint8 (4, 64, 64, 3); expected "
     "a list of NumPy arrays, one for each sample",
     gives_unequal: "gives_unequal: its function returned an array of uint8 (64, 64, 3) for one "
-    "sample and an array of float32 (64, 64, 3) for another; expected is the same type and number "
+    "sample and an array of float32 (64, 64, 3) for another; expected the same type and number "
     "of dimensions for all",
     writes: "writes: its function wrote into an input array, which other operators "
     "read. Change a copy instead: image = image.copy()",

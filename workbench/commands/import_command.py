@@ -49,7 +49,7 @@ def _source(_: click.Context, __: click.Parameter, text: str) -> tuple[str, str 
         path, _colon, last = path.rpartition(":")
         name = f"{last}:{name}" if name else last
     if Path(path).is_dir():
-        raise click.BadParameter(f"{path!r} is a directory. Name a file.")
+        raise click.BadParameter(f"{path!r} is a directory. Use a file.")
     if not Path(path).is_file():
         raise click.BadParameter(f"There is no file {text!r}.")
     return path, name or None

@@ -103,7 +103,7 @@ def _graph_of(source: str) -> Graph:
     if source.endswith((".json", ".png")) and not Path(source).is_file():
         what = f"{source} is a folder" if Path(source).is_dir() else f"There is no file {source}"
         raise click.BadParameter(
-            f"{what}. Name a graph file, a shared picture, or a recipe (`workbench recipes`)."
+            f"{what}. Pass a graph file, a shared picture, or a recipe (`workbench recipes`)."
         )
     try:
         if source.endswith(".png"):
@@ -225,7 +225,7 @@ def renamed_option(old: str, new: str) -> Callable[[Callable[..., Any]], Callabl
 def writable_path(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
     """Refuse paths that cannot be written, and "-", because standard output is for messages."""
     if value == "-":
-        raise click.BadParameter("standard output is not supported. Name a file.")
+        raise click.BadParameter("standard output is not supported. Use a file.")
     try:
         if value is not None:
             require_place(value)
@@ -237,7 +237,7 @@ def writable_path(_: click.Context, __: click.Parameter, value: str | None) -> s
 def writable_file(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
     """Refuse folders and paths that cannot be written."""
     if value is not None and Path(value).is_dir():
-        raise click.BadParameter(f"{value} is a folder. Name a file.")
+        raise click.BadParameter(f"{value} is a folder. Use a file.")
     return writable_path(context, option, value)
 
 
@@ -265,7 +265,7 @@ def refuse_overwriting_source(source: str, *outputs: str | None) -> None:
         target = Path(output).expanduser()
         if Path(source).is_file() and target.exists() and target.samefile(source):
             raise click.BadParameter(
-                f"{output} would overwrite the source, {source}. Name another file."
+                f"{output} would overwrite the source, {source}. Use another file."
             )
 
 

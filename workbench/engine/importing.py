@@ -201,10 +201,10 @@ def _defines_pipeline(program: str, name: str) -> bool:
 
 
 def _from_script(
-    file: Path, pipeline: str | None, given: Mapping[str, Any], seconds: float, kind: str
+    file: Path, pipeline: str | None, args: Mapping[str, Any], seconds: float, kind: str
 ) -> ImportedGraph:
     def composition() -> ImportedGraph:
-        made = _in_worker(trace_transform, str(file), pipeline, given, seconds)
+        made = _in_worker(trace_transform, str(file), pipeline, args, seconds)
         assert isinstance(made, TracedTransform)
         call = from_plain(made.call)
         return import_transforms(
@@ -221,7 +221,7 @@ def _from_script(
     if of_others and not of_dali:
         return composition()
     try:
-        traced = _in_worker(trace_source, str(file), pipeline, given, seconds)
+        traced = _in_worker(trace_source, str(file), pipeline, args, seconds)
     except ImportFailedError as error:
         meant = pipeline is not None or "has no pipeline" in str(error)
         if not of_dali and f"has no {pipeline or 'pipeline'}" in str(error):
@@ -299,7 +299,7 @@ def _called(
         ending = why.partition(". ")[0].removeprefix("The worker ")
         printed = f"\nIt printed last:\n{words}" if words else ""
         raise ImportFailedError(
-            f"{path}: the script's process {ending} before it was read.{printed}"
+            f"{path}: the script's process {ending} before the script was read.{printed}"
         ) from None
 
 

@@ -312,7 +312,7 @@ class OptimisationExperiment(SpeedExperiment):
             if most < 1:
                 needed = math.ceil(self._deadline.elapsed + fits[1])
                 raise EngineError(
-                    f"{self.seconds:g} s are too short to measure a rewrite. Allow "
+                    f"{self.seconds:g} s is too short to measure a rewrite. Allow "
                     f"about {needed} s or more."
                 )
             self._reject_late(most)

@@ -160,19 +160,19 @@ def _pinned(call: TransformCall) -> Iterator[PinnedTransform]:
     yield PinnedTransform(given.call, notes=tuple(notes))
 
 
-def _one_at_a_time(given: _Given) -> Iterator[PinnedTransform]:
+def _one_at_a_time(arguments: _Given) -> Iterator[PinnedTransform]:
     for name, unchanged in _COLOURS.items():
-        value = pinned(given.get(name), unchanged)
+        value = pinned(arguments.get(name), unchanged)
         if value == (unchanged, unchanged) or value is None:
             continue
         others = {each: (usual, usual) for each, usual in _COLOURS.items() if each != name}
         if (
-            given.call.library != "albumentations"
+            arguments.call.library != "albumentations"
         ):  # in other libraries, a missing argument has no effect
             others = {}
-        rest = {k: v for k, v in given.call.kwargs.items() if k not in _COLOURS}
+        rest = {k: v for k, v in arguments.call.kwargs.items() if k not in _COLOURS}
         kwargs = {**rest, **others, name: value}
-        yield PinnedTransform(replace(given.call, args=(), kwargs=kwargs))
+        yield PinnedTransform(replace(arguments.call, args=(), kwargs=kwargs))
 
 
 def pinned(value: Any, middle: float | None) -> Any:

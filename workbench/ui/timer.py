@@ -32,11 +32,11 @@ class Timeout(Generic[T]):
         """Time at which the thread wakes up next; infinity while no value is watched."""
         self._closed = self._runs = self._rests = False
 
-    def start(self, what: T, seconds: float) -> None:
+    def start(self, value: T, seconds: float) -> None:
         """Call back after ``seconds``, unless ``clear`` or another ``start`` is called before."""
         with self._condition:
             late = time.monotonic() + seconds
-            self._watched = late, what
+            self._watched = late, value
             if not (self._runs or self._closed):
                 self._runs = True
                 threading.Thread(target=self._run, name="workbench-timeout", daemon=True).start()

@@ -325,5 +325,5 @@ def test_what_is_near_or_just_begun_is_not_refused() -> None:
 def test_what_is_far_is_told_with_what_can_be_reached(last: int, words: str) -> None:
     with pytest.raises(DataError) as told:
         require_near(last, last, 500, 0, 10.0, "why")
-    expected = f"Batch {last:,} is about {words} away: why. Use one up to about 2,000."
+    expected = f"Batch {last:,} is about {words} away: why. Use a batch up to about 2,000."
     assert str(told.value) == expected

@@ -91,7 +91,7 @@ def test_a_pipeline_that_names_its_files_needs_no_data(
     (first, *_) = sorted(photos.rglob("*.jpg"))
     named = CELL.format(root="").replace("file_root=''", f"files=[{str(first)!r}]")
     shell.run_cell_magic("dali", "", named)
-    assert "The pipeline names its files, so" in capsys.readouterr().out
+    assert "The pipeline lists its files itself, so" in capsys.readouterr().out
 
 
 NO_FOLDER = CELL.format(root="").replace("file_root=''", "file_root=root")

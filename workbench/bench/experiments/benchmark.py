@@ -218,6 +218,6 @@ class Benchmark(ComparedExperiment):
         return replace(self.measurement_config, limit=fmean(one.seconds_left for one in able))
 
 
-def _as_tuple(given: Any) -> tuple[Any, ...]:
+def _as_tuple(value: Any) -> tuple[Any, ...]:
     """Convert a sequence to a tuple; a single text becomes a tuple of one."""
-    return (given,) if isinstance(given, str) else tuple(given)
+    return (value,) if isinstance(value, str) else tuple(value)

@@ -78,7 +78,7 @@ class GridExperiment(SpeedExperiment):
         require_seconds(where, seconds)
         if seconds is not None and self.measures_all:
             raise ArgumentError(
-                f"{where}: seconds is {seconds}, but every setting is measured. Omit it, "
+                f"{where}: seconds is {seconds}, but every setting is measured. Omit seconds, "
                 "or use TuningExperiment."
             )
         super().__init__(graph, data, cache=cache, name=name)

@@ -57,7 +57,7 @@ def images_in(batch: Any) -> int:
         return len(first)
     except TypeError:
         raise EngineError(
-            f"A batch is {type(batch).__name__}. Return a tuple of outputs, each with one "
+            f"A batch has type {type(batch).__name__}. Return a tuple of outputs, each with one "
             "entry per image."
         ) from None
 

@@ -101,23 +101,23 @@ def _check(returned: Any, count: int, layouts: list[str], whole: bool) -> None:
     wanted = one if count == 1 else f"a tuple of {count}, each {one}"
     outputs = returned if count > 1 else (returned,)
     if not isinstance(outputs, tuple) or len(outputs) != count:
-        raise FunctionMisuseError(f"returned {describe(returned)}; expected is {wanted}")
+        raise FunctionMisuseError(f"returned {describe(returned)}; expected {wanted}")
     for place, output in enumerate(outputs):
         if not isinstance(output, list if whole else np.ndarray):
-            raise FunctionMisuseError(f"returned {describe(returned)}; expected is {wanted}")
+            raise FunctionMisuseError(f"returned {describe(returned)}; expected {wanted}")
         arrays: list[Any] = list(output) if whole else [output]
         for array in arrays:
             if not isinstance(array, np.ndarray):
-                raise FunctionMisuseError(f"returned {describe(returned)}; expected is {wanted}")
+                raise FunctionMisuseError(f"returned {describe(returned)}; expected {wanted}")
             if not _is_known(array.dtype):
                 raise FunctionMisuseError(
-                    f"returned {describe(array)}, a type that DALI does not have; expected is "
+                    f"returned {describe(array)}, a type that DALI does not support; expected "
                     "one of bool, int8 to int64, uint8 to uint64, float16 to float64"
                 )
             layout = layouts[place] if place < len(layouts) else ""
             if layout and array.ndim != len(layout):
                 raise FunctionMisuseError(
-                    f"returned {describe(array)}; expected is one of {len(layout)} dimensions, as "
+                    f"returned {describe(array)}; expected one of {len(layout)} dimensions, as "
                     f"in its layout {layout}"
                 )
         _same_type(arrays)
@@ -132,5 +132,5 @@ def _same_type(arrays: list[Any]) -> None:
         if (array.dtype, array.ndim) != (arrays[0].dtype, arrays[0].ndim):
             raise FunctionMisuseError(
                 f"returned {describe(arrays[0])} for one sample and {describe(array)} for "
-                "another; expected is the same type and number of dimensions for all"
+                "another; expected the same type and number of dimensions for all"
             )

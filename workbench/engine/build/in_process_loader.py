@@ -217,7 +217,7 @@ class InProcessLoader:
             return self.batches.checkpoint()
         except (AttributeError, RuntimeError, ValueError) as error:
             raise ArgumentError(
-                f"This loader has no checkpoints ({error}). Create it with resumable=True."
+                f"This loader cannot save checkpoints ({error}). Create it with resumable=True."
             ) from error
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
@@ -329,9 +329,8 @@ def _require_shard(options: Mapping[str, Any]) -> None:
     shard, count = options.get("shard_id", 0), options.get("num_shards", 1)
     if not (WHOLE.fits(shard) and WHOLE.fits(count) and 0 <= shard < count):
         raise ArgumentError(
-            f"shard_id is {format_value(shard)} of num_shards {format_value(count)}. Use "
-            "integers, the "
-            "shard from 0 to num_shards - 1."
+            f"shard_id is {format_value(shard)} and num_shards is {format_value(count)}. Use "
+            "integers, with shard_id from 0 to num_shards - 1."
         )
 
 

@@ -123,7 +123,7 @@ class CompiledSource:
         reason = reason or function_failure(str(error), self.filename, self.source.text)
         return PipelineError(where + (reason or plain_reason(error)), node)
 
-    def _differing(self, block: str, what: str, found: str) -> PipelineError:
+    def _differing(self, block: str, attribute: str, found: str) -> PipelineError:
         """Return the error for branches of a block that differ in type or shape.
 
         The error names the user function that causes it, if there is exactly one in the block.
@@ -138,12 +138,12 @@ class CompiledSource:
         ]
         if len(functions) != 1:
             words = (
-                f"{block}: its branches differ in {what}: {found}. They must be equal in all "
+                f"{block}: its branches differ in {attribute}: {found}. They must be equal in all "
                 "branches"
             )
             return PipelineError(words, block)
         return PipelineError(
-            f"{functions[0]}: its function returns another {what.removesuffix('s')} than "
+            f"{functions[0]}: its function returns another {attribute.removesuffix('s')} than "
             f"the other branch of {block}: {found}. They must be equal in all branches",
             functions[0],
         )
@@ -232,7 +232,7 @@ def function_failure(message: str, filename: str, text: str) -> str | None:
             where = f"line {int(number) - first + 1} of {function}"
             return f"{where}, {quoted}, raised {error}"
     if (given := _NOT_AN_ARRAY.match(error)) is not None:
-        return f"its function returned {given[1]}; expected is a NumPy array"
+        return f"its function returned {given[1]}; expected a NumPy array"
     if _MISUSED.match(error):
         return f"its function {_MISUSED.sub('', error)}"
     if _OURS.match(error):

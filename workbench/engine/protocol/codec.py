@@ -172,23 +172,25 @@ def _dataclass(kind: Any) -> _Adapter:
     )
 
 
-def _fixed(hint: Any, of: list[_Adapter]) -> _Adapter:
-    if _is_native(*of):
+def _fixed(hint: Any, items: list[_Adapter]) -> _Adapter:
+    if _is_native(*items):
         return _Adapter(hint, _same, _same)
     return _Adapter(
-        GenericAlias(tuple, tuple(adapter.wire for adapter in of)),
-        lambda value: [adapter.pack(item) for adapter, item in zip(of, value, strict=True)],
-        lambda plain: tuple(adapter.unpack(item) for adapter, item in zip(of, plain, strict=True)),
+        GenericAlias(tuple, tuple(adapter.wire for adapter in items)),
+        lambda value: [adapter.pack(item) for adapter, item in zip(items, value, strict=True)],
+        lambda plain: tuple(
+            adapter.unpack(item) for adapter, item in zip(items, plain, strict=True)
+        ),
     )
 
 
-def _sequence(hint: Any, made: type, of: _Adapter) -> _Adapter:
+def _sequence(hint: Any, factory: type, of: _Adapter) -> _Adapter:
     if _is_native(of):
         return _Adapter(hint, _same, _same)
     return _Adapter(
         GenericAlias(list, (of.wire,)),
         lambda value: [of.pack(item) for item in value],
-        lambda plain: made(of.unpack(item) for item in plain),
+        lambda plain: factory(of.unpack(item) for item in plain),
     )
 
 

@@ -103,8 +103,8 @@ class Engine:
         """
         if call_limit <= 0 or (budget is not None and budget < 0):
             raise ArgumentError(
-                f"Engine: call_limit is {call_limit}, budget {budget}. Use seconds above "
-                "0 and 0 or more bytes."
+                f"Engine: call_limit is {call_limit} and budget is {budget}. Use a call_limit "
+                "above 0 seconds, and a budget of 0 bytes or more."
             )
         self.call_limit = call_limit
         self.budget = budget

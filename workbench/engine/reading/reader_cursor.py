@@ -480,8 +480,8 @@ def require_near(requested: int, last: int, at: int, first: int, seconds: float,
     if left > _LONGEST:
         reach = first + int(rate * _LONGEST)
         raise DataError(
-            f"Batch {requested:,} is about {_duration(left)} away: {way}. Use one up to about "
-            f"{reach:,}."
+            f"Batch {requested:,} is about {_duration(left)} away: {way}. Use a batch up to "
+            f"about {reach:,}."
         )
 
 

@@ -39,8 +39,8 @@ def require_listed(data: Dataset) -> None:
     """Raise DataError for data that are not in a folder, which the web app must not open."""
     if not load_source(data.kind).is_listed:
         raise DataError(
-            f"{data} cannot be opened: pages read only below the roots. Use JupyterLab, "
-            "Python or a shell command."
+            f"{data} cannot be opened: the web app only reads files below its roots. Use "
+            "JupyterLab, Python or a shell command."
         )
 
 
@@ -68,8 +68,8 @@ def refuse_named_files(nodes: Iterable[Node]) -> None:
     for node in nodes:
         if node.op == NAMED_IN_DATA:
             raise DataError(
-                f"{node.id}: fn.io.file.read may open any file, but pages read only below "
-                "the roots. Open the graph in JupyterLab, in Python or from a shell."
+                f"{node.id}: fn.io.file.read may open any file, but the web app only reads "
+                "files below its roots. Open the graph in JupyterLab, in Python or from a shell."
             )
 
 

@@ -46,20 +46,20 @@ def parameters_of(maker: Callable[..., Any]) -> dict[str, inspect.Parameter]:
         return {}
 
 
-def required_by(maker: Callable[..., Any], given: Mapping[str, Any]) -> list[str]:
-    """Return the names of required parameters that are not in ``given``."""
+def required_by(maker: Callable[..., Any], passed: Mapping[str, Any]) -> list[str]:
+    """Return the names of required parameters that are not in ``passed``."""
     return [
         name
         for name, parameter in parameters_of(maker).items()
         if parameter.default is parameter.empty
         and parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
-        and name not in given
+        and name not in passed
     ]
 
 
 def call_arguments(
     maker: Callable[..., Any],
-    given: Mapping[str, Any],
+    passed: Mapping[str, Any],
     stand_ins: StandIns,
     trees: Mapping[str, ast.Module],
 ) -> CallArguments:
@@ -67,10 +67,10 @@ def call_arguments(
     settings = _Settings(stand_ins, command_line_defaults(trees.values()))
     values = {
         name: Settings(value, settings.find, name) if isinstance(value, dict) else value
-        for name, value in given.items()
+        for name, value in passed.items()
     }
     missing = []
-    for name in required_by(maker, given):
+    for name in required_by(maker, passed):
         if name.lower() in CONFIGURATIONS:
             values[name] = Settings({}, settings.find, name)
         elif name in settings.defaults:

@@ -72,11 +72,11 @@ class BlockedCall:
 
 
 @contextmanager
-def recording_pipelines(made: list[Any], stand_ins: StandIns) -> Iterator[BlockedCall]:
-    """Record pipelines in ``made`` instead of building them; running one stops the script."""
+def recording_pipelines(pipelines: list[Any], stand_ins: StandIns) -> Iterator[BlockedCall]:
+    """Record pipelines in ``pipelines`` instead of building them; running one stops the script."""
     from nvidia.dali.pipeline import Pipeline, pipeline_def
 
-    blocked = BlockedCall(made, stand_ins)
+    blocked = BlockedCall(pipelines, stand_ins)
     experimental: Any = import_module("nvidia.dali.pipeline.experimental")
 
     def without_debug_mode(*function: Any, debug: bool = False, **settings: Any) -> Any:

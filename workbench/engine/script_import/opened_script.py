@@ -192,7 +192,7 @@ def read_source_cells(path: str) -> list[SourceCell]:
         undeclared = re.search("missing encoding declaration|^'utf-8' codec can't", str(error))
         words = _NO_TEXT if undeclared else error
         raise ImportFailedError(
-            f"{path} cannot be read: {words}. Save it as UTF-8, or name a script's encoding in its "
+            f"{path} cannot be read: {words}. Save it as UTF-8, or declare its encoding in the "
             "first line: # -*- coding: latin-1 -*-"
         ) from None
     if not path.endswith(".ipynb"):

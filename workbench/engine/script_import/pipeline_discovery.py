@@ -120,7 +120,7 @@ def _factory(
         if unused := [one for one in arguments if one not in script.taken]:
             raise ImportFailedError(
                 f"{file} creates its pipeline itself, so no function has the argument "
-                f"{', '.join(unused)}. Name a function: --pipeline "
+                f"{', '.join(unused)}. Select a function: --pipeline "
                 f"{'|'.join(pipeline_factories(script.module)) or 'NAME'}."
             )
         return FoundPipeline(lambda: value)
@@ -220,7 +220,7 @@ def other_pipeline_notes(script: OpenedScript, traced: Traced, pipe: Any) -> tup
     named = ", ".join(others)
     return (
         f"the script ran this pipeline first, at {script.stopped}, and it also defines "
-        f"{named}. To read another, name it: --pipeline {others[-1]}",
+        f"{named}. To read another, pass its name: --pipeline {others[-1]}",
     )
 
 
@@ -361,7 +361,7 @@ def _is_global(name: str, script: OpenedScript) -> bool:
     return any(name in code.co_names for code in codes)
 
 
-def _unknown_arguments(maker: Callable[..., Any], given: Mapping[str, Any]) -> list[str]:
+def _unknown_arguments(maker: Callable[..., Any], passed: Mapping[str, Any]) -> list[str]:
     from nvidia.dali.pipeline import Pipeline
 
     known = parameters_of(maker)
@@ -370,7 +370,7 @@ def _unknown_arguments(maker: Callable[..., Any], given: Mapping[str, Any]) -> l
     allowed = set(known)
     if getattr(maker, "_is_pipeline_def", False):
         allowed |= set(parameters_of(Pipeline.__init__))
-    return [name for name in given if name not in allowed]
+    return [name for name in passed if name not in allowed]
 
 
 def _unknown(wanted: str, script: OpenedScript) -> str:

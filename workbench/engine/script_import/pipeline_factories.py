@@ -106,9 +106,9 @@ def _method(kind: type, name: str) -> PipelineFactory:
     own = {each: one for each, one in list(takes.items())[1:] if each not in makes}
     pipeline_def = getattr(value, "_is_pipeline_def", False)
 
-    def call(**given: Any) -> Any:
-        made = kind(**{each: one for each, one in given.items() if each in makes})
-        rest = {each: one for each, one in given.items() if each not in makes}
+    def call(**args: Any) -> Any:
+        made = kind(**{each: one for each, one in args.items() if each in makes})
+        rest = {each: one for each, one in args.items() if each not in makes}
         if pipeline_def:
             rest = _settings(made) | rest
         return getattr(made, name)(**rest)
@@ -123,10 +123,12 @@ def _method(kind: type, name: str) -> PipelineFactory:
     return call
 
 
-def _settings(made: Any) -> dict[str, Any]:
+def _settings(instance: Any) -> dict[str, Any]:
     """Return the pipeline settings that a script's object stores under DALI's names."""
     names = ("batch_size", "num_threads", "device_id", "seed")
-    return {name: vars(made)[name] for name in names if name in getattr(made, "__dict__", {})}
+    return {
+        name: vars(instance)[name] for name in names if name in getattr(instance, "__dict__", {})
+    }
 
 
 def _builds_pipeline(code: CodeType) -> bool:

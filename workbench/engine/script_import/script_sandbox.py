@@ -105,15 +105,15 @@ class ScriptSandbox:
         self._thread.join()
         _end_children()
 
-    def _refuse_writing(self, event: str, given: tuple[object, ...]) -> None:
+    def _refuse_writing(self, event: str, arguments: tuple[object, ...]) -> None:
         """Audit hook that allows writes only to the worker's own folder and to cache folders."""
         if self._over.is_set() or event not in _WRITTEN:
             return
-        flags = given[2] if event == "open" else os.O_WRONLY
+        flags = arguments[2] if event == "open" else os.O_WRONLY
         if not isinstance(flags, int) or not flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
             return
         for place, folder in _WRITTEN[event]:
-            named, below = given[place], given[folder] if folder >= 0 else -1
+            named, below = arguments[place], arguments[folder] if folder >= 0 else -1
             if not isinstance(named, str | bytes):
                 continue
             path = os.fsdecode(named)

@@ -103,24 +103,24 @@ def _script_lines(traced: Traced, script: OpenedScript) -> set[tuple[str, int]]:
 
 
 def _requested_pipeline(
-    script: OpenedScript, pipeline: str | None, given: Mapping[str, Any]
+    script: OpenedScript, pipeline: str | None, arguments: Mapping[str, Any]
 ) -> FoundPipeline:
     """Return the requested pipeline. If the script has none, raise its first failure."""
     try:
-        return find_pipeline(script, pipeline, given)
+        return find_pipeline(script, pipeline, arguments)
     except ImportFailedError:
         if script.lines.failures and not has_pipeline(script):
             raise script.lines.failures[0] from None
         raise
 
 
-def _note_pipelines(values: Any, made: list[Any]) -> None:
+def _note_pipelines(values: Any, pipelines: list[Any]) -> None:
     """Record the pipelines passed to a stand-in, such as an iterator of a missing library."""
     for value in values:
         if isinstance(value, list | tuple):
-            _note_pipelines(value, made)
-        elif is_pipeline(value) and not any(value is other for other in made):
-            made.append(value)
+            _note_pipelines(value, pipelines)
+        elif is_pipeline(value) and not any(value is other for other in pipelines):
+            pipelines.append(value)
 
 
 def _traced(chosen: FoundPipeline, blocked: BlockedCall) -> tuple[Any, Traced]:

@@ -202,10 +202,10 @@ def _bound(statement: ast.stmt) -> Iterator[str]:
 
 
 @contextmanager
-def command_line(given: Mapping[str, Any], run: ScriptRun) -> Iterator[set[str]]:
-    """Within the context, argument parsers return values of ``given`` by name, else their defaults.
+def command_line(passed: Mapping[str, Any], run: ScriptRun) -> Iterator[set[str]]:
+    """Within the context, argument parsers return values of ``passed`` by name, else defaults.
 
-    Missing required arguments get stand-ins. Yields the set of names that were used from ``given``.
+    Missing required arguments get stand-ins. Yields the set of names of ``passed`` that were used.
     """
     usual = argparse.ArgumentParser.parse_known_args
     taken: set[str] = set()
@@ -218,8 +218,8 @@ def command_line(given: Mapping[str, Any], run: ScriptRun) -> Iterator[set[str]]
         eased._mutually_exclusive_groups = []
         found, _ = usual(eased, [], namespace)
         for action in parser._actions:
-            if action.dest in given:
-                setattr(found, action.dest, given[action.dest])
+            if action.dest in passed:
+                setattr(found, action.dest, passed[action.dest])
                 taken.add(action.dest)
         return found, []
 

@@ -214,24 +214,24 @@ class _Reader:
             self.owner.answered.clear()
             self.owner.answered.update(answered)
 
-    def _steps_of(self, made: Any, picture: RecordedCall) -> Iterator[TransformCall]:
+    def _steps_of(self, result: Any, picture: RecordedCall) -> Iterator[TransformCall]:
         """Yield the operations on an image, starting with the last."""
-        while made is not picture:
-            if not isinstance(made, RecordedCall) or not made.pictured:
+        while result is not picture:
+            if not isinstance(result, RecordedCall) or not result.pictured:
                 raise UnreadableError("it returns something other than the image")
-            before, *others = made._args
+            before, *others = result._args
             if getattr(before, "pictured", False) is not True:
                 raise UnreadableError("the image is not the first argument")
-            step = RecordedCall(self.owner, made._name, tuple(others), made._kwargs)
-            step.__dict__["_place"] = made._place
+            step = RecordedCall(self.owner, result._name, tuple(others), result._kwargs)
+            step.__dict__["_place"] = result._place
             if step.pictured:
                 raise UnreadableError("several images are combined")
-            if made._name == "own.applied":  # another transformation, called
+            if result._name == "own.applied":  # another transformation, called
                 (step,) = others
-            elif made._name == "own.enhance":  # of PIL.ImageEnhance, which holds the image
+            elif result._name == "own.enhance":  # of PIL.ImageEnhance, which holds the image
                 step.__dict__["_name"], before = before._name, before._args[0]
             yield self.plain(step)
-            made = before
+            result = before
 
     @contextmanager
     def _recorded(self, path: _Path) -> Iterator[None]:

@@ -146,9 +146,9 @@ class RecordedCall(StandIn):
     def __bool__(self, *_: object) -> bool:
         return not self.pictured or self._answer()
 
-    def _note_change(self, what: str) -> None:
+    def _note_change(self, change: str) -> None:
         """Record a change made after the call, which the recorded arguments do not show."""
-        self._changes.append((_calling_line(), what))
+        self._changes.append((_calling_line(), change))
 
     def done(self, name: str, *args: Any, **kwargs: Any) -> RecordedCall:
         """Return the image after an operation that the script itself applies."""

@@ -107,7 +107,7 @@ class ModelSession:
         }
 
     def attach(
-        self, tab: str, kept: Sequence[Mapping[str, Any]] = (), *, apply: bool = True
+        self, tab: str, unsent: Sequence[Mapping[str, Any]] = (), *, apply: bool = True
     ) -> str:
         """Restore the session of a tab or notebook, then apply edits that its page could not send.
 
@@ -122,7 +122,7 @@ class ModelSession:
             elif found is not None:
                 self._offer(found)
             model.verification.attach(self.owner)
-        for entry in kept:
+        for entry in unsent:
             component, field = str(entry.get("component")), entry.get("field")
             if isinstance(field, str):
                 model.receive(component, field, entry.get("value"))

@@ -416,10 +416,10 @@ class ViewModel:
             if not waits:
                 self._shown_document = self.history.document
 
-    def _report(self, what: str, error: Exception) -> str:
+    def _report(self, summary: str, error: Exception) -> str:
         """Log an error that is a bug of the workbench. Return a message for the user."""
-        logging.getLogger(__name__).exception("%s", what)
-        return f"{what}: {type(error).__name__}: {str(error)[:200]}. This is a bug."
+        logging.getLogger(__name__).exception("%s", summary)
+        return f"{summary}: {type(error).__name__}: {str(error)[:200]}. This is a bug."
 
     def _follow_change(self, picture_first: bool = False) -> bool:
         """Start the work that a change requires; return whether fields wait for the picture."""

@@ -151,21 +151,21 @@ def with_pasted_remarks(document: Document, text: str, added: Sequence[str]) -> 
     return replace(document, layout=layout)
 
 
-def _known(entries: Mapping[str, Any], key: str, what: str) -> Any:
+def _known(entries: Mapping[str, Any], key: str, noun: str) -> Any:
     """Return the entry of a key; None for an empty key, which means a new entry."""
     if key and key not in entries:
-        raise GraphEditError(f"There is no {what} {key[:40]!r}.")
+        raise GraphEditError(f"There is no {noun} {key[:40]!r}.")
     if not key and len(entries) >= MOST_REMARKS:
-        raise GraphEditError(f"A graph can have at most {MOST_REMARKS} {what}s.")
+        raise GraphEditError(f"A graph can have at most {MOST_REMARKS} {noun}s.")
     return entries.get(key)
 
 
-def _text(text: str, most: int, what: str) -> str:
+def _text(text: str, most: int, noun: str) -> str:
     text = text.strip()
     if not text:
-        raise GraphEditError(f"The {what} is empty. Enter text.")
+        raise GraphEditError(f"The {noun} is empty. Enter text.")
     if len(text) > most:
-        raise GraphEditError(f"The {what} has {len(text)} characters; at most {most} are allowed.")
+        raise GraphEditError(f"The {noun} has {len(text)} characters; at most {most} are allowed.")
     if not is_text(text):
-        raise GraphEditError(f"The {what} contains a lone surrogate, which cannot be saved.")
+        raise GraphEditError(f"The {noun} contains a lone surrogate, which cannot be saved.")
     return text

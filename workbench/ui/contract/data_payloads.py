@@ -150,5 +150,7 @@ def unread_annotations(dataset: Dataset, read: Dataset) -> list[UnreadAnnotation
         found.append({"place": f"{each.kind}:{each.location}", "words": words})
     with suppress(DataError):  # the annotations may have gone meanwhile
         if load_source(read.kind).has_unread_masks(read):
-            found.append({"place": "", "words": "Output masks from the outlines in the annotations"})
+            found.append(
+                {"place": "", "words": "Output masks from the outlines in the annotations"}
+            )
     return found

@@ -113,7 +113,7 @@ class FixArgument(InspectorEdit, tag="fix", frozen=True):
         node, arg = self.node, self.arg
         spec = _arg(graph, catalog, node, arg)
         if arg not in graph.node(node).inputs:
-            raise GraphEditError(f"{node}.{arg} is not random or linked.")
+            raise GraphEditError(f"{node}.{arg} is neither random nor linked.")
         generator = edit.generator_of(graph, catalog, node, arg)
         middle = None if generator is None else _middle(generator)
         if generator is None or middle is None:

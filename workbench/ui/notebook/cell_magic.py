@@ -105,23 +105,23 @@ def _only_parameter(cell: str) -> str:
     return needed[0][0].arg if len(needed) == 1 and len(needed[0]) == 1 else ""
 
 
-def _data(given: str | None, found: ImportedGraph) -> Datasets:
+def _data(path: str | None, found: ImportedGraph) -> Datasets:
     """Return the data to read.
 
     If the line does not set them, print them. Raises ImportFailedError.
     """
-    if given is None and not parameters(found.graph.sources):
-        print("The pipeline names its files, so the given folder is not used.")
+    if path is None and not parameters(found.graph.sources):
+        print("The pipeline lists its files itself, so no folder is needed.")
         return open_datasets(".")
-    if given is None and not os.path.exists(found.data):
+    if path is None and not os.path.exists(found.data):
         named = f" {found.data}, which does not exist" if found.data else " no folder"
         raise ImportFailedError(
             f"%%dali: no data is set, and the pipeline names{named}. Pass the data to read: "
             "%%dali photos."
         )
-    datasets = open_datasets(found.data if given is None else given)
+    datasets = open_datasets(found.data if path is None else path)
     (dataset,) = datasets.values()
-    if given is None:
+    if path is None:
         print(f"Reading {dataset}, as set in the pipeline: a {describe_kind(dataset)}.")
     elif load_source(dataset.kind).guessed:
         print(f"{dataset} is read as a {describe_kind(dataset)}.")

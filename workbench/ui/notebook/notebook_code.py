@@ -92,7 +92,8 @@ class LiveNode:
         object.__setattr__(self, "_workbench", workbench)
         object.__setattr__(self, "_node_id", node_id)
 
-    def _now(self) -> NodeHandle:  # not a property, which would swallow an UnknownNameError
+    # Not a property, which would swallow an UnknownNameError.
+    def _current_node(self) -> NodeHandle:
         handle: NodeHandle = self._workbench.graph[self._node_id]
         return handle
 
@@ -108,7 +109,7 @@ class LiveNode:
 
             w["rotate"].set(angle=wb.random.uniform(range=(-10, 10)), fill_value=0)
         """
-        self._workbench.graph = self._now().set(**arguments)
+        self._workbench.graph = self._current_node().set(**arguments)
 
     def reset(self, *names: str) -> None:
         """Reset these arguments, or all, to their defaults, which is undone as one edit.
@@ -119,7 +120,7 @@ class LiveNode:
 
             w["rotate"].reset("angle")
         """
-        self._workbench.graph = self._now().reset(*names)
+        self._workbench.graph = self._current_node().reset(*names)
 
     def remove(self) -> None:
         """Remove the node from the graph; its consumers are connected to its input.
@@ -128,7 +129,7 @@ class LiveNode:
 
             w["rotate"].remove()
         """
-        self._workbench.graph = self._now().remove()
+        self._workbench.graph = self._current_node().remove()
 
     def mute(self, muted: bool = True) -> None:
         """Mute the node, so that it does not run, or unmute it with ``muted=False``.
@@ -137,7 +138,7 @@ class LiveNode:
 
             w["rotate"].mute()
         """
-        self._workbench.graph = self._now().mute(muted)
+        self._workbench.graph = self._current_node().mute(muted)
 
     def rename(self, new_id: str) -> None:
         """Change the id of the node, also in this object.
@@ -148,11 +149,11 @@ class LiveNode:
 
             w["rotate"].rename("turned")
         """
-        self._workbench.graph = self._now().rename(new_id)
+        self._workbench.graph = self._current_node().rename(new_id)
         object.__setattr__(self, "_node_id", new_id)
 
     def __getattr__(self, name: str) -> Any:
-        value = getattr(self._now(), name)
+        value = getattr(self._current_node(), name)
         # A random argument is a node too: its handle must change the workbench as well.
         is_node = isinstance(value, NodeHandle)
         return LiveNode(self._workbench, value.node.id) if is_node else value
@@ -161,10 +162,10 @@ class LiveNode:
         self.set(**{name: value})
 
     def __dir__(self) -> list[str]:
-        return dir(self._now())
+        return dir(self._current_node())
 
     def __repr__(self) -> str:
-        return repr(self._now())
+        return repr(self._current_node())
 
 
 class LiveSettings:

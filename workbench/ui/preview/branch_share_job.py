@@ -70,10 +70,10 @@ class BranchShareJob:
         done = partial(self._counted, state, self._wanted)
         self._background.request(NAME, (self._wanted, target, counted), run, done)
 
-    def _counted(self, state: ViewState, of: PreviewRequest, outcome: Any) -> None:
-        if of != self._wanted:
+    def _counted(self, state: ViewState, request: PreviewRequest, outcome: Any) -> None:
+        if request != self._wanted:
             return
-        self._of = of
+        self._of = request
         if isinstance(outcome, WorkbenchError):
             self._shares, self._error = _NONE, str(outcome)
         else:

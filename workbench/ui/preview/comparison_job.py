@@ -411,7 +411,7 @@ class ComparedCloseup:
             self.picture = closeup_bytes(look, [], GraphError(reason))
             return
 
-        def painted(outcome: Any) -> None:
+        def on_painted(outcome: Any) -> None:
             if isinstance(outcome, Picture) and outcome.sample.file != file:
                 outcome = replace(outcome, note=f"another photo: {outcome.sample.file}")
             self.picture = closeup_bytes(look, [], outcome)
@@ -423,7 +423,7 @@ class ComparedCloseup:
             of=of,
             frame=look.frame,
         )
-        self.background.request(_NAME, key, run, painted)
+        self.background.request(_NAME, key, run, on_painted)
 
     def clear(self) -> None:
         self.background.forget(_NAME)

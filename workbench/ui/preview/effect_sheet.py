@@ -41,15 +41,15 @@ class Variant:
 
 
 def chosen_arguments(
-    names: Sequence[str], wanted: Sequence[str], given: Collection[str] = ()
+    names: Sequence[str], wanted: Sequence[str], set_names: Collection[str] = ()
 ) -> list[str]:
     """Return the one or two of ``names`` to vary: the requested ones, else the first.
 
-    An argument in ``given``, which the node sets, precedes those that it does not set: without a
-    crop, most values of ``crop`` fail.
+    Arguments in ``set_names``, which the node sets, come first: most values of an argument that the
+    node does not set may fail, as those of ``crop`` do in a node that crops nothing.
     """
     chosen = [name for name in dict.fromkeys(wanted) if name in names][:2]
-    used = [name for name in names if name.partition(".")[0] in given]
+    used = [name for name in names if name.partition(".")[0] in set_names]
     return chosen or (used or list(names))[:1]
 
 

@@ -73,7 +73,7 @@ WHATS = ("compare", "stages", "rewrites", "peers", "threads", "pipelines", "work
 
 
 def experiment_for(
-    what: str,
+    measurement: str,
     graph: Graph,
     data: Datasets,
     effort: str,
@@ -87,7 +87,7 @@ def experiment_for(
     invalid request.
     """
     measurement_config = MEASUREMENT_CONFIGS[effort]
-    match what:
+    match measurement:
         case "compare":
             return Benchmark(graph, data, regimes=REGIMES, measurement_config=measurement_config)
         case "stages":
@@ -108,7 +108,7 @@ def experiment_for(
             return GpuScalingExperiment(
                 graph, data, affinity="split", measurement_config=measurement_config
             )
-    raise GraphEditError(f"{what[:40]!r} cannot be measured. Use {', '.join(WHATS)}.")
+    raise GraphEditError(f"{measurement[:40]!r} cannot be measured. Use {', '.join(WHATS)}.")
 
 
 def _known(names: Sequence[str]) -> tuple[str, ...]:
@@ -120,7 +120,7 @@ def _known(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def tuner_for(
-    given: Mapping[str, str],
+    texts: Mapping[str, str],
     graph: Graph,
     data: Datasets,
     machine: Machine,
@@ -133,15 +133,15 @@ def tuner_for(
     """
     usual = grid_for(ResolvedGraph(graph, load_catalog()), machine, graph.settings.device)
     values: dict[str, Any] = {
-        knob: _values(given[field], knob) or usual.values(knob) for field, knob in _FIELDS.items()
+        knob: _values(texts[field], knob) or usual.values(knob) for field, knob in _FIELDS.items()
     }
-    values["dont_use_mmap"] = _mapping(given["files"], graph) or usual.dont_use_mmap
+    values["dont_use_mmap"] = _mapping(texts["files"], graph) or usual.dont_use_mmap
     try:
         grid = replace(usual, **cast(Any, {knob: tuple(found) for knob, found in values.items()}))
     except ValueError as error:
         raise GraphEditError(f"{error} Use increasing numbers such as 1, 2, 4.") from None
-    limits: dict[str, Any] = {"host_limit": _bytes(given["memory"])}
-    if given["search"] == "all":
+    limits: dict[str, Any] = {"host_limit": _bytes(texts["memory"])}
+    if texts["search"] == "all":
         return SweepExperiment(graph, data, grid=grid, regime="pipeline", **limits)
     return TuningExperiment(graph, data, grid=grid, regime="pipeline", seconds=seconds, **limits)
 

@@ -216,11 +216,11 @@ class SpeedPanel:
         """Create a file in the background, because a picture takes seconds the first time."""
         records = {key: self.store.require(key) for key in ids} or self.store.records
 
-        def on_end(made: tuple[str, str, bytes] | None, error: str) -> None:
-            if made is None:
+        def on_end(file: tuple[str, str, bytes] | None, error: str) -> None:
+            if file is None:
                 self.show_message(error, failed=True)
                 return
-            name, mime, content = made
+            name, mime, content = file
             self._files += 1
             header: FileHeader = {"name": name, "mime": mime, "view": view[:40], "n": self._files}
             self._file = pack_payload(header, content)

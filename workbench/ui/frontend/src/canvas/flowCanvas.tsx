@@ -9,7 +9,7 @@ import { isPage } from "../lib/fullPage";
 import { useCanvasParts, useCanvasState, useCanvasStore } from "./state/context";
 import { ContextMenu } from "./menus/contextMenu";
 import { DeviceLine } from "./layout/deviceLine";
-import { arrange as layOut, note } from "./state/actions";
+import { arrange as layOut, addNote } from "./state/actions";
 import { EmptyState } from "./emptyState";
 import { legibility } from "./layout/firstView";
 import { Flow, type BoxFlow, type LineFlow } from "./state/flowElements";
@@ -103,7 +103,7 @@ export function FlowCanvas() {
         fit: showAll,
         arrange,
         nudge: pointerHandlers.nudge,
-        note: () => note(store, spot()),
+        note: () => addNote(store, spot()),
         zoom,
         help: () => keys.current?.togglePopover(),
       }),

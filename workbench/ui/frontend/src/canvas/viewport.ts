@@ -12,7 +12,7 @@ import {
   isTooWide,
   notesAt,
   revealed,
-  usualWidth,
+  widthAtHeight,
   withNotes,
   type ContentBounds,
   type View,
@@ -82,7 +82,7 @@ const isVisible = ({ boxes, settled }: LayoutCache, { x, y, zoom }: View, { widt
 /** Report the width that the graph needs, or room for two columns, to the screen around the canvas. */
 function adaptPane(store: CanvasStore, { boxes, bounds }: LayoutCache): void {
   const panes = closestAround(store.dom.root, ".wb-screen-panes");
-  const width = usualWidth(bounds, store.dom.box.clientHeight);
+  const width = widthAtHeight(bounds, store.dom.box.clientHeight);
   panes?.style.setProperty("--wb-canvas-content", boxes.length ? `${Math.round(width)}px` : "36%");
 }
 

@@ -121,7 +121,7 @@ export function isTooWide(bounds: Size, { width }: Size): boolean {
 }
 
 /** Width of a graph if its height determines the zoom. */
-export function usualWidth(bounds: Size, height: number): number {
+export function widthAtHeight(bounds: Size, height: number): number {
   const tall = (height - ROOM.above - ROOM.below) / bounds.height;
   return bounds.width * Math.min(1, Math.max(USUAL, tall)) + 2 * ROOM.side;
 }

@@ -15,7 +15,7 @@ import {
   frame,
   move,
   mute,
-  note,
+  addNote,
   openScope,
   remove,
   repeat,
@@ -141,7 +141,7 @@ function choices(
     entries: [
       { label: "Add an operator", keys: "/", run: () => search(store) },
       { label: "Palette of operators", keys: "p", run: () => showPalette(store) },
-      { label: "Add a note here", keys: "n", run: () => note(store, view.place(at)) },
+      { label: "Add a note here", keys: "n", run: () => addNote(store, view.place(at)) },
       { label: "Automatic layout", keys: "l", run: view.arrange },
       { label: "Collapse long chains", run: () => store.collapseChains() },
       { label: "Zoom in", keys: "+", run: () => view.zoom(ZOOM) },

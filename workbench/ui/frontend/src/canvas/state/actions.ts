@@ -125,7 +125,7 @@ export function frame(store: CanvasStore): void {
 }
 
 /** Add a note and edit its text. */
-export function note(store: CanvasStore, { x, y }: Point): void {
+export function addNote(store: CanvasStore, { x, y }: Point): void {
   const at = { x: Math.round(x), y: Math.round(y) };
   if (store.link.ask("note", { text: "Note", ...at, note: "" })) store.set({ renaming: NEW.note });
 }
