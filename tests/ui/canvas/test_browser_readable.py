@@ -15,6 +15,8 @@ from tests.ui.hosts import (
     PanelHost,
     await_cards,
     await_picture,
+    await_python,
+    drag_card,
     open_page,
     part,
     point,
@@ -388,6 +390,12 @@ def test_a_small_window_shows_a_recipe_with_two_views_with_its_chains_as_cards(
         last = canvas.locator("[data-output=labels]").bounding_box()
         assert last
         assert last["y"] + last["height"] <= footer["y"]
+        groups = canvas.locator("[data-wb=group]")
+        before = [each.bounding_box() for each in groups.all()]
+        drag_card(node(page, "decode"), (30, 25))
+        await_python(opened, "[*model.history.layout.positions]", lambda found: "decode" in found)
+        measured(page)
+        assert [each.bounding_box() for each in groups.all()] == before
 
 
 @pytest.mark.thorough

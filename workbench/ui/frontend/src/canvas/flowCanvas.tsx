@@ -13,7 +13,7 @@ import { arrange as layOut, addNote } from "./state/actions";
 import { EmptyState } from "./emptyState";
 import { legibility } from "./layout/firstView";
 import { Flow, type BoxFlow, type LineFlow } from "./state/flowElements";
-import { withGroups } from "./layout/groups";
+import { withGroupPositions, withGroups } from "./layout/groups";
 import { FocusKeeper } from "./input/focusKeeper";
 import { ShortcutHelp } from "./menus/shortcutHelp";
 import { CARD, type Point } from "./layout/geometry";
@@ -55,7 +55,11 @@ export function FlowCanvas() {
     () => withGroups(parts.nodes, parts.edges, parts.groups),
     [parts.nodes, parts.edges, parts.groups],
   );
-  const graph = { ...parts, ...drawn, ...(parts.crowded && { positions: NO_POSITIONS }) };
+  const positions = useMemo(
+    () => (parts.crowded ? NO_POSITIONS : withGroupPositions(parts.positions, parts.groups)),
+    [parts.crowded, parts.positions, parts.groups],
+  );
+  const graph = { ...parts, ...drawn, positions };
   const linking = useCanvasState((state) => state.linking?.fixed);
   const size = useSize(store);
   const layout = useLayoutCache(graph);

@@ -126,6 +126,16 @@ export function withGroups(
   return { nodes: drawnNodes, edges: drawnEdges };
 }
 
+/** Positions with those of groups: a group is where its first node was placed. */
+export function withGroupPositions(
+  positions: Record<string, number[]>,
+  groups: readonly Group[],
+): Record<string, number[]> {
+  const placed = groups.filter(({ members }) => positions[members[0]!]);
+  if (!placed.length) return positions;
+  return { ...positions, ...Object.fromEntries(placed.map(({ id, members }) => [id, positions[members[0]!]!])) };
+}
+
 const portName = (node: string, port: string): string => `${node} ${port}`;
 
 function entryOf(

@@ -46,7 +46,10 @@ export function leastSpot(corner: Point): Point {
   return { x: corner.x + BODY.pad, y: corner.y + BODY.bar.height + BODY.gap };
 }
 
-/** Positions of all boxes in bodies in which something was moved, in the format of Python. */
+/**
+ * Positions of all boxes in bodies in which something was moved, in the format of Python; that of a
+ * group is given to its first node.
+ */
 export function placements(
   { boxes, nodes, spots, scopes, scope }: LayoutCache,
   moved: Spots,
@@ -60,7 +63,7 @@ export function placements(
     const [at, corner] = [now.get(id), corners.get(own ?? "")];
     if (!at || !corner || !touched.has(own)) continue;
     const bar = id === own && own !== scope;
-    found[id] = bar ? openedBar(node) : [Math.round(at.x - corner.x), Math.round(at.y - corner.y)];
+    found[node?.group?.members[0] ?? id] = bar ? openedBar(node) : [Math.round(at.x - corner.x), Math.round(at.y - corner.y)];
   }
   return found;
 }
