@@ -20,6 +20,7 @@ The main names::
     emit_script, export            the script of a graph, and programs for PyTorch and others
     from_pipeline, from_file       import DALI pipelines
     from_torchvision, ...          import transforms; compare_transforms compares them
+    diff                           find out why two pipelines differ
     Benchmark, optimise            measure a graph; find a faster one
     check_folder, write_samples    find bad files; write sample photos
     watch                          measure a training loop: is the loader or the model the limit?
@@ -107,6 +108,7 @@ if TYPE_CHECKING:
     from workbench.health.check import FolderCheck
     from workbench.health.skip_bad import export
     from workbench.optimiser import Optimisation, optimise
+    from workbench.pipeline_difference import PipelineDifference, diff
     from workbench.preview import (
         OutputBatch,
         PreviewRequest,
@@ -169,6 +171,7 @@ __all__ = [
     "NodeHandle",
     "Optimisation",
     "OutputBatch",
+    "PipelineDifference",
     "PipelineError",
     "PipelineFormatError",
     "Port",
@@ -196,6 +199,7 @@ __all__ = [
     "check_warnings",
     "compare",
     "compare_transforms",
+    "diff",
     "dump_graph",
     "emit_script",
     "export",
@@ -265,6 +269,7 @@ _HOMES = {
     "ui.contract.selected_samples": "SelectedSamples",
     "preview.verify": "Verification",
     "optimiser": "Optimisation optimise",
+    "pipeline_difference": "PipelineDifference diff",
     "preview": "OutputBatch PreviewResult PreviewRequest preview_batch preview_outputs",
     "preview.requests.replay": "replay",
     "samples": "write_samples",

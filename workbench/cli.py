@@ -19,6 +19,7 @@ from workbench import __version__
 from workbench.commands.app import app_command
 from workbench.commands.bench import bench, scale, stages
 from workbench.commands.check import check
+from workbench.commands.diff import diff_command
 from workbench.commands.import_command import import_command
 from workbench.commands.options import DATA as _DATA
 from workbench.commands.options import SOURCE as _SOURCE
@@ -507,7 +508,7 @@ def lab(port: int, no_browser: bool) -> None:
 
 for _command in (
     *(bench, stages, tune, optimise, scale, compare, records),
-    *(check, import_command, app_command, pack),
+    *(check, diff_command, import_command, app_command, pack),
 ):
     main.add_command(_command)
 

@@ -77,7 +77,7 @@ GROUPS: Mapping[str, tuple[str, str]] = {
     "Export and import": (
         "Every pipeline is built from the exported source of its graph.",
         "emit_script export Export from_file from_pipeline from_torchvision from_albumentations "
-        "ImportedGraph ImportReport compare_transforms TransformComparison",
+        "ImportedGraph ImportReport compare_transforms TransformComparison diff PipelineDifference",
     ),
     "Checking": (
         "",

@@ -64,13 +64,19 @@ def library_function(calls: Sequence[TransformCall], within: str) -> Callable[[A
     ``within`` is the library whose input type the first call accepts: a Pillow image, an array, or
     a tensor with values from 0 to 1. Raises CannotCallError.
     """
+    apply = library_steps(calls, within)
+    return lambda picture: _channels_last(apply(picture))
+
+
+def library_steps(calls: Sequence[TransformCall], within: str) -> Callable[[Array], Any]:
+    """Like ``library_function``, but returns the library's own kind of result."""
     steps = [_step(call, within) for call in calls]
 
-    def apply(picture: Array) -> Array:
+    def apply(picture: Array) -> Any:
         image = _library_input(picture, within)
         for step in steps:
             image = step(image)
-        return _channels_last(image)
+        return image
 
     return apply
 

@@ -47,7 +47,7 @@ class PinnedTransform:
             for name, value in self.call.kwargs.items()
             if comparison_of(self.call) is not COLOURS or value != usual.get(name)
         }
-        return _text(replace(self.call, kwargs=shown))
+        return call_text(replace(self.call, kwargs=shown))
 
     @property
     def composition(self) -> TransformCall:
@@ -93,7 +93,7 @@ def _pinned_parts(
     role = comparison_of(call).role
     if role == "holds":
         within = within if library == "own" else library
-        for each in _inside(call):
+        for each in inner_calls(call):
             yield from _pinned_parts(call_of(each), before, within)
     elif name == "Lambda" and call.args and isinstance(call.args[0], TransformCall):
         yield from _pinned_parts(call.args[0], before, within)
@@ -104,10 +104,10 @@ def _pinned_parts(
             before.clear()
     else:
         form = tuple(each for each in before if each.library == library or library == "own")
-        yield from (replace(each, before=form, within=within) for each in _pinned(call))
+        yield from (replace(each, before=form, within=within) for each in fixed_values(call))
 
 
-def _inside(call: TransformCall) -> list[Any]:
+def inner_calls(call: TransformCall) -> list[Any]:
     """Return the transforms in the arguments of a composition, also those in lists."""
     inner: list[Any] = []
     for value in (*call.args, *call.kwargs.values()):
@@ -122,7 +122,8 @@ def _is_list(value: Any) -> bool:
     return isinstance(value, TransformCall) and value.short_name == "ModuleList"
 
 
-def _pinned(call: TransformCall) -> Iterator[PinnedTransform]:
+def fixed_values(call: TransformCall) -> Iterator[PinnedTransform]:
+    """Yield the transforms of one call with fixed random values."""
     known = _TABLES.get(call.library)
     importer = known.importers.get(call.short_name) if known is not None else None
     if importer is None:
@@ -273,14 +274,16 @@ def _upper(value: Any) -> Any:
     return value.high if isinstance(value, RandomValue) else value
 
 
-def _text(value: Any) -> str:
+def call_text(value: Any) -> str:
+    """Return the source code of a call or an argument."""
     if isinstance(value, TransformCall):
-        given = [*map(_text, value.args)]
-        given += [f"{name}={_text(each)}" for name, each in value.kwargs.items() if name != "name"]
+        given = [*map(call_text, value.args)]
+        named = {name: each for name, each in value.kwargs.items() if name != "name"}
+        given += [f"{name}={call_text(each)}" for name, each in named.items()]
         name = value.name.partition(" of ")[0].rpartition(".")[2]  # blur of train.py:3
         return f"{name}({', '.join(given)})"
     if isinstance(value, NamedValue):
         return ".".join(value.name.split(".")[-2:])
     if isinstance(value, list | tuple):
-        return f"({', '.join(map(_text, value))}{',' * (len(value) == 1)})"
+        return f"({', '.join(map(call_text, value))}{',' * (len(value) == 1)})"
     return f"{value:.6g}" if isinstance(value, float) and value % 1 else repr(value)

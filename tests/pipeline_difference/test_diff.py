@@ -1,0 +1,232 @@
+"""``diff``: what it accepts, the whole data set, models, and what it says."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from PIL import Image
+
+import workbench as wb
+from tests.pipeline_difference.planted import write_photos
+from workbench.errors import ArgumentError, DataError
+from workbench.graph.model import Graph
+from workbench.pipeline_difference import PipelineDifference
+
+Array = NDArray[Any]
+
+
+@pytest.fixture(scope="module")
+def small(photos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_photos(photos, tmp_path_factory.mktemp("small") / "photos", 9)
+
+
+@pytest.fixture(scope="module")
+def graph(small: Path) -> Graph:
+    return wb.read(small).decode().resize(size=(32, 40))
+
+
+@pytest.fixture(scope="module")
+def without_antialias(graph: Graph, small: Path) -> PipelineDifference:
+    return wb.diff(graph, graph["resize"].set(antialias=False), small)
+
+
+def resized(image: Array) -> Array:
+    return np.asarray(Image.fromarray(image).resize((40, 32), Image.Resampling.BILINEAR))
+
+
+def test_a_graph_equals_itself(graph: Graph, small: Path) -> None:
+    found = wb.diff(graph, graph, small)
+    assert found.equal
+    assert not found.causes
+    assert not found.pictures
+    assert "return the same on 9 images" in repr(found)
+
+
+def test_the_change_names_the_argument_and_the_side(without_antialias: PipelineDifference) -> None:
+    (cause,) = without_antialias.causes
+    assert (cause.kind, cause.side) == ("antialias", "A")
+    assert cause.change == "fn.resize(antialias=False)"
+    assert cause.alternative == "B: fn.resize(antialias=True)"
+    assert cause.after == 0
+    assert cause.share == 1
+    assert without_antialias.rest == 0
+
+
+def test_only_the_step_that_differs_has_a_share(without_antialias: PipelineDifference) -> None:
+    assert {step.name: step.mean > 0 for step in without_antialias.steps} == {
+        "decode": False,
+        "resize": True,
+    }
+
+
+def test_the_document_has_the_worst_images_side_by_side(
+    without_antialias: PipelineDifference,
+) -> None:
+    document = without_antialias.document()
+    assert len(document.pictures) == 9
+    worst = [mean for _, mean in without_antialias.worst]
+    assert worst == sorted(worst, reverse=True)
+    assert Image.open(io.BytesIO(document.pictures[0].data)).size == (3 * 40 + 2 * 4, 32)
+
+
+def test_functions_of_bytes_arrays_and_pillow_images_are_accepted(
+    graph: Graph, small: Path
+) -> None:
+    def of_bytes(data: bytes) -> Array:
+        return np.asarray(Image.open(io.BytesIO(data)).convert("RGB").resize((40, 32), 2))
+
+    def of_pillow(image: Image.Image) -> Array:
+        return np.asarray(image.resize((40, 32), Image.Resampling.BILINEAR))
+
+    for function, words in (
+        (of_bytes, "encoded bytes"),
+        (resized, "arrays"),
+        (of_pillow, "Pillow images"),
+    ):
+        found = wb.diff(function, resized, small)
+        assert found.equal, found
+        assert words in repr(found)
+
+
+def test_a_list_of_functions_has_steps(graph: Graph, small: Path) -> None:
+    def flip(image: Array) -> Array:
+        return image[:, ::-1]
+
+    found = wb.diff([resized, flip], graph.flip(vertical=1, horizontal=0), small)
+    assert [step.name for step in found.steps if step.mean > 1] == ["decode", "flip"]
+
+
+SCRIPT = """
+import io
+import numpy as np
+from PIL import Image
+
+def small(data: bytes):
+    print("this is no answer")
+    image = Image.open(io.BytesIO(data)).convert("RGB").resize((40, 32), Image.BILINEAR)
+    return np.asarray(image)
+
+def random(data: bytes):
+    return small(data) + np.random.randint(0, 9, (32, 40, 1), np.uint8)
+
+def failing(data: bytes):
+    if len(data) % 2:
+        raise ValueError("odd file")
+    return small(data)
+"""
+
+
+@pytest.fixture(scope="module")
+def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("script") / "evaluate.py"
+    path.write_text(SCRIPT)
+    return path
+
+
+def test_a_function_of_a_file_runs_in_another_interpreter(script: Path, small: Path) -> None:
+    def of_bytes(data: bytes) -> Array:
+        return np.asarray(Image.open(io.BytesIO(data)).convert("RGB").resize((40, 32), 2))
+
+    assert wb.diff(of_bytes, f"{script}:small", small).equal
+    assert wb.diff(of_bytes, f"{script}:small", small, python_b=sys.executable).equal
+
+
+def test_a_graph_runs_as_a_program_in_another_interpreter(graph: Graph, small: Path) -> None:
+    assert wb.diff(graph, graph, small, python_b=sys.executable).equal
+
+
+def test_an_image_that_a_function_rejects_is_counted(script: Path, small: Path) -> None:
+    found = wb.diff(f"{script}:small", f"{script}:failing", small)
+    odd = sum(path.stat().st_size % 2 for path in small.iterdir())
+    assert len(found.failed) == odd
+    assert found.images == 9 - odd
+    assert "odd file" in repr(found)
+
+
+def test_a_random_function_is_refused(script: Path, small: Path) -> None:
+    with pytest.raises(ArgumentError, match="random"):
+        wb.diff(f"{script}:small", f"{script}:random", small)
+
+
+def test_random_values_of_graphs_are_fixed(graph: Graph, small: Path) -> None:
+    turned = graph.flip(horizontal=wb.random.coin_flip(probability=0.5))
+    found = wb.diff(turned, graph.flip(horizontal=1), small)
+    assert found.equal
+    assert "flip.horizontal=1" in repr(found)
+    with pytest.raises(ArgumentError, match="cannot be fixed"):
+        wb.diff(graph.noise.gaussian(stddev=9.0), graph, small)
+
+
+def model(batch: Array) -> Array:
+    """Two classes: whether the left or the right half is brighter."""
+    halves = batch.reshape(len(batch), 32, 40, 3).astype(float)
+    return np.stack([halves[:, :, :20].mean((1, 2, 3)), halves[:, :, 20:].mean((1, 2, 3))], 1)
+
+
+def test_predictions_that_change_are_counted(graph: Graph, small: Path) -> None:
+    mirrored = graph.flip(horizontal=1)
+    found = wb.diff(graph, mirrored, small, model=model)
+    assert found.model is not None
+    files = sorted(path for path in small.iterdir())
+    counted = [
+        path.name
+        for path in files
+        if model(graph(path)[None])[0].argmax() != model(mirrored(path)[None])[0].argmax()
+    ]
+    assert [*found.model.files] == counted
+    assert found.model.changed == len(counted)
+    assert f"another class for {len(counted)} of 9 images" in repr(found)
+
+
+def test_a_model_that_returns_nan_or_fails_is_reported(graph: Graph, small: Path) -> None:
+    def nan(batch: Array) -> Array:
+        return np.full((len(batch), 2), np.nan)
+
+    def failing(batch: Array) -> Array:
+        raise RuntimeError("no weights")
+
+    found = wb.diff(graph, graph, small, model=nan)
+    assert found.model is not None
+    assert len(found.model.nan) == 9
+    assert found.model.changed == 0
+    assert "returned NaN for 9 images" in repr(found)
+    assert "no weights" in repr(wb.diff(graph, graph, small, model=failing))
+
+
+def test_different_sizes_are_reported(graph: Graph, small: Path) -> None:
+    found = wb.diff(graph, graph["resize"].set(size=(30, 40)), small, samples=3)
+    assert found.sizes == found.images == 3
+    assert "(32, 40, 3) and (30, 40, 3)" in found.shapes
+    assert "Limited to the first 3 of 9 images" in repr(found)
+
+
+def test_an_interrupted_run_keeps_what_was_measured(graph: Graph, photos: Path) -> None:
+    def interrupt(share: float, text: str) -> None:
+        if text.startswith("image 17"):
+            raise KeyboardInterrupt
+
+    run: Callable[..., PipelineDifference] = wb.diff
+    found = run(graph, graph, photos, samples=40, on_progress=interrupt)
+    assert found.images == 16
+    assert "Interrupted after 16 of 40 images" in repr(found)
+
+
+@pytest.mark.parametrize(
+    ("what", "words"),
+    [(3, "is int"), (lambda data: "text", "returns no image"), ("missing.py:f", "no file")],
+)
+def test_what_is_no_pipeline_is_refused(what: Any, words: str, graph: Graph, small: Path) -> None:
+    with pytest.raises(ArgumentError, match=words):
+        wb.diff(graph, what, small)
+
+
+def test_an_empty_folder_is_refused(graph: Graph, tmp_path: Path) -> None:
+    with pytest.raises(DataError):
+        wb.diff(graph, graph, tmp_path)

@@ -1,0 +1,475 @@
+"""Compare two pipelines on a data set: ``diff``."""
+
+from __future__ import annotations
+
+import heapq
+import importlib.util
+import io
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.arguments import TEXT, WHOLE, checked
+from workbench.engine.protocol.process import Engine
+from workbench.engine.protocol.progress import Progress, with_progress_bar
+from workbench.errors import ArgumentError, DataError, WorkbenchError, WorkerLostError
+from workbench.pipeline_difference.changes import Change, Facts, changes_of, fitted_change
+from workbench.pipeline_difference.library_steps import decode_with_pillow, require_library
+from workbench.pipeline_difference.measure import (
+    Distance,
+    Failed,
+    Item,
+    distance,
+    levels_per_unit,
+)
+from workbench.pipeline_difference.result import Cause, ModelChange, PipelineDifference
+from workbench.pipeline_difference.search import Explanation, Pair, explain
+from workbench.pipeline_difference.sides import Sides
+from workbench.pipeline_difference.steps import FUNCTION, Side, StepRunner, describe
+from workbench.pipeline_difference.waterfall import Share, waterfall
+from workbench.results import ResultPicture, record_result
+from workbench.sources import Data, Sample, list_samples, no_files_reason, open_datasets
+
+Array = NDArray[Any]
+
+MOST_SAMPLES = 1_000_000
+DEFAULT_SAMPLES = 1000
+WORST = 16
+"""Number of images that are shown and used first to search causes."""
+_CHUNK = 16
+_SEARCHED = 10
+"""Number of images on which changes are tried: the worst and some spread over the data."""
+_SIDE = 160
+"""Maximum width and height of the pictures, in pixels."""
+_QUIET = {"NO_ALBUMENTATIONS_UPDATE": "1"}
+
+
+@checked(samples=WHOLE, python_a=TEXT, python_b=TEXT)
+@with_progress_bar()
+def diff(
+    a: Any,
+    b: Any,
+    data: Data,
+    samples: int = DEFAULT_SAMPLES,
+    *,
+    model: Callable[[Array], Any] | None = None,
+    python_a: str = "",
+    python_b: str = "",
+    on_progress: Progress = lambda share, text: None,
+) -> PipelineDifference:
+    """Compare two pipelines on the same images, and find the arguments that make them equal.
+
+    ``a`` and ``b`` are graphs, compositions of torchvision, Albumentations or Kornia, functions
+    (encoded bytes, array or Pillow image -> array), lists of functions that run one after another,
+    or paths: a graph file, a recipe, a script, an exported program, ``file.py:name``. ``python_a``
+    and ``python_b`` are interpreters of other environments for a path or a graph, for example with
+    another version of DALI. The first ``samples`` images are compared. Random values are fixed to
+    the upper end of their range on both sides, and ``p`` to 1, which the result says. ``model``
+    maps a batch of results, stacked, to logits.
+
+    The result has the difference by step, the causes, each proven by running again with the
+    change, and the 16 worst images. After Ctrl+C it contains what was measured::
+
+        graph = wb.read("photos").decode().resize(size=(64, 64))
+        print(wb.diff(graph, graph["resize"].set(interp_type="INTERP_NN"), "photos", samples=8))
+
+    Raises ArgumentError for something that cannot be compared, and DataError for the data.
+    """
+    if not 1 <= samples <= MOST_SAMPLES:
+        raise ArgumentError(f"diff: samples is {samples}. The range is 1 to {MOST_SAMPLES:,}.")
+    files, total = _files(data, samples)
+    with Engine(environment=_QUIET) as engine:
+        sides = Sides(engine)
+        try:
+            result = _Comparison(engine, sides, files, total, model, on_progress).run(
+                (a, b), (python_a, python_b)
+            )
+        finally:
+            sides.close()
+    on_progress(1.0, "")
+    record_result(result)
+    return result
+
+
+def _files(data: Data, samples: int) -> tuple[list[Sample], int]:
+    """Return the samples to compare, and the number of all samples."""
+    datasets = open_datasets(data)
+    if len(datasets) != 1:
+        raise DataError(f"diff reads one data set, not {len(datasets)}. Pass a folder of images.")
+    (dataset,) = datasets.values()
+    found = list_samples(dataset)
+    files = list(islice(found, samples))
+    if not files:
+        raise DataError(no_files_reason(dataset))
+    return files, len(files) + sum(1 for _ in found)
+
+
+@dataclass
+class _Measured:
+    """Sums over the data set."""
+
+    images: int = 0
+    total: float = 0.0
+    largest: float = 0.0
+    sizes: int = 0
+    shapes: str = ""
+    failed: list[tuple[str, str]] = field(default_factory=list)
+    worst: list[tuple[float, int, str, Array, Array]] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+    nan: list[str] = field(default_factory=list)
+    logit: float = 0.0
+    predicted: int = 0
+    notes: list[str] = field(default_factory=list)
+
+
+class _Comparison:
+    """One call of ``diff``."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        sides: Sides,
+        files: Sequence[Sample],
+        total: int,
+        model: Callable[[Array], Any] | None,
+        on_progress: Progress,
+    ) -> None:
+        self._engine = engine
+        self._sides = sides
+        self._files = files
+        self._total = total
+        self._model = model
+        self._progress = on_progress
+        self._runner = StepRunner(sides.backends)
+        self._levels = 64.0
+        self._m = _Measured()
+
+    def run(self, what: tuple[Any, Any], pythons: tuple[str, str]) -> PipelineDifference:
+        trial = [each for _, each in islice(self._bytes(self._files), 4)]
+        pair = (
+            self._sides.open(what[0], "A", trial, pythons[0]),
+            self._sides.open(what[1], "B", trial, pythons[1]),
+        )
+        for side in pair:
+            require_library(self._engine, side)
+            self._require_fixed(side, trial)
+        interrupted = False
+        try:
+            self._measure(pair)
+        except KeyboardInterrupt:
+            interrupted = True
+            self._m.notes.append(
+                f"Interrupted after {self._m.images} of {len(self._files)} images."
+            )
+        shares: tuple[Share, ...] = ()
+        explanation: Explanation | None = None
+        if not interrupted and self._m.images:
+            try:
+                shares, explanation = self._explain(pair)
+            except KeyboardInterrupt:
+                self._m.notes.append("Interrupted: causes were not searched.")
+        return self._result(pair, shares, explanation)
+
+    def _bytes(self, files: Sequence[Sample]) -> Iterator[tuple[Sample, bytes]]:
+        for each in files:
+            try:
+                with each.open() as file:
+                    yield each, file.read()
+            except OSError as error:
+                self._m.failed.append((each.name, f"cannot be read: {error.strerror}"))
+
+    def _require_fixed(self, side: Side, trial: Sequence[bytes]) -> None:
+        """Raise ArgumentError if a function returns other values the second time."""
+        if not any(step.group.startswith((FUNCTION, "foreign")) for step in side.steps):
+            return
+        first, again = (self._runner.run(side.steps, [*trial[:1]]) for _ in range(2))
+        if not _same(first, again):
+            raise ArgumentError(
+                f"diff: {side.name} returns different values for the same image, so it is random. "
+                "Pass a function without random values, or one that sets its seed in each call."
+            )
+
+    def _measure(self, pair: Pair) -> None:
+        """Compare all images in chunks."""
+        count = len(self._files)
+        for start in range(0, count, _CHUNK):
+            self._progress(0.6 * start / count, f"image {start + 1} of {count}")
+            read = list(self._bytes(self._files[start : start + _CHUNK]))
+            items: list[Item] = [data for _, data in read]
+            if not items:
+                continue
+            ours, theirs = (self._runner.run(side.steps, items) for side in pair)
+            if start == 0:
+                self._levels = levels_per_unit([*ours, *theirs], _pixels(items))
+            made = distance(ours, theirs)
+            self._add(start, [each for each, _ in read], ours, theirs, made)
+
+    def _add(
+        self,
+        start: int,
+        files: Sequence[Sample],
+        ours: Sequence[Item],
+        theirs: Sequence[Item],
+        made: Distance,
+    ) -> None:
+        m = self._m
+        both: list[tuple[str, Array, Array]] = []
+        for at, (file, a, b, one) in enumerate(zip(files, ours, theirs, made.images, strict=True)):
+            for label, item in (("A", a), ("B", b)):
+                if isinstance(item, Failed):
+                    m.failed.append((file.name, f"{label}: {item.why}"))
+                    break
+            if one is None or not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray):
+                continue
+            both.append((file.name, a, b))
+            exact = a.dtype == b.dtype == np.uint8
+            levels = made.scale if exact else self._levels
+            m.images += 1
+            m.total += one.mean * levels
+            m.largest = max(m.largest, one.largest * levels)
+            if one.shapes:
+                m.sizes += 1
+                m.shapes = m.shapes or one.shapes
+            entry = (one.cost * levels, -(start + at), file.name, a, b)
+            (heapq.heappush if len(m.worst) < WORST else heapq.heappushpop)(m.worst, entry)
+        if self._model is not None and both:
+            self._predict(both)
+
+    def _predict(self, both: Sequence[tuple[str, Array, Array]]) -> None:
+        """Compare the predictions of the model."""
+        assert self._model is not None
+        m = self._m
+        for group in _of_equal_shape(both):
+            try:
+                logits = [
+                    _logits(self._model, images)
+                    for images in ([a for _, a, _ in group], [b for _, _, b in group])
+                ]
+            except Exception as error:  # whatever the model raises
+                m.notes.append(f"The model was not evaluated: {describe(error)}.")
+                self._model = None
+                return
+            for (name, _, _), a, b in zip(group, *logits, strict=True):
+                m.predicted += 1
+                if np.isnan(a).any() or np.isnan(b).any():
+                    m.nan.append(name)
+                    continue
+                m.logit = max(m.logit, float(np.abs(a - b).max(initial=0.0)))
+                if int(a.argmax()) != int(b.argmax()):
+                    m.changed.append(name)
+
+    def _explain(self, pair: Pair) -> tuple[tuple[Share, ...], Explanation | None]:
+        """Return the difference by step, and the causes."""
+        items = [data for _, data in self._bytes(self._search_files())]
+        chosen: list[Item] = [*items]
+        start = self._distance(pair, chosen)
+        if start is None:
+            return (), None
+        shares = waterfall(
+            *pair, chosen, self._runner, lambda text: self._progress(0.65, f"swapping {text}")
+        )
+        facts = Facts(_any_alpha(items), importlib.util.find_spec("cv2") is not None)
+
+        def changes(current: Pair) -> Iterator[Change]:
+            for side, label in zip(current, "AB", strict=True):
+                yield from changes_of(side, label, facts)
+            results = [self._runner.cached(side.steps, chosen) for side in current]
+            fitted = fitted_change(results[0], results[1], "A")
+            if fitted is not None:
+                yield fitted
+
+        explanation = explain(
+            pair,
+            changes,
+            lambda pairs: self._distances(pairs, chosen),
+            self._levels,
+            lambda text: self._progress(0.8, text),
+        )
+        scaled = (
+            replace(s, mean=s.mean * self._levels, largest=s.largest * self._levels) for s in shares
+        )
+        return tuple(scaled), explanation
+
+    def _search_files(self) -> list[Sample]:
+        """Return the worst images, and some spread over the data."""
+        worst = sorted(self._m.worst, reverse=True)[: _SEARCHED // 2]
+        places = [-each[1] for each in worst]
+        count = len(self._files)
+        spread = [at * count // _SEARCHED for at in range(_SEARCHED)]
+        bad = {name for name, _ in self._m.failed}
+        found = [self._files[at] for at in dict.fromkeys([*places, *spread])]
+        return [each for each in found if each.name not in bad][:_SEARCHED]
+
+    def _distances(self, pairs: Sequence[Pair], items: list[Item]) -> list[Distance | None]:
+        self._runner.prepare([side.steps for pair in pairs for side in pair], items)
+        return [self._distance(pair, items) for pair in pairs]
+
+    def _distance(self, pair: Pair, items: list[Item]) -> Distance | None:
+        """Run both sides; None if one cannot run at all."""
+        try:
+            ours, theirs = (self._runner.cached(side.steps, items) for side in pair)
+        except WorkerLostError:
+            return None
+        except WorkbenchError:
+            return None
+        if all(isinstance(each, Failed) for each in ours) or all(
+            isinstance(each, Failed) for each in theirs
+        ):
+            return None
+        return distance(ours, theirs)
+
+    def _result(
+        self, pair: Pair, shares: tuple[Share, ...], explanation: Explanation | None
+    ) -> PipelineDifference:
+        m = self._m
+        notes = [*dict.fromkeys((*pair[0].notes, *pair[1].notes)), *m.notes]
+        if self._total > len(self._files):
+            notes.append(
+                f"Limited to the first {len(self._files):,} of {self._total:,} images (samples)."
+            )
+        if explanation is not None and explanation.interrupted:
+            notes.append("Interrupted: there may be more causes.")
+        worst = sorted(m.worst, reverse=True)
+        mean = m.total / m.images if m.images else math.nan
+        causes = _causes(explanation, self._levels)
+        model = None
+        if m.predicted:
+            changed = tuple(m.changed)
+            model = ModelChange(m.predicted, len(changed), m.logit, tuple(m.nan), changed)
+        differs = m.largest > 0 or m.sizes > 0
+        return PipelineDifference(
+            (pair[0].name, pair[1].name),
+            m.images,
+            self._total,
+            mean,
+            m.largest,
+            explanation.rest.cost * self._levels if explanation is not None else mean,
+            causes,
+            shares,
+            m.sizes,
+            m.shapes,
+            tuple(m.failed),
+            tuple((name, cost) for cost, _, name, _, _ in worst),
+            tuple(map(_picture, worst)) if differs else (),
+            model,
+            tuple(notes),
+            explanation.tried if explanation is not None else 0,
+        )
+
+
+def _causes(explanation: Explanation | None, levels: float) -> tuple[Cause, ...]:
+    if explanation is None:
+        return ()
+    gains = [each.before - each.after for each in explanation.found]
+    whole = sum(gains) or 1.0
+    found = [
+        Cause(
+            each.change.cause,
+            each.change.label,
+            each.change.text,
+            gain / whole,
+            each.before * levels,
+            each.after * levels,
+            "; ".join(f"{other.label}: {other.text}" for other in each.alternatives),
+        )
+        for each, gain in zip(explanation.found, gains, strict=True)
+    ]
+    return tuple(sorted(found, key=lambda each: -each.share))
+
+
+def _pixels(items: Sequence[Item]) -> list[Item]:
+    found: list[Item] = []
+    for each in items:
+        try:
+            found.append(decode_with_pillow(each))  # type: ignore[arg-type]  # encoded bytes
+        except Exception:
+            continue
+    return found
+
+
+def _same(one: Sequence[Item], other: Sequence[Item]) -> bool:
+    return all(
+        isinstance(a, Failed)
+        or isinstance(b, Failed)
+        or np.array_equal(np.asarray(a), np.asarray(b), equal_nan=np.asarray(a).dtype.kind == "f")
+        for a, b in zip(one, other, strict=True)
+    )
+
+
+def _of_equal_shape(
+    both: Sequence[tuple[str, Array, Array]],
+) -> list[list[tuple[str, Array, Array]]]:
+    found: dict[Any, list[tuple[str, Array, Array]]] = {}
+    for each in both:
+        found.setdefault((each[1].shape, each[2].shape), []).append(each)
+    return [*found.values()]
+
+
+def _logits(model: Callable[[Array], Any], images: Sequence[Array]) -> Array:
+    result = model(np.stack(images))
+    result = result.detach().cpu() if hasattr(result, "detach") else result
+    found = np.asarray(result, np.float64)
+    if found.ndim != 2 or len(found) != len(images):
+        raise ValueError(
+            f"it returns {found.shape} for {len(images)} images, not (images, classes)"
+        )
+    return found
+
+
+def _any_alpha(items: Sequence[bytes]) -> bool:
+    from PIL import Image
+
+    for data in items:
+        try:
+            image = Image.open(io.BytesIO(data))
+        except Exception:
+            continue
+        if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
+            return True
+    return False
+
+
+def _picture(entry: tuple[float, int, str, Array, Array]) -> ResultPicture:
+    """Both results and their difference (brightened), next to each other."""
+    from PIL import Image
+
+    cost, _, name, a, b = entry
+    first, second = (_shown(each, a, b) for each in (a, b))
+    parts = [first, second]
+    if first.shape == second.shape:
+        gap = np.abs(first.astype(np.int16) - second.astype(np.int16))
+        parts.append(np.clip(gap * 4, 0, 255).astype(np.uint8))
+    images = []
+    for part in parts:
+        image = Image.fromarray(part)
+        image.thumbnail((_SIDE, _SIDE))
+        images.append(image)
+    gap_width = 4
+    width = sum(each.width for each in images) + gap_width * (len(images) - 1)
+    sheet = Image.new("RGB", (width, max(each.height for each in images)), "white")
+    at = 0
+    for image in images:
+        sheet.paste(image, (at, 0))
+        at += image.width + gap_width
+    written = io.BytesIO()
+    sheet.save(written, "JPEG", quality=80)
+    words = "A, B and four times the difference" if len(images) == 3 else "A and B"
+    return ResultPicture(f"{name}: {words}; {cost:.2f} of 255 on average", written.getvalue())
+
+
+def _shown(image: Array, a: Array, b: Array) -> NDArray[np.uint8]:
+    """Scale an image to 8 bits (the same for both sides), as RGB."""
+    found = np.nan_to_num(image.astype(np.float32))
+    if found.ndim == 3 and found.shape[0] in (1, 3, 4) and found.shape[2] not in (1, 3, 4):
+        found = np.moveaxis(found, 0, -1)
+    found = found[..., None] if found.ndim == 2 else found[..., :3]
+    found = np.repeat(found[..., :1], 3, axis=2) if found.shape[2] != 3 else found
+    if not a.dtype == b.dtype == np.uint8:
+        low, high = np.nanpercentile(a.astype(np.float32), (0.5, 99.5))
+        found = (found - low) * (255 / max(high - low, 1e-6))
+    return np.clip(np.rint(found), 0, 255).astype(np.uint8)

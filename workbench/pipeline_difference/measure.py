@@ -1,0 +1,153 @@
+"""Measure how far two lists of images differ. Pure functions of arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+EQUAL = 1e-3
+"""Mean difference in 8-bit levels below which two images count as equal (rounding of floats)."""
+_SIZE, _LAYOUT, _CHANNELS = 1.0, 1.0, 0.5
+"""Penalties of a different size, layout or number of channels, in standard deviations."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """An image that a side could not process, with the reason."""
+
+    why: str
+
+
+Item = Array | bytes | Failed
+"""What flows through a pipeline: encoded bytes, an array, or the reason why there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImageDifference:
+    """Difference of one image, in units of ``Distance.scale``. ``shapes`` is empty if equal."""
+
+    mean: float
+    largest: float
+    penalty: float = 0.0
+    shapes: str = ""
+
+    @property
+    def cost(self) -> float:
+        return self.mean + self.penalty
+
+
+@dataclass(frozen=True, slots=True)
+class Distance:
+    """Differences of a list of images; None if a side failed.
+
+    ``scale`` is the standard deviation of the output values (the larger of both sides), so that a
+    difference in its units does not depend on the range of the values.
+    """
+
+    images: tuple[ImageDifference | None, ...]
+    scale: float
+
+    @property
+    def cost(self) -> float:
+        """Mean cost per image in standard deviations: the value that a search reduces."""
+        found = [each.cost for each in self.images if each is not None]
+        return float(np.mean(found)) if found else 0.0
+
+
+def distance(ours: Sequence[Item], theirs: Sequence[Item]) -> Distance:
+    """Compare two lists of results, image by image."""
+    pairs = [
+        None if isinstance(a, Failed) or isinstance(b, Failed) else (as_array(a), as_array(b))
+        for a, b in zip(ours, theirs, strict=True)
+    ]
+    scale = max(_spread([pair[side] for pair in pairs if pair]) for side in (0, 1))
+    scale = scale if np.isfinite(scale) and scale > 0 else 1.0
+    return Distance(tuple(pair and image_difference(*pair, scale) for pair in pairs), scale)
+
+
+def as_array(item: Item) -> Array:
+    """Return an item that is known to be an array."""
+    assert isinstance(item, np.ndarray)
+    return item
+
+
+def image_difference(ours: Array, theirs: Array, scale: float) -> ImageDifference:
+    """Compare two arrays. Different layouts and sizes are aligned first and add a penalty."""
+    if ours.shape == theirs.shape and ours.dtype == theirs.dtype and np.array_equal(ours, theirs):
+        return ImageDifference(0.0, 0.0)
+    a, b = _floats(ours), _floats(theirs)
+    penalty, shapes = 0.0, ""
+    if a.shape != b.shape:
+        shapes = f"{ours.shape} and {theirs.shape}"
+        a, b = _channels_last(a), _channels_last(b)
+        if _is_first(ours) != _is_first(theirs):
+            penalty += _LAYOUT
+        if a.shape[2] != b.shape[2]:
+            penalty += _CHANNELS
+            a, b = a.mean(axis=2, keepdims=True), b.mean(axis=2, keepdims=True)
+        if a.shape != b.shape:
+            away = abs(a.shape[0] - b.shape[0]) + abs(a.shape[1] - b.shape[1])
+            penalty += _SIZE * (0.5 + away / (a.shape[0] + a.shape[1] + b.shape[0] + b.shape[1]))
+            b = _resampled(b, a.shape[0], a.shape[1])
+    gaps = np.abs(a - b)
+    if not gaps.size:
+        return ImageDifference(0.0, 0.0, penalty, shapes)
+    gaps = np.where(np.isfinite(gaps), gaps, 0 if _same_gaps(a, b) else 1e3 * scale)
+    return ImageDifference(float(gaps.mean()) / scale, float(gaps.max()) / scale, penalty, shapes)
+
+
+def _same_gaps(a: Array, b: Array) -> bool:
+    return bool((np.isfinite(a) == np.isfinite(b)).all())
+
+
+def _floats(image: Array) -> Array:
+    return image.astype(np.float32) if image.dtype != np.float64 else image
+
+
+def _is_first(image: Array) -> bool:
+    """True if an array is an image with channels first."""
+    return image.ndim == 3 and image.shape[0] in (1, 3, 4) and image.shape[2] not in (1, 3, 4)
+
+
+def _channels_last(image: Array) -> Array:
+    if image.ndim == 3:
+        return np.moveaxis(image, 0, -1) if _is_first(image) else image
+    return image[..., None] if image.ndim == 2 else image.reshape(image.shape[0], -1, 1)
+
+
+def _resampled(image: Array, height: int, width: int) -> Array:
+    """Resample to another size by the nearest pixel, so that sizes do not hide other causes."""
+    rows = ((np.arange(height) + 0.5) * image.shape[0] / height).astype(int)
+    columns = ((np.arange(width) + 0.5) * image.shape[1] / width).astype(int)
+    found: Array = image[rows][:, columns]
+    return found
+
+
+def _spread(images: Sequence[Array]) -> float:
+    """Standard deviation of all finite values."""
+    count, total, squares = 0, 0.0, 0.0
+    for image in images:
+        values = image.astype(np.float64).reshape(-1)
+        values = values[np.isfinite(values)]
+        count, total = count + values.size, total + float(values.sum())
+        squares += float(np.square(values).sum())
+    return float(np.sqrt(max(0.0, squares / count - (total / count) ** 2))) if count else 0.0
+
+
+def levels_per_unit(results: Sequence[Item], pixels: Sequence[Item]) -> float:
+    """Number of 8-bit levels in one standard deviation of the outputs.
+
+    For uint8 outputs this is their own standard deviation. For floats it is that of the decoded
+    pixels, because normalisation changes the scale but not the contrast.
+    """
+    arrays = [each for each in results if isinstance(each, np.ndarray)]
+    if arrays and all(each.dtype == np.uint8 for each in arrays):
+        return _spread(arrays) or 1.0
+    decoded = [each for each in pixels if isinstance(each, np.ndarray)]
+    return (_spread(decoded) if decoded else 0.0) or 64.0

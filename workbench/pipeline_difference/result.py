@@ -1,0 +1,208 @@
+"""Result of a comparison of two pipelines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from workbench.figures import new_axes
+from workbench.pipeline_difference.waterfall import Share
+from workbench.results import DocumentedResult, ResultDocument, ResultPicture, ResultTable
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """A change of arguments that reduces the difference, proven by running again.
+
+    ``kind`` is the cause, such as ``antialias``; ``side`` is A or B, and ``change`` the call with
+    the new value. ``alternative`` is an equally good change of the other side, or empty. ``share``
+    is the fraction of the explained difference, and ``before`` and ``after`` are the mean
+    differences in 8-bit levels without and with this change, all other causes being changed.
+    """
+
+    kind: str
+    side: str
+    change: str
+    share: float
+    before: float
+    after: float
+    alternative: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChange:
+    """Effect on a model: images with another top-1 class, and the largest change of a logit.
+
+    ``nan`` are images for which the model returned NaN; they are not counted as changed.
+    """
+
+    images: int
+    changed: int
+    largest: float
+    nan: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PipelineDifference(DocumentedResult):
+    """Difference of two pipelines on a data set, and its causes.
+
+    ``mean`` and ``largest`` are in 8-bit levels. For floats a level is a 255th of the range of the
+    pixels before normalisation, estimated by the contrast. ``mean`` is NaN if nothing could be
+    compared. ``rest`` is the mean difference that remains with the changes of ``causes``. ``steps``
+    divide the difference among the parts of the pipelines. ``failed`` maps a file to the reason,
+    and ``sizes`` is the number of images whose shapes differ.
+
+    ::
+
+        graph = wb.read("photos").decode().resize(size=(64, 64))
+        found = wb.diff(graph, graph["resize"].set(antialias=False), "photos", samples=8)
+        assert [cause.kind for cause in found.causes] == ["antialias"]
+    """
+
+    names: tuple[str, str]
+    images: int
+    total: int
+    mean: float
+    largest: float
+    rest: float
+    causes: tuple[Cause, ...]
+    steps: tuple[Share, ...]
+    sizes: int
+    shapes: str
+    failed: tuple[tuple[str, str], ...]
+    worst: tuple[tuple[str, float], ...]
+    pictures: tuple[ResultPicture, ...]
+    model: ModelChange | None = None
+    notes: tuple[str, ...] = ()
+    searched: int = 0
+
+    @property
+    def equal(self) -> bool:
+        """True if all images were compared and none differs by more than rounding of floats."""
+        return not self.failed and not self.sizes and self.images > 0 and self.largest < 1e-2
+
+    def document(self) -> ResultDocument:
+        """Return the result as sentences, tables and pictures."""
+        a, b = self.names
+        tables = (self._cause_table(), self._step_table(), self._worst_table())
+        return ResultDocument(
+            "diff",
+            f"{a} and {b}",
+            tuple(self._sentences()),
+            tuple(each for each in tables if each.rows),
+            self.pictures,
+        )
+
+    def _sentences(self) -> list[str]:
+        found = [self._verdict()]
+        if self.causes:
+            rest = f"{self.rest:.2f} of 255 on average"
+            decoder = any(each.name == "decode" and each.mean > 0 for each in self.steps)
+            where = " See the table of steps for where it arises." if decoder else ""
+            found.append(
+                f"With these changes the difference is {rest}."
+                if self.rest > 0.02
+                else "With these changes both are equal, except for rounding."
+            )
+            found[-1] += where if self.rest > 0.02 else ""
+        elif not self.equal and self.images:
+            found.append(
+                f"No change of arguments explains it ({self.searched} were tried)."
+                if self.searched
+                else "Causes were not searched, because the difference is below 0.02 of 255."
+            )
+        if self.sizes:
+            found.append(
+                f"The shapes differ for {self.sizes} of {self.images} images: {self.shapes}."
+            )
+        if self.failed:
+            named = "; ".join(f"{file}: {why}" for file, why in self.failed[:3])
+            found.append(f"Not compared, {len(self.failed)} images: {named}.")
+        if self.model is not None:
+            found.append(self._model_sentence(self.model))
+        return [*found, *self.notes]
+
+    def _verdict(self) -> str:
+        count = f"{self.images:,} images"
+        if not self.images:
+            return "No image could be compared."
+        if self.equal:
+            return f"Both pipelines return the same on {count}."
+        amount = f"{self.mean:.2f} of 255 on average, {self.largest:.0f} at most"
+        if not self.causes:
+            return f"The pipelines differ on {count}: {amount}."
+        first = self.causes[0]
+        more = f" and {len(self.causes) - 1} more" if len(self.causes) > 1 else ""
+        return (
+            f"The pipelines differ on {count}: {amount}. Cause: {first.kind}{more}; "
+            f"change {first.side} to {first.change}."
+        )
+
+    def _model_sentence(self, model: ModelChange) -> str:
+        share = model.changed / model.images if model.images else 0.0
+        text = (
+            f"The model predicts another class for {model.changed:,} of {model.images:,} images "
+            f"({share:.1%}); the largest change of a logit is {model.largest:.3g}."
+        )
+        if model.nan:
+            text += f" It returned NaN for {len(model.nan)} images, such as {model.nan[0]}."
+        return text
+
+    def _cause_table(self) -> ResultTable:
+        rows = tuple(
+            (c.kind, c.side, c.change, c.alternative, c.share, c.before, c.after)
+            for c in self.causes
+        )
+        columns = ("cause", "side", "change", "or", "share", "without it", "with it")
+        return ResultTable("Causes (mean difference in 8-bit levels)", columns, rows)
+
+    def _step_table(self) -> ResultTable:
+        total = sum(each.mean for each in self.steps) or 1.0
+        rows = tuple(
+            (
+                each.name, each.mean, each.largest, each.mean / total,
+                "; ".join(each.ours), "; ".join(each.theirs), each.sizes,
+            )
+            for each in self.steps
+        )  # fmt: skip
+        columns = ("step", "mean", "largest", "share", "A", "B", "shapes")
+        return ResultTable("Difference by step, swapping only this step", columns, rows)
+
+    def _worst_table(self) -> ResultTable:
+        rows = tuple(self.worst) if not self.equal else ()
+        return ResultTable("Images with the largest difference", ("image", "mean"), rows)
+
+    def plot(self) -> Figure:
+        """Return a matplotlib figure: the difference by step.
+
+        ::
+
+            graph = wb.read("photos").decode().resize(size=(64, 64))
+            other = graph["resize"].set(antialias=False)
+            figure = wb.diff(graph, other, "photos", samples=8).plot()
+        """
+        figure, axes = new_axes(0.8 + 0.4 * len(self.steps))
+        names = [each.name for each in self.steps]
+        axes.barh(names, [each.mean for each in self.steps], color="#6b7f99")
+        axes.invert_yaxis()
+        axes.set_xlabel("mean difference, 8-bit levels", fontsize=8)
+        axes.tick_params(labelsize=8)
+        figure.suptitle(f"{self.names[0]} and {self.names[1]}", fontsize=9)
+        return figure
+
+    def to_frame(self) -> Any:
+        """Return a pandas data frame with a row per cause, or per step if there is no cause.
+
+        ::
+
+            graph = wb.read("photos").decode().resize(size=(64, 64))
+            other = graph["resize"].set(antialias=False)
+            print(wb.diff(graph, other, "photos", samples=8).to_frame())
+
+        Raises ImportError if pandas is not installed.
+        """
+        return DocumentedResult.to_frame(self)
