@@ -51,6 +51,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     **{part: set(CORE[:index]) for index, part in enumerate(CORE)},
     **{part: set(CORE) for part in CAPABILITIES},
     **{part: {*CORE, *CAPABILITIES} for part in JOINT},
+    "pipeline_difference": {*CORE, *CAPABILITIES, "transform_comparison"},
     "reference": {"graph"},
     "samples": {"errors", "arguments"},
     "ui": {*CORE, *CAPABILITIES, *JOINT, "files", "samples"},
