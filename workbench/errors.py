@@ -293,7 +293,7 @@ class WorkerTimeoutError(WorkerLostError):
 
 
 class WorkerSilentError(WorkerTimeoutError):
-    """The worker process sent no sign of life for some time and was terminated."""
+    """The worker process did not respond at all for some time and was terminated."""
 
 
 class CancelledError(EngineError):

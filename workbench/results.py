@@ -188,7 +188,7 @@ _LISTENERS: list[Callable[[ResultDocument], None]] = []
 
 
 def record_result(result: DocumentedResult) -> None:
-    """Remember a result for the Results panels of this process, and notify those that are open."""
+    """Store a result for this process's Results panels, and notify open panels."""
     document = result.document()
     _RESULTS.append(document)
     for listener in tuple(_LISTENERS):

@@ -234,7 +234,7 @@ def _kind(type_name: str) -> tuple[ArgKind, str | None]:
 
 
 def _members(dali: Any, enum: str) -> tuple[str, ...]:
-    """Return the member names that a user may pass; for data types, those that NumPy supports."""
+    """Return the member names that a user may pass; of data types, only those that NumPy has."""
     members = getattr(dali.types, enum).__members__
     if enum != "DALIDataType":
         return tuple(members)

@@ -306,7 +306,7 @@ class OpSpec:
         ) - {arg}
 
     def argument_hint(self, name: str) -> str:
-        """Suggest an argument for a wrong name, or list those that are not advanced."""
+        """Suggest an argument for a wrong name, or list the arguments that are not advanced."""
         if near := nearest_arguments(name, self.args):
             return f"Did you mean {near[0]}?"
         basic = [each for each, arg in self.args.items() if not arg.advanced] or [*self.args]

@@ -57,12 +57,12 @@ class ResolvedGraph(TypedGraph):
 
     @cached_property
     def running(self) -> Self:
-        """The active part of the graph, without muted and loose nodes. It may have faults."""
+        """The part of the graph that runs: without muted nodes and nodes that no output needs."""
         return self.for_graph(active_graph(self.graph, self.catalog))
 
     @cached_property
     def stopping_faults(self) -> tuple[Fault, ...]:
-        """Faults that prevent the graph from running; faults of loose nodes are excluded."""
+        """Faults that prevent a run; faults of nodes that no output depends on are excluded."""
         return checked_faults(self.running, self.graph)
 
     @cached_property

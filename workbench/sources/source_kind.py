@@ -344,7 +344,7 @@ class SourceKind:
         return None
 
     def without_targets(self, dataset: Dataset) -> int:
-        """Number of samples without annotations, if the data store annotations in one place."""
+        """Number of samples without annotations, if all annotations are in one file; else 0."""
         return 0
 
     def classes_in(
@@ -469,7 +469,7 @@ class Annotated(SourceKind):
 
 
 class AnnotatedBoxes(Annotated):
-    """Base class of kinds with boxes and key points; the outputs are those of COCO's reader."""
+    """Base class of kinds with boxes and key points. The outputs equal those of COCO's reader."""
 
     outputs = ("jpegs", "boxes", "labels", "polygons", "vertices")
     targets = "boxes"

@@ -81,18 +81,15 @@ class FollowerWriter:
         return f" through {join_words(moves)}" if moves else ""
 
     def follow(self) -> None:
-        """Write the follower's outputs."""
+        """Write the lines that compute the transformed annotations."""
         raise NotImplementedError
 
     def write_carried(self) -> None:
-        """Write the intermediate values that are passed into a block or out of its body."""
+        """Write the intermediate values that are passed into a block, or out of a body."""
         raise NotImplementedError
 
     def name(self, word: str) -> str:
-        """Return a variable name for this follower: ``word``, with a prefix if necessary.
-
-        DALI would merge variables of the same name inside and outside a body.
-        """
+        """Return a variable name: ``word``, with a prefix that makes it unique if necessary."""
         used = {*self.emitter.names.values(), *self.emitter.taken, *RESERVED}
         return f"{self._stem}_{word}" if self.emitter.scope or word in used else word
 
@@ -120,7 +117,7 @@ class FollowerWriter:
         return name
 
     def applied(self, helper: str, *arguments: str) -> str:
-        """Return a call expression of a function of ``helpers.py``."""
+        """Return an expression that calls a function of ``helpers.py``."""
         return f"{self.helper(helper)}({', '.join(arguments)})"
 
     @property
@@ -208,7 +205,7 @@ class FollowerWriter:
         return f"{function}({', '.join(arguments)})" if arguments else function
 
     def _matrix(self, step: GeometryStep) -> tuple[str, list[str]]:
-        """Return the function and arguments that compute the matrix of a step, or its variable."""
+        """Return function and arguments for a step's matrix, or its variable without arguments."""
         node, rule = step.node, step.rule
         if rule.map in rule.linked:
             return self._matrix_argument(node, rule.map, rule), []
@@ -342,7 +339,7 @@ class FollowerWriter:
         return any(step.rule.map for step in self.tail)
 
     def fed(self, name: str) -> str:
-        """Return the expression of an input, copied to the CPU if the follower runs there."""
+        """Return the expression of an input, copied to the CPU if the node runs there."""
         port = self.node.inputs[name]
         moves = self.emitter.catalog[self.node.op].stays and not self.on_cpu(port)
         return self.emitter.names[port] + (".cpu()" if moves else "")

@@ -36,14 +36,14 @@ def follower_lines(emitter: Emitter, node: Node) -> Lines:
 
 
 def _comment(writer: FollowerWriter, kind: str) -> list[str]:
-    """Return the comment above a follower: ``# Boxes follow the image through rotate and crop``."""
+    """Return the comment above the lines: ``# Boxes follow the image through rotate and crop``."""
     indent = f"{writer.emitter.indent}# "
     text = writer.comment or f"{kind.capitalize()} follow the image{writer.moving_operators_text}"
     return wrap(text, LINE, initial_indent=indent, subsequent_indent=indent)
 
 
 def ports_read(emitter: Emitter) -> dict[str, list[Port]]:
-    """Map the id of each follower to the ports whose variables its lines use.
+    """Map the id of each annotation follower to the ports whose variables its lines use.
 
     A follower depends on further ports, which its lines do not use.
     """
@@ -125,7 +125,7 @@ class PointWriter(FollowerWriter):
         self.add(self.output_variable("seen"), seen)
 
     def _move_points(self, steps: Sequence[GeometryStep], points: str, seen: str) -> bool:
-        """Write the points in pixels after some steps.
+        """Write the points in pixels after the given steps.
 
         Returns True if the visibility of the points is known from these steps.
         """

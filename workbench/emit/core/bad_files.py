@@ -90,5 +90,5 @@ HINT = "bad file? `workbench check DATA`"
 
 
 def reads_image_files(op: str) -> bool:
-    """Return True if an operator fails on a file that is not an image."""
+    """Return True for operators that fail on a file that is not an image."""
     return op.startswith(("decoders.image", "peek_image_shape"))

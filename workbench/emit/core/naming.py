@@ -43,10 +43,10 @@ _NUMBERED = re.compile(r"(?<=[a-zA-Z])_\d+$")
 
 @dataclass(frozen=True, slots=True)
 class ViewCall(Node):
-    """Node for the call of a view function, which replaces the chain of the view.
+    """Node for the call of a view function, which replaces the chain of nodes of the view.
 
-    Its id is that of the chain's last node; ``gives`` is its output; ``seed`` is the first seed of
-    the chain, or None without random nodes.
+    It has the id of the chain's last node. ``gives`` is its output; ``seed`` is the first seed of
+    the chain, or None if the chain has no random nodes.
     """
 
     function: str = ""

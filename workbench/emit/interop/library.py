@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from workbench.emit.interop.exporting.transforms import Transforms
 
 Exporter = Callable[["Transforms", Step], None]
-"""Function that appends the transforms for a step to those of an export."""
+"""Function that appends the transforms of a step to an export."""
 ExportChoice = Callable[["Transforms", Choice], list[Expression]]
 ExportOneOf = Callable[[list[list[Expression]], Sequence[float]], Expression]
 """Function that writes a choice between several lists of transforms, given their weights."""
@@ -43,7 +43,7 @@ class Unused:
     keyword_only: bool = False
 
     def changes_result(self, value: Any) -> bool:
-        """Return True if a value differs from those that change nothing."""
+        """Return True if a value changes the result, so that ignoring it must be reported."""
         return not any(_equal(value, each) for each in self.usual)
 
     def loss(self, name: str, value: Any) -> str:
@@ -68,7 +68,7 @@ def unused_keyword(default: Any, why: str) -> Unused:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """How a transform is compared with the library's own, with all random values fixed.
+    """Rules for comparing a transform with the library's own, with all random values fixed.
 
     ``ranges`` maps a range argument to the centre of the range that a single number defines; None
     means that a number is a fixed value. ``fixed`` are values for arguments that sample around 0
@@ -99,9 +99,9 @@ COLOURS = Comparison("colours")
 
 @dataclass(frozen=True)
 class Importer:
-    """Function that appends a library class to images.
+    """Function that appends the equivalent of a library class to images.
 
-    The class parameters are those of ``function`` after the images, and the ``appended`` ones.
+    The class has the parameters of ``function`` after the images, and the ``appended`` ones.
     """
 
     function: Callable[..., None]
@@ -337,7 +337,7 @@ class Library:
     def _accepted(
         self, call: TransformCall, signature: inspect.Signature
     ) -> tuple[dict[str, Any], list[str]]:
-        """Return the keyword arguments that the class accepts, and messages about the others."""
+        """Return the keyword arguments that the class accepts, and messages about all others."""
         accepted: dict[str, Any] = {}
         losses = []
         named = {each.name for each in signature.parameters.values() if each.kind in _NAMED}

@@ -52,7 +52,7 @@ def _value(value: Any, library: str) -> Any:
 
 
 def call_of_albumentations(transform: Any) -> TransformCall:
-    """Return the call that ``to_dict`` describes, with values that ``to_dict`` omits added."""
+    """Return the call that ``to_dict`` describes, plus the values that ``to_dict`` omits."""
     saved = transform.to_dict()
     _add_unsaved(saved["transform"], transform)
     return call_of_dictionary(saved)

@@ -1,7 +1,7 @@
 """Import an exported program from its embedded graph, without running the program.
 
-Anyone can write such a comment, and its hash only proves that the code is unchanged. Therefore the
-graph is exported again, and used only if the result equals the program's code.
+Anyone can write an embedded graph, and its hash only proves that the code is unchanged. Therefore
+the graph is exported again, and used only if the result equals the program's code.
 """
 
 from __future__ import annotations

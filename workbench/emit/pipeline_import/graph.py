@@ -273,7 +273,7 @@ def _settings(
 
 
 def graph_faults(graph: Graph, catalog: Catalog, places: Mapping[str, str]) -> list[ImportIssue]:
-    """Return the faults of the graph, except those of opaque nodes."""
+    """Return the faults of the graph, except faults of opaque nodes."""
     return [
         ImportIssue("fault", fault.node, places.get(fault.node, ""), str(replace(fault, node="")))
         for fault in check_graph(graph, catalog)
@@ -354,7 +354,7 @@ _NUMBERS = ("stack", "shape", "subscript", "cast", "constant")
 
 
 def with_arithmetic_collapsed(document: Document) -> Document:
-    """Collapse blocks with much arithmetic on the canvas, because their ids describe them."""
+    """Collapse blocks on the canvas that contain many arithmetic operators."""
     blocks = {
         node.id
         for node in document.graph.walk()

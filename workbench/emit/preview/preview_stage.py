@@ -57,8 +57,9 @@ class StageCode:
 
     code: Code
     outputs: tuple[Port, ...]
-    """Outputs of the pipeline, in order: the taps, then outputs inside blocks, with only the
-    samples that reached them. ``Port(scope, "")`` has their batch indices."""
+    """Outputs of the pipeline, in order: the requested ports, then outputs inside blocks, with only
+    the samples that reached them. ``Port(scope, "")`` has the batch indices of these samples.
+    """
     feeds: tuple[Port, ...] = ()
     """Input ports that the pipeline uses. DALI would ignore unused inputs."""
     automatic: Mapping[str, str] = field(default_factory=dict)

@@ -8,7 +8,7 @@ from workbench.graph.model import Port
 
 
 def port_in_iteration(port: Port, turn: int) -> Port:
-    """Return a scope's port for one iteration of its loop. Other ports are unchanged."""
+    """Return the port of a loop body's samples for one iteration. Other ports are unchanged."""
     if port.output:
         return port
     scope, dash, inner = port.node.partition("#")
@@ -16,17 +16,17 @@ def port_in_iteration(port: Port, turn: int) -> Port:
 
 
 def scope_of(name: str) -> str:
-    """Return the scope of a tap, without the iterations of the enclosing loops."""
+    """Return the scope (the id of the body) in a tap's name, without the loop iterations."""
     return name.partition("#")[0]
 
 
 def scope_of_first_iteration(name: str) -> str | None:
-    """Return the scope of a tap, or None for later iterations of the enclosing loops."""
+    """Return the scope in a tap's name, or None for later iterations of the enclosing loops."""
     scope, *turns = name.split("#")
     return scope if all(turn == "0" for turn in turns) else None
 
 
 def taps_of_scope(scope: str, names: Iterable[str]) -> list[str]:
-    """Return the taps of a scope, in the order in which its nodes are called."""
+    """Return the tap names of one body, in the order in which its nodes are called."""
     own = (name for name in names if scope_of(name) == scope)
     return sorted(own, key=lambda name: list(map(int, name.split("#")[1:])))

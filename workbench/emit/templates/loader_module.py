@@ -39,7 +39,8 @@ class Module:
     lists: Sequence[str] = ()
     """Names of outputs that are lists of tensors, because their samples differ in shape."""
     validation: Sequence[str] = ()
-    """Names of the outputs of the validation pipeline, if it lacks some. It has no random nodes."""
+    """Names of the outputs of the validation pipeline, if it has fewer than the training pipeline.
+    """
     hidden: Sequence[str] = ()
     """Names of nodes whose random values cannot be outputs."""
 

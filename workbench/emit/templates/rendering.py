@@ -30,7 +30,7 @@ def render(template: str, values: Mapping[str, Any]) -> str:
 
 
 def render_program(template: str, parts: TemplateParts, **more: Any) -> Code:
-    """Render a program from ``parts`` and ``more``, with the lines of each node."""
+    """Render a program from ``parts`` and ``more``, and return it with the lines of each node."""
     text = render(template, values_of(parts) | more)
     return Code(text, lines_in(text, parts.definition, parts.lines))
 

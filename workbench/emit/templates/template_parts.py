@@ -75,7 +75,7 @@ class TemplateParts:
     prefetch: str
     """Source of the prefetch queue depth; empty for DALI's default."""
     takes_seed: bool
-    """True if the pipeline function has a seed parameter. If not, the pipeline's own seed is
+    """True if the pipeline function has a seed parameter; otherwise the pipeline's own seed is
     enough.
     """
     legacy: bool
@@ -186,7 +186,7 @@ def pipeline_parts(
 def body_of(
     emitter: Emitter, nodes: Sequence[Node], first: int
 ) -> tuple[list[str], dict[str, range]]:
-    """Return the lines of some nodes, and the line numbers of each, counted from ``first``."""
+    """Return the lines of the given nodes, and the line numbers of each, counted from ``first``."""
     made = Lines()
     for node in nodes:
         made.add(emitter.node_lines(node))

@@ -102,7 +102,7 @@ def _are_views(module: Module, images: Sequence[str]) -> bool:
 
 
 def _class_count(module: Module) -> int:
-    """Return the number of classes in class weights, else that of ImageNet."""
+    """Return the number of classes in class weights, or else the number in ImageNet."""
     shares = [] if module.labels else class_shares(module.outputs)
     shape = module.outputs[shares[0]].shape if shares else None
     return shape[0] or 1000 if shape else 1000

@@ -155,7 +155,7 @@ def _definitions(
 
 
 def _return_statement(sample: Sequence[str]) -> str:
-    """Return the statement, indented by eight, that returns a dataset's sample."""
+    """Return the statement, indented by eight spaces, that returns a dataset's sample."""
     if len(sample) == 1:
         return f"return ({sample[0]},)"
     inner = ", ".join(sample)

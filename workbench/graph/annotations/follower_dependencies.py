@@ -41,7 +41,7 @@ def with_dependencies(graph: Graph, catalog: Catalog) -> Graph:
 
 
 def without_dependencies(graph: Graph) -> Graph:
-    """Return the graph with followers that have only their declared inputs."""
+    """Return the graph in which annotation followers have only their declared inputs."""
     for node in graph.nodes:
         if follows(node):
             graph = graph.replace_node(replace(node, inputs=_own_inputs(node)))
@@ -74,11 +74,11 @@ _WARPED = ("map",)
 """
 _WARPED_AND_CUT = ("map", "seen")
 CARRIED_INPUTS = frozenset(name for state in (*_STATES.values(), _WARPED_AND_CUT) for name in state)
-"""Names of all follower inputs that are connected to carrier nodes."""
+"""Names of all inputs of annotation followers that are connected to carrier nodes."""
 
 
 def through_blocks(graph: Graph, node: Node, path: GeometryPath | None) -> Graph:
-    """Add carrier nodes that pass a follower's annotations through the blocks on its path."""
+    """Add nodes that carry a follower's annotations through the blocks on its path."""
     scope = graph.scope_of(node.id)
     name = FOLLOWERS[node.op].inputs[0].name
     if path is None or path.blocked or name not in node.inputs:
@@ -96,7 +96,7 @@ def through_blocks(graph: Graph, node: Node, path: GeometryPath | None) -> Graph
 
 
 class _Carried:
-    """Adds carrier nodes that route a follower's annotations through blocks."""
+    """Adds nodes that carry a follower's annotations through blocks."""
 
     def __init__(self, graph: Graph, follower: Node, state: tuple[str, ...]) -> None:
         self.graph = graph

@@ -25,7 +25,7 @@ from workbench.graph.types.typed_graph import TypedGraph
 
 
 def with_followers(before: Graph, after: Graph, catalog: Catalog) -> Graph:
-    """Return the graph ``after`` an edit with missing followers added and unneeded ones removed.
+    """Return the graph ``after`` an edit, with annotation followers added or removed as needed.
 
     If a source's annotations are an output, a follower transforms them as soon as the output image
     passes through a geometric operator. Without geometric operators the follower is removed.
@@ -42,7 +42,7 @@ def with_followers(before: Graph, after: Graph, catalog: Catalog) -> Graph:
 
 
 def with_new_targets(graph: Graph, catalog: Catalog, names: Collection[str]) -> Graph:
-    """Add followers for those outputs in ``names`` whose image a geometric operator changes."""
+    """Add annotation followers for outputs in ``names`` whose image passes through geometry."""
     for image, output, port in unfollowed_targets(TypedGraph(graph, catalog)):
         if output in names:
             graph = _add_follower(graph, catalog, image, output, port)
@@ -106,7 +106,7 @@ def with_followed(graph: Graph, catalog: Catalog, output: str) -> Graph | None:
 
 
 def with_polygons(graph: Graph, follower: str) -> Graph:
-    """Return the graph with a box follower that also updates the box numbers of polygons."""
+    """Return the graph in which a box follower also updates the box numbers of polygons."""
     node = graph.node(follower)
     rows = polygons_as_read(graph, node)
     if rows is None:
@@ -125,7 +125,7 @@ def _with_polygons(graph: Graph, before: Graph | None = None) -> Graph:
 
 
 def with_class_count(before: Graph, after: Graph, count: int) -> Graph:
-    """Set ``num_classes`` of the label followers that were added between ``before`` and ``after``.
+    """Set ``num_classes`` of label followers that are in ``after`` but not in ``before``.
 
     ``count`` is 0 if the number of classes is unknown.
     """
@@ -138,7 +138,7 @@ def with_class_count(before: Graph, after: Graph, count: int) -> Graph:
 
 
 def _moved_to_new_outputs(before: Graph, after: Graph, catalog: Catalog) -> Graph:
-    """Move followers to the new output image if their image is no longer an output."""
+    """Move annotation followers to the new output image if theirs is no longer an output."""
     graph, had, has = after, TypedGraph(before, catalog), TypedGraph(after, catalog)
     for name, old in before.outputs.items():
         new = after.outputs.get(name, old)
@@ -179,7 +179,7 @@ def _output_frames(typed: TypedGraph) -> set[Port]:
 
 
 def _is_followed(graph: Graph, output: str) -> bool:
-    """Whether an output comes from a follower."""
+    """Whether an output comes from an annotation follower."""
     node = graph.outputs[output].node
     return graph.has(node) and follows(graph.node(node))
 
@@ -205,7 +205,7 @@ def _add_follower(graph: Graph, catalog: Catalog, image: Port, output: str, targ
 
 
 def _without_idle(before: Graph, graph: Graph, catalog: Catalog) -> Graph:
-    """Remove followers whose image no longer passes through geometric operators."""
+    """Remove annotation followers whose image no longer passes through geometric operators."""
     for node in graph.nodes:
         if not follows(node) or not before.has(node.id):
             continue
@@ -217,7 +217,7 @@ def _without_idle(before: Graph, graph: Graph, catalog: Catalog) -> Graph:
 
 
 def bypassed(graph: Graph, catalog: Catalog, node: Node) -> Graph:
-    """Remove a follower and connect its consumers to its input."""
+    """Remove an annotation follower, and connect its consumers to its input."""
     spec = catalog[node.op]
     passed = {
         Port(node.id, output.name): node.inputs[output.name]

@@ -140,7 +140,7 @@ def _is_read_label(graph: Graph, port: Port) -> bool:
 
 
 def _followed_origins(graph: Graph) -> set[Port]:
-    """Return the annotations from which the followers among the outputs compute theirs."""
+    """Return the annotations that are inputs of the annotation followers among the outputs."""
     found: set[Port] = set()
     given = (graph.node(port.node) for port in graph.outputs.values() if graph.has(port.node))
     waiting = [node for node in given if follows(node)]
@@ -211,7 +211,10 @@ def _still_fits(typed: TypedGraph, target: Port, path: GeometryPath) -> bool:
 
 
 def unfollowed_targets(typed: TypedGraph) -> list[tuple[Port, str, Port]]:
-    """Return (image port, output name, annotation port) of outputs that need a follower."""
+    """Return outputs whose annotations must follow an image but do not.
+
+    Each item is (image port, output name, annotation port).
+    """
     graph = typed.graph
     mixing = any(node.op == MIXING for node in graph.walk())
     kinds = {

@@ -32,9 +32,9 @@ class GeometryStep:
     rule: GeometryRule
     decodes: bool = False
     bodies: Mapping[str, GeometryPath] = field(default_factory=dict)
-    """For blocks: the geometric steps in each body."""
+    """Geometric steps in each body of a block, by body name."""
     mix: Mix | None = None
-    """For a sum of two images of a batch: how it combines the annotations of both."""
+    """How a sum of two images combines their annotations; None for other steps."""
 
 
 @dataclass(frozen=True, slots=True)

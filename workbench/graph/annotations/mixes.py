@@ -107,7 +107,7 @@ def _window(graph: Graph, own: Node, other: Node) -> Mix | None:
 
 
 def _args_of(node: Node) -> dict[str, object]:
-    """A node's arguments and some defaults, with one-element lists converted to numbers."""
+    """Return a node's arguments and defaults, with one-element lists converted to numbers."""
     given = {"axis_names": "HW", "fill_value": 0, **node.args}
     return {n: v[0] if isinstance(v, tuple) and len(v) == 1 else v for n, v in given.items()}
 

@@ -224,7 +224,7 @@ def _block(
 
 
 def _applied(graph: Graph, scope: str, taken: str, apply: Apply, catalog: Catalog) -> Graph:
-    """Return the whole graph after applying a function in the body of a scope."""
+    """Return the whole graph after applying a function inside the body ``scope``."""
     inside = graph.whole.at_scope(scope)
     try:
         inspect.signature(apply).bind(inside)

@@ -385,7 +385,7 @@ class _Merger:
         """Ids of nodes of the other graph -> ids of their copies; empty if there is no copy."""
 
     def take(self, port: Port, scope: str, preferred: str = "") -> Port:
-        """Merge a port and return the port that represents it in the body of a scope."""
+        """Merge a port, and return the port that represents it in the body ``scope``."""
         if not self._other.has(port.node):
             if port.node == scope and port.output in self.whole.body_at(scope).inputs:
                 return port

@@ -45,7 +45,7 @@ _DECODE = (
 
 
 def port_problem(typed: TypedGraph, port: Port, scope: str = "") -> tuple[str, str] | None:
-    """Return why a port cannot be a source in ``scope``, and a fix; None if it can."""
+    """Return why a port cannot be a source in the body ``scope``, and a fix; None if it can."""
     graph = typed.graph
     if not graph.has(port.node):
         return _body_input_problem(port, graph, scope)

@@ -69,7 +69,7 @@ class BlockKind:
     # The random value that decides
 
     def random_args(self, block: Node, chances: Mapping[str, Value]) -> Mapping[str, Value]:
-        """Arguments of the block's controlling generator, with the probabilities in ``chances``."""
+        """Return the arguments of the block's generator, with the probabilities in ``chances``."""
         return {}
 
     def new_generator(
@@ -117,7 +117,7 @@ class BlockKind:
         return max(1, self.repetitions(block) or 1)
 
     def may_skip(self, block: Node) -> bool:
-        """For blocks whose bodies run consecutively: whether no body may run for a sample."""
+        """Whether it is possible that no body runs for a sample (consecutive bodies only)."""
         return True
 
     # Texts
@@ -258,7 +258,7 @@ class SomeOf(BlockKind):
         return perm(options, count) if self.is_shuffled(block) else comb(options, count)
 
     def orders(self, block: Node) -> tuple[tuple[int, ...], ...]:
-        """For each random number, the indices of the bodies that run, in order."""
+        """Indices of the bodies that run, in order, for each random number."""
         arranged = permutations if self.is_shuffled(block) else combinations
         found = arranged(range(len(block.bodies)), self.count(block))
         return tuple(islice(found, MOST_ORDERS))

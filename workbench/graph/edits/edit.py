@@ -183,7 +183,7 @@ def _port_to_follow(graph: Graph, catalog: Catalog, after: str, spec: OpSpec) ->
 
 
 def ports_at(graph: Graph, catalog: Catalog, place: str) -> list[Port]:
-    """Return the output ports of a node, or the body's inputs if ``place`` is the current scope."""
+    """Return the output ports of the node ``place``, or the inputs of the current body."""
     if place and place == graph.scope:
         return [Port(place, name) for name in graph.whole.body_at(place).inputs]
     node = graph.node(place)
@@ -459,7 +459,7 @@ def renamed_nodes(nodes: Sequence[Node], names: Mapping[str, str]) -> tuple[Node
 
 
 def renamed_ports(ports: Mapping[str, Port], names: Mapping[str, str]) -> dict[str, Port]:
-    """Rename the nodes and scopes that ports refer to; ``names`` maps old to new ids."""
+    """Rename the nodes and bodies that ports refer to; ``names`` maps old to new ids."""
 
     def renamed(place: str) -> str:
         block, dot, body = place.rpartition(".")

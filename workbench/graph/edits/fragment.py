@@ -116,7 +116,7 @@ def _reseeded(nodes: Sequence[Node], seeds: Mapping[str, int]) -> tuple[Node, ..
 
 
 def common_scope(graph: Graph, nodes: Collection[str]) -> str:
-    """The scope that contains all nodes. Raises GraphEditError if they are in several bodies."""
+    """Return the body that contains all nodes. Raises GraphEditError if there is none."""
     scopes = {graph.scope_of(node) for node in nodes} or {""}
     if len(scopes) > 1:
         raise GraphEditError("These nodes are in several bodies. Select nodes of one body.")

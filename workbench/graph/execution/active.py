@@ -31,7 +31,7 @@ def active_graph(graph: Graph, catalog: Catalog) -> Graph:
 
 
 def with_step_followers(graph: Graph, catalog: Catalog) -> Graph:
-    """Return the active part with a follower for every image on the path of an existing follower.
+    """Return the active part with annotation followers for the images between single steps.
 
     The added nodes provide annotations for previews of single steps; no output depends on them.
     None are added after blocks, whose results would be recomputed.
@@ -61,7 +61,7 @@ def without_muted(graph: Graph, catalog: Catalog) -> Graph:
 
 
 def without_loose(graph: Graph) -> Graph:
-    """Return the graph without loose nodes, on which no output depends.
+    """Return the graph without nodes on which no output depends (loose nodes).
 
     If no output depends on a source, all sources are preserved.
     """

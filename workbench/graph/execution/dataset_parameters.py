@@ -1,4 +1,4 @@
-"""The data parameters of a graph's sources, and changing sources to match the data."""
+"""Data parameters of a graph's sources, and functions that adapt sources to the data."""
 
 from __future__ import annotations
 
@@ -197,9 +197,9 @@ def kind_for(graph: Graph, source: Source, dataset: Dataset) -> str:
 def with_datasets(graph: Graph, data: Datasets) -> Graph:
     """Return the graph with each source converted to the kind of its data.
 
-    A source keeps its ports and options, or is replaced (``swap_source``). If DALI cannot decode
-    the images, ``decoders.image`` is replaced by another decoder. Raises DataError if a source has
-    no data, or data that its reader cannot read.
+    A source preserves its ports and options, or is replaced (``swap_source``). If DALI cannot
+    decode the images, ``decoders.image`` is replaced by another decoder. Raises DataError if a
+    source has no data, or data that its reader cannot read.
     """
     require_datasets(graph, data)
     for node in graph.sources:

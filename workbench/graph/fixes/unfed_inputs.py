@@ -100,7 +100,7 @@ def _is_sensible(want: PortKind, graph: Graph, catalog: Catalog, port: Port) -> 
 def feed_input(graph: Graph, catalog: Catalog, source: Port, node_id: str, into: str) -> Graph:
     """Connect a port to an input or argument, and remove its value and conflicting arguments.
 
-    The inputs keep the order of the operator's ports.
+    The inputs stay in the order of the operator's ports.
     """
     node = graph.node(node_id)
     spec = catalog[node.op]

@@ -196,7 +196,7 @@ class Body:
         return replace(self, nodes=nodes, outputs=_rewired(self.outputs, ports))
 
     def renamed(self, old: str, new: str, names: Mapping[str, str] | None = None) -> Body:
-        """Rename a node, or the body's own scope, in the body's ports.
+        """Rename a node, or this body's own scope, in the body's ports.
 
         ``names`` maps old to new output names of these ports, and renames the body's inputs.
         """
@@ -276,7 +276,7 @@ class Node:
         return replace(self, inputs=_rewired(self.inputs, ports))
 
     def scope(self, body: str) -> str:
-        """The scope of one of the block's bodies: ``id.body``."""
+        """Return the scope (id) of one of the block's bodies: ``id.body``."""
         return f"{self.id}.{body}"
 
 
@@ -412,7 +412,7 @@ class Graph(GraphMethods):
         return Body(self.nodes, self.outputs)
 
     def bodies(self) -> Iterator[tuple[str, Body]]:
-        """Every body with its scope, outer ones first, starting with the graph's own."""
+        """Yield every body with its scope, such as ``if.then``, starting with the graph ("")."""
         waiting = [("", self.body)]
         while waiting:
             scope, body = waiting.pop(0)
@@ -471,11 +471,14 @@ class Graph(GraphMethods):
 
     @property
     def scope(self) -> str:
-        """The scope of this body in the graph that contains it; empty for a whole graph."""
+        """Scope of this body in the graph that contains it, such as ``if.then``; "" for a graph."""
         return self.enclosing[1] if self.enclosing is not None else ""
 
     def scope_of(self, node_id: str) -> str:
-        """The scope of the body that contains a node. Raises GraphEditError for an unknown node."""
+        """Return the scope of the body that contains a node, such as ``if.then``; "" for the graph.
+
+        Raises GraphEditError for an unknown node.
+        """
         self.node(node_id)
         return self._places[node_id][1]
 
@@ -516,7 +519,7 @@ class Graph(GraphMethods):
         return replace(self, nodes=body.nodes, outputs=body.outputs)
 
     def body_at(self, scope: str) -> Body:
-        """Return the body with a scope. Raises GraphEditError if there is none."""
+        """Return the body with a scope, such as ``if.then``. Raises GraphEditError without one."""
         if not scope:
             return self.body
         block, _, name = scope.rpartition(".")
@@ -533,7 +536,7 @@ class Graph(GraphMethods):
         return self.replace_node(replace(owner, bodies={**owner.bodies, name: body}))
 
     def at_scope(self, scope: str) -> Graph:
-        """Return one body as a graph that can be edited; ``whole`` inserts it back."""
+        """Return the body ``scope`` as a graph that can be edited; ``whole`` inserts it back."""
         if not scope:
             return self
         body = self.body_at(scope)
@@ -579,7 +582,7 @@ def _as_source(node: Node) -> Node:
 
 
 def block_of(scope: str) -> str:
-    """The id of the block that a scope belongs to."""
+    """Return the id of the block in a scope: ``if`` for ``if.then``."""
     return scope.rpartition(".")[0]
 
 

@@ -92,7 +92,7 @@ def _sites_of(rewrite: Rewrite, typed: TypedGraph, only: str = "") -> Iterator[G
 def rewrite(
     title: str, *, exact_on: frozenset[str] = frozenset(), tried_last: bool = False
 ) -> Callable[[Sites], Rewrite]:
-    """Decorator for a function that yields the body after a rewrite at each possible place."""
+    """Decorator for a function that yields the body after each possible application."""
 
     def decorate(sites: Sites) -> Rewrite:
         return Rewrite(*_named(sites, title), sites, exact_on, tried_last=tried_last)
@@ -103,7 +103,7 @@ def rewrite(
 def placement(title: str, nodes: Nodes) -> Callable[[AtNode], Rewrite]:
     """Decorator for a function that returns the graph with a node on the other device, or None.
 
-    Such a rewrite is measured node by node, and its class is near.
+    The resulting rewrite is measured for each node separately, and its class is near.
     """
 
     def decorate(at_node: AtNode) -> Rewrite:

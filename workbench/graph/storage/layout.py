@@ -176,7 +176,7 @@ def _scopes_inside(graph: Graph) -> set[str]:
 
 
 def _scope_of(key: str, graph: Graph) -> str | None:
-    """Return the scope of the body that displays a position key; None if there is no such key."""
+    """Return the scope (id) of the body that displays a position key, or None."""
     scope, colon, _ = key.partition(":")
     if colon or "." in key:
         return scope

@@ -40,7 +40,7 @@ def infer_types(graph: Graph, catalog: Catalog) -> Mapping[Port, TensorType]:
 def infer_types_from(
     graph: Graph, catalog: Catalog, known: Mapping[Port, TensorType]
 ) -> Mapping[Port, TensorType]:
-    """Infer the type at every port, given the actual types of some ports."""
+    """Infer the type at every port, given the actual types of the ports in ``known``."""
     types = dict(known)
     _infer(graph.nodes, catalog, types)
     return types
@@ -108,7 +108,7 @@ def _type_of(call: TypedCall, output: PortSpec) -> TensorType:
 
 
 def _followed_kind(call: TypedCall) -> PortKind:
-    """Return the kind of the first input, or image or sound if an operand of arithmetic has it."""
+    """Return the kind of the first input; for arithmetic, image or sound takes precedence."""
     kinds = [flow.kind for flow in call.positional] if call.spec.expression else []
     return next((kind for kind in SHOWN_KINDS if kind in kinds), call.first.kind)
 

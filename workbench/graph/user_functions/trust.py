@@ -75,7 +75,7 @@ def trust_everything() -> None:
 
 @contextmanager
 def written_not_run() -> Iterator[None]:
-    """Context manager that lets this thread export untrusted functions, for comparison as text."""
+    """Context manager in which this thread may export untrusted functions, to compare the text."""
     token = _compared.set(True)
     try:
         yield

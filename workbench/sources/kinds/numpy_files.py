@@ -31,7 +31,7 @@ _SUFFIX = ".npy"
 _HEAD = 2**16
 """Maximum size in bytes of a version 1 header."""
 _EMPTY = "it is empty"
-"""Fault of an empty array, which DALI reads but at which subsequent operators stop the run."""
+"""Fault of an empty array: DALI reads it, but later operators stop the run."""
 
 
 def array_axes(path: str) -> list[int]:

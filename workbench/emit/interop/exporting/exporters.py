@@ -78,7 +78,7 @@ MEAN_CONTRAST = "contrast scales around the mean of the image, not around 128"
 
 
 def interpolation(step: Step, names: Mapping[str, str], where: str = "") -> str:
-    """Return a library's name of the interpolation. Raises GraphExportError if it has none."""
+    """Return the library's name of the interpolation, or raise GraphExportError if it has none."""
     name = str(step.fixed("interp_type"))
     if name not in names:
         raise step.refusal(f"has no {name}{where}", "interp_type")

@@ -31,7 +31,7 @@ class Transforms:
     classes: dict[str, str] = field(default_factory=dict)
     """Name -> source of transform classes that the library does not have."""
     steps: list[tuple[Step | Choice, int]] = field(default_factory=list)
-    """Each step with the index of its item in ``made``."""
+    """Each step, with the index of its transform in ``made``."""
 
     def add(self, function: str, *arguments: Any, **named: Any) -> None:
         """Append one transform, such as ``add("Resize", (224, 224))``."""

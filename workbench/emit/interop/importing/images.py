@@ -282,7 +282,7 @@ def size_of(value: Any) -> tuple[int, int]:
 
 
 def interp_type(images: Images, value: Any, numbered: Sequence[str] = _OF_PILLOW) -> InterpType:
-    """Return DALI's name of an interpolation. Raises NoMatchError if it is unknown."""
+    """Return DALI's name for an interpolation. Raises NoMatchError if it is unknown."""
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < len(numbered):
         value = numbered[value]
     name = str(value).rpartition(".")[2].lower().removeprefix("inter_")

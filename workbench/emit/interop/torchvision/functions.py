@@ -1,6 +1,6 @@
 """Importers of ``torchvision.transforms.functional``, as called by a script's own classes.
 
-Each has the name and the arguments of the function after the image; a number may be a
+Each importer has the name of a function, and its arguments after the image. A number may be a
 ``RandomValue`` of the script.
 """
 

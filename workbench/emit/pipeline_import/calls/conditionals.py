@@ -224,7 +224,7 @@ class _Finder:
         return before
 
     def _scope(self, op: TracedOp) -> Scope:
-        """Return the scope of a call; for a split or merge, the scope of its statement."""
+        """Return the branches that enclose a call or, for a split or merge, its statement."""
         if not op.inputs:
             return self._innermost(op)
         index = 0
@@ -234,9 +234,9 @@ class _Finder:
         return tuple((self.statement_of[op.name, predicate], side) for predicate, side in path)
 
     def _innermost(self, op: TracedOp) -> Scope:
-        """Return the innermost scope that contains all consumers of a generator or constant.
+        """Return the branches that enclose all consumers of a generator or constant.
 
-        Other calls are in the outermost scope.
+        For other calls, an empty tuple is returned.
         """
         if not op.schema.startswith(_DRAWN) and op.schema != _CONSTANT:
             return ()
@@ -259,7 +259,7 @@ class _Finder:
         return _common_prefix(uses)
 
     def _scope_of_edge(self, edge: str) -> Scope:
-        """Return the scope in which an edge is available."""
+        """Return the branches inside which an edge is available."""
         maker = self.makers[edge]
         scope = self.home[maker.name]
         if maker.schema != SPLIT or not self._of_statement(maker):
@@ -270,7 +270,7 @@ class _Finder:
         return source if source[: len(inside)] == inside else inside
 
     def _resolved(self, read: TracedInput) -> TracedInput:
-        """Rename an edge to its producer's output or to the input of the body."""
+        """Replace the output of a split by its input edge, or by an input of the body."""
         maker = self.makers[read.edge]
         if maker.schema != SPLIT or not self._of_statement(maker):
             return read
@@ -348,7 +348,6 @@ class _Finder:
 
 
 def _common_prefix(scopes: Sequence[Scope]) -> Scope:
-    """Return the longest common prefix of several scopes."""
     if not scopes:
         return ()
     shortest = min(scopes, key=len)

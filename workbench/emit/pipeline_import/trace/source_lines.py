@@ -254,7 +254,7 @@ def _parse(text: str) -> tuple[ast.stmt, ...]:
 
 
 def is_library(op: TracedOp) -> bool:
-    """Return True if DALI's augmentation library made a call."""
+    """Return True if the call is inside DALI's augmentation library."""
     return any(_LIBRARY in place.file for place in op.places)
 
 

@@ -124,8 +124,7 @@ def write_partial(
 ) -> Path:
     """Create a folder of links to files, each with an index of its remaining entries.
 
-    With ``numbered``, link names have numbers, because the order of files is not that of their
-    names.
+    With ``numbered``, link names start with numbers that preserve the order of the files.
     """
     for number, (path, entries) in enumerate(entries_by_file.items()):
         if entries:

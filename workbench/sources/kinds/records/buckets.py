@@ -58,7 +58,7 @@ class Bucket(SourceKind):
     variables: str
     """Names of the environment variables that set the endpoint."""
     remedies: ClassVar[Mapping[tuple[str, ...], str]]
-    """Fixes by words of DALI's error message."""
+    """Fix for each group of words that DALI's error message can contain."""
 
     def endpoint(self) -> tuple[str, int]:
         """Host and port that DALI connects to."""
