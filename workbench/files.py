@@ -23,7 +23,7 @@ _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS)
 
 
 def write_text(path: str | Path, text: str) -> Path:
-    """Write a text file atomically as UTF-8. Returns and raises as ``write_bytes``."""
+    """Write a text file atomically as UTF-8. Returns and raises like ``write_bytes``."""
     return write_bytes(path, encode_text(text, path))
 
 

@@ -201,7 +201,7 @@ def recorded_results() -> tuple[ResultDocument, ...]:
 
 
 def on_result(listener: Callable[[ResultDocument], None]) -> Callable[[], None]:
-    """Call ``listener`` for each new result. Returns a function that ends this."""
+    """Call ``listener`` for each new result. Returns a function that removes the listener."""
     _LISTENERS.append(listener)
     return lambda: _LISTENERS.remove(listener) if listener in _LISTENERS else None
 

@@ -170,7 +170,9 @@ class ArgSpec:
     feed: Feed | None = None
     """Node to insert as the source of the argument, if a fixed value is not useful."""
     elements: tuple[str, ...] | None = None
-    """Element types that a connected tensor may have; empty: any. None: the type of ``kind``."""
+    """Element types that a connected tensor may have; empty for any type, None for the type of
+    ``kind``.
+    """
 
     @property
     def dtypes(self) -> tuple[str, ...]:

@@ -283,7 +283,7 @@ class Emitter:
 
     @contextmanager
     def random_values_listed(self, block: Node, variable: str) -> Iterator[None]:
-        """Context manager in which generators of a block are variables indexed by ``variable``."""
+        """Context manager in which a block's random values are list items at ``variable``."""
         outside = dict(self.names)
         random_values = {
             Port(generator.id, output.name)
@@ -297,7 +297,7 @@ class Emitter:
         self.names = outside
 
     def _add_body_inputs(self, block: Node, ports: set[Port]) -> None:
-        """Add the input ports of nested bodies that are connected to these ports."""
+        """Add to ``ports`` all inputs of nested bodies that are connected to one of them."""
         for node in [node for body in block.bodies.values() for node in body.nodes]:
             read = variables_read(node, self.catalog[node.op])
             ports.update(inner for inner, outer in read if outer in ports)

@@ -23,7 +23,7 @@ class GoodData:
 
     Parameters
     ----------
-    given:
+    complete:
         The complete dataset of each parameter.
     skipped:
         Names of the samples to exclude for each parameter.

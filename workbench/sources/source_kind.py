@@ -146,7 +146,8 @@ class SourceKind:
     metavar: str = "DIR"
     """Placeholder of the data parameter in the usage line of the exported program."""
     sample: str = ""
-    """Path of sample data of this kind in the folder that ``workbench samples --targets`` writes.
+    """Path of sample data of this kind in the folder that ``workbench samples --annotations``
+    writes.
     """
     guessed: str = ""
     """Reason why this kind was chosen for an ambiguous path, and how to choose another; empty if

@@ -1,8 +1,8 @@
 """Automatic augmentation: functions of ``nvidia.dali.auto_aug``, each as one node.
 
-DALI implements them in Python with operators and conditionals. They are added, emitted and imported
-as one call. All are random: which augmentation a sample gets, its magnitude, and its direction.
-Their rows are in ``auto_augment.toml``.
+DALI implements them in Python with operators and conditionals. They are added, exported and
+imported as one call. The augmentation of each sample, its magnitude and its direction are random.
+The operators are defined in ``auto_augment.toml``.
 """
 
 from __future__ import annotations

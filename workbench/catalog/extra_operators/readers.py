@@ -1,6 +1,6 @@
 """Readers that are not DALI operators: the reader of Python data, and the rows of ``readers.toml``.
 
-The ``SourceKind`` of each reader has its code, in the attribute ``reader``.
+The code of each reader is in the attribute ``reader`` of its ``SourceKind``.
 """
 
 from __future__ import annotations

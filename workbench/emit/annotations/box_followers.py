@@ -72,9 +72,9 @@ class BoxWriter(FollowerWriter):
         return unit, order
 
     def _sides(self, port: Port) -> str:
-        """Return the expression of an image's width, height, width, height.
+        """Return an expression with the sides of an image: width, height, width, height.
 
-        For a cropping decoder it is the size of the encoded image.
+        For a cropping decoder these are the sides of the encoded image.
         """
         if port == self.path.start != self.path.root:
             return f"fn.cat({self.first_size()}, {self.first_size()})"

@@ -83,5 +83,5 @@ class Constants:
 
 
 def is_named(text: str, arg: ArgSpec) -> bool:
-    """Return True if a list becomes a constant: the catalogue names it, or it is long."""
+    """Return True if a list becomes a constant, because the catalogue names it or it is long."""
     return arg.constant is not None or len(text) >= LINE // 2

@@ -34,7 +34,7 @@ def needs_epoch_seed(node: Node, spec: OpSpec) -> bool:
 def require_checkpointing(nodes: Iterable[Node], target: str = "") -> None:
     """Raise GraphExportError if the preview's order needs checkpoints, which are unavailable.
 
-    A ``target`` that is passed has no checkpoints; otherwise the operators are checked.
+    An export with ``target`` has no checkpoints; without it, an operator may not support them.
     """
     nodes = list(nodes)
     for reader in (node for node in nodes if node.args.get(SHUFFLE)):

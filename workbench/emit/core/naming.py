@@ -266,7 +266,7 @@ def hoisted_generators(node: Node, catalog: Catalog) -> list[Node]:
 
 
 def hoisted_with_repetitions(node: Node, catalog: Catalog) -> list[tuple[Node, tuple[int, ...]]]:
-    """Return hoisted generators with the repetitions of the enclosing blocks, outermost first."""
+    """Like ``hoisted_generators``, with the repetitions of the enclosing blocks, outer first."""
     repetitions = kind_of(node).repetitions(node)
     turns = () if repetitions is None else (repetitions,)
     found = []

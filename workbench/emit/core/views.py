@@ -1,8 +1,8 @@
 """Write identical views as one function that is called for each: ``augment(images, seed)``.
 
-Views are identical if their chains start with the same images, their intermediate values have no
-other consumers, and their lines are equal with the function's variable names and with seeds
-relative to the first of the chain.
+Views are identical if their chains start with the same images, if no other node uses their
+intermediate values, and if their lines are equal after renaming the variables and subtracting the
+first seed of the chain.
 """
 
 from __future__ import annotations

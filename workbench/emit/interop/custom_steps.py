@@ -130,7 +130,7 @@ def sub(images: Images, subtrahend: Any) -> None:
 
 
 def _linear(images: Images, factor: float, shift: float) -> None:
-    """Multiply and add: for tensors in the final normalisation, for images on bytes."""
+    """Multiply pixels and add a number: in the final normalisation for tensors, else on bytes."""
     if factor == 0:
         raise NoMatchError("all pixels are multiplied by 0")
     if not images.channels_first:

@@ -81,7 +81,7 @@ class Comparison:
 
 
 def sampled(**middles: float | None) -> Comparison:
-    """Return the comparison of a transform at the upper ends of these ranges."""
+    """Return a comparison in which these range arguments are fixed to their upper ends."""
     return Comparison(ranges=middles)
 
 
@@ -94,7 +94,7 @@ NOTHING = Comparison("nothing")
 WINDOW = Comparison("window")
 """Comparison of a resize of a random window: the whole image is resized instead."""
 COLOURS = Comparison("colours")
-"""Comparison of a transform that samples the order of its arguments: one argument at a time."""
+"""Comparison of a transform with arguments in random order: each argument is compared alone."""
 
 
 @dataclass(frozen=True)

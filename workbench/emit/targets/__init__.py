@@ -76,17 +76,21 @@ class Target:
     side_by_side: bool = False
     """True if the target supports several pipelines in one process."""
     training: Emit | None = None
-    """Creates the files with a training loop. None if the target has none."""
+    """Function that creates the files with a training loop; None if the target has no training
+    loop.
+    """
     samples: bool = False
     """True if batches can contain each sample's file name and random values."""
     capture: Emit | None = None
-    """Creates the files with captured operators. None if DALI does not support that."""
+    """Function that creates the files with captured operators; None if DALI does not support that.
+    """
     skips_bad: bool = True
     """True if the program can read a list of the good files."""
     runs_copy: bool = False
     """True if a copy of the pipeline runs, so that the program does not receive its errors."""
     notes: Callable[[ResolvedGraph], Sequence[str]] | None = None
-    """Returns differences between the files and the graph, unless they are for training."""
+    """Function that returns the differences between the files and the graph, except for training.
+    """
 
     @property
     def additions(self) -> list[str]:

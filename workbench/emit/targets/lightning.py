@@ -16,7 +16,7 @@ from workbench.graph.variants.validation import validation_graph
 
 
 def _module(resolved: ResolvedGraph) -> Module:
-    """Return the module, with validation if the graph has one pipeline, one image and data."""
+    """Return the module, with validation if the graph has one pipeline, image and parameter."""
     graph = resolved.graph
     images = outputs_of_kind(resolved.outputs, "image")
     simple = len(images) == len(parameters(graph.nodes)) == graph.settings.pipelines == 1

@@ -42,7 +42,7 @@ def with_followers(before: Graph, after: Graph, catalog: Catalog) -> Graph:
 
 
 def with_new_targets(graph: Graph, catalog: Catalog, names: Collection[str]) -> Graph:
-    """Add annotation followers for outputs in ``names`` whose image passes through geometry."""
+    """Add annotation followers for the outputs in ``names`` whose image is transformed."""
     for image, output, port in unfollowed_targets(TypedGraph(graph, catalog)):
         if output in names:
             graph = _add_follower(graph, catalog, image, output, port)
@@ -117,7 +117,7 @@ def with_polygons(graph: Graph, follower: str) -> Graph:
 
 
 def _with_polygons(graph: Graph, before: Graph | None = None) -> Graph:
-    """Apply ``with_polygons`` to followers, except those that lacked polygons in ``before``."""
+    """Apply ``with_polygons`` to all followers, except where ``before`` had stale polygons."""
     for node in graph.nodes:
         left = before and before.has(node.id) and polygons_as_read(before, before.node(node.id))
         graph = graph if left else with_polygons(graph, node.id)

@@ -95,10 +95,10 @@ def polygons_as_read(graph: Graph, node: Node) -> Port | None:
 
 
 def unmoved_targets(typed: TypedGraph) -> dict[str, str]:
-    """Return outputs whose annotations do not match the output image.
+    """Map outputs whose annotations do not match the output image to the node that moved it.
 
-    The value is the node that moved the pixels. Excludes annotations that match another output
-    image, and annotations that are output both unchanged and through a follower.
+    Excludes annotations that match another output image, and annotations that are output both
+    unchanged and through a follower.
     """
     graph = typed.graph
     images = [port for port in graph.outputs.values() if typed.kind(port) == "image"]

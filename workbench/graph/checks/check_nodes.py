@@ -302,7 +302,7 @@ def weight_faults(node: Node) -> Iterator[Fault]:
 # Faults of automatic augmentation: incompatible arguments.
 
 _MADE_TWICE = {"brightness", "contrast"}
-"""Augmentations of which DALI 2.4 builds only one on the GPU if the magnitudes are fixed."""
+"""Augmentations that DALI 2.4 cannot combine on the GPU if their magnitudes are fixed."""
 
 
 def auto_augment_faults(node: Node, spec: OpSpec, on_gpu: bool) -> Iterator[Fault]:

@@ -77,7 +77,7 @@ def muted_nodes(graph: Graph) -> tuple[str, ...]:
 
 
 def unused_nodes(graph: Graph) -> frozenset[str]:
-    """Ids of the nodes that no output depends on, without the nodes inside such blocks."""
+    """Ids of the nodes that no output depends on, but not of nodes inside unused blocks."""
     left = without_loose(graph)
     if left is graph:
         return frozenset()
@@ -95,7 +95,7 @@ def with_loose_outputs(
 ) -> Graph:
     """Return ``active`` with the nodes that no output depends on, each with an additional output.
 
-    For previews of single nodes. Readers, muted and ``faulty`` nodes and their consumers are
+    Used for previews of single nodes. Readers, muted and ``faulty`` nodes and their consumers are
     excluded. ``active`` is the active part of ``graph``, and is returned if nothing is added.
     """
     for node in topological(graph)[0]:

@@ -1,4 +1,4 @@
-"""One-click fixes: for a fault, the graphs without it."""
+"""One-click fixes: graphs in which a fault is repaired."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ _OFFERED = 2
 
 @remedy("source")
 def fix_missing_source(case: Case) -> Iterator[FixCandidate]:
-    """Offer existing outputs as the source, or to remove the edge."""
+    """Offer to use an existing output as the source, or to remove the edge."""
     node = case.node
     gone = node.inputs.get(case.arg)
     if gone is None:  # the body has it, not the node
@@ -74,7 +74,7 @@ def fix_unknown_input(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("kind")
 def fix_port_kind(case: Case) -> Iterator[FixCandidate]:
-    """Offer a source of the right kind, or to remove the edge."""
+    """Offer to connect a source of the right kind, or to remove the edge."""
     yield from fix_unfed(case)
     yield "Remove the edge", case.without(case.arg)
 
@@ -123,7 +123,7 @@ def _with_decoder(graph: Graph, catalog: Catalog, source: Port) -> Graph:
 
 @remedy("arg_dtype")
 def fix_arg_dtype(case: Case) -> Iterator[FixCandidate]:
-    """Offer random values of the right type or a cast, or to disconnect the argument."""
+    """Offer to sample values of the right type, to add a cast, or to disconnect the argument."""
     node, wanted = case.node, case.about
     port = node.inputs[case.arg]
     random = case.graph.node(port.node)
@@ -151,7 +151,7 @@ def fix_dtype(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("same_dtype")
 def fix_same_dtype(case: Case) -> Iterator[FixCandidate]:
-    """Offer two fixes: cast to the type of the other input, or remove the edge."""
+    """Offer to cast to the type of the other input, or to remove the edge."""
     yield from _offer_cast(case)
     yield "Remove the edge", case.without(case.arg)
 
@@ -186,7 +186,7 @@ def fix_layout(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("channels")
 def fix_channels(case: Case) -> Iterator[FixCandidate]:
-    """Offer another colour space for the decoder, or to remove the node."""
+    """Offer to change the decoder's colour space, or to remove the node."""
     node = case.node
     need = case.spec.needs_channels
     source = node.inputs[case.spec.inputs[0].name]

@@ -110,7 +110,7 @@ def _as_name(text: str, usual: str) -> str:
 
 @remedy("no_outputs")
 def fix_no_outputs(case: Case) -> Iterator[FixCandidate]:
-    """Offer the last image, else the last port, as an output, or a minimal graph without ports."""
+    """Offer to output the last image, else the last port; without ports, offer a minimal graph."""
     ports = _last_ports(case.typed)
     if not ports and not case.node_id:
         least = start_graph(case.catalog, case.graph.name)
@@ -133,7 +133,7 @@ def _last_ports(typed: TypedGraph) -> list[Port]:
 
 @remedy("output_name")
 def fix_output_name(case: Case) -> Iterator[FixCandidate]:
-    """Offer an output name that consists of its valid characters, or to remove the output."""
+    """Offer to rename the output to its valid characters, or to remove it."""
     new = free_id(case.graph, _as_name(case.about, "output"))
     outputs = {new if name == case.about else name: p for name, p in case.graph.outputs.items()}
     yield f"Rename it to {new}", lambda: replace(case.graph, outputs=outputs)
@@ -142,7 +142,7 @@ def fix_output_name(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("output_source")
 def fix_output_source(case: Case) -> Iterator[FixCandidate]:
-    """Offer another port of the same node, the last image, or to remove the output."""
+    """Offer to output another port of the node or the last image, or to remove the output."""
     gone = case.graph.outputs[case.about]
     ports = _last_ports(case.typed)
     for port in [*(p for p in ports if p.node == gone.node), *ports[:1]]:
@@ -158,7 +158,7 @@ def _output_removal(graph: Graph, fault: Fault) -> FixCandidate:
 
 @remedy("parameter")
 def fix_parameter(case: Case) -> Iterator[FixCandidate]:
-    """Offer an unused data parameter for the source, or to remove the source."""
+    """Offer to use an unused data parameter for the source, or to remove the source."""
     node = case.node
     if isinstance(node, Source):
         known = {source.dataset for source in case.graph.sources}
@@ -236,7 +236,7 @@ def fix_setting(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("unknown_op")
 def fix_unknown_op(case: Case) -> Iterator[FixCandidate]:
-    """Offer the operator with the nearest name, or to remove the node."""
+    """Offer to use the operator with the nearest name, or to remove the node."""
     node = case.node
     usable = [name for name, spec in case.catalog.items() if not spec.unusable]
     for near in get_close_matches(node.op, usable, n=1):

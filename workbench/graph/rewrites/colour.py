@@ -34,10 +34,10 @@ def colour_after_crop(typed: TypedGraph) -> Iterator[Graph]:
 
     ``crop(colour(x))`` becomes ``colour(crop(x))``. Exact: each pixel of a colour operator is a
     function of that pixel and of numbers of the sample, and a crop, a slice or a flip outputs
-    unchanged pixels, so the order does not matter. Not if a crop may exceed the image, because it
-    fills with a colour of its own, nor if it changes the element type. A flip is passed only if a
-    crop follows. A block in which only colour operators process the image moves as a whole: its
-    condition and random values do not depend on the image.
+    unchanged pixels, so the order does not matter. Operators do not move after a crop that may
+    exceed the image, because it fills with a colour of its own, or that changes the element type.
+    They move after a flip only if a crop follows it. A block in which only colour operators process
+    the image moves as a whole: its condition and random values do not depend on the image.
     """
     for node in typed.graph.nodes:
         if node.op in typed.catalog and is_pixelwise(typed, node):

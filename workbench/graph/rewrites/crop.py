@@ -29,8 +29,8 @@ def blur_after_crop(typed: TypedGraph) -> Iterator[Graph]:
     """Blur moves after crops and slices: cropped pixels are not blurred.
 
     ``crop(gaussian_blur(x))`` becomes ``gaussian_blur(crop(x))``. Near: at the edges of the crop
-    the pixels outside are missing; inside nothing changes. Flips are passed, because a Gaussian
-    window is symmetric.
+    the pixels outside are missing; inside nothing changes. The blur also moves after flips,
+    because a Gaussian window is symmetric.
     """
     for blur, cut in pairs(typed, _BLUR, {"crop", "slice", "flip"}):
         if precedes_crop(typed, cut):

@@ -93,7 +93,7 @@ def crop_into_normalize(typed: TypedGraph) -> Iterator[Graph]:
     """Crops move into ``crop_mirror_normalize``: one pass instead of two.
 
     ``crop_mirror_normalize(crop(x))`` becomes ``crop_mirror_normalize(x, crop=...)``. Exact: it
-    uses the same window, and mirrors and normalises the rest. Not if it crops already.
+    uses the same window, and mirrors and normalises the rest. It must not crop already.
     """
     for crop, normalize in pairs(typed, {"crop"}, {"crop_mirror_normalize"}):
         if not has_args(normalize, *CROP_WINDOW) and chooses_pixels(typed, crop):
@@ -130,7 +130,7 @@ def flip_into_normalize(typed: TypedGraph) -> Iterator[Graph]:
     """Flips move into ``crop_mirror_normalize``: one pass instead of two.
 
     ``crop_mirror_normalize(flip(x, horizontal=h))`` becomes ``crop_mirror_normalize(x, mirror=h)``.
-    Exact: both reverse the pixels of a row. Not if it crops: DALI rounds the position of a window,
+    Exact: both reverse the pixels of a row. It must not crop: DALI rounds the position of a window,
     which would differ by a pixel in a flipped image if an odd number of pixels is left.
     """
     for flip, normalize in pairs(typed, {"flip"}, {"crop_mirror_normalize"}):

@@ -213,8 +213,8 @@ def resize_before_rotate(typed: TypedGraph) -> Iterator[Graph]:
 
     ``resize(rotate(x), resize_shorter=s)`` becomes ``rotate(resize(x, resize_shorter=s))``: an
     image is reduced as early as possible. Near: an angle is preserved if both sides scale alike,
-    but pixels are interpolated in the smaller image. Not if the resize changes the aspect ratio,
-    which would shear shapes.
+    but pixels are interpolated in the smaller image. A resize that changes the aspect ratio does
+    not move, because it would shear shapes.
     """
     for rotate, resize in pairs(typed, {"rotate"}, {"resize"}):
         keeps_size = is_value(typed, rotate, "keep_size", True) and not has_args(rotate, "size")

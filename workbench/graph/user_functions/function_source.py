@@ -287,7 +287,7 @@ def _without_blanks(lines: list[bytes]) -> list[bytes]:
 
 
 def _end_of_signature(text: str, definition: ast.FunctionDef) -> tuple[int, int]:
-    """Line, and byte offset in it, after the colon that ends a function's signature."""
+    """Return the line and byte offset after the colon that ends a function's signature."""
     depth = 0
     for token in tokenize.generate_tokens(StringIO(text).readline):
         if token.type != tokenize.OP or token.start[0] < definition.lineno:

@@ -173,7 +173,7 @@ def filling(fill: Any, value: Any) -> Any:
 
 
 def range_of(value: Any) -> tuple[float, float]:
-    """Return the range of an argument of Affine. A single number is both ends."""
+    """Return the range of an argument of Affine. A single number is used for both ends."""
     if is_pair(value):
         return number(value[0]), number(value[1])
     return number(value), number(value)

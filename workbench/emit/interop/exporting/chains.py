@@ -364,7 +364,7 @@ class ChainExtractor:
         return found if found.low != found.high or found.values else found.low
 
     def _range_of_port(self, port: Port, user: str) -> RandomRange | None:
-        """Return the range of a port, through arithmetic with constants, or None."""
+        """Return the range of a port's random value after arithmetic with constants, or None."""
         node = self._node(port)
         if node is None:
             return None

@@ -11,7 +11,7 @@ from workbench.emit.core.python import INDENT, LINE, literal
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """``function(arguments)``. An argument is an expression or a pair of name and expression."""
+    """A call ``function(arguments)``. An argument is an expression or a pair (name, expression)."""
 
     function: str
     arguments: tuple[Expression | tuple[str, Expression], ...] = ()

@@ -27,7 +27,7 @@ class Transforms:
     constants: dict[str, str] = field(default_factory=dict)
     imports: set[str] = field(default_factory=set)
     options: dict[str, list[Expression]] = field(default_factory=dict)
-    """Variable name -> the list of transforms that it is defined as."""
+    """Variable name -> the list of transforms that the variable contains."""
     classes: dict[str, str] = field(default_factory=dict)
     """Name -> source of transform classes that the library does not have."""
     steps: list[tuple[Step | Choice, int]] = field(default_factory=list)
@@ -68,7 +68,7 @@ class Transforms:
             self.steps += [(step, at) for at in range(first, len(self.made))]
 
     def of(self, chain: Chain) -> Transforms:
-        """Return the transforms of another chain, with shared notes and definitions."""
+        """Return the transforms of another chain, with the same notes and definitions objects."""
         own = replace(self, made=[], steps=[])
         own.write(chain)
         return own

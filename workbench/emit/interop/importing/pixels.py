@@ -47,7 +47,7 @@ def jitter_colour(
 def jitter_around(
     images: Images, brightness: Any, contrast: Any, saturation: Any, hue: Any
 ) -> None:
-    """Apply ``jitter_colour``. A number is the distance from 1, for the hue from 0."""
+    """Apply ``jitter_colour`` with numbers as the distance of both limits from 1 (hue: from 0)."""
     jitter_colour(
         images,
         brightness=range_around(brightness or 0, 1, least=0),

@@ -57,7 +57,7 @@ def _used_edges(op: TracedOp, call: Call, inside: Collection[str]) -> Iterator[T
 
 
 def _statement_ranges(ops: Sequence[TracedOp], lines: Lines) -> Iterator[slice]:
-    """Yield ranges of calls, one per statement. An ``if`` is one range, even without source."""
+    """Yield the range of calls of each statement; an ``if`` is one range, even without source."""
     keys = [lines.block(op).key for op in ops]
     cuts = {0, *(i for i in range(1, len(ops)) if keys[i] != keys[i - 1])}
     for first, last in _conditions(ops):

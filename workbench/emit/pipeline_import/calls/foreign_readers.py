@@ -1,6 +1,6 @@
 """Convert readers of foreign pipelines to sources of the graph.
 
-Supported are TFRecord with an image and a label, arrays without labels, and videos read by GPU-only
+Supports TFRecord with an image and a label, arrays without labels, and videos read by GPU-only
 operators. As with a folder of photos, the data are specified when the graph is run.
 """
 

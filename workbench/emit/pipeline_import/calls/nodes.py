@@ -239,7 +239,7 @@ def _source(op: TracedOp, spec: OpSpec, lines: Lines) -> tuple[str, str] | None:
 
 
 def _external_source_args(args: Mapping[str, Value]) -> dict[str, Value]:
-    """Return no arguments for an external source that receives encoded images.
+    """Return the arguments (none) of a node that replaces an external source of encoded images.
 
     Raises _UnsupportedError if the external source receives other arrays.
     """

@@ -1,4 +1,4 @@
-"""Convert calls with older DALI names, and older forms of sizes, to current calls.
+"""Convert calls with older DALI names, and older operators for image sizes, to current calls.
 
 ``save_attrs`` outputs height and width before the resize, as INT32 (DALI 2.4,
 ``dali/operators/image/resize/resize_attr.h``).

@@ -17,7 +17,8 @@ def compiled_arguments(
 ) -> dict[str, Value] | str:
     """Return the node's arguments for a call of ``numba_function``, or why it is unsupported.
 
-    Parameters as in ``function_arguments``. The call must name the functions that DALI compiled.
+    ``keywords`` and ``source`` are as in ``function_arguments``. The call must name the functions
+    that DALI compiled.
     """
     if "source" in op.args:
         return dict(op.args)
