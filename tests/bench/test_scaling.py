@@ -15,7 +15,7 @@ from workbench.bench.experiments.scaling import (
     GpuScalingExperiment,
     ProcessScalingExperiment,
     ThreadScalingExperiment,
-    _where,
+    _core_position,
     cores_near_gpus,
     split_cores,
 )
@@ -58,7 +58,9 @@ def test_rounds_at_the_same_time_add_up() -> None:
 
 def test_cores_are_shared_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)))
-    monkeypatch.setattr("workbench.bench.experiments.scaling._where", lambda core: (0, core, core))
+    monkeypatch.setattr(
+        "workbench.bench.experiments.scaling._core_position", lambda core: (0, core, core)
+    )
     assert split_cores(2) == ((0, 1, 2, 3), (4, 5, 6, 7))
     assert split_cores(3) == ((0, 1), (2, 3), (4, 5))
     assert len(split_cores(16)) == 16
@@ -73,11 +75,11 @@ def test_threads_of_one_physical_core_stay_together(
         topology.mkdir(parents=True)
         (topology / "physical_package_id").write_text("0\n")
         (topology / "core_id").write_text(f"{core % 2}\n")
-    places = {core: _where(core, str(tmp_path)) for core in range(4)}
+    places = {core: _core_position(core, str(tmp_path)) for core in range(4)}
     assert places[3] == (0, 1, 3)
-    assert _where(9, str(tmp_path)) == (0, 9, 9), "where Linux does not tell"
+    assert _core_position(9, str(tmp_path)) == (0, 9, 9), "where Linux does not tell"
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(4)))
-    monkeypatch.setattr("workbench.bench.experiments.scaling._where", places.__getitem__)
+    monkeypatch.setattr("workbench.bench.experiments.scaling._core_position", places.__getitem__)
     assert split_cores(2) == ((0, 2), (1, 3))
     assert split_cores(2, {0, 1, 2}) == ((0,), (2,)), "a GPU interrupts core 3"
 

@@ -178,10 +178,7 @@ def _is_factory_reference(text: str) -> bool:
 
 
 def _factory_data(text: str) -> Dataset:
-    """Call the factory and return its data.
-
-    Only the command line accepts factories, because calling one runs code.
-    """
+    """Call a factory. Only the command line accepts one, because calling it runs code."""
     from workbench.sources.kinds.memory import memory_dataset, open_images
 
     sys.path.insert(0, os.getcwd())  # as for a script in this folder

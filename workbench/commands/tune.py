@@ -190,10 +190,7 @@ def unchanged_note(report: Report, base: Config) -> str:
 
 
 def _names(_: click.Context, option: click.Parameter, text: str | None) -> tuple[str, ...]:
-    """Parse comma-separated names of rewrites; --apply also accepts "all" and "exact".
-
-    Raises BadParameter before anything runs.
-    """
+    """Parse comma-separated names of rewrites; --apply also accepts "all" and "exact"."""
     from workbench.graph.rewrites import find_rewrite
     from workbench.optimiser.result import ALL, EXACT
 

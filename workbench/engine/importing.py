@@ -168,10 +168,7 @@ def from_file(
 def _embedded(
     file: Path, pipeline: str | None, args: Mapping[str, Any], source: str | Path | None
 ) -> ImportedGraph | None:
-    """Return the graph embedded in an exported program, if it fits the request.
-
-    Raises GraphFormatError if an embedded graph cannot be used.
-    """
+    """Return the graph embedded in an exported program, if it fits the request."""
     try:
         if file.stat().st_size > LARGEST_SCRIPT:
             return None

@@ -81,10 +81,7 @@ class _Sums(DifferenceSums):
 def compare_outputs(
     worker: Worker, one: Graph, other: Graph, data: Datasets, batches: int
 ) -> Difference:
-    """Task: compare the first ``batches`` batches of two graphs sample by sample.
-
-    Raises PipelineError and DataError.
-    """
+    """Task: compare the first ``batches`` batches of two graphs sample by sample."""
     resolved, size = ResolvedGraph(one, worker.runner.catalog), one.settings.batch_size
     images = resolved.images
     sums = {name: _Sums() for name in images}

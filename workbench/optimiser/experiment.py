@@ -205,10 +205,7 @@ class OptimisationExperiment(SpeedExperiment):
         return Outcome(rows, {"optimise": optimise, "interrupted": self._cut})
 
     def _useful(self, machine: Machine) -> list[str]:
-        """Return the names to try.
-
-        Rewrites that need a missing GPU are rejected with that reason.
-        """
+        """Return the names to try, and reject rewrites that need a missing GPU."""
         names = []
         for name in self.names:
             one = find_rewrite(name)
@@ -266,10 +263,7 @@ class OptimisationExperiment(SpeedExperiment):
                     return steps
 
     def _late_to_compare(self, step: CandidateRewrite) -> str:
-        """Return a reason if no time is left to compare a step, else an empty text.
-
-        The first comparison always runs.
-        """
+        """Return why a step, unless it is the first, cannot be compared in time; else empty."""
         known = graph_hash(step.graph) in self._compared or not self._compared
         if known or self._deadline.seconds_left(_COMPARE_UNTIL) >= self._compare_seconds:
             return ""
@@ -332,10 +326,7 @@ class OptimisationExperiment(SpeedExperiment):
         self._steps = self._steps[:most]
 
     def _probe(self, base: ConfigJobs) -> tuple[Measurement, float]:
-        """Return an estimate of the graph's speed, and the seconds that starting it takes.
-
-        Raises EngineError if it cannot be measured.
-        """
+        """Return an estimate of the graph's speed, and the seconds that starting it takes."""
         usual = PROBE_CONFIG if base.config.device == "cpu" else GPU_PROBE_CONFIG
         how, began = self._deadline.config_within(usual, share=_PROBE_UNTIL), self._deadline.elapsed
         (row,) = self.measure([base], self.progress.part(0.0, 0.01), how)

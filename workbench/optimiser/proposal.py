@@ -88,7 +88,6 @@ def proposal_from_json(found: Mapping[str, Any]) -> Proposal:
 
 
 def _finite(psnr: float) -> float | None:
-    """Return None for infinity, which JSON cannot represent."""
     return psnr if math.isfinite(psnr) else None
 
 

@@ -168,5 +168,4 @@ def _one_image(image: object, label: int) -> Datasets:
 
 
 def _uses(nodes: Iterable[Node], labels: Port) -> bool:
-    """Return whether the labels are an input of one of the nodes."""
     return any(labels in node.inputs.values() for node in nodes)

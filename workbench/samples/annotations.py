@@ -227,7 +227,6 @@ def _save_array(every: Callable[[], tuple[Scene, ...]], number: int, path: Path)
 
 @cache
 def _frames(load: Photos, names: tuple[str, ...], shape: str, clip: int) -> list[bytes]:
-    """Return the encoded frames of a shape that moves across a photo and rotates."""
     chance = random.Random(f"{shape} {clip}")
     width, height = FRAME_SIZE
     photo = load(names[(CLASSES.index(shape) * CLIPS + clip) % len(names)])

@@ -135,7 +135,6 @@ def _compared(
     samples: int,
     fault_of: Callable[[str], str],
 ) -> ComparedTransform:
-    """Compare one transform. The result contains the reason if it cannot be compared."""
     start = decoded_images(dataset.kind)
     made = import_transforms(step.composition, kind=dataset.kind)
     graph = made.graph.with_settings(batch_size=samples)

@@ -169,10 +169,7 @@ class Benchmark(ComparedExperiment):
         return limit * (count + ({"cpu", "mixed"} <= set(able)))
 
     def on_rows(self, rows: tuple[Measurement, ...]) -> None:
-        """Publish the results after a timed round.
-
-        During the search, record them as probes instead.
-        """
+        """Publish the results after a timed round, or during the search, record them as probes."""
         if self._searching is not None:
             self._searching.tried |= {row.threads: row for row in rows if row.rounds}
             rows = ()
@@ -219,5 +216,4 @@ class Benchmark(ComparedExperiment):
 
 
 def _as_tuple(value: Any) -> tuple[Any, ...]:
-    """Convert a sequence to a tuple; a single text becomes a tuple of one."""
     return (value,) if isinstance(value, str) else tuple(value)

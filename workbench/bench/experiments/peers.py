@@ -210,7 +210,6 @@ def difference_note(found: PixelDifference) -> str:
 
 
 def _compared(experiment: SpeedExperiment, peer: Peer) -> tuple[Code, Code, Datasets]:
-    """Return the arguments of ``compare_with_peer`` for an experiment's graph."""
     still = experiment.resolved.for_graph(without_randomness(experiment.resolved))
     config = replace(config_of(still.graph, "cpu"), batch_size=IMAGES, pipelines=1)
     source = script_of(with_config(still, config).sound())

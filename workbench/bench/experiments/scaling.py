@@ -216,7 +216,7 @@ def split_cores(parts: int, usable: Collection[int] | None = None) -> tuple[tupl
 
     The threads of a physical core stay together, and so do the cores of a socket.
     """
-    cores = sorted(os.sched_getaffinity(0) if usable is None else usable, key=_where)
+    cores = sorted(os.sched_getaffinity(0) if usable is None else usable, key=_core_position)
     size = max(1, len(cores) // parts)
     return tuple(tuple(cores[part * size % len(cores) :][:size]) for part in range(parts))
 
@@ -234,8 +234,7 @@ def cores_near_gpus(
     return (*found, *left)
 
 
-def _where(core: int, root: str = "/sys/devices/system/cpu") -> tuple[int, int, int]:
-    """Return socket, physical core and number of a core, from Linux sysfs (topology)."""
+def _core_position(core: int, root: str = "/sys/devices/system/cpu") -> tuple[int, int, int]:
     topology = Path(root, f"cpu{core}", "topology")
     try:
         socket, physical = (

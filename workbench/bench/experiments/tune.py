@@ -209,10 +209,7 @@ class Probes:
         return row
 
     def stop_reason(self) -> str:
-        """Return why to stop probing: a resource is exhausted or the time is over.
-
-        Empty to continue.
-        """
+        """Return why to stop probing: a resource is exhausted or time is over. Empty to go on."""
         heads = (headroom_of(row, self._cores) for row in self.rows)
         if any(head is not None and head.exhausted for head in heads):
             return NOTHING_MORE
@@ -344,10 +341,7 @@ def _with_flag(row: Measurement, flag: str) -> Measurement:
 
 
 def _uncompared(probed: Sequence[Measurement]) -> Measurement:
-    """Return the fastest probe, flagged as not compared because there was no time.
-
-    Raises EngineError if every probe failed.
-    """
+    """Return the fastest probe, flagged as not compared because there was no time."""
     best = max(probed, key=lambda row: row.rate)
     if not best.rounds:
         raise _nothing_measured(probed)

@@ -186,7 +186,6 @@ def make_cache(data: Datasets, wanted: Cache, check_cancelled: Callable[[], None
 
 
 def _paths(data: Datasets) -> Iterator[str]:
-    """Yield the path of every file that contains samples, once per file."""
     return (path for path, _ in groupby(sample.path for sample in every_sample(data)))
 
 

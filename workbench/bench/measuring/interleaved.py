@@ -263,10 +263,7 @@ class InterleavedRun:
         _require_room(candidate.entry, *candidate.peak)
 
     def _dismiss_all(self) -> None:
-        """End the workers in parallel, because each takes up to 0.05 s to end.
-
-        A graph may have many stages, each with a worker.
-        """
+        """End all workers in parallel: each takes up to 0.05 s to end."""
         with ThreadPoolExecutor(max(1, len(self._candidates))) as pool:
             list(pool.map(self._dismiss, self._candidates))
 

@@ -134,10 +134,7 @@ class MeasurementConfig:
 
 
 def config_within(seconds: float, processes: int = 1) -> MeasurementConfig:
-    """Return the default config with a total limit per configuration.
-
-    The limit includes build, warm-up and rounds.
-    """
+    """Return the default config with a limit that includes build, warm-up and rounds."""
     return MeasurementConfig(budget=seconds * processes, limit=seconds, processes=processes)
 
 

@@ -152,10 +152,7 @@ class WorkerGroup:
         task: Callable[[int, Callable[[float], None]], T],
         on_report: Callable[[float], None],
     ) -> list[T]:
-        """Call ``task`` for each worker in parallel, with the worker's index; return the results.
-
-        Progress is reported by the first worker.
-        """
+        """Call ``task`` for each worker in parallel; the first worker reports progress."""
         if len(self._engines) == 1:
             return [task(0, on_report)]
         with ThreadPoolExecutor(len(self._engines)) as pool:

@@ -138,7 +138,6 @@ def cost_text(cost: OperatorCost) -> str:
 
 
 def _reasons(costs: Sequence[OperatorCost], measured: set[str]) -> list[str]:
-    """Return lines with the reasons for programs without results, or for single empty cells."""
     where: dict[tuple[str, str], list[str]] = {}
     for cost in costs:
         if cost.rate is None:

@@ -120,7 +120,6 @@ def report_html(report: Report) -> str:
 
 
 def _verdict_lines(report: Report) -> list[str]:
-    """Return lines with the time of each stage and the verdict, or the tuner's choice."""
     if report.kind == "tune" and report.measurements:
         best = report.measurements[0]
         return [f"best: {best.config.settings}, {_rate_text(best)}"]

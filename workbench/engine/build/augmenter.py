@@ -163,7 +163,6 @@ class Augmenter:
     def _run(
         self, call: _Call, places: Sequence[int], samples: list[Any], shapes: Sequence[Any] | None
     ) -> None:
-        """Run all steps on the samples at these batch indices, in place."""
         try:
             sampled = self.drawn(call.draws, call.position, call.count) if call.draws else []
             for step in applied_steps(call.node, sampled):
@@ -183,7 +182,6 @@ class Augmenter:
         samples: list[Any],
         shapes: Sequence[Any] | None,
     ) -> None:
-        """Run one step on all samples, in place."""
         places: dict[str, list[int]] = {}
         for index, applied in enumerate(step):
             if applied.augmentation is not None and applied.augmentation.name != IDENTITY:

@@ -27,10 +27,7 @@ _LONGEST = 80
 
 
 class FunctionMisuseError(TypeError):
-    """Raised if a function returns an invalid result or writes to its inputs.
-
-    The message does not name the function.
-    """
+    """Raised if a function returns an invalid result or writes to its inputs."""
 
 
 class FunctionChecks:

@@ -400,10 +400,7 @@ class Engine:
                 self._turn.release()
 
     def end_if_idle(self) -> bool:
-        """End the worker unless a call runs; return whether it was ended.
-
-        The next call starts a new worker.
-        """
+        """End the worker unless a call runs; return whether it was ended."""
         if not self._turn.acquire(blocking=False):
             return False
         try:

@@ -189,7 +189,6 @@ def _where(process: WorkerProcess) -> str:
 
 
 def _files(process: WorkerProcess) -> str:
-    """Describe the files decoded at the crash, and how to find the faulty one."""
     files = process.files
     if not files:
         return ""

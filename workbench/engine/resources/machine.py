@@ -80,7 +80,6 @@ def describe_machine() -> Machine:
 
 
 def _no_gpu() -> str:
-    """Return why CUDA sees no GPU."""
     try:
         import pynvml
     except ImportError:

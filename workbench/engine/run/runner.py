@@ -448,7 +448,6 @@ class Runner:
 
 
 def _is_port_of(graph: Graph, port: Port, node: Node) -> bool:
-    """Return whether a port belongs to a node, or to a node inside it."""
     place = port.node if graph.has(port.node) else block_of(port.node)
     return graph.outermost(place) == node.id
 
@@ -481,7 +480,6 @@ def require_fitting(plan: Plan, nodes: Sequence[Node], known: Mapping[Port, Batc
 
 
 def _decodes_before(plan: Plan, node: Node) -> bool:
-    """Return whether a node's input comes from a decoder."""
     before = ancestors(plan.graph, list(node.inputs.values()))
     nodes = [each for each in plan.nodes if each.id in before]
     return any(plan.resolved.spec(each).category == "decode" for each in nodes)

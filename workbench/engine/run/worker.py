@@ -146,7 +146,6 @@ def serve(channel: Channel, budget: int | None = None) -> None:
 
 
 def _run(worker: Worker, call: Call, payload: memoryview) -> bytes:
-    """Run the task, and return its encoded result."""
     task = find_registered(call.task)
     arguments = arguments_codec(task, call.arguments).decode(payload)
     return result_codec(task).encode(task(worker, *arguments))
@@ -188,10 +187,7 @@ def memory_use(worker: Worker) -> MemoryUse:
 
 
 def end_with_parent(channel: Channel, folder: str) -> threading.Thread:
-    """Start a thread that removes ``folder`` and exits when the connection is closed.
-
-    This works even during a call.
-    """
+    """Start a thread that deletes ``folder`` and exits when the connection is closed."""
 
     def watch() -> None:
         poll = select.poll()

@@ -124,7 +124,6 @@ def _note_pipelines(values: Any, pipelines: list[Any]) -> None:
 
 
 def _traced(chosen: FoundPipeline, blocked: BlockedCall) -> tuple[Any, Traced]:
-    """Create the pipeline, and return it with its calls."""
     try:
         with blocked.stand_in_for_results():
             pipe = chosen.make()

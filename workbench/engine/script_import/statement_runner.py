@@ -82,7 +82,7 @@ class ScriptRun:
                     raise
                 self._note_failure(error, file, statement, module)
                 self._import_again(statement, file, flags, module)
-                for name in _bound(statement):
+                for name in _assigned_names(statement):
                     module.__dict__.setdefault(name, self.stand_ins.value(name))
 
     def _import_again(self, statement: ast.stmt, file: str, flags: int, module: ModuleType) -> None:
@@ -135,7 +135,7 @@ class ScriptRun:
         place = source_location(file, frames[-1] if frames else statement.lineno)
         stale = tuple(
             name
-            for name in sorted({*_bound(statement), *changed_names(statement)})
+            for name in sorted({*_assigned_names(statement), *changed_names(statement)})
             if _may_be_stale(module.__dict__.get(name), module)
         )
         self.skipped.append(SkippedStatement(place, f"failed ({words})", statement, stale))
@@ -156,11 +156,11 @@ class ScriptRun:
 def _set_below(statement: ast.stmt, after: int) -> Iterator[str]:
     """Yield the names that a statement would set or change in lines after ``after``."""
     if statement.lineno > after:
-        yield from (*_bound(statement), *changed_names(statement))
+        yield from (*_assigned_names(statement), *changed_names(statement))
     elif not isinstance(statement, _DEFINITIONS):  # the script was stopped inside it
         for node in ast.walk(statement):
             if isinstance(node, ast.stmt) and node.lineno > after:
-                yield from (*_bound(node), *changed_names(node))
+                yield from (*_assigned_names(node), *changed_names(node))
 
 
 def _may_be_stale(value: object, module: ModuleType) -> bool:
@@ -187,8 +187,7 @@ def future_flags(tree: ast.Module) -> int:
     return flags
 
 
-def _bound(statement: ast.stmt) -> Iterator[str]:
-    """Yield the names that a statement would assign."""
+def _assigned_names(statement: ast.stmt) -> Iterator[str]:
     if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         yield statement.name
         return

@@ -184,7 +184,6 @@ def _is_script(frame: FrameType) -> bool:
 
 
 def _top_level(file: str, line: int) -> ast.stmt | None:
-    """Return the top-level statement that contains a line."""
     for statement in TREES[file].body:
         decorators = getattr(statement, "decorator_list", ())
         first = min([statement.lineno, *(each.lineno for each in decorators)])

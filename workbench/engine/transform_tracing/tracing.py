@@ -187,7 +187,6 @@ def _may_add_transform(node: ast.AST) -> bool:
 
 
 def _uses_name(trees: Mapping[str, ast.Module], name: str) -> bool:
-    """Return whether the script contains an attribute or variable with this name."""
     return any(
         name in (getattr(node, "attr", ""), getattr(node, "id", ""))
         for tree in trees.values()
@@ -198,10 +197,7 @@ def _uses_name(trees: Mapping[str, ast.Module], name: str) -> bool:
 def _dali_pipelines_blocked(
     trees: Mapping[str, ast.Module], stand_ins: StandIns
 ) -> AbstractContextManager[object]:
-    """Return a context in which DALI pipelines of the script do not run.
-
-    DALI is loaded only if used.
-    """
+    """Return a context in which DALI pipelines of the script do not run."""
     names = {
         (node.module or "") if isinstance(node, ast.ImportFrom) else node.names[0].name
         for tree in trees.values()
@@ -271,10 +267,7 @@ class _Search:
         return value, ""
 
     def _compositions_made_by(self, maker: Any) -> dict[str, RecordedCall]:
-        """Return the compositions that a function or class returns or stores, else all calls.
-
-        It runs with stand-ins, so it may fail after creating them.
-        """
+        """Return the compositions that a function or class returns or stores, else all calls."""
         if isinstance(maker, RecordedCall):
             return {"": maker}
         if not callable(maker):
@@ -359,7 +352,6 @@ class _Search:
 
 
 def _attributes(value: Any) -> dict[str, Any]:
-    """Return the attributes of an object, including its properties."""
     found = dict(getattr(value, "__dict__", {}))
     for kind in reversed(type(value).__mro__):
         for name, each in vars(kind).items():

@@ -456,7 +456,6 @@ def _sampled_indices(side: int, longest: int) -> NDArray[np.int64]:
 
 
 def _middle(there: NDArray[np.bool_]) -> tuple[float, float]:
-    """Return the pixel nearest to a region's centre, as x and y relative to the size."""
     ys, xs = np.nonzero(there)
     at = int(((ys - ys.mean()) ** 2 + (xs - xs.mean()) ** 2).argmin())
     height, width = there.shape

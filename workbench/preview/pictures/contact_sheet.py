@@ -197,10 +197,7 @@ def _samples_in_a_row(count: int, tiles: int) -> int:
 
 
 def encode(sheet: Any, mime: str = "image/jpeg", encoder: Encoder | None = None) -> bytes:
-    """Encode the sheet as JPEG (with ``encoder`` if passed), PNG or ``RAW``.
-
-    A sheet on the GPU requires the encoder.
-    """
+    """Encode the sheet as JPEG (on a GPU with ``encoder``), PNG or ``RAW``."""
     if mime == RAW:
         pixels = np.full((*sheet.shape[:2], 4), 255, np.uint8)
         pixels[..., :3] = sheet

@@ -107,10 +107,7 @@ def _wave(samples: NDArray[Any]) -> NDArray[np.float32]:
 
 
 def _spectrogram(bands: NDArray[Any]) -> NDArray[Any]:
-    """Draw a spectrogram with low frequencies at the bottom.
-
-    Windows and bands are repeated or subsampled to fit.
-    """
+    """Draw a spectrogram with low frequencies at the bottom."""
     count, windows = bands.shape
     if not count or not windows:
         return bands

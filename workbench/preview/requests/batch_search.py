@@ -133,7 +133,6 @@ def _of_classes(
     classes: Collection[str],
     batch: int,
 ) -> set[int]:
-    """Return the samples of a batch that have one of the classes."""
     port = label_port(resolved)
     if port is None:
         raise GraphError(

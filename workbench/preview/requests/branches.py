@@ -44,10 +44,7 @@ class Branch:
 
 
 def branches_of(resolved: ResolvedGraph) -> tuple[Branch, ...]:
-    """Return all bodies of all blocks of a graph.
-
-    Nested bodies follow the body that contains them.
-    """
+    """Return all bodies of all blocks of a graph, outer bodies first."""
     return tuple(_branches(resolved.graph.nodes, resolved.catalog))
 
 

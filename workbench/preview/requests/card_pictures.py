@@ -169,7 +169,6 @@ def _branches(run: GraphRun, node: Node, index: int) -> tuple[str, ...]:
 def _picture(
     worker: Worker, run: GraphRun, port: Port, batch: Batch, index: int
 ) -> NDArray[np.uint8] | None:
-    """Return an image as RGB (h, w, 3), cached while unchanged; None if it is not an image."""
     side = run.request.tile_size
     key = f"card {index} {side} {port.output} {run.key(port)}"
     cached = worker.runner.store.get(key)

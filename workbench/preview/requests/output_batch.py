@@ -318,7 +318,6 @@ class OutputBatch(Mapping[str, Any]):
         return "\n".join([*lines[:_MOST_LINES], *([f"… {left} more"] if left > 0 else [])])
 
     def _marked_picture(self, name: str, index: int) -> NDArray[Any]:
-        """Return the picture of a sample with its boxes, points and masks."""
         picture = _picture(self.arrays[name][index], self.layouts[name])
         marks = self.marks[name][index] if self.marks.get(name) else ()
         if not marks:

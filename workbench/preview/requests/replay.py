@@ -94,7 +94,6 @@ def replay(
 
 
 def _shown(graph: Graph, dataset: Dataset) -> OutputBatch:
-    """Run the graph on a dataset of one sample and return the batch."""
     (reader,) = graph.sources
     request = PreviewRequest(graph, {reader.dataset: dataset}, tiles=1)
     return preview_outputs(shared_engine(), request)

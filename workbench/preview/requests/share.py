@@ -156,7 +156,6 @@ def _pictures(preview: PreviewResult) -> list[list[Image.Image]]:
 def _write(
     draw: ImageDraw.ImageDraw, place: tuple[int, int], text: str, size: int, ink: tuple[int, ...]
 ) -> None:
-    """Write one line, clipped at the edge of the sheet."""
     font = ImageFont.load_default(size)
     line = " ".join(text[:500].encode("utf-8", "replace").decode().split())
     room = WIDTH - 2 * MARGIN

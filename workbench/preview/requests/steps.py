@@ -184,10 +184,7 @@ def _step(worker: Worker, run: GraphRun, node: Node, index: int, pictures: list[
 
 
 def _place(run: GraphRun, node: str, index: int) -> int:
-    """Return the index of the sample in a node's outputs.
-
-    Raises GraphError if it did not reach it.
-    """
+    """Return the sample's index in a node's outputs. Raises GraphError if it is not there."""
     place = run.output_place(node, index)
     if place is None:
         scope = run.graph.scope_of(node)

@@ -38,10 +38,7 @@ class AccessCookie:
 
 
 def _secret(folder: Path) -> bytes:
-    """Read or create the user's secret.
-
-    If it cannot be stored, it is valid for this server only.
-    """
+    """Read or create the user's secret. If it cannot be stored, only this server uses it."""
     path = folder / "cookie-secret"
     made = secrets.token_bytes(_SIZE)
     with suppress(OSError):

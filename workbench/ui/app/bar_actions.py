@@ -24,10 +24,7 @@ class HistoryAction(Action, frozen=True):
     """Action that moves through the undo history and adapts the selection."""
 
     def move(self, model: ViewModel) -> str:
-        """Move through the history and return a message.
-
-        Raises GraphEditError if it is not possible.
-        """
+        """Move through the history and return a message, or raise GraphEditError."""
         raise NotImplementedError
 
     def apply(self, model: ViewModel) -> str:

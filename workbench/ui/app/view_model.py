@@ -338,10 +338,7 @@ class ViewModel:
             self.changed()
 
     def receive(self, component: str, field: str, value: Any) -> str:
-        """Set a field that the browser may set.
-
-        Return the reason if it is refused, else an empty text.
-        """
+        """Set a field that the browser may set; return the reason if it is refused, else ""."""
         with self.lock:
             if self._publisher.browser_value(component, field) == value:
                 return ""
@@ -386,20 +383,14 @@ class ViewModel:
             set_graph_field(self.state, self.history, self.machine, component, field, value)
 
     def changed(self, *, picture_first: bool = False) -> None:
-        """Update all fields after a change.
-
-        With ``picture_first``, wait for a picture that is due.
-        """
+        """Update all fields; with ``picture_first``, after a picture that is due."""
         self._show(partial(self._follow_change, picture_first))
 
     def _refresh(self) -> None:
         self._show(self._publisher.refresh)
 
     def _show(self, publish: Callable[[], object]) -> None:
-        """Call ``publish``.
-
-        A document that cannot be displayed is replaced by the last that could.
-        """
+        """Call ``publish``. If it fails, show the last document that could be displayed."""
         with self.lock:
             try:
                 waits = publish()
@@ -417,7 +408,6 @@ class ViewModel:
                 self._shown_document = self.history.document
 
     def _report(self, summary: str, error: Exception) -> str:
-        """Log an error that is a bug of the workbench. Return a message for the user."""
         logging.getLogger(__name__).exception("%s", summary)
         return f"{summary}: {type(error).__name__}: {str(error)[:200]}. This is a bug."
 
@@ -469,10 +459,7 @@ class ViewModel:
         self.state.warnings = self._memo(warnings_before_run, checked, facts)
 
     def _follow_data(self) -> str:
-        """Adapt the graph's sources to the kind of the data.
-
-        Return the reason if that fails, else empty.
-        """
+        """Adapt the sources to the kind of data; return the reason if that fails, else empty."""
         before, self.state.unread = self.state.unread, None
         data = self.data_panel.datasets
         if self.graph.datasets not in (None, data):  # other data was opened meanwhile

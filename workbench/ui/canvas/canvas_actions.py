@@ -189,7 +189,7 @@ class Duplicate(CanvasEdit, tag="duplicate", frozen=True):
         own = _own(document.graph, self.nodes)
         graph, added = duplicate(document.graph.whole, catalog, own)
         graph = graph.at_scope(document.graph.scope)
-        return within_limit(document, graph), _drawn(graph, catalog, added)
+        return within_limit(document, graph), _with_own_card(graph, catalog, added)
 
 
 def _own(graph: Graph, nodes: Sequence[str]) -> list[str]:
@@ -197,8 +197,7 @@ def _own(graph: Graph, nodes: Sequence[str]) -> list[str]:
     return [node for node in nodes if node != graph.scope]
 
 
-def _drawn(graph: Graph, catalog: Catalog, ids: tuple[str, ...]) -> list[str]:
-    """Return the nodes that have their own card."""
+def _with_own_card(graph: Graph, catalog: Catalog, ids: tuple[str, ...]) -> list[str]:
     folded = folded_generators_in_scope(graph, catalog, Layout())
     return [node_id for node_id in ids if node_id not in folded]
 
@@ -227,7 +226,7 @@ class Paste(CanvasEdit, tag="paste", frozen=True):
         scope = document.graph.scope
         graph, added = paste_fragment(document.graph.whole, self.text, scope)
         graph = graph.at_scope(scope)
-        pasted, shown = within_limit(document, graph), _drawn(graph, catalog, added)
+        pasted, shown = within_limit(document, graph), _with_own_card(graph, catalog, added)
         pasted = with_pasted_remarks(pasted, self.text, added)
         return with_free_nodes(pasted, shown, self.x, self.y), shown
 
@@ -302,7 +301,7 @@ class Unwrap(CanvasEdit, tag="unwrap", frozen=True):
 
     def edit_body(self, document: Document, catalog: Catalog) -> Edited:
         graph, nodes = unwrap_block(document.graph, catalog, self.node, self.body)
-        return document.with_graph(graph), _drawn(graph, catalog, nodes)
+        return document.with_graph(graph), _with_own_card(graph, catalog, nodes)
 
 
 class AddElif(CanvasEdit, tag="add_elif", frozen=True):

@@ -166,7 +166,7 @@ def node_entries(
                 "label": spec.label if spec else "",
                 "role": role_of(spec),
                 "device": devices[node.id],
-                "output": _drawn(typed, node) or facts.get(node.id) or _told(outputs),
+                "output": _generator_text(typed, node) or facts.get(node.id) or _told(outputs),
                 "values": changed_values(node, spec),
                 "draws": _draws(typed, node, folded),
                 "inputs": _inputs(typed, node, folded),
@@ -246,8 +246,7 @@ def _all_sorted(graph: Graph) -> list[Node]:
     return [*ordered, *cyclic]
 
 
-def _drawn(typed: TypedGraph, node: Node) -> str:
-    """Return a text for the values of a generator; empty for other nodes."""
+def _generator_text(typed: TypedGraph, node: Node) -> str:
     view = random_view(typed, Port(node.id, ""))
     return distribution(view["op"], view["args"]) if view else ""
 

@@ -250,7 +250,6 @@ def _template(name: str) -> Part:
 
 
 def _first_new_fault(before: Graph, after: Graph, catalog: Catalog) -> Fault | None:
-    """Return the first fault of a graph that its node did not have before."""
     known = Counter(map(_fault_key, check_graph(before, catalog)))
     for fault in check_graph(after, catalog):
         if known[_fault_key(fault)] <= 0:

@@ -49,10 +49,7 @@ class FindConnectTargets(Action, tag="connect_targets", frozen=True):
         model.state.connect_targets = action.find(model.graph.at_scope(scope), model.catalog)
 
     def find(self, graph: Graph, catalog: Catalog) -> ConnectTargets:
-        """Return the inputs to which an output can be connected.
-
-        A dragged edge is treated as removed.
-        """
+        """Return the inputs to which an output, or a dragged edge, can be connected."""
         source = Port(self.node, self.output)
         require_port(graph, source)
         typed = TypedGraph(cut_edge(graph, self.edge) if self.edge else graph, catalog)

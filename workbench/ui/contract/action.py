@@ -38,10 +38,7 @@ class Action(msgspec.Struct, frozen=True, tag_field="do"):
 
 
 class DocumentEdit(Action, frozen=True):
-    """Action that changes the document as one edit of the undo history.
-
-    Any component may send it.
-    """
+    """Action of any component that is one edit of the undo history."""
 
     def edit(self, state: ViewState, document: Document, catalog: Catalog) -> Edited:
         """Return the edited document. Raises GraphEditError if the edit is not possible."""

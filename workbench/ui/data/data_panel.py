@@ -284,10 +284,7 @@ class DataPanel:
         self._run("listing", lambda: list_folders(start, self._roots, anywhere=not path), on_end)
 
     def check(self) -> None:
-        """Decode every file in the background, or stop a running check.
-
-        The next check continues a stopped one.
-        """
+        """Decode every file in the background; continue a stopped check, or stop a running one."""
         if self._check is not None and self._check.outcome is None:
             self._check.cancel()
         elif not self.error:
@@ -502,7 +499,6 @@ def _kind_text(dataset: Dataset) -> str:
 
 
 def _version(dataset: Dataset) -> str:
-    """Return a text that changes when the file or folder changes."""
     with suppress(OSError):
         return str(os.stat(dataset.location).st_mtime_ns) if dataset.location else ""
     return ""

@@ -70,7 +70,6 @@ def choose_target(state: ViewState, name: str) -> None:
 def _export(
     checked: Checked, chosen: str, panel: DataPanel, skip_bad: bool, file: str = ""
 ) -> Export:
-    """Export the graph for an entry, as a program with the file name ``file``."""
     target, _, with_ = chosen.partition(_WITH)
     if skip_bad:
         require_skips_bad(target)
@@ -139,7 +138,6 @@ class Exports:
         }
 
     def _export(self, state: ViewState, layout: Layout, panel: DataPanel) -> Export | CodeFault:
-        """Return the code of the current graph, or why it cannot be exported to the target."""
         graph, checked = state.checked.graph, state.checked
         faults = blocking_faults(state)
         if not checked.sound or state.unread is not None:
@@ -224,10 +222,7 @@ def with_frame_comments(export: Export, frames: Iterable[Frame]) -> Export:
 
 
 def _titles(frames: Iterable[Frame]) -> list[str]:
-    """Return the titles, outermost first.
-
-    Groups around the same lines (of two views) share a title.
-    """
+    """Return the titles, outermost first. Groups around the same lines share a title."""
     made: list[tuple[Frame, str]] = []
     for frame in sorted(frames, key=lambda frame: -len(frame.nodes)):
         title = " ".join(frame.title.split())

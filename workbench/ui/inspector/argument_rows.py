@@ -133,7 +133,6 @@ def _known_rows(
 
 
 def _is_hidden(spec: OpSpec, arg: ArgSpec) -> bool:
-    """Return whether an argument is hidden, for example because the data folder sets it."""
     of_the_data = spec.reads and arg.name in _OF_THE_DATA
     return bool(arg.deprecated) or arg.name in _HIDDEN or of_the_data
 

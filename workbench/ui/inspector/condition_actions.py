@@ -146,7 +146,6 @@ class SetCondition(InspectorEdit, tag="set_condition", frozen=True):
         return set_condition(graph, catalog, node.id, self._with_checked_values(condition), source)
 
     def _with_checked_values(self, condition: Condition) -> Condition:
-        """Return the condition with the passed values. Raises GraphEditError for unknown values."""
         given: dict[str, Any] = {}
         for name, allowed in _ALLOWED.items():
             value = getattr(self, name)

@@ -166,10 +166,7 @@ class BackgroundTask(Generic[T]):
         return text
 
     def listen(self, listener: TaskListener[T] | None) -> None:
-        """Replace the listener, with its lock held; None removes it.
-
-        A listener added after the end is called immediately.
-        """
+        """Replace the listener, with its lock held; after the end, call it immediately."""
         with self._lock:
             outcome = self.outcome
             self.listener = listener if outcome is None else None  # release the page

@@ -176,7 +176,6 @@ class Previewer:
         return max(0.0, self._pictured + PAUSE - time.monotonic())
 
     def _is_due(self) -> bool:
-        """Return whether a background job may run now."""
         jobs = self._background_jobs.values()
         return any(job.interactive for job in jobs) or (bool(jobs) and not self._pause_left())
 

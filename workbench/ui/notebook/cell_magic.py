@@ -95,7 +95,6 @@ def _show(line: str, cell: str) -> None:
 
 
 def _only_parameter(cell: str) -> str:
-    """Return the parameter that the only pipeline function of a cell requires, or empty."""
     try:
         defined = [each for each in ast.parse(cell).body if isinstance(each, ast.FunctionDef)]
     except SyntaxError:
@@ -106,10 +105,7 @@ def _only_parameter(cell: str) -> str:
 
 
 def _data(path: str | None, found: ImportedGraph) -> Datasets:
-    """Return the data to read.
-
-    If the line does not set them, print them. Raises ImportFailedError.
-    """
+    """Return the data to read, and print them if the line does not set them."""
     if path is None and not parameters(found.graph.sources):
         print("The pipeline lists its files itself, so no folder is needed.")
         return open_datasets(".")

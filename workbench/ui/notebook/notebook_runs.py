@@ -36,10 +36,7 @@ def _made(name: str, make: Callable[..., E], options: Mapping[str, Any], *argume
 
 
 def _require_options(name: str, function: Callable[..., Any], options: Mapping[str, Any]) -> None:
-    """Raise ArgumentError for an unknown option.
-
-    Graph and data are no options but the workbench's own.
-    """
+    """Raise ArgumentError for an unknown option. Graph and data are not options."""
     parameters = signature(function)
     own = [each for each in parameters.parameters.values() if each.name not in _GIVEN]
     require_names(name, options, parameters.replace(parameters=own))

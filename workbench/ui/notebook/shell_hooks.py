@@ -9,10 +9,7 @@ from IPython.core import completer
 
 
 def register(shell: Any) -> None:
-    """Add the completions to a shell, unless it is older than IPython 8.6 (Colab).
-
-    May be repeated.
-    """
+    """Add the completions to a shell, unless it is older than IPython 8.6 (Colab)."""
     if not hasattr(completer, "context_matcher"):
         return
     matchers = shell.Completer.custom_matchers

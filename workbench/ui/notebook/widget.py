@@ -250,7 +250,6 @@ class Workbench(CodeAccess, VBox):
         show_pictures_of_boxes()
 
     def _print_offer(self, line: str) -> None:
-        """Print a line, which a notebook removes once the edits are no longer offered."""
         if get_ipython() is None:
             print(line)
             return

@@ -199,10 +199,7 @@ class BackgroundPreviews:
         self._background.request("detail", key, run, first)
 
     def _measure(self, state: ViewState, base: PreviewRequest) -> None:
-        """Compute the statistics.
-
-        Earlier values of the same nodes stay, marked as outdated, until then.
-        """
+        """Compute the statistics; until then, earlier values are marked as outdated."""
         old = self._measured_of
         if not state.show_statistics:
             self._background.forget("statistics")

@@ -85,7 +85,6 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _runs_alike(state: ViewState, request: PreviewRequest, wanted: SampleFilter) -> bool:
-    """Return whether graph, data and batch are still those of the request."""
     then, now = request.graph, state.checked.active
     alike = then.sources == now.sources and then.settings == now.settings
     random = wanted.branches or wanted.augmentations

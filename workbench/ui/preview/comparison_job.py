@@ -341,7 +341,6 @@ class CompareWithFile(Action, tag="compare_with_file", frozen=True):
 
 
 def _file_of(state: ViewState) -> str:
-    """Return the file of the sample in the close-up, or an empty text."""
     tiles = state.preview.tiles if state.preview and state.closeup else ()
     at = state.closeup.index if state.closeup else 0
     return tiles[at].sample.file if at < len(tiles) else ""

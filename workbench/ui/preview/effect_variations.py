@@ -94,10 +94,7 @@ def variations(graph: Graph, catalog: Catalog, node_id: str) -> dict[str, Variat
 def effect_remark(
     graph: Graph, catalog: Catalog, node_id: str, names: Iterable[str], idle: Iterable[str]
 ) -> str:
-    """Return a text about arguments that cannot be varied, and why.
-
-    The arguments ``idle`` changed no output.
-    """
+    """Return why arguments cannot be varied; ``idle`` are those that changed no output."""
     if not graph.has(node_id):
         return ""
     node = graph.at_scope(graph.scope_of(node_id)).node(node_id)

@@ -112,7 +112,6 @@ def experiment_for(
 
 
 def _known(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the peers with these names, or all if no names are passed."""
     for name in names:
         if name not in PEERS:
             raise GraphEditError(f"{name[:40]!r} is not a known library. Use {', '.join(PEERS)}.")
@@ -147,7 +146,6 @@ def tuner_for(
 
 
 def _values(text: str, knob: str) -> tuple[float, ...] | tuple[int, ...]:
-    """Return the numbers in a text such as ``1, 2, 4``; empty if the text is empty."""
     share = knob == "hw_decoder_load"
     found: list[Any] = []
     for part in text.replace(",", " ").split():
@@ -162,10 +160,7 @@ def _values(text: str, knob: str) -> tuple[float, ...] | tuple[int, ...]:
 
 
 def _mapping(text: str, graph: Graph) -> tuple[bool | None, ...]:
-    """Return the values of ``dont_use_mmap`` for a text such as ``mapped, read``.
-
-    Empty if the text is empty.
-    """
+    """Return the values of ``dont_use_mmap`` for a text such as ``mapped, read``, or none."""
     found = text.replace(",", " ").split()
     for part in found:
         if part not in FILES:
@@ -231,10 +226,7 @@ def _estimates(graph: Graph, machine: Machine, settings: int) -> dict[str, dict[
 
 
 def _up_to(config: MeasurementConfig, count: int) -> str:
-    """Return a text with the time limit of ``count`` configurations, and when it is exceeded.
-
-    Empty for a configuration without a limit.
-    """
+    """Return a text with the time limit of ``count`` configurations; empty without a limit."""
     if config.limit is None:
         return ""
     batch = config.budget / ((1 + FEWEST_ROUNDS) * FEWEST_BATCHES)

@@ -79,10 +79,7 @@ def _view(
 def _panels(
     report: Report, best: Measurement | None, own: Config | None, now: Config | None
 ) -> list[HeatPanel]:
-    """Return the panels of the heat map.
-
-    Panels with rare values are omitted if nothing was tried there.
-    """
+    """Return the panels of the heat map, without those of rare values that were not tried."""
     own_knobs, running_knobs = own and knob_values(own), now and knob_values(now)
     panels: list[HeatPanel] = []
     for panel in heat_map(report, best).panels:

@@ -271,7 +271,6 @@ class SpeedPanel:
         }
 
     def _leave_dropped(self) -> None:
-        """Close records that no longer exist."""
         records = self.store.records
         self.overlay = self.overlay if self.overlay in records else ""
         self.selected_records = [key for key in self.selected_records if key in records]

@@ -86,7 +86,6 @@ def to_document(source: GraphLike) -> Document:
 
 
 def _beside(path: Path) -> Document:
-    """Load a graph file or a shared picture as a document."""
     content = path.read_bytes()
     text = read_shared(content) if path.suffix == ".png" else content.decode("utf-8-sig")
     return load_document(text)

@@ -128,10 +128,7 @@ def _document(text: str, file: str = "") -> Document:
 
 
 def _program(text: str, file: str) -> Document:
-    """Load the graph stored in a script or notebook, without running code.
-
-    Raises GraphFormatError.
-    """
+    """Load the graph stored in a script or notebook, without running code."""
     is_notebook = text.lstrip().startswith("{")
     name = file if is_text(file) and file.isprintable() else ""
     name = name or ("notebook.ipynb" if is_notebook else "pipeline.py")

@@ -48,10 +48,7 @@ def running_cell() -> str:
 
 
 def notebook_owner(path: str, cell: str, start: str) -> str:
-    """Return the owner of the work started by a cell.
-
-    ``start`` describes the workbench's arguments.
-    """
+    """Return the owner of a cell's work; ``start`` describes the workbench's arguments."""
     text = "\0".join((path, cell, start))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 

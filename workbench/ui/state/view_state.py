@@ -101,10 +101,7 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Reason why the last request returned no picture.
-
-    ``dead`` is True if the worker process ended.
-    """
+    """Reason why the last request returned no picture, and whether the worker ended."""
 
     faults: tuple[Fault]
     dead: bool

@@ -237,10 +237,7 @@ class Autosave:
             self._leave()
 
     def _leave(self) -> None:
-        """Release the file; later changes are written to a new one.
-
-        The caller holds ``_open_lock``.
-        """
+        """Release the file; later changes go to a new one. The caller holds ``_open_lock``."""
         self._unlock()
         self.owner = new_owner()
 
