@@ -60,6 +60,9 @@ MISTAKES = {
     'wb.read("photos", shuffle=True)': ("UnknownNameError", "Did you mean random_shuffle?"),
     'wb.export(g, "pytorhc")': ("GraphExportError", "Did you mean pytorch?"),
     'wb.loader(g, library="numpy", batchsize=4)': ("UnknownNameError", "Did you mean batch_size?"),
+    'wb.loader(g, library="numpy", shuffle=True)': ("UnknownNameError", "random_shuffle=True"),
+    'wb.loader(g, "tf")': ("ArgumentError", "library='tf'"),
+    'wb.loader(g, library="numpy")[0]': ("UnsupportedUseError", "next(iter(loader))"),
     "wb.Engine(limit=3)": ("UnknownNameError", "Did you mean call_limit?"),
     # Wrong types
     'g.rotate(angle="left")': ("GraphFaultsError", "'left' is not a number"),

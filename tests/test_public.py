@@ -1,5 +1,6 @@
 """The names that `import workbench` exports."""
 
+import inspect
 import json
 import pydoc
 import subprocess
@@ -19,6 +20,7 @@ print(json.dumps([Completer(namespace={"wb": wb}).attr_matches("wb.rea"), wb.rea
 def test_public_names_are_listed_and_can_be_had() -> None:
     """``GROUPS`` of the reference decides which names are public, and lists each of them once."""
     assert dir(wb) == sorted(wb.__all__)
+    assert {name for name, _ in inspect.getmembers(wb)} == {*wb.__all__}
     for name in wb.__all__:
         assert getattr(wb, name) is not None
 

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         COARSE_CONFIG,
         QUICK_CONFIG,
         Benchmark,
+        Grid,
         Measurement,
         MeasurementConfig,
         Report,
@@ -158,6 +159,7 @@ __all__ = [
     "GraphExportError",
     "GraphFaultsError",
     "GraphFormatError",
+    "Grid",
     "ImportFailedError",
     "ImportReport",
     "ImportedGraph",
@@ -233,7 +235,7 @@ __all__ = [
 
 _HOMES = {
     "bench": (
-        "Benchmark COARSE_CONFIG Measurement MeasurementConfig QUICK_CONFIG Report load_report "
+        "Benchmark COARSE_CONFIG Grid Measurement MeasurementConfig QUICK_CONFIG Report load_report"
     ),
     "catalog": "Catalog load_catalog",
     "emit": "emit_script",
@@ -302,9 +304,11 @@ if not TYPE_CHECKING:  # otherwise mypy would accept every name
 
 
 def __dir__() -> list[str]:
-    # help(workbench) would show the methods of all classes: thousands of lines.
-    is_help = sys._getframe(1).f_globals.get("__name__") == "inspect"
-    return [] if is_help else __all__
+    # Empty for help(workbench) alone, which would list the members of all classes: 7,000 lines.
+    caller = sys._getframe(1)
+    while caller.f_back and caller.f_globals.get("__name__") == "inspect":
+        caller = caller.f_back
+    return [] if caller.f_globals.get("__name__") == "pydoc" else __all__
 
 
 def _register_completion() -> None:

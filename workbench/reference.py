@@ -67,8 +67,8 @@ GROUPS: Mapping[str, tuple[str, str]] = {
     ),
     "Speed": (
         "Measurements on this machine with your data.",
-        "Benchmark MeasurementConfig QUICK_CONFIG COARSE_CONFIG Report load_report Measurement "
-        "optimise Optimisation",
+        "Benchmark MeasurementConfig QUICK_CONFIG COARSE_CONFIG Grid Report load_report "
+        "Measurement optimise Optimisation",
     ),
     "Training": (
         "Tools for a training loop with any loader.",

@@ -92,6 +92,27 @@ def test_a_loader_goes_on_from_a_checkpoint(photos: Path, pipelines: int, given:
         assert all(torch.equal(left, right) for left, right in zip(one, other, strict=True))
 
 
+@pytest.mark.parametrize("library", ["torch", "numpy"])
+def test_an_epoch_left_early_is_continued_with_a_warning_or_restarted(
+    graph: Graph, photos: Path, library: str
+) -> None:
+    pytest.importorskip(library)
+    loader = wb.loader(graph, library=library)
+    next(iter(loader))
+    with pytest.warns(UserWarning, match=r"at batch 2 of 8, .*Create the loader with restart=True"):
+        assert len(list(loader)) == len(loader) - 1
+    list(zip(range(len(loader)), loader, strict=False))  # a whole epoch, as islice reads it
+    assert len(list(loader)) == len(loader)
+    again = wb.loader(graph, library=library, restart=True)
+    older = iter(again)
+    next(older)
+    assert len(list(again)) == len(again)
+    with pytest.raises(RuntimeError, match="a newer iterator"):
+        next(older)
+    with pytest.raises(wb.UnsupportedUseError, match=r"Use a loop, or next\(iter\(loader\)\)"):
+        again[0]
+
+
 def test_only_a_resumable_loader_has_a_checkpoint(graph: Graph, photos: Path) -> None:
     pytest.importorskip("torch")
     with pytest.raises(wb.ArgumentError, match="resumable=True"):

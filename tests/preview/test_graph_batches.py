@@ -197,6 +197,24 @@ def test_constants_for_another_range_are_reported_where_a_graph_runs(graph: Grap
     assert "warning: crop_mirror_normalize.mean" in repr(made)
 
 
+def test_a_batch_names_its_epochs_and_labels_that_the_data_do_not_have(photos: Path) -> None:
+    files = sorted(photos.rglob("*.jpg"))[:10]
+    images = [np.asarray(Image.open(file).resize((8, 8))) for file in files]
+    graph = wb.read(images).decode().with_settings(batch_size=4)
+    later = graph.batch(2)
+    assert [graph.batch(n).epochs for n in (0, 2, 999)] == [(1, 1), (1, 2), (400, 400)]
+    assert "batch 2: 4 samples of epochs 1 to 2\n" in repr(later)
+    assert "of batch 999 of epoch 400" in graph.batch(999).plot().get_suptitle()
+    plt.close("all")
+    assert "labels: 4 int32, 0 for all: the data have no labels" in repr(later)
+    assert not later.classes
+    with pytest.warns(UserWarning, match="have no labels, so labels is 0 for every sample"):
+        wb.loader(graph, library="numpy")
+    labelled = graph.batch(0, data=[(image, at // 5) for at, image in enumerate(images)])
+    assert labelled.classes == ("0",) * 4
+    assert "no labels" not in repr(labelled)
+
+
 def test_labels_of_torch_are_int64(graph: Graph) -> None:
     pytest.importorskip("torch")
     assert str(graph.batch(0).to("torch").labels.dtype) == "torch.int64"

@@ -1,6 +1,7 @@
 """Measure images per second on the user's machine and data; ``METHOD.md`` describes the method."""
 
 from workbench.bench.experiments.benchmark import Benchmark
+from workbench.bench.measuring.grid import Grid
 from workbench.bench.measuring.measurement import Measurement
 from workbench.bench.measuring.measurement_config import (
     COARSE_CONFIG,
@@ -13,6 +14,7 @@ __all__ = [
     "COARSE_CONFIG",
     "QUICK_CONFIG",
     "Benchmark",
+    "Grid",
     "Measurement",
     "MeasurementConfig",
     "Report",

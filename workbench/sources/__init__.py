@@ -16,9 +16,11 @@ from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
+from itertools import islice
 from pathlib import Path
 
 from workbench.errors import DataError
+from workbench.sources.data_facts import MOST_READ
 from workbench.sources.data_facts import NO_FACTS as NO_FACTS
 from workbench.sources.data_facts import DataFacts as DataFacts
 from workbench.sources.data_facts import data_facts as data_facts
@@ -137,6 +139,16 @@ def annotated_alternatives(dataset: Dataset) -> list[Dataset]:
 def class_names(dataset: Dataset) -> list[str]:
     """Return the class names in label order; empty if labels have no names."""
     return load_source(dataset.kind).class_names(dataset)
+
+
+def is_unlabelled(dataset: Dataset) -> bool:
+    """Whether the first 20,000 samples have label 0 and no class names: the data have no labels."""
+    try:
+        if class_names(dataset):
+            return False
+        return all(each.label == 0 for each in islice(list_samples(dataset), MOST_READ))
+    except (DataError, OSError):
+        return False
 
 
 def describe_not_read(dataset: Dataset) -> list[str]:

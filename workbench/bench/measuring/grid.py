@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from itertools import product
 from typing import Any, get_args
 
-from workbench.arguments import Kind
+from workbench.arguments import Kind, format_value
 from workbench.bench.measuring.config import Config, config_of, has_dont_use_mmap
 from workbench.engine.resources.machine import Machine
 from workbench.errors import ArgumentError
@@ -34,7 +34,15 @@ Place = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Values of each knob; numbers are in ascending order."""
+    """Settings for ``w.tune`` to try: a tuple of ascending values of each.
+
+    Raises ArgumentError for values that are not ascending numbers.
+
+    ::
+
+        grid = wb.Grid(threads=(1, 2), batch_size=(8, 16), prefetch=(2,))
+        assert len(grid) == 4
+    """
 
     threads: tuple[int, ...]
     batch_size: tuple[int, ...]
@@ -47,10 +55,12 @@ class Grid:
     def __post_init__(self) -> None:
         for knob in KNOBS:
             values = self.values(knob)
-            known = [value for value in values if isinstance(value, int | float)]
-            if not values or known != sorted(set(known)):
-                raise ValueError(
-                    f"{knob}: {values} is not an increasing list of one or more values."
+            numbers = values if isinstance(values, tuple | list) else ()
+            known = [value for value in numbers if isinstance(value, int | float)]
+            is_list = isinstance(values, tuple | list) and values
+            if not is_list or known != sorted(set(known)):
+                raise ArgumentError(
+                    f"Grid: {knob} is {format_value(values)}. Use ascending values: (1, 2)."
                 )
 
     def values(self, knob: str) -> Sequence[Value]:
@@ -149,4 +159,4 @@ def default_grid(machine: Machine, device: DecodeDevice) -> Grid:
     return Grid(tuple(threads), (16, 32, 64, 128), (1, 2, 4), pipelines=(1, 2))
 
 
-GRID = Kind.of("workbench.bench.measuring.grid.Grid(threads=(1, 2), batch_size=(8,))", Grid)
+GRID = Kind.of("workbench.Grid(threads=(1, 2), batch_size=(8,))", Grid)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
 import shlex
 import sys
 import tempfile
@@ -17,11 +18,12 @@ from importlib.util import module_from_spec, spec_from_file_location
 from inspect import signature
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from workbench.arguments import (
+    FLAG,
     TEXT,
     WHOLE,
     argument_errors_as,
@@ -32,7 +34,7 @@ from workbench.arguments import (
     warn_caller,
 )
 from workbench.catalog import load_catalog
-from workbench.emit.targets import export
+from workbench.emit.targets import export, target_names
 from workbench.engine.build.pipelines import plain_reason
 from workbench.engine.protocol.exit_status import is_file_fault
 from workbench.engine.protocol.progress import one_line_interrupt
@@ -42,6 +44,8 @@ from workbench.errors import (
     DataError,
     GraphExportError,
     GraphFaultsError,
+    UnknownNameError,
+    UnsupportedUseError,
 )
 from workbench.graph.checks.check import check_graph
 from workbench.graph.checks.check_warnings import check_warnings
@@ -52,6 +56,7 @@ from workbench.graph.types.typed_graph import TypedGraph
 from workbench.sources import (
     Data,
     Datasets,
+    is_unlabelled,
     list_samples,
     load_source,
     open_datasets,
@@ -61,6 +66,13 @@ from workbench.sources.python_data import LABEL_FAULT
 
 LIBRARIES: Mapping[str, str] = {"torch": "pytorch", "jax": "jax", "numpy": "script"}
 """Export target of each library, whose exported program contains the loader or its pipeline."""
+_NOT_OPTIONS = {
+    "shuffle": "The reader shuffles: wb.read(data, random_shuffle=True).",
+    "drop_last": "Every sample is used: skip a shorter last batch in the loop.",
+    "collate_fn": "Batches are tensors already: use operators of the graph, or wb.node.",
+    "transform": "Use operators of the graph, or wb.node.",
+}
+"""Options of other loaders -> the way to have the same."""
 _numbers = itertools.count()
 
 
@@ -103,12 +115,18 @@ def build_pipeline(graph: Graph, data: Datasets, **options: Any) -> Any:
 
 
 def make_loader(
-    graph: Graph, data: Datasets, library: str = "torch", epochs: int | None = 1, **options: Any
+    graph: Graph,
+    data: Datasets,
+    library: str = "torch",
+    epochs: int | None = 1,
+    restart: bool = False,
+    **options: Any,
 ) -> InProcessLoader:
     """Create the ``Loader`` of the exported program in this process.
 
     ``library`` is ``torch``, ``jax`` or ``numpy``; with ``numpy`` the batches are those of the
-    exported script. ``options`` are arguments of the program's ``build_pipeline``.
+    exported script. With ``restart`` each loop begins a new epoch. ``options`` are arguments of the
+    program's ``build_pipeline``.
 
     Raises GraphExportError for another library and for images of several sizes, and the errors of
     ``export``.
@@ -123,6 +141,13 @@ def make_loader(
             f"epochs is {epochs!r}. Use an integer of 1 or more, or None to repeat endlessly."
         )
     require_library(library, f"w.loader({library!r})")
+    kinds = TypedGraph(graph, load_catalog())
+    labels = [name for name, port in graph.outputs.items() if kinds.kind(port) == "label"]
+    if labels and len(data) == 1 and is_unlabelled(*data.values()):
+        warn_caller(
+            f"The data have no labels, so {labels[0]} is 0 for every sample. Pass labels with the "
+            "data, or output the images alone: wb.outputs(images=graph.images)."
+        )
     program = import_program(graph, LIBRARIES[library], data)
     if library == "jax":  # its loader builds one pipeline per device
         made = _built(program.Loader, graph, data, options)
@@ -131,27 +156,29 @@ def make_loader(
         # Several pipelines go on with the one whose turn it is.
         if library == "numpy":
             made = _ArrayBatches(built, graph, data)
-            return InProcessLoader(made, graph, epochs, data, options)
+            return InProcessLoader(made, graph, epochs, data, options, restart)
         turn = {"checkpoint": options.get("checkpoint")} if isinstance(built, list) else {}
         with _explaining_bad_files(data):  # some start to read
             made = program.Loader(built, **turn)
-    return InProcessLoader(made, graph, epochs, data, options)
+    return InProcessLoader(made, graph, epochs, data, options, restart)
 
 
-@checked(graph=GRAPH, library=TEXT)
+@checked(graph=GRAPH, library=TEXT, restart=FLAG)
 def loader(
     graph: Graph,
     data: Data | None = None,
     library: str = "torch",
     epochs: int | None = 1,
+    restart: bool = False,
     **options: Any,
 ) -> InProcessLoader:
     """Return a loader of batches as ``torch`` tensors, ``jax`` arrays or NumPy arrays.
 
     The batches equal those of the exported script. The last batch of an epoch may be shorter with
     ``torch``, and is filled from the next epoch with ``numpy``. An epoch that is left early, as by
-    ``next(iter(loader))``, continues with the next ``iter``. DALI runs in this process, so a crash
-    of DALI ends it.
+    ``next(iter(loader))``, continues in the next loop, with a UserWarning; with ``restart=True``
+    the rest is run and discarded, and each loop begins a new epoch, as with a ``DataLoader`` of
+    PyTorch. DALI runs in this process, so a crash of DALI ends it.
 
     ``data`` is any data that ``Workbench`` accepts, by default the data of the graph. The other
     arguments and errors are those of ``Workbench.loader``. Raises DataError if there are no data.
@@ -161,11 +188,14 @@ def loader(
         for images, labels in wb.loader(graph, "photos", epochs=1, batch_size=4):
             print(images.shape)
     """
+    libraries = (*LIBRARIES, *target_names(), "tf")
+    if isinstance(data, str) and data in libraries and not os.path.exists(data):
+        raise ArgumentError(f"loader: data is {data!r}. Pass a library by name: library={data!r}.")
     given = graph.datasets if data is None else open_datasets(data)
     if given:
         graph = with_datasets(graph.whole, given)
     with argument_errors_as(loader.__name__, build_pipeline.__name__):
-        return make_loader(graph, given or {}, library, epochs, **options)
+        return make_loader(graph, given or {}, library, epochs, restart, **options)
 
 
 class InProcessLoader:
@@ -173,9 +203,9 @@ class InProcessLoader:
 
     ``len`` is the number of batches per epoch. All batches of ``jax`` have one size: at the end of
     an epoch the last sample is repeated, and ``valid`` of ``loader.batches`` marks the real ones.
-    An epoch that is left early continues with the next ``iter``; a loader has one iterator at a
-    time, and an older one raises RuntimeError. A file that cannot be read or decoded raises
-    DataError, which explains how to exclude bad files.
+    An epoch that is left early continues in the next loop, with a UserWarning, or is skipped with
+    ``restart``. A loader has one iterator at a time: an older one raises RuntimeError. A file that
+    cannot be read or decoded raises DataError, which explains how to exclude bad files.
 
     ::
 
@@ -190,6 +220,7 @@ class InProcessLoader:
         epochs: int | None,
         data: Datasets,
         options: Mapping[str, Any],
+        restart: bool = False,
     ) -> None:
         self.batches = batches
         """The exported program's own loader."""
@@ -201,6 +232,8 @@ class InProcessLoader:
         if settings:
             self.graph = set_setting(graph, **settings)
         self.data = data
+        self.restart = restart
+        self._is_started = self._is_warned = False
 
     def __len__(self) -> int:
         return len(self.batches)
@@ -221,6 +254,27 @@ class InProcessLoader:
             ) from error
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        position, resumes = self.batches._position, self._is_started
+        self._is_started = True
+        if position and resumes and self.restart:
+            with one_line_interrupt(), _explaining_bad_files(self.data):
+                for _ in self.batches:
+                    pass  # the rest of the epoch: DALI cannot skip it
+        elif position and resumes and not self._is_warned:
+            self._is_warned = True
+            warn_caller(
+                f"This loop continues the epoch at batch {position + 1} of {len(self)}, where the "
+                "previous loop stopped. Create the loader with restart=True to begin a new epoch "
+                "in each loop."
+            )
+        return self._iterate()
+
+    def __getitem__(self, place: object) -> NoReturn:
+        raise UnsupportedUseError(
+            f"A loader has no item {format_value(place)}. Use a loop, or next(iter(loader))."
+        )
+
+    def _iterate(self) -> Iterator[tuple[Any, ...]]:
         turns = itertools.count() if self.epochs is None else range(self.epochs)
         batches = itertools.chain.from_iterable(self.batches for _ in turns)
         while True:
@@ -250,13 +304,19 @@ class _ArrayBatches:
             else max(sum(1 for _ in list_samples(dataset)) for dataset in data.values())
         )
         self._count: int = math.ceil(samples / self._pipes[0].max_batch_size)
+        self._position = 0
+        self._newest: object = None
 
     def __len__(self) -> int:
         return self._count
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        for _ in range(self._count):
+        self._newest = current = object()
+        for number in range(self._position, self._count):
+            if self._newest is not current:
+                raise RuntimeError("a newer iterator has replaced this one")
             outputs = next(self._turns).run()
+            self._position = (number + 1) % self._count
             yield {
                 name: self._arrays(output, is_label)
                 for (name, is_label), output in zip(self._labels.items(), outputs, strict=True)
@@ -314,6 +374,11 @@ def _built(
     build: Callable[..., Any], graph: Graph, data: Datasets, options: Mapping[str, Any]
 ) -> Any:
     """Call a build function of a program. Options are checked like settings of the graph."""
+    for name in options:
+        if name in _NOT_OPTIONS:
+            raise UnknownNameError(
+                f"{build_pipeline.__name__} has no argument {name!r}. {_NOT_OPTIONS[name]}"
+            )
     require_names(build_pipeline.__name__, options, signature(build))
     settings = {f.name: options[f.name] for f in fields(graph.settings) if f.name in options}
     _require_shard(options)

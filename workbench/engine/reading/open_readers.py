@@ -132,6 +132,12 @@ class OpenReaders:
         cursors = (each for (read, _), each in self._cursors.items() if read in data.values())
         return "; ".join(dict.fromkeys(each.skipped_text for each in cursors if each.skipped_text))
 
+    def epoch_size(self, dataset: Dataset | None) -> int:
+        """Number of samples of an epoch of a dataset's open reader; 0 if unknown."""
+        return max(
+            (each.epoch_size for (d, _), each in self._cursors.items() if d == dataset), default=0
+        )
+
     @property
     def nbytes(self) -> int:
         """Size of all cached batches in bytes."""

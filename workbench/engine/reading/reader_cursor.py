@@ -376,6 +376,16 @@ class ReaderCursor:
         pipe.build()
         return pipe
 
+    @property
+    def epoch_size(self) -> int:
+        """Number of samples of an epoch; 0 if unknown, or for one of several shards."""
+        if self._position is None or (self._data is not None and self._data.first):
+            return 0
+        metas = [*self._position.pipeline.reader_meta().values()]
+        alone = len(metas) == 1 and metas[0]["number_of_shards"] == 1
+        padded = "_padded" if alone and metas[0]["pad_last_batch"] else ""
+        return int(metas[0][f"epoch_size{padded}"]) if alone else 0
+
     def _copy(self, outputs: Any, at: _Position) -> ReadBatch:
         if self._data is None or not self._data.in_memory:
             paths = [outputs[0][i].source_info() for i in range(len(outputs[0]))]

@@ -21,7 +21,7 @@ from workbench.graph.model import Graph, Port
 from workbench.graph.model.node_order import ancestors
 from workbench.names import did_you_mean, shortened
 from workbench.preview.pictures.annotation_overlays import Overlays, draw_overlays, overlays_of
-from workbench.preview.request import PreviewRequest, run_request
+from workbench.preview.request import GraphRun, PreviewRequest, run_request
 from workbench.preview.requests.texts import (
     augmentations_of,
     label_port,
@@ -64,7 +64,7 @@ class BatchArrays:
     ``draws`` has a value per sample for each generator, empty if the sample did not reach it.
     ``applied`` describes, for each node of automatic augmentation, the augmentations of each
     sample; ``classes`` has the name of each sample's class; ``folder`` changes when the data
-    change.
+    change; ``epochs`` has the first and the last epoch of the samples.
     """
 
     outputs: tuple[OutputArrays, ...]
@@ -73,6 +73,9 @@ class BatchArrays:
     applied: dict[str, list[str]]
     classes: tuple[str, ...] = ()
     folder: str = ""
+    epochs: tuple[int, ...] = ()
+    unlabelled: frozenset[str] = frozenset()
+    """Outputs with labels that the data do not have."""
 
 
 @task
@@ -104,13 +107,34 @@ def read_outputs(worker: Worker, request: PreviewRequest) -> BatchArrays:
     if label is not None and any(each.size != 1 for each in run.result.batches[label].arrays()):
         label = None  # the labels of boxes, whose names are among the marks
     classes = names_of_labels(worker, run, label, labels_of(label, run.result.batches))
+    unlabelled = frozenset(each.name for each in outputs if each.is_label and not any(classes))
     version = run.result.plan.version
     applied = augmentations_of(run)
     draws = {
         name: tuple(np.array(()) if value is None else value for value in values)
         for name, values in random_values(run).items()
     }
-    return BatchArrays(outputs, run.result.samples, draws, applied, tuple(classes), version)
+    return BatchArrays(
+        outputs,
+        run.result.samples,
+        draws,
+        applied,
+        tuple(filter(None, classes)),
+        version,
+        _epochs(worker, run),
+        unlabelled if label else frozenset(),
+    )
+
+
+def _epochs(worker: Worker, run: GraphRun) -> tuple[int, ...]:
+    """Return the first and the last epoch of a batch's samples, from 1; empty if unknown."""
+    sources, settings = run.graph.sources, run.graph.settings
+    if len(sources) != 1 or settings.pipelines > 1:
+        return ()
+    size = worker.runner.readers.epoch_size(run.result.plan.dataset(sources[0]))
+    first = run.request.batch * settings.batch_size
+    last = first + len(run.result.samples) - 1
+    return (first // size + 1, last // size + 1) if size else ()
 
 
 def _nodes_before(graph: Graph, port: Port) -> frozenset[str]:
@@ -148,7 +172,9 @@ class OutputBatch(Mapping[str, Any]):
         None if the sample did not reach a node inside a block. For automatic augmentation, the
         value is a text: ``rotate -27, equalize``.
     classes:
-        The name of each sample's class, or its label as text; empty without labels.
+        The name of each sample's class, or its label as text; empty if the data have no labels.
+    epochs:
+        The first and the last epoch of the samples, counted from 1; empty if unknown.
     folder:
         A text that changes whenever the data change.
 
@@ -173,6 +199,8 @@ class OutputBatch(Mapping[str, Any]):
     folder: str = field(default="", repr=False)
     label_outputs: frozenset[str] = field(default=frozenset(), repr=False)
     drawn: Mapping[str, frozenset[str]] = field(default_factory=dict, repr=False)
+    epochs: tuple[int, ...] = ()
+    unlabelled: frozenset[str] = field(default=frozenset(), repr=False)
 
     def __getitem__(self, name: str) -> Any:
         if name not in self.arrays:
@@ -280,7 +308,7 @@ class OutputBatch(Mapping[str, Any]):
             for name in names:
                 pictures.append(self._marked_picture(name, index))
                 titles.append(self._caption(index, name, len(names) > 1))
-        title = f"{', '.join(names)} of batch {self.number}"
+        title = f"{', '.join(names)} of batch {self.number}{self._epoch_text}"
         columns = max(1, 4 // len(names)) * len(names)
         return plot_pictures(
             pictures, titles, title, rows=rows, columns=columns, figsize=figsize, ax=ax
@@ -329,14 +357,24 @@ class OutputBatch(Mapping[str, Any]):
         times = max(1, round(_MARKED_SIDE / max(picture.shape[:2])))  # names need room
         return draw_overlays(picture.repeat(times, 0).repeat(times, 1), marks, names=True)
 
+    @property
+    def _epoch_text(self) -> str:
+        """The epochs of the samples, unless all are of the first epoch."""
+        if not self.epochs or self.epochs[1] == 1:
+            return ""
+        first, last = self.epochs
+        return f" of epoch {first}" if first == last else f" of epochs {first} to {last}"
+
     def __repr__(self) -> str:
-        lines = [f"batch {self.number}: {len(self.files)} samples"]
+        lines = [f"batch {self.number}: {len(self.files)} samples{self._epoch_text}"]
         for name, value in self.arrays.items():
             several = isinstance(value, tuple)
             first = value[0] if several else value
             shape = "×".join(map(str, first.shape))
             words = f"{len(value)} arrays, the first " if several else ""
-            lines.append(f"  {name}: {words}{shape} {first.dtype} {self.layouts[name]}".rstrip())
+            words = f"  {name}: {words}{shape} {first.dtype} {self.layouts[name]}".rstrip()
+            assumed = ", 0 for all: the data have no labels" if name in self.unlabelled else ""
+            lines.append(words + assumed)
         if self.draws:
             lines.append(f"  draws: {', '.join(self.draws)}")
         if self.errors:
@@ -370,6 +408,8 @@ def output_batch(number: int, found: BatchArrays, sheet: bytes = b"") -> OutputB
         found.folder,
         frozenset(each.name for each in found.outputs if each.is_label),
         {each.name: each.drawn for each in found.outputs},
+        found.epochs,
+        found.unlabelled,
     )
 
 

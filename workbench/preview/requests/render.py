@@ -292,6 +292,7 @@ def _tiles(
     port = label_port(run.resolved)
     labels = labels_of(port, batches)
     names = names_of_labels(worker, run, port, labels)
+    labels = labels if any(names) else [""] * len(labels)  # the data have none
     shapes = [describe_shape(shape, first.dtype) for shape in first.shapes]
     fired = executed_scopes(run)
     augmented, applied = augmentation_keys(run), augmentation_texts(run)

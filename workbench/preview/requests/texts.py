@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +24,9 @@ from workbench.graph.model.ports import outputs_of
 from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.types.devices import is_generator
 from workbench.preview.request import GraphRun
-from workbench.sources import class_names
+from workbench.sources import Dataset, class_names, is_unlabelled
 
+T = TypeVar("T")
 _FEW_VALUES = 6
 _FEW_ROWS = 8
 
@@ -246,8 +247,13 @@ def target_text(worker: Worker, run: GraphRun, port: Port, array: NDArray[Any]) 
 def names_of_labels(
     worker: Worker, run: GraphRun, port: Port | None, labels: Sequence[str]
 ) -> list[str]:
-    """Return the class name of each label of a port, or the label itself if unnamed."""
+    """Return the class name of each label of a port, or the label itself if unnamed.
+
+    The names are empty if the data have no labels, for which readers output 0.
+    """
     names = class_names_of(worker, run, port)
+    if labels and not names and {*labels} == {"0"} and _of_data(worker, run, port, is_unlabelled):
+        return [""] * len(labels)
     return [_name(names, label) for label in labels]
 
 
@@ -258,18 +264,25 @@ def _name(names: Sequence[str], label: str) -> str:
 
 def class_names_of(worker: Worker, run: GraphRun, port: Port | None) -> list[str]:
     """Return the class names of a source's data, cached until the data change."""
+    return _of_data(worker, run, port, class_names) or []
+
+
+def _of_data(
+    worker: Worker, run: GraphRun, port: Port | None, read: Callable[[Dataset], T]
+) -> T | None:
+    """Return a property of a source's data, cached until the data change; None if unknown."""
     plan = run.result.plan
     source = next((n for n in run.nodes if port is not None and n.id == port.node), None)
     dataset = plan.dataset(source) if isinstance(source, Source) else None
     if dataset is None:
-        return []
+        return None
     key = dataset, plan.version
-    cached = worker.kept.get(("class names",))
+    cached = worker.kept.get((read.__name__,))
     if cached is None or cached[0] != key:
         try:
-            cached = key, class_names(dataset)
+            cached = key, read(dataset)
         except (DataError, OSError):  # the data were removed meanwhile: the next preview reports it
-            return []
-        worker.kept[("class names",)] = cached
-    names: list[str] = cached[1]
-    return names
+            return None
+        worker.kept[(read.__name__,)] = cached
+    found: T = cached[1]
+    return found

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import traitlets
 
-from workbench.arguments import TEXT, WHOLE, argument_errors_as, checked, require_choice
+from workbench.arguments import FLAG, TEXT, WHOLE, argument_errors_as, checked, require_choice
 from workbench.emit.targets import export
 from workbench.engine.build.in_process_loader import InProcessLoader, build_pipeline, make_loader
 from workbench.engine.protocol.progress import one_line_interrupt
@@ -418,9 +418,13 @@ class CodeAccess(KnownAttributes, RunAccess):
         with argument_errors_as("w.pipeline", "build_pipeline"):
             return build_pipeline(self.graph, data, **options)
 
-    @checked(library=TEXT)
+    @checked(library=TEXT, restart=FLAG)
     def loader(
-        self, library: str = "torch", epochs: int | None = 1, **options: Any
+        self,
+        library: str = "torch",
+        epochs: int | None = 1,
+        restart: bool = False,
+        **options: Any,
     ) -> InProcessLoader:
         """Return a loader of batches as ``torch`` tensors, ``jax`` arrays or ``numpy`` arrays.
 
@@ -429,13 +433,14 @@ class CodeAccess(KnownAttributes, RunAccess):
             for images, labels in w.loader("torch", epochs=1):
                 print(images.shape)
 
-        The loader runs in this process. Each batch is a tuple of the graph's outputs in order.
+        The loader runs in this process. Each batch is a tuple of the graph's outputs in order. An
+        epoch that is left early continues in the next loop, with a UserWarning, unless ``restart``.
         ``options`` and errors are those of ``pipeline``; also raises GraphExportError if the
         library cannot represent the graph, and ImportError if it is not installed.
         """
         data = self._live.data_panel.datasets
         with argument_errors_as("w.loader", "build_pipeline"):
-            return make_loader(self.graph, data, library, epochs, **options)
+            return make_loader(self.graph, data, library, epochs, restart, **options)
 
     @checked(target=TEXT, with_=TEXT)
     def to_code(self, target: str = "script", *, with_: str = "", plain: bool = False) -> str:

@@ -114,9 +114,7 @@ class RunAccess:
 
         ::
 
-            from workbench.bench.measuring.grid import Grid
-
-            grid = Grid(threads=(1, 2), batch_size=(8,), prefetch=(2,))
+            grid = wb.Grid(threads=(1, 2), batch_size=(8,), prefetch=(2,))
             report = w.tune("cpu", grid=grid, measurement_config=COARSE_CONFIG)
             print(report.best_settings)
             w.graph = report.apply()
