@@ -133,7 +133,6 @@ MEMBERS: Mapping[str, str] = {
     "TransformComparison": "to_frame plot",
     "FolderCheck": "bad counts good_list to_frame plot",
     "Faults": "to_frame plot",
-    "ServingPack": "refused to_frame plot",
     "Verification": "to_frame plot",
     "Watch": "report",
     "WatchReport": "limit ceiling interval measure_fix plot",

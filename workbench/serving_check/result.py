@@ -33,7 +33,7 @@ class ServingPack(DocumentedResult):
     ``mistakes`` describes the mistakes that it can name with stored tensors; ``notes`` says what it
     cannot judge, and why. ::
 
-        made = wb.pack(graph, "photos", "pack")
+        made = wb.pack(graph, "photos", "pack-to-send")
         print(made.folder, len(made.images), made.refused)
     """
 
@@ -78,12 +78,7 @@ class ServingPack(DocumentedResult):
         return ResultDocument("pack", title, sentences, (table, mistakes), pictures)
 
     def plot(self) -> Figure:
-        """Draw a matplotlib figure of the tolerated mean difference of each image.
-
-        ::
-
-            figure = wb.pack(graph, "photos", "pack").plot()
-        """
+        """Draw a matplotlib figure of the tolerated mean difference of each image."""
         return plot_values(
             {each.name: each.mean for each in self.images if not each.refused},
             "levels of 0..255",
