@@ -43,7 +43,7 @@ from workbench.sources import Data, list_samples, open_datasets
 
 Array = NDArray[Any]
 _PHOTOS = 8
-_TRIED = 64
+_LISTED = 20_000
 _UNREADABLE = (OSError, ValueError, DataError, Image.DecompressionBombError)
 BASE_MEAN, BASE_LARGEST = 0.6, 4.0
 """Tolerance in levels of 0..255 for rounding in the resize and the normalisation."""
@@ -323,10 +323,12 @@ def pack(
 
 
 def _photos(data: Data) -> list[Image.Image]:
-    """Return some photos of the data, as RGB, at most 640 pixels wide or high."""
+    """Return photos from all of the data, as RGB, at most 640 pixels wide or high."""
     found: list[Image.Image] = []
     for dataset in open_datasets(data).values():
-        for sample in islice(list_samples(dataset), _TRIED):
+        samples = list(islice(list_samples(dataset), _LISTED))
+        step = max(1, len(samples) // _PHOTOS)
+        for sample in [*samples[::step], *samples[1::step], *samples[2::step]]:
             with suppress(*_UNREADABLE), sample.open() as file, Image.open(file) as image:
                 image.draft("RGB", (640, 640))
                 image.thumbnail((640, 640))

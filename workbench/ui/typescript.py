@@ -28,6 +28,7 @@ from workbench.ui.contract import (
     inspector_payloads,
     payloads,
     preview_payloads,
+    results_payloads,
     speed_payloads,
 )
 from workbench.ui.contract.action import Action, tag_of
@@ -36,7 +37,8 @@ from workbench.ui.contract.components import COMPONENTS, TABS, Component, Empty
 PATH = Path(__file__).parent / "frontend" / "src" / "payloads.ts"
 
 _MODULES = (
-    payloads, inspector_payloads, data_payloads, preview_payloads, speed_payloads,
+    payloads, inspector_payloads, data_payloads, preview_payloads, results_payloads,
+    speed_payloads,
 )  # fmt: skip
 _HEAD = """\
 // Written by `python -m workbench.ui.typescript` from this package. Do not edit.

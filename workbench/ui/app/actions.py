@@ -12,6 +12,7 @@ from workbench.ui.data import data_actions
 from workbench.ui.export import export_actions as export
 from workbench.ui.inspector import argument_actions, condition_actions, inspector_actions
 from workbench.ui.preview import batch_search, comparison_job, verification_job, view_actions
+from workbench.ui.results import result_actions
 from workbench.ui.speed import speed_actions as speed
 from workbench.ui.state import open_actions
 from workbench.ui.storage import saved_snippets
@@ -102,6 +103,7 @@ ACTIONS: dict[str, list[type[Action]]] = {
         view_actions.ShowClass,
         session.ListFolders,
     ],
+    "results": declared_in(result_actions),
     "status": [suggestions.ApplyFix, *_ANYWHERE],
 }
 """Actions by component. Actions declared in the component's own modules need no entry here."""

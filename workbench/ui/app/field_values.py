@@ -38,6 +38,8 @@ from workbench.ui.export.exports import target_entries
 from workbench.ui.inspector.argument_rows import inspector_view
 from workbench.ui.inspector.block_payloads import scope_entries
 from workbench.ui.preview import presenters
+from workbench.ui.preview.verification_job import SessionVerification
+from workbench.ui.speed.panel import SpeedPanel
 from workbench.ui.state.history import History
 from workbench.ui.state.identity_memo import IdentityMemo
 from workbench.ui.state.view_state import (
@@ -403,3 +405,17 @@ def _left_out(state: ViewState) -> int:
 def _duration(milliseconds: float) -> str:
     digits = 1 if milliseconds < 10 else 0
     return f"{milliseconds:.{digits}f} ms"
+
+
+def running_work(
+    speed: SpeedPanel, verification: SessionVerification, data_panel: DataPanel
+) -> list[payloads.RunningWork]:
+    """Return the long work of each tab, with its progress."""
+    found: list[payloads.RunningWork] = []
+    if (run := speed.run) is not None:
+        found.append({"tab": "speed", "text": run.part, "share": run.share})
+    if (task := verification.running) is not None:
+        found.append({"tab": "preview", "text": "comparison", "share": task.share})
+    if (share := data_panel.checked_share) is not None:
+        found.append({"tab": "data", "text": "file check", "share": share})
+    return found

@@ -33,12 +33,12 @@ from workbench.ui.app.actions import ACTIONS
 from workbench.ui.app.bar_actions import ShareImageJob
 from workbench.ui.app.field_edits import REPORTED, set_graph_field, set_view
 from workbench.ui.app.field_publisher import FieldPublisher, Fields, Publish, Together
-from workbench.ui.app.field_values import constant_fields, graph_fields
+from workbench.ui.app.field_values import constant_fields, graph_fields, running_work
 from workbench.ui.app.page_heartbeat import PageHeartbeat
 from workbench.ui.app.selection import follow_graph
 from workbench.ui.app.session import Claim, ModelSession, reported_tab
 from workbench.ui.contract.action import parse_action
-from workbench.ui.contract.payloads import RunningWork, status_fields
+from workbench.ui.contract.payloads import status_fields
 from workbench.ui.data.data_panel import DataPanel
 from workbench.ui.export.exports import Exports
 from workbench.ui.export.output_paths import OutputPath
@@ -48,6 +48,7 @@ from workbench.ui.preview.background_previews import BackgroundPreviews
 from workbench.ui.preview.comparison_job import ComparedGraphs, ComparisonJob
 from workbench.ui.preview.presenters import picture_bytes, start_entry
 from workbench.ui.preview.verification_job import SessionVerification
+from workbench.ui.results.panel import ResultsPanel
 from workbench.ui.speed.panel import SpeedPanel
 from workbench.ui.state.graph_argument import GraphLike, to_document, to_graph
 from workbench.ui.state.history import History
@@ -148,6 +149,7 @@ class ViewModel:
             self.share_image_job = ShareImageJob(
                 self.engine, self.lock, self._refresh, self._on_shared
             )
+            self.results = ResultsPanel(self.lock, self._refresh, follows=roots is None)
             self.exports = Exports(self.catalog)
             self.heartbeat = PageHeartbeat(lambda part, beat: publish(part, "beat", beat))
             autosave = Autosave(tell=self._on_folder) if restore else None
@@ -303,6 +305,7 @@ class ViewModel:
             last_first.callback(self.previewer.close)
             last_first.callback(self.verification.cancel)
             last_first.callback(self.speed.cancel)
+            last_first.callback(self.results.close)
             if leave_measurement:
                 last_first.callback(self._leave_measurement)
             last_first.callback(self.data_panel.close)
@@ -564,13 +567,14 @@ class ViewModel:
             verification = self.verification.entry(active, data)
             return {"preview": self.comparison.fields(self.state) | {"verification": verification}}
 
-        shown["tabs"] |= {"work": self._running_work()}
+        shown["tabs"] |= {"work": running_work(self.speed, self.verification, self.data_panel)}
         parts: dict[str, Callable[[], Fields]] = {
             "speed": measured,
             "comparison": compared,
             "code": lambda: {
                 "code": self.exports.fields(self.state, self.history.layout, self.data_panel)
             },
+            "results": lambda: {"results": self.results.fields()},
             "background": lambda: self.background_previews.fields(self.state, stale),
         }
         for name, fields in parts.items():
@@ -580,13 +584,3 @@ class ViewModel:
             except Exception as error:  # the other parts stay usable
                 shown["bar"]["message"] = self._report(f"{name} cannot be shown", error)
         return shown
-
-    def _running_work(self) -> list[RunningWork]:
-        found: list[RunningWork] = []
-        if (run := self.speed.run) is not None:
-            found.append({"tab": "speed", "text": run.part, "share": run.share})
-        if (task := self.verification.running) is not None:
-            found.append({"tab": "preview", "text": "comparison", "share": task.share})
-        if (share := self.data_panel.checked_share) is not None:
-            found.append({"tab": "data", "text": "file check", "share": share})
-        return found

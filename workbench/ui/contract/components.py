@@ -42,6 +42,7 @@ from workbench.ui.contract import (
     inspector_payloads,
     payloads,
     preview_payloads,
+    results_payloads,
     speed_payloads,
 )
 from workbench.ui.contract.encoding import empty
@@ -55,7 +56,7 @@ Picture = Annotated[bytes, "picture"]
 Empty = dict[str, Never]
 """Type of a payload that is not set yet."""
 
-Tab = Literal["preview", "speed", "code", "data"]
+Tab = Literal["preview", "speed", "code", "data", "results"]
 Mode = Literal["original", "augmented", "both", "difference", "compare"]
 TABS: tuple[Tab, ...] = get_args(Tab)
 
@@ -427,6 +428,16 @@ class Data(Fields):
     """Report of a check, an HTML page."""
 
 
+class Results(Fields):
+    """Results of tools: a list, and the result that is shown."""
+
+    entries: list[results_payloads.ResultEntry] = []
+    """The newest first."""
+    shown: results_payloads.ShownResult | Empty = {}
+    message: str = ""
+    """Why a file could not be opened."""
+
+
 class Status(Fields):
     """Status line: faults, last measured speed of the graph, autosave state."""
 
@@ -492,7 +503,7 @@ def _field_docs() -> dict[str, dict[str, str]]:
 
 
 _STRUCTS: tuple[type[Fields], ...] = (
-    Bar, Canvas, Inspector, Tabs, Preview, Speed, Code, Data, Status,
+    Bar, Canvas, Inspector, Tabs, Preview, Speed, Code, Data, Results, Status,
 )  # fmt: skip
 COMPONENTS = tuple(map(_component, _STRUCTS))
 LINK_FIELDS = _component(Link).fields

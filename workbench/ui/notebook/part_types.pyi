@@ -170,7 +170,7 @@ class Inspector(Widget):
 
 class Tabs(Widget):
     """Tabs of the lower panels."""
-    tab: Literal['preview', 'speed', 'code', 'data']
+    tab: Literal['preview', 'speed', 'code', 'data', 'results']
     """The open panel."""
     work: list[dict[str, Any]]
 
@@ -343,6 +343,14 @@ class Data(Widget):
     report: dict[str, Any]
     """Report of a check, an HTML page."""
 
+class Results(Widget):
+    """Results of tools: a list, and the result that is shown."""
+    entries: list[dict[str, Any]]
+    """The newest first."""
+    shown: dict[str, Any]
+    message: str
+    """Why a file could not be opened."""
+
 class Status(Widget):
     """Status line: faults, last measured speed of the graph, autosave state."""
     faults: list[dict[str, Any]]
@@ -367,4 +375,5 @@ class TypedWorkbench(VBox):
     speed: Speed
     code: Code
     data: Data
+    results: Results
     status: Status

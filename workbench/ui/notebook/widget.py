@@ -155,9 +155,10 @@ class Workbench(CodeAccess, VBox):
     roots:
         Folders below which files may be opened and saved; by default anywhere.
 
-    ``canvas``, ``inspector``, ``preview``, ``speed``, ``code``, ``data``, ``bar``, ``tabs`` and
-    ``status`` are separate widgets that can be arranged, linked and observed: ``w.code.source`` is
-    the script for any data, ``w.to_code()`` that for the current data, as in the Code panel.
+    ``canvas``, ``inspector``, ``preview``, ``speed``, ``code``, ``data``, ``results``, ``bar``,
+    ``tabs`` and ``status`` are separate widgets that can be arranged, linked and observed:
+    ``w.code.source`` is the script for any data, ``w.to_code()`` that for the current data, as in
+    the Code panel.
     ``graph`` is a trait that can be observed and set to a Graph, a recipe's name, a path or parsed
     JSON (undo restores the previous graph). A graph with its own data (``workbench.read``) opens
     these data; undo does not close them. ``target`` is a trait with the export target of the Code
@@ -378,8 +379,8 @@ class Workbench(CodeAccess, VBox):
         """Return the same panels, or one of them, for your own Panel app.
 
         ``part`` is ``"all"``, ``"canvas"``, ``"inspector"``, ``"preview"``, ``"speed"``,
-        ``"code"``, ``"data"``, ``"bar"``, ``"tabs"`` or ``"status"``. Changes on the page
-        apply here and vice versa; edges between the panels can be dragged, and a narrow
+        ``"code"``, ``"data"``, ``"results"``, ``"bar"``, ``"tabs"`` or ``"status"``. Changes on
+        the page apply here and vice versa; edges between the panels can be dragged, and a narrow
         page has one column. When a page is closed, the worker frees its memory. Users who
         reach your app can open and save files wherever this process can, unless ``roots`` is set.
         Raises ArgumentError for an unknown part, EngineClosedError on a closed workbench.

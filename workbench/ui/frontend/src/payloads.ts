@@ -784,6 +784,40 @@ export interface DetailHeader {
   floor: number | null;
 }
 
+/** Result in the list. */
+export interface ResultEntry {
+  id: string;
+  kind: string;
+  title: string;
+  verdict: string;
+  created: string;
+}
+
+/** Table of a result. Cells are text. */
+export interface ShownTable {
+  title: string;
+  columns: string[];
+  numbers: boolean[];
+  rows: string[][];
+  more: number;
+}
+
+/** Picture of a result. */
+export interface ShownPicture {
+  caption: string;
+  source: string;
+}
+
+/** The result that is shown. */
+export interface ShownResult {
+  id: string;
+  title: string;
+  created: string;
+  sentences: string[];
+  tables: ShownTable[];
+  pictures: ShownPicture[];
+}
+
 /** Name and value for display. */
 export interface SpeedFact {
   name: string;
@@ -1241,7 +1275,7 @@ export interface InspectorActions {
 
 /** Tabs of the lower panels. */
 export interface TabsFields {
-  tab: "preview" | "speed" | "code" | "data";
+  tab: "preview" | "speed" | "code" | "data" | "results";
   work: RunningWork[];
 }
 
@@ -1405,6 +1439,19 @@ export interface DataActions {
   list_folders: {};
 }
 
+/** Results of tools: a list, and the result that is shown. */
+export interface ResultsFields {
+  entries: ResultEntry[];
+  shown: Partial<ShownResult>;
+  message: string;
+}
+
+export interface ResultsActions {
+  show: { result: string };
+  remove: { result: string };
+  open: { text: string; name: string };
+}
+
 /** Status line: faults, last measured speed of the graph, autosave state. */
 export interface StatusFields {
   faults: FaultEntry[];
@@ -1429,8 +1476,9 @@ export interface Components {
   speed: { fields: SpeedFields; both: "part" | "effort" | "batch_size" | "threads" | "pipelines" | "overlay" | "selected_records"; actions: SpeedActions };
   code: { fields: CodeFields; both: "target" | "in_view" | "skip_bad"; actions: CodeActions };
   data: { fields: DataFields; both: never; actions: DataActions };
+  results: { fields: ResultsFields; both: never; actions: ResultsActions };
   status: { fields: StatusFields; both: never; actions: StatusActions };
 }
 
 /** The lower panels, in order. */
-export const TABS = ["preview", "speed", "code", "data"] as const;
+export const TABS = ["preview", "speed", "code", "data", "results"] as const;

@@ -8,9 +8,9 @@ import { download } from "./lib/files";
 import { useField, useRootData } from "./lib/hooks";
 import { undoKey } from "./lib/keyboard";
 import { Notices } from "./lib/notice";
+import { acceptDroppedFiles } from "./lib/openFile";
 import { Compare } from "./speed/compare";
 import { Controls, Progress, type Part, type Speed } from "./speed/controls";
-import { acceptDroppedRecords } from "./speed/openRecord";
 import { Peers } from "./speed/peers";
 import { Records } from "./speed/records";
 import { Rewrites } from "./speed/rewrites";
@@ -42,7 +42,7 @@ function SpeedLab({ link, root }: PanelProps<"speed">) {
       // Another view of the same panel may have requested it.
       if (file?.header.view === link.view) download(file.header.name, file.payload, file.header.mime);
     });
-    return acceptDroppedRecords(root, link);
+    return acceptDroppedFiles(root, (file) => link.ask("open", file));
   }, [root, link]);
   return (
     <>

@@ -8,8 +8,7 @@ import { copyText } from "../lib/files";
 import { useChange, useField } from "../lib/hooks";
 import { Icon } from "../lib/icons";
 import { Bars } from "./bars";
-import { Effort, Head, StartButton, Unmeasured, type Speed } from "./controls";
-import { OpenButton } from "./openRecord";
+import { Effort, Head, OpenRecord, StartButton, Unmeasured, type Speed } from "./controls";
 
 export function Compare({ link }: { link: Speed }) {
   const view = useField(link, "compare", {});
@@ -87,7 +86,7 @@ function GpuCommand({ link }: { link: Speed }) {
         {hint}
       </p>
       <p class="wb-speed-after">
-        and open its record here to compare: <OpenButton link={link} />
+        and open its record here to compare: <OpenRecord link={link} />
       </p>
     </section>
   );

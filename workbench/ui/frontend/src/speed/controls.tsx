@@ -9,6 +9,7 @@ import { useField } from "../lib/hooks";
 import { Icon } from "../lib/icons";
 import type { Link } from "../lib/link";
 import { numberIn } from "../lib/number";
+import { OpenButton } from "../lib/openFile";
 import { Segmented } from "../lib/segmented";
 import type { Components } from "../payloads";
 
@@ -223,6 +224,17 @@ export function Effort({ link, usual = "Precise" }: { link: Speed; usual?: strin
       ]}
       chosen={useField(link, "effort", "usual")}
       choose={(id) => link.set("effort", id as Fields["effort"])}
+    />
+  );
+}
+
+/** Button that opens the record of another machine. */
+export function OpenRecord({ link }: { link: Speed }) {
+  return (
+    <OpenButton
+      what="record"
+      tip="A record is the file that `workbench bench --json` writes."
+      open={(file) => link.ask("open", file)}
     />
   );
 }

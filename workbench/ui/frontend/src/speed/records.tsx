@@ -6,8 +6,7 @@ import { IconButton, WordButton } from "../lib/button";
 import { useField } from "../lib/hooks";
 import { Icon } from "../lib/icons";
 import { rateFigure, rateWords } from "../lib/number";
-import { Head, type Speed } from "./controls";
-import { OpenButton } from "./openRecord";
+import { Head, OpenRecord, type Speed } from "./controls";
 import { Provenance } from "./provenance";
 import { Table, Wide } from "./table";
 
@@ -33,7 +32,7 @@ export function Records({ link }: { link: Speed }) {
           disabled={!records.length}
           onClick={() => link.ask("export", { kind: "csv", ids: chosen })}
         />
-        <OpenButton link={link} />
+        <OpenRecord link={link} />
       </Head>
       <Wide label="Records" hidden={!records.length}>
         <table class="wb-speed-table wb-records">

@@ -1,27 +1,36 @@
-// Open records: chosen, or dropped on the panel.
+// Open text files: chosen, or dropped on a panel.
 
 import { useRef } from "preact/hooks";
-import { WordButton } from "../lib/button";
-import type { Speed } from "./controls";
+import { WordButton } from "./button";
 
 const LARGEST = 16_000_000;
 
-async function read(file: File | undefined, link: Speed): Promise<void> {
+/** Open a file, with its text and name. */
+export type OpenText = (file: { text: string; name: string }) => void;
+
+async function read(file: File | undefined, open: OpenText): Promise<void> {
   if (!file) return;
-  // Python reports invalid records; a file that is too large is not read.
+  // Python reports invalid files; a file that is too large is not read.
   const text = file.size > LARGEST ? " ".repeat(LARGEST + 1) : await file.text();
-  link.ask("open", { text, name: file.name });
+  open({ text, name: file.name });
 }
 
-export function OpenButton({ link }: { link: Speed }) {
+interface Props {
+  /** `record` or `result`. */
+  what: string;
+  tip: string;
+  open: OpenText;
+}
+
+export function OpenButton({ what, tip, open }: Props) {
   const input = useRef<HTMLInputElement>(null);
   return (
     <span>
       <WordButton
-        label="Open a record"
-        name="open-record"
+        label={`Open a ${what}`}
+        name={`open-${what}`}
         icon="file"
-        data-tip="A record is the file that `workbench bench --json` writes. It can be dropped here too."
+        data-tip={`${tip} It can be dropped here too.`}
         onClick={() => input.current!.click()}
       />
       <input
@@ -29,10 +38,10 @@ export function OpenButton({ link }: { link: Speed }) {
         type="file"
         accept=".json,application/json"
         hidden
-        aria-label="Record to open"
+        aria-label={`File of a ${what}`}
         data-wb="open-file"
         onChange={({ currentTarget: el }) => {
-          void read(el.files?.[0], link);
+          void read(el.files?.[0], open);
           el.value = "";
         }}
       />
@@ -41,7 +50,7 @@ export function OpenButton({ link }: { link: Speed }) {
 }
 
 /** Handle dropped files before the bar, which would look for a graph in them. */
-export function acceptDroppedRecords(root: HTMLElement, link: Speed): () => void {
+export function acceptDroppedFiles(root: HTMLElement, open: OpenText): () => void {
   const over = (event: DragEvent): void => {
     if (!event.dataTransfer?.types.includes("Files")) return;
     event.preventDefault();
@@ -56,7 +65,7 @@ export function acceptDroppedRecords(root: HTMLElement, link: Speed): () => void
     const file = event.dataTransfer?.files[0];
     if (!file) return;
     event.preventDefault();
-    void read(file, link);
+    void read(file, open);
   };
   root.addEventListener("dragover", over);
   root.addEventListener("dragleave", leave);

@@ -1,0 +1,1 @@
+"""The results panel: results of tools in this kernel, and results from files."""
