@@ -312,7 +312,7 @@ def test_reasons_name_what_does_not_agree() -> None:
     kind, reasons = incompatible_ops(TypedGraph(JITTER, CATALOG), Port("resize", "output"))
     assert kind == "image"
     assert reasons["decoders.image"] == "it accepts encoded, not image"
-    assert reasons["readers.file"] == "it has no input: add it on its own"
+    assert reasons["readers.file"] == "it has no input: add it without a connection"
     assert "flip" not in reasons
     assert all(reasons[op.name] == op.unusable for op in CATALOG.values() if op.unusable)
 

@@ -292,7 +292,7 @@ def test_an_operator_is_dragged_onto_an_edge_a_card_a_port_and_the_canvas(
 
     pane = canvas.locator(".wb-canvas-box").bounding_box()
     assert pane is not None
-    drag(page, "flip", (pane["x"] + 6, pane["y"] + 40), "on its own")
+    drag(page, "flip", (pane["x"] + 6, pane["y"] + 40), "unconnected")
     expect(node(page, "flip_2")).to_be_visible()
     assert held(host).node("flip_2").inputs == {}
     assert host.python("model.history.undo_label") == "add flip_2"

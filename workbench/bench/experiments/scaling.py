@@ -187,7 +187,7 @@ class GpuScalingExperiment(ProcessScalingExperiment):
         return f"not measured: this machine has {gpus} GPU{'s' * (gpus != 1)}"
 
     def environments(self, count: int) -> tuple[dict[str, str], ...]:
-        """Return variables that show one GPU to each process; empty for a single process."""
+        """Return environment variables that give each process one GPU; empty for one process."""
         if count == 1:
             return ()
         # Not MIG: CUDA shows a single instance.

@@ -86,7 +86,7 @@ class Outcome(NamedTuple):
 
 
 def interrupted_rows(rows: Sequence[Measurement]) -> list[Measurement]:
-    """Set the reason of rows without a result: the run was interrupted."""
+    """Mark rows without a result as not measured because the run was interrupted."""
     why = f"not measured: {INTERRUPTED}"
     return [
         row if row.rounds or row.reason not in ("", NOT_YET) else replace(row, reason=why)
@@ -351,7 +351,7 @@ class SpeedExperiment(ABC):
 
 
 class InterleavedExperiment(SpeedExperiment):
-    """An experiment whose configurations are all measured interleaved in one run."""
+    """Experiment that measures all its configurations in one run, in alternating rounds."""
 
     def measure_all(self) -> Outcome:
         rows = self.measure(self.entries(), self.progress)

@@ -232,7 +232,7 @@ def _disagreement(costs: Sequence[StageCost]) -> str:
 
 
 def _critical(costs: Sequence[StageCost]) -> CriticalPath | None:
-    """Return the critical path, from each operator's time alone and the added time of reading."""
+    """Return the critical path, from the time of each operator alone and that of reading."""
     busy = []
     for cost in costs:
         cost_ms = cost.exclusive if cost.kind == READ else cost.alone

@@ -143,7 +143,7 @@ class StageCostExperiment(SpeedExperiment):
         return super().prepare(on_progress)
 
     def measure_all(self) -> Outcome:
-        """Measure each operator alone, every prefix interleaved, then each file alone."""
+        """Measure each operator alone, then the prefixes in alternating rounds, then each file."""
         config = config_of(self.graph)
         resolved = with_config(self.resolved, config)
         graph, devices = resolved.graph, resolved.devices

@@ -218,7 +218,7 @@ def chart_of(report: Report) -> Chart:
 
 
 def kind_of(row: Measurement | OperatorCost) -> Kind:
-    """Return the kind of a row's mark."""
+    """Return the kind of a row, which determines its colour in the chart."""
     program = row.config.program if isinstance(row, Measurement) else row.program
     if program != "DALI":
         return "peer"

@@ -69,7 +69,7 @@ def cost_of(cost: OperatorCost, row: Measurement, base: Measurement | None) -> O
 
 
 def added(rates: Sequence[float], base: Sequence[float]) -> Interval:
-    """Return the additional microseconds per image at some rates (imgs/s) compared with others.
+    """Return the microseconds per image that ``rates`` (imgs/s) add to those of ``base``.
 
     Values with the same index were measured next to each other, so slowdowns that affect both
     cancel, as in ``paired_ratio``.

@@ -259,7 +259,7 @@ def encode_missing(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def decode_missing(value: Any) -> Any:
-    """Replace the marker of values that were not measured by None."""
+    """Replace the marker for missing values by None."""
     if isinstance(value, dict):
         return {name: decode_missing(one) for name, one in value.items()}
     return None if value == MISSING else value

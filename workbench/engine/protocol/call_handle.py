@@ -1,4 +1,4 @@
-"""A handle that cancels only its own calls of a worker, from another thread."""
+"""Handle for calls to a worker, with which another thread can cancel these calls."""
 
 from __future__ import annotations
 

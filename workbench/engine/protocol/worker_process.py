@@ -47,7 +47,7 @@ class WorkerProcess:
         """Files that the current nodes decode."""
         self.ended = False
         self.ended_because = ""
-        """Reason with which the current call fails; if empty, the call is cancelled instead."""
+        """Why the worker was ended; empty if its current call was cancelled."""
         self.closed = False
         """True after complete cleanup."""
         try:

@@ -11,7 +11,7 @@ import uuid
 
 
 def print_uuids() -> None:
-    """Print the UUIDs; nothing without a driver or GPU (CUDA driver API: cuDeviceGetUuid)."""
+    """Print the UUIDs of all GPUs; nothing without a driver (CUDA driver API: cuDeviceGetUuid)."""
     try:
         cuda = ctypes.CDLL("libcuda.so.1")
     except OSError:

@@ -39,7 +39,7 @@ def require_listed(data: Dataset) -> None:
     """Raise DataError for data that are not in a folder, which the web app must not open."""
     if not load_source(data.kind).is_listed:
         raise DataError(
-            f"{data} cannot be opened: the web app only reads files below its roots. Use "
+            f"{data} cannot be opened: the web app only reads files below its allowed folders. Use "
             "JupyterLab, Python or a shell command."
         )
 
@@ -69,7 +69,8 @@ def refuse_named_files(nodes: Iterable[Node]) -> None:
         if node.op == NAMED_IN_DATA:
             raise DataError(
                 f"{node.id}: fn.io.file.read may open any file, but the web app only reads "
-                "files below its roots. Open the graph in JupyterLab, in Python or from a shell."
+                "files below its allowed folders. Open the graph in JupyterLab, in Python or "
+                "from a shell."
             )
 
 

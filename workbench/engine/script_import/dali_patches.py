@@ -30,7 +30,7 @@ _DECODERS = {
 }
 """Current decoder names by the suffix of the older names."""
 _LOST = ("cache_type_", "use_batched_decode")
-"""Arguments of the older decoders that current ones lack."""
+"""Arguments of older decoders that the current decoders do not have."""
 
 
 @dataclass

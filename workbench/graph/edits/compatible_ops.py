@@ -116,7 +116,7 @@ def _incompatibility(spec: OpSpec, facts: _Facts) -> str | None:
         needs = facts.empty and any(not port.optional for port in spec.inputs)
         return NEEDS_SOURCE if needs else None
     if not spec.inputs:
-        return "it has no input: add it on its own"
+        return "it has no input: add it without a connection"
     takes = [port.kind for port in spec.inputs]
     if not any(kind_fits(taken, kind) for taken in takes):
         return f"it accepts {' and '.join(dict.fromkeys(takes))}, not {kind}"

@@ -63,7 +63,7 @@ def _content(body: Body) -> str:
     names = [node.id for node in body.nodes if not node.op.startswith("random.")]
     if len(names) > _NAMED:
         return f"{len(names)} operators"
-    return ", ".join(names) or "as it is"
+    return ", ".join(names) or "unchanged"
 
 
 def executed_scopes(run: GraphRun) -> list[tuple[str, ...]]:

@@ -21,8 +21,8 @@ Fields = Mapping[str, Mapping[str, Any]]
 """Values by component and field."""
 
 PICTURE_FIRST = 0.05
-"""Maximum seconds for which other fields of an edited value wait for its picture. If a page renders
-them first, it shows the picture 10 ms later."""
+"""Maximum seconds for which other fields wait for the picture of an edit. If the page rendered them
+first, it would show the picture 10 ms later."""
 PAINTING = 0.02
 """Seconds that a page gets to decode and paint a picture before other fields are sent."""
 

@@ -317,7 +317,7 @@ def _at_scope(whole: ResolvedGraph, scope: str) -> ResolvedGraph:
 
 
 def _import_entry(report: ImportReport | None, graph: Graph) -> payloads.ImportEntry | Empty:
-    """Return the entry of an import report, whose nodes may have been removed since."""
+    """Return the entry for an import report. Its nodes may have been removed since."""
     if report is None:
         return {}
     rows: list[payloads.ImportRow] = [

@@ -40,13 +40,13 @@ from workbench.ui.state.view_state import ViewState
 
 ALIGNMENTS = {
     "left": "align left",
-    "centre": "align centres",
+    "centre": "align centre",
     "right": "align right",
     "top": "align top",
-    "middle": "align middles",
+    "middle": "align middle",
     "bottom": "align bottom",
-    "across": "distribute across",
-    "down": "distribute down",
+    "across": "distribute horizontally",
+    "down": "distribute vertically",
 }
 """Label of the edit for each kind of alignment."""
 
@@ -57,7 +57,7 @@ class Connect(CanvasEdit, tag="connect", frozen=True):
     source: str
     output: str
     target: str
-    """Id of the node; empty for an output of the graph, which is named ``input``."""
+    """Id of the node; empty for an output of the graph, whose name is ``input``."""
     input: str
     """Name of the input. For an output of the graph, empty means an unused name."""
     edge: str

@@ -35,7 +35,7 @@ class CanvasEdit(DocumentEdit, frozen=True):
     """True if the nodes may be in several bodies; the edit is then applied to each body."""
 
     def edit_body(self, document: Document, catalog: Catalog) -> Edited:
-        """Return the edited document; the document's graph is the body."""
+        """Return the edited document. ``document`` contains the body as its graph."""
         raise NotImplementedError
 
     def removed_blocks(self) -> Collection[str]:
@@ -43,11 +43,11 @@ class CanvasEdit(DocumentEdit, frozen=True):
         return ()
 
     def edit(self, state: ViewState, document: Document, catalog: Catalog) -> Edited:
-        """Edit all bodies that contain named nodes."""
+        """Edit all bodies that contain nodes of the action."""
         return self.edit_at(state.scope, document, catalog)
 
     def edit_at(self, scope: str, document: Document, catalog: Catalog) -> Edited:
-        """Edit all bodies that contain named nodes, or the body ``scope`` if no nodes are named."""
+        """Edit all bodies that contain nodes of the action; without nodes, the body ``scope``."""
         nodes: list[str] | None = None
         parts = split_by_body(document.graph, self, scope, self.in_each_body, self.removed_blocks())
         for inner, part in parts:

@@ -381,8 +381,8 @@ class Code(Fields):
     target: Both[str] = "script"
     """Export target."""
     from_top: int = 1
-    """Changes when a target is selected, whose code is then shown from its first line. 0 after a
-    node is selected, whose lines are then shown."""
+    """Changes when a target is selected; its code is then shown from the first line. 0 after a node
+    is selected; the lines of that node are then shown."""
     script: payloads.TextFile | Empty = {}
     """File created by ``download``."""
     refusals: dict[str, str] = {}

@@ -26,7 +26,7 @@ class DataParameter(TypedDict):
     about: str
     """Kind of data that the parameter's source reads, such as ``folder of images``."""
     reads: str
-    """Text of the data that it reads; empty if there are none."""
+    """Name of the data that the parameter reads; empty if it reads none."""
     error: str
     """Why the data cannot be read, or empty."""
 
@@ -92,7 +92,7 @@ class DataView(TypedDict):
     unusable: bool
     """Whether any of these samples cannot be used. Otherwise ``at_fault`` is about annotations."""
     pillow_only: str
-    """Images that are not read, with the reason, or empty."""
+    """Text about images that only Pillow can decode; empty if there are none."""
     read_all: str
     """Location to open so that these images are read."""
     also: list[UnreadAnnotations]

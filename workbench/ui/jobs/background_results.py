@@ -118,7 +118,7 @@ class DebouncedJob(Generic[W]):
     def __init__(
         self, background: BackgroundResults, name: str, begin: Callable[[W], None]
     ) -> None:
-        """``begin`` is called in its own thread, without the lock, and calls ``compute``."""
+        """``begin`` is called without the lock, in a new thread, and must call ``compute``."""
         self._background = background
         self._name = name
         self._begin = begin

@@ -300,7 +300,7 @@ class Code(Widget):
     target: str
     """Export target."""
     from_top: int
-    """Changes when a target is selected, whose code is then shown from its first line. 0 after a node is selected, whose lines are then shown."""
+    """Changes when a target is selected; its code is then shown from the first line. 0 after a node is selected; the lines of that node are then shown."""
     script: dict[str, Any]
     """File created by ``download``."""
     refusals: dict[str, Any]

@@ -402,7 +402,7 @@ class Workbench(CodeAccess, VBox):
         """Compare the current graph with another in the preview, on equal photos and values.
 
         ``other`` is a graph, a recipe's name or a path. Raises
-        GraphFormatError for an invalid graph, and ArgumentError for a graph of other data.
+        GraphFormatError for an invalid graph, and ArgumentError for a graph that reads other data.
 
         ::
 

@@ -180,8 +180,8 @@ class IdleArguments:
     def find(self, request: PreviewRequest, node: str, sample: int, names: list[str]) -> None:
         """Try each of ``names`` in its own job.
 
-        If only values have changed, only the names that changed nothing before are tried again: the
-        others are rarely without effect.
+        If only values have changed, only names without an effect are tried again, because the
+        others rarely lose theirs.
         """
         place = request, node, sample
         if place == self._found_in:
@@ -252,7 +252,7 @@ class EffectJob:
         self._idle = IdleArguments(background, catalog)
 
     def fields(self, state: ViewState, stale: str) -> dict[str, Any]:
-        """Return the fields of the inspector. ``stale`` is that of the preview."""
+        """Return the fields of the inspector. ``stale`` is the preview's field of that name."""
         names = self._names(state.checked.active, state.inspected)
         args = self._chosen(state, state.checked.active, names)
         shown = self._sheet_of

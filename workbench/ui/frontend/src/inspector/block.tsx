@@ -109,7 +109,7 @@ export function Block({ link, view, guard }: Props) {
         <WordButton
           label="Add an elif"
           name="add-elif"
-          data-tip="A second condition, used if this one is false"
+          data-tip="A second condition, checked if this one is false"
           onClick={() => link.ask("add_elif", { node: id })}
         />
       )}

@@ -35,7 +35,7 @@ export function Fused({ link, block, op }: Props) {
         <WordButton
           label={running ? "Stop" : "Measure both"}
           name="measure-fused"
-          data-tip="Measure both exported scripts, interleaved, on your photos"
+          data-tip="Measure both exported scripts on your photos, in alternating rounds"
           onClick={() => {
             if (running) link.ask("stop_fused", {});
             else link.ask("measure_fused", { block });

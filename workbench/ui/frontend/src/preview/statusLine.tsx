@@ -41,7 +41,7 @@ function RenderTime({ memory, milliseconds, reran }: SheetHeader) {
         `Worker total: ${bytes(memory.resident)}`,
       ]
     : [];
-  const ran = reran.length ? `Ran again: ${reran.join(", ")}` : "No node ran again";
+  const ran = reran.length ? `Recomputed: ${reran.join(", ")}` : "No node was recomputed";
   return (
     <span
       class="wb-took"

@@ -27,8 +27,8 @@ export function Compare({ link }: { link: Speed }) {
       </Head>
       <Bars {...view} stated={mixed} />
       <Unmeasured link={link} part="compare" hidden={!!view.on?.length}>
-        Not compared yet. Measure runs the exported script with each decoder, interleaved, in fresh
-        processes.
+        Not measured yet. Measure runs the exported script with each decoder, in alternating rounds and
+        new processes.
       </Unmeasured>
       <GpuCommand link={link} />
     </>

@@ -20,7 +20,7 @@ export function Peers({ link }: { link: Speed }) {
   return (
     <>
       <Head
-        line={`The same pipeline in other libraries, each with its fastest number of workers, interleaved with DALI${
+        line={`The same pipeline in other libraries, each with its fastest number of workers, alternating with DALI${
           most ? `. At most ${most} s for each library, twice that for DALI` : ""
         }.`}
       >

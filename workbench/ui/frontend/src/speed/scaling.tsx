@@ -43,7 +43,7 @@ export function Scaling({ link }: { link: Speed }) {
       </div>
       <Unmeasured link={link} part="scaling" hidden={known}>
         Not measured yet. Measure runs the pipeline with 1, 2, 4, … threads up to the number of
-        cores, or 1 to 4 pipelines in parallel, interleaved.
+        cores, or with 1 to 4 parallel pipelines, in alternating rounds.
       </Unmeasured>
       <p class="wb-speed-fact" data-wb="no-gpus" hidden={!why}>
         {`GPUs: ${why}.`}

@@ -118,7 +118,7 @@ function Verdict({ view }: { view: StagesView }) {
       <b>
         {worst
           ? `${titleOf(worst)} takes ${ms(takes ?? null)} of ${ms(view.total)} ms${share}`
-          : `A batch takes ${ms(view.total)} ms; no bottleneck can be named`}
+          : `A batch takes ${ms(view.total)} ms; no bottleneck could be identified`}
       </b>
       <QualityFlags all={view.on} />
     </div>
@@ -288,7 +288,7 @@ function Numbers({ view, show }: { view: StagesView; show: Show }) {
       kind === "read" || kind === "copy" ? "–" : ms(alone),
     ];
   });
-  const heads = ["stage", "does", "on", "takes, ms", ...(apart ? ["measured, ms"] : []), "alone, ms"];
+  const heads = ["stage", "operation", "device", "time, ms", ...(apart ? ["measured, ms"] : []), "alone, ms"];
   return (
     <Table caption="Stages" heads={heads} lines={lines}>
       <tfoot>

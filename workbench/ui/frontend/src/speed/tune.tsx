@@ -61,7 +61,7 @@ export function Tune({ link }: { link: Speed }) {
       </div>
       <Unmeasured link={link} part="tune" hidden={known}>
         No settings measured yet. The tuner tries up to a quarter of the settings (all, if there are eight or fewer),
-        and measures the best again, interleaved with the current ones.
+        and measures the best again, alternating with the current ones.
       </Unmeasured>
     </>
   );

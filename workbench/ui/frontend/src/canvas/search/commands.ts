@@ -134,7 +134,7 @@ const COMMANDS: readonly Run[] = [
     id: "save-snippet",
     name: "Save as a snippet",
     keys: "S",
-    note: "Save the selected nodes under a name for other graphs; press Delete in the list to remove one",
+    note: "Save the selected nodes as a snippet for other graphs; Delete removes a snippet from the list",
     synonyms: ["reuse", "my snippets", "block", "macro", "group", "preset", "remove snippet"],
     selected: 1,
     run: saveSnippet,
@@ -186,7 +186,7 @@ const COMMANDS: readonly Run[] = [
   },
   ...(
     [
-      ["label", "Apply by class", "If the label is one of the given classes", ["label is", "class", "per class"]],
+      ["label", "Apply by class", "If the label is one of several classes", ["label is", "class", "per class"]],
       ["size", "Apply by size", "If the image is large or small, wide or tall", ["size is", "height", "width", "aspect"]],
       ["comparison", "Apply by comparison", "If a number in the graph is above or below a threshold", ["condition", "less than", "threshold"]],
     ] as const
@@ -201,7 +201,7 @@ const COMMANDS: readonly Run[] = [
   {
     id: "add-elif",
     name: "Add an elif",
-    note: "Add a second condition, used if that of the selected if is false",
+    note: "Add a second condition to the selected if, checked if the first is false",
     synonyms: ["else if", "another condition", "case"],
     selected: 1,
     run: addElif,
@@ -228,7 +228,7 @@ const COMMANDS: readonly Run[] = [
     id: "some-of",
     name: "Some of the selected nodes",
     keys: "Shift B",
-    note: "A given number of the selected nodes runs for each sample, in order or shuffled",
+    note: "A fixed number of the selected nodes run for each sample, in order or shuffled",
     synonyms: ["some of", "SomeOf", "RandomOrder", "k of n", "shuffle"],
     selected: 1,
     run: chooseSomeOf,

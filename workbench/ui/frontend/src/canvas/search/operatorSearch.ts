@@ -65,7 +65,7 @@ export function otherOf(store: CanvasStore, place: Place): string {
 export function placeText(store: CanvasStore, place: Place): string {
   if (!store.get().nodes.length) return "into an empty graph";
   if (place.do === "add") return place.after ? `after ${place.after}` : "at the end";
-  if (place.do === "branch") return place.node ? `from ${place.node}.${place.output}` : "on its own";
+  if (place.do === "branch") return place.node ? `from ${place.node}.${place.output}` : "unconnected";
   const edge = store.edge(place.edge);
   return edge ? `between ${edge.source} and ${edge.target || `output ${edge.input}`}` : "";
 }

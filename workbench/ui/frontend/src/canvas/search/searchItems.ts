@@ -34,11 +34,11 @@ export const PREFIXES = {
 } as const;
 
 const DEVICES: Record<string, string> = { cpu: "CPU", gpu: "GPU", mixed: "MIX" };
-const FITS = "Fits";
+const FITS = "Fits here";
 const SOURCES = "Sources";
 const REPAIRED = "Fits after adding a node";
 const MISFIT = "Does not fit here";
-const UNUSABLE = "Not usable here";
+const UNUSABLE = "Not supported";
 const SELECT_TWO = "select two nodes first, the second with Shift-click";
 const WEIGHTS = { operator: 3, command: 2, argument: 2, recipe: 1, node: 1, folder: 0 };
 /** Weight of operators made for the kind of data at this place. */

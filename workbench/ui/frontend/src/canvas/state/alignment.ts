@@ -18,13 +18,13 @@ interface Row {
 
 export const ALIGNMENTS: readonly Row[] = [
   { how: "left", label: "Align left", icon: "alignLeft", least: 2 },
-  { how: "centre", label: "Align centres", icon: "alignCentre", least: 2 },
+  { how: "centre", label: "Align centre", icon: "alignCentre", least: 2 },
   { how: "right", label: "Align right", icon: "alignRight", least: 2 },
   { how: "top", label: "Align top", icon: "alignTop", least: 2 },
-  { how: "middle", label: "Align middles", icon: "alignMiddle", least: 2 },
+  { how: "middle", label: "Align middle", icon: "alignMiddle", least: 2 },
   { how: "bottom", label: "Align bottom", icon: "alignBottom", least: 2 },
-  { how: "across", label: "Distribute across", icon: "distributeAcross", least: 3 },
-  { how: "down", label: "Distribute down", icon: "distributeDown", least: 3 },
+  { how: "across", label: "Distribute horizontally", icon: "distributeAcross", least: 3 },
+  { how: "down", label: "Distribute vertically", icon: "distributeDown", least: 3 },
 ];
 
 export interface Rectangle extends Point, Size {
