@@ -116,7 +116,7 @@ class SlowImages:
         return self.image, number % 1000
 
 
-def resnet_loops(batch_size: int = 64, workers: int = 4) -> list[dict[str, Any]]:
+def resnet_loops(batch_size: int = 64, workers: int = 8) -> list[dict[str, Any]]:
     import torch
     import torchvision
 

@@ -201,3 +201,38 @@ def test_processes_that_train_together_do_not_repeat_batches(
     )
     monkeypatch.setitem(sys.modules, "torch.distributed", distributed)
     assert "4 processes train together" in environment.reason_against_repeating(())
+
+
+@pytest.mark.gpu
+def test_training_on_a_gpu_is_measured_with_events() -> None:
+    """A slow and a fast loader; the line that waits; batches and model on the same GPU."""
+    import time
+
+    if not torch.cuda.is_available():
+        pytest.skip("this build of torch has no CUDA")
+    model = torch.nn.Sequential(*(torch.nn.Linear(4096, 4096) for _ in range(8))).cuda()
+    optimizer = torch.optim.SGD(model.parameters(), 1e-6)
+    batch = torch.rand(2048, 4096).pin_memory()
+
+    def loop(seconds: float) -> wb.WatchReport:
+        def loader() -> Any:
+            for _ in range(120):
+                time.sleep(seconds)
+                yield batch
+
+        watched = wb.watch(loader(), steps=80, model=model, show=False)
+        for images in watched:
+            optimizer.zero_grad()
+            loss = model(images.cuda(non_blocking=True)).square().mean()
+            loss.backward()
+            optimizer.step()
+            loss.item()  # the line
+        return watched.report()
+
+    slow, fast = loop(0.1), loop(0)
+    assert (slow.limit, fast.limit) == ("loader", "model")
+    assert slow.ceiling == pytest.approx(1 + 0.1 / slow.times.free.value, rel=0.1)
+    assert "loss.item()  # the line" in str(slow)
+    assert slow.device == "cuda:0"
+    assert slow.copy_seconds is not None
+    assert "NaN" not in str(slow)
