@@ -13,6 +13,7 @@ import workbench as wb
 from tests.training.virtual_loops import VirtualTime, run, steady
 from workbench.errors import ArgumentError
 from workbench.results import load_result, recorded_results
+from workbench.training.watch import watcher
 
 
 def batches(count: int, size: int = 4) -> list[dict[str, Any]]:
@@ -69,6 +70,45 @@ def test_a_watched_loader_has_the_length_and_attributes_of_the_loader() -> None:
     with pytest.raises(AttributeError):
         _ = watched.unknown
     assert not hasattr(wb.watch(iter([])), "__len__")
+    watched.mixup_enabled = False  # as timm's script
+    assert watched.loader.mixup_enabled is False
+
+
+def test_a_loop_over_epochs_may_watch_the_loader_in_each(
+    time: VirtualTime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loader = Loader(150)
+    epochs = [sum(1 for _ in _sleeping(wb.watch(loader, show=False), time)) for _ in range(3)]
+    assert epochs[0] > 150
+    assert epochs[1:] == [150, 150]
+    done = wb.watch(loader, show=False)
+    assert done.finished
+    assert wb.watch(loader, steps=50, show=False) is not done
+    first = wb.watch(loader, show=False)
+    monkeypatch.setattr(watcher, "_cell_number", lambda: 7)
+    assert wb.watch(loader, show=False) is not first
+
+
+def test_an_iterator_that_iter_resets_is_requested_once_per_epoch(time: VirtualTime) -> None:
+    """As DALI's iterators, which are loaders and iterators at once."""
+
+    class ResettingIterator:
+        resets = count = 0
+
+        def __iter__(self) -> ResettingIterator:
+            self.resets += 1
+            return self
+
+        def __next__(self) -> int:
+            self.count += 1
+            if self.count % 300 == 0:
+                raise StopIteration
+            return self.count
+
+    loader = ResettingIterator()
+    for _ in range(2):
+        run(wb.watch(loader, show=False), time, steady(0.01))
+    assert loader.resets == 2
 
 
 def test_the_steps_of_short_epochs_are_watched_together(time: VirtualTime) -> None:

@@ -25,7 +25,8 @@ def watch_callback(steps: int = 200, *, show: bool = True) -> WatchCallback:
 
     Pass it in the ``callbacks`` of either. After ``steps`` steps the report is shown; ``report()``
     returns it at any time. A callback cannot repeat a batch, so the ceiling is computed from the
-    time of the steps. To measure it, pass ``wb.watch(loader)`` to Lightning's ``trainer.fit``.
+    time of the steps. To measure it, pass ``wb.watch(loader)`` to Lightning's ``trainer.fit``, or
+    return it from ``get_train_dataloader`` of a subclass of ``Trainer``.
 
     ::
 

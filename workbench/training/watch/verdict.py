@@ -86,6 +86,7 @@ def loop_times(steps: Sequence[StepTime]) -> LoopTimes | None:
     sizes = [each.samples for each in steady if each.samples is not None]
     starts = [each.wait for each in steps if each.first]
     checks = [each.step for each in steps if each.phase == "check"]
+    checks = checks[len(checks) // 4 :]  # at first the loader's queue is full, and it is idle
     checked = len(checks) >= _FEWEST_LOADER and min(fmean(checks), step.value) > 0
     return LoopTimes(
         mean_of([each.total for each in steady]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from typing import Any
@@ -17,6 +18,8 @@ from workbench.training.watch.recorder import Plan, Recorder
 from workbench.training.watch.report import WatchReport, build_report
 
 FEWEST_STEPS = 40
+_ATTRIBUTE = "_workbench_watch"
+"""Attribute of a loader in which its watch is stored."""
 _MOST_CANDIDATES = 20
 """Number of batches to wait for one of the usual size, which is then repeated."""
 
@@ -44,6 +47,9 @@ def watch(
     objects with ``state_dict`` and ``load_state_dict`` (model, optimizer, scheduler) whose state is
     restored afterwards. With ``ceiling=False`` no batch is repeated, and the ceiling is computed
     from the time of the steps.
+
+    Watching the same loader again, as in a loop over epochs, continues the watch; a new run of a
+    notebook's cell starts another.
 
     ``model`` is a torch module for the checks of devices and values, by default those in memory.
     ``show=False`` does not display the report.
@@ -77,8 +83,15 @@ def watch(
                 f"watch: restore contains a {type(each).__name__}. Pass objects with state_dict "
                 "and load_state_dict, such as a model and its optimizer."
             )
-    kind = _SizedWatch if hasattr(loader, "__len__") else Watch
-    return kind(loader, steps, ceiling, model, restored, show)
+    arguments = steps, ceiling, model, restored, show
+    attributes = getattr(loader, "__dict__", None)
+    known = (attributes or {}).get(_ATTRIBUTE)
+    if known is not None and known.is_same(arguments):
+        return known  # type: ignore[no-any-return]
+    made = (_SizedWatch if hasattr(loader, "__len__") else Watch)(loader, *arguments)
+    if isinstance(attributes, dict):
+        attributes[_ATTRIBUTE] = made
+    return made
 
 
 class Watch:
@@ -99,7 +112,10 @@ class Watch:
         restored: Sequence[Any],
         show: bool,
     ) -> None:
-        self.loader = loader
+        own = vars(self)  # other attributes are set on the loader
+        own["loader"] = loader
+        own["_arguments"] = steps, ceiling, model, restored, show
+        own["_cell"] = _cell_number()
         self._recorder = Recorder(Plan.of(steps, ceiling))
         self._recorder.models = [] if model is None else [model]
         self._restored = restored
@@ -113,6 +129,20 @@ class Watch:
         if name == "loader":  # while a copy is created
             raise AttributeError(name)
         return getattr(self.loader, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set an attribute of the loader, as scripts do: ``loader.mixup_enabled = False``."""
+        if name in _OWN:
+            vars(self)[name] = value
+        else:
+            setattr(self.loader, name, value)
+
+    def is_same(self, arguments: tuple[Any, ...]) -> bool:
+        """Return whether this watch has these arguments and was created in the same cell."""
+        same = zip(self._arguments, arguments, strict=True)
+        return self._cell == _cell_number() and all(
+            a is b or (isinstance(a, int | tuple) and a == b) for a, b in same
+        )
 
     def __iter__(self) -> Iterator[Any]:
         if self.finished:
@@ -170,7 +200,7 @@ class Watch:
                     yield from self._repeat(usual)
                     del batch, saved, usual
                     yield from self._check(iterator)
-                    yield from iterator
+                    yield from _rest(iterator)
                     return
         recorder.epoch_batches = delivered
         if usual is not None and recorder.may_repeat:
@@ -223,6 +253,27 @@ class Watch:
 
     def _build_report(self) -> WatchReport:
         return build_report(self._recorder, self.loader, self._repeated, self._why_bound)
+
+
+_OWN = frozenset(
+    ["_recorder", "_restored", "_display", "_report", "_why_bound", "_mutates", "_repeated"]
+)  # fmt: skip
+
+
+def _cell_number() -> int | None:
+    """Return the number of the notebook's cell that runs; None outside of IPython."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return None if shell is None else int(shell.execution_count)
+
+
+def _rest(iterator: Iterator[Any]) -> Iterator[Any]:
+    """Yield the other batches without ``iter()``, which would reset an iterator of DALI."""
+    try:
+        while True:
+            yield next(iterator)
+    except StopIteration:
+        return
 
 
 def _length_of(loader: Any) -> int:
