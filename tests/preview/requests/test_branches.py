@@ -253,7 +253,7 @@ def test_the_text_of_a_numbered_body_tells_what_stands_in_it() -> None:
         "branch: then",
         "branch: else",
         "one_of: option_1 (color)",
-        "one_of: option_2 (as it is)",
+        "one_of: option_2 (unchanged)",
     ]
     scopes = [branch.scope for branch in branches_of(ResolvedGraph(branching_graph(), CATALOG))]
     assert scopes == ["outer.then", "inner.then", "inner.else", "outer.else"]

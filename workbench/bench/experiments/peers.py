@@ -49,8 +49,8 @@ from workbench.graph.model import DecodeDevice
 from workbench.sources import Datasets
 
 CONTROL = "DALI again"
-"""Name of the same script when measured a second time. The difference of its ratio from 1 is the
-noise of all ratios."""
+"""Name of DALI's script when it is measured a second time. The difference of its ratio from 1 shows
+the noise of all ratios."""
 OTHER_SHAPES = "its images have other shapes than DALI's"
 
 

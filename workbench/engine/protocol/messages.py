@@ -50,7 +50,7 @@ class Ready(msgspec.Struct, tag="ready", array_like=True, frozen=True):
 
 
 class Heartbeat(msgspec.Struct, tag="heartbeat", array_like=True, frozen=True):
-    """The worker's process is alive, also during a long call."""
+    """Sign that the worker's process is alive, also during a long call."""
 
 
 class NodesRunning(msgspec.Struct, tag="running", array_like=True, frozen=True):

@@ -27,7 +27,7 @@ from workbench.engine.resources.machine import describe_machine, usable_memory
 from workbench.engine.resources.process_memory import default_budget, private_bytes, tree_bytes
 
 FRESH_HOST = 320 * 2**20
-"""Estimated host bytes of a worker that is not yet measured: DALI, and a first preview."""
+"""Estimated bytes of host memory that a new worker needs for DALI and a first preview."""
 FRESH_GPU = 768 * 2**20
 """Estimated GPU bytes of a worker that is not yet measured: CUDA's context and a mixed decoder."""
 LEAST_KEPT = 32 * 2**20

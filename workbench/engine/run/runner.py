@@ -93,7 +93,7 @@ class CachedOutput:
     batch: Batch
 
     def port_of(self, node: str) -> Port:
-        """Return the port for a graph in which the node is named ``node``; keys ignore names."""
+        """Return the port in a graph where the node is named ``node`` (cache keys ignore names)."""
         place = self.port.node
         if place == self.node or place.startswith(f"{self.node}."):
             place = node + place.removeprefix(self.node)

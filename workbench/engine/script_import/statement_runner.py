@@ -49,7 +49,7 @@ class SkippedStatement:
 
     place: str
     error: str
-    """Reason for the missing effect, such as ``failed (KeyError: 'SIZE')``."""
+    """Why the statement had no effect, such as ``failed (KeyError: 'SIZE')``."""
     statement: ast.stmt
     stale: tuple[str, ...] = ()
     """Names whose values are outdated, because the statement would have set or changed them."""

@@ -123,7 +123,7 @@ class Previewer:
         self._grace.end_if_idle()
 
     def close(self) -> None:
-        """End the thread; a running rendering ends when the engine is closed."""
+        """End the thread. A picture being rendered is cancelled when the engine is closed."""
         with self._condition:
             self._closed = True
             self._condition.notify()

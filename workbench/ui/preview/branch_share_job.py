@@ -50,7 +50,7 @@ class BranchShareJob:
         return {"shares": inspected_branch_shares(state, self._entry(state, counting))}
 
     def follow(self, state: ViewState, request: PreviewRequest | None) -> None:
-        """Count for a request whose picture has arrived; None: there is no current picture."""
+        """Start counting for a request whose picture has arrived; None if there is none."""
         if request is None or not state.show_statistics:
             self._background.forget(NAME)
             if request is None or self._of != self._wanted:

@@ -112,7 +112,7 @@ class Failure:
 
 @dataclass(slots=True)
 class ViewState:
-    """State of one page. The graph in ``checked`` is the current one of the history."""
+    """State of one page. The graph in ``checked`` is the current graph of the history."""
 
     checked: Checked
     selected: list[str] = field(default_factory=list)
