@@ -121,6 +121,7 @@ if TYPE_CHECKING:
     from workbench.preview.verify import Verification
     from workbench.samples import write_samples
     from workbench.serving_check import ServingPack, pack
+    from workbench.training.audit import Audit, audit
     from workbench.training.watch.callback import WatchCallback, watch_callback
     from workbench.training.watch.report import WatchReport
     from workbench.training.watch.watcher import Watch, watch
@@ -136,6 +137,7 @@ __all__ = [
     "COARSE_CONFIG",
     "QUICK_CONFIG",
     "ArgumentError",
+    "Audit",
     "Benchmark",
     "CancelledError",
     "Catalog",
@@ -196,6 +198,7 @@ __all__ = [
     "WorkerCrashedError",
     "WorkerTimeoutError",
     "__version__",
+    "audit",
     "check_folder",
     "check_graph",
     "check_warnings",
@@ -276,6 +279,7 @@ _HOMES = {
     "preview.requests.replay": "replay",
     "samples": "write_samples",
     "serving_check": "ServingPack pack",
+    "training.audit": "Audit audit",
     "training.watch.callback": "WatchCallback watch_callback",
     "training.watch.report": "WatchReport",
     "training.watch.watcher": "Watch watch",

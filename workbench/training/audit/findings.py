@@ -1,0 +1,72 @@
+"""A finding of an audit: its kind, a sentence with numbers, and the line to change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from workbench.training.audit.batches import Id
+
+Level = Literal["fault", "information"]
+KINDS: dict[str, str] = {
+    "repeated": "samples are delivered several times in an epoch",
+    "missed": "samples are not delivered in an epoch",
+    "never_seen": "samples are not delivered in any epoch",
+    "with_replacement": "samples are drawn with replacement",
+    "overlapping_shards": "ranks read the same samples",
+    "shards_never_rotate": "each rank reads the same samples in every epoch",
+    "no_shuffle": "the order is the same in every epoch",
+    "weak_shuffle": "the order within an epoch follows the sample numbers",
+    "dropped_remainder": "the last batch of an epoch is dropped",
+    "padded_last_batch": "the last batch repeats samples",
+    "wrong_length": "len differs from the number of batches",
+    "uneven_ranks": "ranks have different numbers of batches",
+    "empty_epoch": "an epoch after the first has no batches",
+    "empty_batch": "a batch has no samples",
+    "changing_batches": "batches have different fields",
+    "left_early": "samples are lost after an epoch was left early",
+    "resume_restarts": "a resumed run starts again at the first sample",
+    "resume_differs": "a resumed run differs from an uninterrupted one",
+    "repeated_across_epochs": "random values repeat across epochs",
+    "repeated_across_workers": "random values repeat across batches of an epoch, as of workers",
+    "repeated_across_ranks": "random values repeat across ranks",
+    "repeated_across_samples": "samples of a batch have the same random values",
+    "equal_views": "two views of a sample have the same random values",
+    "no_random_values": "a loader for training has no random values",
+    "not_reproducible": "two runs with the same global seeds differ",
+    "raised": "the loader raised an error",
+}
+"""Kind of finding -> what it means."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A finding: its ``kind``, a sentence with the numbers, and the line to change.
+
+    ``level`` is ``fault``, or ``information`` for what is right for some uses. ``probability`` is
+    an upper bound of the probability of repeated values if they were independent.
+    """
+
+    kind: str
+    sentence: str
+    fix: str
+    level: Level = "fault"
+    probability: float | None = None
+
+    def __str__(self) -> str:
+        return f"{self.sentence} {self.fix}".rstrip()
+
+
+def some(ids: Sequence[Id] | set[Id], most: int = 5) -> str:
+    """Return the first ids as text: ``3, 7, 12 and 40 more``."""
+    listed = sorted(ids, key=lambda each: (isinstance(each, str), each))
+    shown = ", ".join(map(str, listed[:most]))
+    more = len(listed) - most
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def plural(count: int, noun: str) -> str:
+    """Return a count with its noun: ``1 batch``, ``2 batches``, ``no samples``."""
+    ending = "" if count == 1 else "es" if noun.endswith("batch") else "s"
+    return f"{count:,} {noun}{ending}"

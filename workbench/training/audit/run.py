@@ -1,0 +1,376 @@
+"""The function ``audit``: read the loader of each rank, and judge what was delivered."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Any
+
+from workbench.arguments import FLAG, FUNCTION, NUMBER, WHOLE, checked
+from workbench.engine.protocol.progress import Progress, with_progress_bar
+from workbench.errors import ArgumentError
+from workbench.names import join_words, shortened
+from workbench.results import record_result
+from workbench.training.audit.batches import VALUES
+from workbench.training.audit.coverage import (
+    by_epoch,
+    coverage_findings,
+    padding_note,
+    population,
+    same_order,
+)
+from workbench.training.audit.findings import Finding, plural
+from workbench.training.audit.numbered import SAMPLES
+from workbench.training.audit.randomness import Randomness, randomness_findings, randomness_of
+from workbench.training.audit.reading import (
+    EpochRead,
+    Factory,
+    Reader,
+    ResumeRead,
+    dataset_size,
+    generated,
+    resume,
+    set_rank,
+    unchanged_state,
+)
+from workbench.training.audit.result import Audit
+from workbench.training.audit.streams import (
+    GIVEN,
+    PIXELS,
+    Stream,
+    coloured_ids,
+    find_ids,
+    streams_of,
+)
+from workbench.training.audit.structure import (
+    left_early_findings,
+    resume_findings,
+    structure_findings,
+)
+
+
+@checked(
+    epochs=WHOLE, ranks=WHOLE, index=FUNCTION, samples=WHOLE, before_epoch=FUNCTION,
+    training=FLAG, limit=WHOLE, seconds=NUMBER,
+)  # fmt: skip
+@with_progress_bar()
+def audit(
+    make_loader: Any,
+    epochs: int = 3,
+    ranks: int = 2,
+    *,
+    data: Any = None,
+    index: Callable[[Any], Any] | None = None,
+    samples: int | None = None,
+    before_epoch: Callable[[Any, int], None] | None = None,
+    training: bool | None = None,
+    limit: int = 10_000,
+    seconds: float = 600,
+    on_progress: Progress = lambda share, text: None,
+) -> Audit:
+    """Read epochs of any loader, and report which samples and random values they contain.
+
+    ``make_loader`` returns an iterable of batches: arrays, tensors, tuples or dicts of these, or
+    DALI outputs. Its parameters can be ``rank`` and ``ranks`` (without ``rank`` only one rank is
+    read), ``data`` and ``checkpoint`` (a state to resume from). A loader that exists can be passed
+    too, but then its ranks, seeds and resuming are not checked.
+
+    If ``data`` has no default, ``make_loader`` is called with a folder of ``samples`` (203)
+    generated images that are equal, each in a class folder of its own: labels are numbers of
+    samples, and equal outputs have equal random values. Pass ``data=`` to use your own. Samples are
+    identified by ``index(batch)``, which returns an id for each sample, by default by integers or
+    strings in the batch that are unique. ``samples`` is then the number of samples of your data.
+
+    ``before_epoch(loader, epoch)`` is called before each epoch, as ``set_epoch`` in a training
+    loop. ``training`` states whether the loader should shuffle and be random; by default a loader
+    with random values should shuffle. An epoch is read up to ``limit`` batches, everything for
+    at most ``seconds``; an interrupt returns what was read.
+
+    Ranks run one after the other in this process, with the environment variables ``RANK``,
+    ``LOCAL_RANK`` and ``WORLD_SIZE``, without a process group. The global seeds of Python, NumPy
+    and PyTorch are set before each call, differently for each rank.
+
+    ::
+
+        import random
+
+        def make_loader(rank, ranks):
+            order = random.sample(range(100), 100)[rank::ranks]
+            return [order[start : start + 10] for start in range(0, len(order), 10)]
+
+        audit = wb.audit(make_loader)
+        print(audit)                       # faults with the line to change
+        kinds = [each.kind for each in audit.findings]
+        assert "no_shuffle" in kinds       # the list is the same in every epoch
+    """
+    for name, value, least in (("epochs", epochs, 1), ("ranks", ranks, 1), ("limit", limit, 1)):
+        if value < least:
+            raise ArgumentError(f"audit: {name} is {value}. Use an integer of {least} or more.")
+    factory = Factory(make_loader, data)
+    run = _Run(factory, epochs, ranks if factory.can("rank") else 1, samples)
+    run.reader = Reader(index, before_epoch, limit, time.monotonic() + seconds)
+    run.training = training
+    if factory.made is not None:
+        run.note("ranks, seeds and resuming", "a loader was passed, not a function that makes one")
+    elif not factory.can("rank") and ranks > 1:
+        run.note("other ranks than one", "make_loader has no parameter rank")
+    with unchanged_state(), ExitStack() as stack:
+        if factory.needs_data and data is None:
+            run.generated = True
+            run.samples = samples or SAMPLES
+            factory.data = str(stack.enter_context(generated("equal", run.samples)))
+        try:
+            run.read(on_progress)
+        except KeyboardInterrupt:
+            run.interrupted = True
+        result = run.judge()
+    on_progress(1.0, "")
+    record_result(result)
+    return result
+
+
+class _Run:
+    """An audit in progress."""
+
+    reader: Reader
+    training: bool | None = None
+    generated = False
+    interrupted = False
+
+    def __init__(self, factory: Factory, epochs: int, ranks: int, samples: int | None) -> None:
+        self.factory, self.epochs, self.ranks = factory, epochs, ranks
+        self.samples = samples
+        self.reads: list[EpochRead] = []
+        self.ids: str | None = None
+        self.second: tuple[EpochRead, EpochRead] | None = None
+        self.resumed: ResumeRead | str | None = None
+        self.coloured: list[EpochRead] = []
+        self.notes: dict[str, None] = {}
+
+    def note(self, subject: str, reason: str) -> None:
+        self.notes[f"Not checked: {subject}, because {reason}."] = None
+
+    def read(self, on_progress: Progress) -> None:
+        """Read all epochs of all ranks, then one left early, one resumed, and coloured images."""
+        self.reads = self._read_epochs(on_progress, 0.0, 0.7)
+        if self.samples is None and self.factory.made is not None:
+            self.samples = dataset_size(self.factory.made)
+        self.ids = find_ids(self.reads, self.samples, self.generated)
+        if any(read.end in ("interrupted", "raised") for read in self.reads):
+            self.interrupted = any(read.end == "interrupted" for read in self.reads)
+            self.note("leaving an epoch early and resuming", "the epochs were not read to the end")
+            return
+        on_progress(0.7, "an epoch that is left early")
+        set_rank(0, self.ranks)
+        self._leave_early()
+        if self.factory.made is None:
+            on_progress(0.8, "a resumed run")
+            self._resume()
+        if self.generated and self.ids is None:
+            on_progress(0.9, "coloured images")
+            with generated("coloured", self.samples or SAMPLES) as folder:
+                equal, self.factory.data = self.factory.data, str(folder)
+                self.reader.colours = True
+                self.coloured = self._read_epochs(on_progress, 0.9, 1.0)
+                self.factory.data = equal
+            if not coloured_ids(self.coloured, self.samples or SAMPLES):
+                self.coloured = []
+
+    def _read_epochs(self, on_progress: Progress, start: float, end: float) -> list[EpochRead]:
+        reads: list[EpochRead] = []
+        total = self.ranks * self.epochs
+        for rank in range(self.ranks):
+            set_rank(rank, self.ranks)
+            try:
+                loader = self.factory(rank, self.ranks)
+                if self.samples is None:
+                    self.samples = dataset_size(loader)
+            except Exception as error:
+                words = shortened(" ".join(str(error).split()), 300)
+                found = f"{type(error).__name__}: {words}"
+                reads.append(EpochRead(rank, -1, end="raised", error=found))
+                continue
+            for epoch in range(self.epochs):
+                done = (rank * self.epochs + epoch) / total
+                on_progress(start + (end - start) * done, f"epoch {epoch} of rank {rank}")
+                reads.append(self.reader.epoch(loader, rank, epoch))
+                if reads[-1].end == "interrupted":
+                    return reads
+                if reads[-1].end in ("raised", "time"):
+                    break
+        return reads
+
+    def _leave_early(self) -> None:
+        first = next((read for read in self.reads if read.rank == 0 and read.epoch == 0), None)
+        if first is None or len(first.batches) < 2 or not first.whole:
+            self.note("an epoch that is left early", "an epoch has fewer than two batches")
+            return
+        try:
+            loader = self.factory(0, self.ranks)
+        except Exception as error:
+            self.note("an epoch that is left early", f"make_loader raised {error}")
+            return
+        half = self.reader.epoch(loader, 0, 0, most=max(1, len(first.batches) // 2))
+        following = self.reader.epoch(loader, 0, 1)
+        if half.end == "raised" or following.end == "raised":
+            self.reads.append(half if half.end == "raised" else following)
+        elif "interrupted" in (half.end, following.end):
+            self.interrupted = True
+        else:
+            self.second = half, following
+
+    def _resume(self) -> None:
+        try:
+            self.resumed = resume(self.reader, self.factory, self.ranks)
+        except Exception as error:
+            self.resumed = f"it raised {type(error).__name__}: {shortened(str(error), 200)}"
+
+    def judge(self) -> Audit:
+        """Return the findings and notes about what was read."""
+        self.notes.update(self.reader.notes)
+        streams = [s for s in streams_of(self.reads, self.ids) if s.epoch >= 0]
+        delivered = streams_of(self.coloured, GIVEN) if self.coloured else streams
+        count = self.samples if self.generated else self._believed(delivered)
+        self._notes_about_ids(delivered)
+        random = self._randomness(streams)
+        findings = [*structure_findings(self.reads, streams)]
+        training = self._is_training(random)
+        findings += coverage_findings(delivered, count, training)
+        findings += randomness_findings(streams, self.generated, {r.field: r for r in random})
+        if self.training and random and all(each.varies is False for each in random):
+            findings.append(
+                Finding(
+                    "no_random_values",
+                    "The outputs of a sample are equal in every epoch, although training=True.",
+                    "Check that the random transforms are applied, and their probabilities.",
+                )
+            )
+        findings += self._reproducible()
+        if self.second is not None:
+            half, following = streams_of(self.second, self.ids)
+            usual = next(s for s in streams if s.rank == 0 and s.epoch == 0)
+            found, note = left_early_findings(half, following, usual)
+            findings += found
+            self.notes |= {note: None} if note else {}
+        if isinstance(self.resumed, ResumeRead):
+            repeats = not any(each.kind == "not_reproducible" for each in findings)
+            found, note = resume_findings(self.resumed, self.ids, values=repeats)
+            findings += found
+            self.notes |= {note: None} if note else {}
+        elif self.resumed:
+            self.note("a resumed run", self.resumed)
+        self._notes_about_order(delivered, training, random)
+        return Audit(
+            tuple(sorted(findings, key=lambda each: each.level != "fault")),
+            tuple(self.notes),
+            tuple(delivered),
+            tuple(each for each in random if not each.field.endswith(VALUES)),
+            count,
+            self.interrupted,
+        )
+
+    def _believed(self, streams: list[Stream]) -> int | None:
+        """Return the stated number of samples, unless more ids than that were seen."""
+        seen, _ = population(streams, None)
+        return None if self.samples is None or len(seen) > self.samples else self.samples
+
+    def _randomness(self, streams: list[Stream]) -> list[Randomness]:
+        first = next((stream for stream in streams if stream.prints), None)
+        names = first.prints if first is not None else {}
+        if not names:
+            self.note("random values", "the batches contain no arrays of several numbers")
+        return [randomness_of(streams, name, self.generated) for name in names]
+
+    def _is_training(self, random: list[Randomness]) -> bool | None:
+        if self.training is not None:
+            return self.training
+        if any(each.varies for each in random):
+            return True
+        return False if random and all(each.varies is False for each in random) else None
+
+    def _reproducible(self) -> list[Finding]:
+        """Compare the first batches of two loaders that were made with the same global seeds."""
+        if self.factory.made is not None or self.second is None:
+            return []
+        once = next(read for read in self.reads if read.rank == 0 and read.epoch == 0)
+        a, b = streams_of([once, self.second[0]], self.ids)
+        n = min(a.size, b.size)
+        if a.ids is not None and b.ids is not None and a.ids[:n] != b.ids[:n]:
+            return [
+                Finding(
+                    "not_reproducible",
+                    "The order of two runs with the same global seeds of Python, NumPy and "
+                    "PyTorch differs.",
+                    "If runs should be reproducible, pass a seed or generator to the sampler, or "
+                    "seed= to the DALI pipeline.",
+                    "information",
+                )
+            ]
+        for name in a.prints:
+            if name in b.prints and (share := (a.prints[name][:n] != b.prints[name][:n]).mean()):
+                return [
+                    Finding(
+                        "not_reproducible",
+                        f"Two runs with the same global seeds of Python, NumPy and PyTorch differ: "
+                        f"{share:.0%} of the first {n} samples of {name} are not equal.",
+                        "If runs should be reproducible, seed the augmentation: seed= in "
+                        "albumentations.Compose or in the DALI pipeline.",
+                        "information",
+                    )
+                ]
+        return []
+
+    def _notes_about_ids(self, streams: list[Stream]) -> None:
+        if not any(stream.size for stream in streams):
+            return
+        if self.generated:
+            used = "equal images" if not self.coloured else "equal and coloured images"
+            self.notes[f"The data were {self.samples} generated, {used}."] = None
+        if any(stream.ids is None for stream in streams):
+            self.note(
+                "which samples were delivered, and their order",
+                "no field of the batches identifies them (add the index to the batch, or pass "
+                "index=lambda batch: ...)",
+            )
+            return
+        if self.samples is None:
+            self.note("samples that no epoch contains", "their number is unknown (pass samples=)")
+        if self.ids and self.ids != GIVEN:
+            kind = "" if self.ids.startswith(PIXELS) else "the field "
+            self.notes[f"Samples were identified by {kind}{self.ids}."] = None
+        cut = [stream for stream in streams if not stream.whole]
+        if cut:
+            epochs = join_words(sorted({str(stream.epoch) for stream in cut}))
+            self.note(
+                f"missed samples of epoch {epochs}",
+                f"it was read only up to {plural(len(cut[0].sizes), 'batch')} (limit=, seconds=)",
+            )
+        if note := padding_note(by_epoch([s for s in streams if s.whole])):
+            self.notes[note] = None
+
+    def _notes_about_order(
+        self, streams: list[Stream], training: bool | None, random: list[Randomness]
+    ) -> None:
+        if random and all(each.varies is False for each in random):
+            why = (
+                "outputs of equal images are equal"
+                if self.generated
+                else "the output of each sample is the same in every epoch. Random values that "
+                "repeat in every epoch would look the same; a parameter data without default "
+                "lets the audit use equal images"
+            )
+            self.notes[f"Nothing is random: {why}."] = None
+        elif any(each.varies is None or each.collision is None for each in random):
+            self.note("random values of some fields", "too few samples can be compared")
+        rank = [stream for stream in streams if stream.rank == 0]
+        if training is False and all(s.ids is not None for s in rank) and same_order(rank):
+            self.notes["The order is the same in every epoch, as in an evaluation."] = None
+        if self.ranks > 1:
+            self.notes[
+                f"The {self.ranks} ranks were read one after the other in this process, without a "
+                "process group."
+            ] = None
+
+
+__all__ = ["audit"]
