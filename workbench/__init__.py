@@ -24,6 +24,7 @@ The main names::
     Benchmark, optimise            measure a graph; find a faster one
     check_folder, write_samples    find bad files; write sample photos
     watch                          measure a training loop: is the loader or the model the limit?
+    audit                          find wrong epochs: samples, shards, order, random values
 
 ``help(wb.read)`` describes a name, ``dir(wb)`` lists all, and ``REFERENCE.md`` next to this file
 has an example of each. Names are loaded when they are first used.

@@ -72,7 +72,7 @@ GROUPS: Mapping[str, tuple[str, str]] = {
     ),
     "Training": (
         "Tools for a training loop with any loader.",
-        "watch Watch WatchReport watch_callback WatchCallback",
+        "watch Watch WatchReport watch_callback WatchCallback audit Audit",
     ),
     "Export and import": (
         "Every pipeline is built from the exported source of its graph.",

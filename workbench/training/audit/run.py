@@ -89,7 +89,8 @@ def audit(
 
     Ranks run one after the other in this process, with the environment variables ``RANK``,
     ``LOCAL_RANK`` and ``WORLD_SIZE``, without a process group. The global seeds of Python, NumPy
-    and PyTorch are set before each call, differently for each rank.
+    and PyTorch are set before each call, differently for each rank. An error that the loader raises
+    is a finding. Raises ArgumentError for a parameter of ``make_loader`` that has no default.
 
     ::
 
