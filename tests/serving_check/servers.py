@@ -63,6 +63,10 @@ def normalised(pixels: Array, mistake: str = "") -> Array:
             return pixels
         case "0..1":
             return pixels / 255
+        case "-1..1":
+            return pixels / 127.5 - 1
+        case "only_mean":
+            return pixels - (123, 117, 104)  # as in an example of Triton
         case "not_divided":
             return (pixels - MEAN / 255) / (STD / 255)
     return (pixels - MEAN) / STD
@@ -81,7 +85,9 @@ def predict_input(data: bytes, *mistakes: str) -> Array:
     if pixels.ndim == 2:
         raise ValueError("the image has no channels")
     pixels = pixels[..., ::-1] if "bgr" in mistakes else pixels
-    array = normalised(pixels, of("0..255", "0..1", "not_divided")).astype(np.float32)
+    array = normalised(pixels, of("0..255", "0..1", "-1..1", "only_mean", "not_divided")).astype(
+        np.float32
+    )
     if "layout" in mistakes:
         return array
     if "reshaped" in mistakes:

@@ -39,6 +39,8 @@ PAIRS = (
     ("stretched", "0..1"),
     ("dtype", "alpha_on_white"),
     ("bgr", "not_divided", "no_antialias"),
+    ("stretched", "orientation_ignored", "-1..1"),
+    ("stretched", "only_mean", "orientation_ignored"),
 )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import struct
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import cycle
@@ -30,7 +30,7 @@ class AwkwardImage:
     """An encoded image, and the same image as servers with a mistake would read it.
 
     ``mistakes`` has the lossless image that a server with the mistake reads, by the mistake's key
-    in ``mistakes.toml``. ``decoded`` is the image as Pillow decodes it, lossless, if Pillow and
+    in ``mistakes.STORED``. ``decoded`` is the image as Pillow decodes it, lossless, if Pillow and
     DALI should return the same pixels up to the tolerance of the file format. Images that are
     ``plain`` have no special property; mistakes of the whole server are found with them.
     """
@@ -41,6 +41,8 @@ class AwkwardImage:
     decoded: bytes | None = None
     mistakes: dict[str, bytes] = field(default_factory=dict)
     plain: bool = False
+    same_as: str = ""
+    """Name of an image with the same upright pixels, up to the compression."""
 
 
 def awkward_images(photos: Sequence[Image.Image] = ()) -> list[AwkwardImage]:
@@ -51,7 +53,7 @@ def awkward_images(photos: Sequence[Image.Image] = ()) -> list[AwkwardImage]:
         return _with_chart(next(source), width, height)
 
     return [
-        *(_turned(subject(320, 240), value) for value in range(1, 9)),
+        *_orientations(subject(320, 240)),
         _jpeg("plain_444.jpg", "JPEG without chroma subsampling", subject(640, 480), plain=True),
         _jpeg("plain_420.jpg", "JPEG, 4:2:0, portrait", subject(480, 640), 90, 2, plain=True),
         _png("plain.png", "PNG", subject(480, 320), plain=True),
@@ -150,18 +152,23 @@ def _jpeg_bytes(image: Image.Image, **options: Any) -> bytes:
     return buffer.getvalue()
 
 
-def _turned(upright: Image.Image, value: int) -> AwkwardImage:
-    """A JPEG whose Exif tag says how to turn it; turned correctly, the chart is upright."""
-    exif = Image.Exif()
-    exif[_EXIF_ORIENTATION] = value
-    stored = _UNTURNED[value](upright)
-    data = _jpeg_bytes(stored, quality=95, subsampling=0, exif=exif)
-    decoded = encode_png(ImageOps.exif_transpose(Image.open(io.BytesIO(data))))
-    ignored = _jpeg_bytes(stored, quality=95, subsampling=0)
-    mistakes = {"orientation_ignored": ignored} if value > 1 else {}
-    return AwkwardImage(
-        f"orientation_{value}.jpg", f"JPEG, Exif orientation {value}", data, decoded, mistakes
-    )
+def _orientations(upright: Image.Image) -> Iterator[AwkwardImage]:
+    """Yield JPEGs whose Exif tag says how to turn them; turned correctly, all are equal."""
+    for value, unturn in _UNTURNED.items():
+        exif = Image.Exif()
+        exif[_EXIF_ORIENTATION] = value
+        stored = unturn(upright)
+        data = _jpeg_bytes(stored, quality=95, subsampling=0, exif=exif)
+        decoded = encode_png(ImageOps.exif_transpose(Image.open(io.BytesIO(data))))
+        ignored = _jpeg_bytes(stored, quality=95, subsampling=0)
+        yield AwkwardImage(
+            f"orientation_{value}.jpg",
+            f"JPEG, Exif orientation {value}",
+            data,
+            decoded,
+            {"orientation_ignored": ignored} if value > 1 else {},
+            same_as="orientation_1.jpg" if value > 1 else "",
+        )
 
 
 _TURN = Image.Transpose

@@ -34,53 +34,9 @@ MOST_MISTAKES = 3
 _SAMPLES = 1500
 """Number of pixels per image with which candidates are compared."""
 _SHIFTED = "shifted"
-_NAMED = 8
+_NAMED = 7
 _IMAGENET = (np.array([123.675, 116.28, 103.53]), np.array([58.395, 57.12, 57.375]))
 _SECONDS = 60
-_NORMALISE = "Apply the mean and std of the graph."
-_TO_RGB = 'Convert the decoded image: image.convert("RGB").'
-
-TEXTS = {
-    "extra_batch": (
-        "an additional batch dimension",
-        "Return the array of one image; if the model expects a batch, use --batched.",
-    ),
-    "missing_batch": ("the batch dimension is missing", "Return array[None]."),
-    "layout": ("axes in another order (HWC and CHW)", "Transpose the array."),
-    "reshaped": ("reshaped instead of transposed", "Use transpose, which moves the values."),
-    "axes_swapped": ("height and width are swapped", "Transpose height and width."),
-    "mirrored": ("mirrored left to right", "Remove the flip, which is for training only."),
-    "upside_down": ("upside down", "Remove the vertical flip."),
-    _SHIFTED: ("the crop is off by one pixel", "Round the crop's position as the graph does."),
-    "bgr": ("channels in reverse order (BGR for RGB)", "Reverse the channels after decoding."),
-    "dtype": ("another element type", "Convert the array before it is returned."),
-    "one_channel": ("one channel only", _TO_RGB),
-    "no_channel_axis": ("the channel axis is missing", "Add an axis of size 1."),
-    "alpha_channel": ("a fourth channel", _TO_RGB),
-    "shape": ("another shape", "Resize and crop as the graph does."),
-    "not_finite": ("NaN or infinite values", "Check the normalisation."),
-    "failed": ("the server fails", "Handle these images: see the errors above."),
-    "0..255": ("values 0..255, not normalised", _NORMALISE),
-    "0..1": ("values 0..1, not normalised as in the graph", _NORMALISE),
-    "-1..1": ("values -1..1, not normalised as in the graph", _NORMALISE),
-    "no_mean": ("the mean is not subtracted", "Subtract the mean."),
-    "no_std": ("not divided by the standard deviation", "Divide by it."),
-    "not_divided": (
-        "mean and std of values 0..1 applied to values 0..255",
-        "Divide by 255 before the normalisation.",
-    ),
-    "divided_twice": (
-        "mean and std of values 0..255 applied to values 0..1",
-        "Remove the division by 255 before the normalisation.",
-    ),
-    "normalised_twice": ("normalised twice", "Normalise either in the server or in the model."),
-    "reversed_mean": ("mean and std in reverse channel order", "Reverse their order."),
-    "imagenet": ("normalised with mean and std of ImageNet", _NORMALISE),
-    "scaled": ("a linear function of the expected values", "Compare the normalisation."),
-    "unknown": ("an unknown difference", "Compare the steps of the server and of the graph."),
-}
-"""Mistakes that the checker recognises by itself: what is wrong, and the fix."""
-
 Array = Any
 Function = Callable[[bytes], Any]
 
@@ -107,7 +63,7 @@ class Candidate(NamedTuple):
     form: str = ""
     variant: str = ""
     scaling: tuple[tuple[float, float], ...] = ()
-    """Slope and offset per channel if ``form`` is ``scaled``."""
+    """Slope and offset per channel if they were fitted."""
 
     @property
     def mistakes(self) -> tuple[str, ...]:
@@ -132,7 +88,7 @@ class Pack:
         self.images: list[dict[str, Any]] = self.manifest["images"]
         output = self.manifest["output"]
         self.layout = output["layout"]
-        self.texts = {**TEXTS, **{k: tuple(v) for k, v in self.manifest["mistakes"].items()}}
+        self.texts = self.manifest["mistakes"]
         self.known = bool(output["known"])
         self.slope, self.offset = np.array(output["slope"]), np.array(output["offset"])
         self.forms = _value_forms(self.slope, self.offset) if self.known else {}
@@ -218,6 +174,9 @@ def judge(
             if not detail and mistakes and mistakes[0] in _OF_FORM.split():
                 expected = pack.arrays[name]
                 detail = f"{array.dtype}{array.shape}, not {expected.dtype}{expected.shape}"
+            twin = formed.get(image["same_as"], (None,))[0]
+            if state == "different" and twin is not None and formed[name][0] is not None:
+                mistakes += _turned(pack, image, formed[name][0], twin, common)
             if "scaled" in mistakes and common.scaling:
                 detail = _scaling_text(pack, common)
             verdicts.append(Verdict(name, about, state, tuple(dict.fromkeys(mistakes)), detail))
@@ -311,6 +270,19 @@ def _judged(
     return "different", [*found, "unknown"], _amount(levels, wanted)
 
 
+def _turned(
+    pack: Pack, image: dict[str, Any], array: Array, twin: Array, common: Candidate
+) -> list[str]:
+    """Compare an image with the server's array of the same image without an orientation.
+
+    This also works if the server resizes in another way than the graph.
+    """
+    if "orientation_ignored" not in image["mistakes"]:
+        return []
+    apart = np.abs(pack.corrected(array, common) - pack.corrected(twin, common)).mean()
+    return ["orientation_ignored"] if apart > 8 * image["tolerance"]["mean"] else []
+
+
 def find_candidate(pack: Pack, plain: list[tuple[dict[str, Any], Array]]) -> Candidate:
     """Return the fewest mistakes that explain the arrays of a server for some images.
 
@@ -341,10 +313,10 @@ def find_candidate(pack: Pack, plain: list[tuple[dict[str, Any], Array]]) -> Can
         best = min(several, key=lambda each: scores[each], default=Candidate())
         if scores[best] <= min(1.5, start / 2):
             return best
-    if (scaled := _scaled(pack, plain)) != Candidate():
+    if (scaled := _scaled(pack, plain, variants)) != Candidate():
         return scaled
     best = min(scores, key=lambda each: scores[each] * 1.3 ** len(each.mistakes))
-    return best if scores[best] < start / 3 else Candidate()
+    return best if scores[best] < min(start / 3, 4) else Candidate()
 
 
 def _points(shape: tuple[int, ...]) -> tuple[Array, Array]:
@@ -391,6 +363,7 @@ def _value_forms(slope: Array, offset: Array) -> dict[str, tuple[Array, Array]]:
         "-1..1": (one / 127.5, -one),
         "no_mean": (slope, 0 * one),
         "no_std": (one / 255, -mean / 255),
+        "only_mean": (one, -mean),
         "not_divided": (slope * 255, offset),
         "divided_twice": (slope / 255, offset),
         "normalised_twice": (slope * slope * 255, (offset - mean / 255) * slope * 255),
@@ -432,19 +405,43 @@ def _amount(levels: Array, wanted: Array) -> str:
     return f"mean {apart.mean():.2f}, largest {apart.max():.1f} levels"
 
 
-def _scaled(pack: Pack, plain: list[tuple[dict[str, Any], Array]]) -> Candidate:
-    """Return the linear function per channel that explains the arrays, or the empty Candidate."""
-    wanted = np.concatenate([pack.levels(image)[_points(array.shape)] for image, array in plain])
-    values = np.concatenate([array[_points(array.shape)] for _, array in plain])
-    if min(wanted.std(axis=0).min(), values.std(axis=0).min()) == 0:
-        return Candidate()
-    channels = range(wanted.shape[1])
-    fits = [np.polyfit(wanted[:, channel], values[:, channel], 1) for channel in channels]
-    found = Candidate(form="scaled", scaling=tuple((float(a), float(b)) for a, b in fits))
+def _scaled(
+    pack: Pack, plain: list[tuple[dict[str, Any], Array]], variants: list[str]
+) -> Candidate:
+    """Return mistakes with a linear function per channel that explain the arrays.
+
+    For normalisations with constants that no form has. Returns the empty Candidate if none do.
+    """
     limit = 1.5 * min(image["tolerance"]["mean"] for image, _ in plain)
-    slope, offset = np.array(found.scaling).T
-    apart = np.abs((values - offset) / slope - wanted)
-    return found if apart.mean() <= limit else Candidate()
+    found: list[tuple[int, float, Candidate]] = []
+    for key in variants:
+        wanted = np.concatenate(
+            [
+                pack.levels(image, key if key in image["mistakes"] else "")[_points(array.shape)]
+                for image, array in plain
+            ]
+        )
+        values = np.concatenate([array[_points(array.shape)] for _, array in plain])
+        if min(wanted.std(axis=0).min(), values.std(axis=0).min()) == 0:
+            continue
+        for channels in ("", "before"):
+            values = values[:, ::-1] if channels else values
+            fits = [np.polyfit(wanted[:, at], values[:, at], 1) for at in range(wanted.shape[1])]
+            slope, offset = np.array(fits).T
+            apart = float(np.abs((values - offset) / slope - wanted).mean())
+            if apart <= limit:
+                scaling = tuple((float(a), float(b)) for a, b in fits)
+                form = next(
+                    (
+                        name
+                        for name, (a, b) in pack.forms.items()
+                        if np.abs(slope / a - 1).max() < 0.02 and np.abs((offset - b) / a).max() < 2
+                    ),
+                    "scaled",
+                )
+                made = Candidate("", channels, form, key, scaling)
+                found.append((len(made.mistakes), apart, made))
+    return min(found, key=lambda each: each[:2])[2] if found else Candidate()
 
 
 def _scaling_text(pack: Pack, candidate: Candidate) -> str:
@@ -473,7 +470,7 @@ def report(pack: Pack, verdicts: list[Verdict]) -> list[str]:
     else:
         lines.append(f"{len(wrong)} of {compared} images are different.")
     for key in dict.fromkeys(key for each in wrong for key in each.mistakes):
-        names = [f"{each.name} ({each.about})" for each in wrong if key in each.mistakes]
+        names = [each.name for each in wrong if key in each.mistakes]
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
         listed = "all images" if len(names) == compared else ", ".join(names[:_NAMED]) + more
         what, fix = pack.texts[key]
@@ -537,19 +534,12 @@ def triton_function(address: str, model: str, output: str = "") -> Function:
     def call(data: bytes) -> Array:
         body = struct.pack("<I", len(data)) + data if as_text else data
         shape = [1] * batched + [1 if as_text else len(data)]
-        head = json.dumps(
-            {
-                "inputs": [
-                    {
-                        "name": entry["name"],
-                        "datatype": entry["datatype"],
-                        "shape": shape,
-                        "parameters": {"binary_data_size": len(body)},
-                    }
-                ],
-                "outputs": [{"name": output or names[0], "parameters": {"binary_data": True}}],
-            }
-        ).encode()
+        tensor = {
+            **{"name": entry["name"], "datatype": entry["datatype"], "shape": shape},
+            "parameters": {"binary_data_size": len(body)},
+        }
+        wanted = {"name": output or names[0], "parameters": {"binary_data": True}}
+        head = json.dumps({"inputs": [tensor], "outputs": [wanted]}).encode()
         headers = {
             "Inference-Header-Content-Length": str(len(head)),
             "Content-Type": "application/octet-stream",

@@ -30,9 +30,9 @@ from workbench.results import record_result
 from workbench.serving_check import check
 from workbench.serving_check.awkward_images import AwkwardImage, awkward_images, encode_png
 from workbench.serving_check.evaluation import JPEG, GraphRunner, Refusal, evaluation_graph
+from workbench.serving_check.mistakes import RECOGNISED, STORED
 from workbench.serving_check.result import PackedImage, ServingPack
 from workbench.serving_check.variants import (
-    MISTAKES,
     graph_variants,
     image_variants,
     resized_shorter,
@@ -246,6 +246,7 @@ class _Packer:
                     "about": each.about,
                     "sha256": _sha256(data[each.name].data),
                     "plain": data[each.name].plain,
+                    "same_as": data[each.name].same_as,
                     "expected": "refused" if each.refused else "tensor",
                     "message": each.refused,
                     "tolerance": {
@@ -257,7 +258,7 @@ class _Packer:
                 }
                 for each in self.packed
             ],
-            "mistakes": {key: MISTAKES[key] for key in used},
+            "mistakes": RECOGNISED | {key: STORED[key] for key in used},
             "graph": json.loads(dump_graph(self.graph)),
         }
         return {
@@ -313,7 +314,7 @@ def pack(
         evaluation.name,
         _dali_version(),
         tuple(packer.packed),
-        tuple(dict.fromkeys(MISTAKES[key][0] for key in used)),
+        tuple(dict.fromkeys(STORED[key][0] for key in used)),
         tuple(packer.notes),
         _sheet(images),
     )

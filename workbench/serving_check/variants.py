@@ -1,4 +1,4 @@
-"""What servers with a mistake compute for the plain images, and the names of all mistakes."""
+"""What servers with mistakes of resizing and cropping compute for the plain images."""
 
 from __future__ import annotations
 
@@ -11,72 +11,6 @@ from PIL import Image
 
 from workbench.catalog.spec import Catalog
 from workbench.graph.model import Graph, Source
-
-MISTAKES: dict[str, tuple[str, str]] = {
-    "orientation_ignored": (
-        "the Exif orientation is ignored",
-        "Apply it, for example ImageOps.exif_transpose(image).",
-    ),
-    "alpha_dropped": ("alpha is dropped, unlike in the graph", "Composite as the graph does."),
-    "alpha_on_black": (
-        "transparent images are composited on black",
-        'Drop alpha: image.convert("RGBA").convert("RGB").',
-    ),
-    "alpha_on_white": (
-        "transparent images are composited on white",
-        'Drop alpha: image.convert("RGBA").convert("RGB").',
-    ),
-    "bits_not_scaled": ("the values of 1-bit images are 0 and 1", "Convert to 0 and 255."),
-    "cmyk_inverted": ("CMYK is inverted", "Invert the channels of Adobe CMYK files."),
-    "palette_ignored": ("palette indices are used as grey values", "Apply the palette."),
-    "sixteen_bit_clipped": ("16-bit values are clipped to 255", "Divide them by 257."),
-    "sixteen_bit_low_byte": ("the low byte of 16-bit values is used", "Divide them by 257."),
-    **dict.fromkeys(
-        ("reduced_2", "reduced_4", "reduced_8"),
-        ("JPEGs are decoded at a reduced size", "Do not use draft mode or scaled decoding."),
-    ),
-    "profile_applied": ("the colour profile is applied", "Ignore it, as the graph does."),
-    "no_antialias": (
-        "resized without antialiasing",
-        "Use antialias=True, or Pillow instead of OpenCV.",
-    ),
-    "nearest": ("resized with nearest neighbour", "Use the interpolation of the graph."),
-    "linear": ("resized with linear interpolation", "Use the interpolation of the graph."),
-    "cubic": ("resized with cubic interpolation", "Use the interpolation of the graph."),
-    "lanczos": ("resized with a Lanczos filter", "Use the interpolation of the graph."),
-    "area": ("resized by averaging areas", "Use the interpolation of the graph."),
-    "stretched": (
-        "stretched to the output size, which changes the aspect ratio",
-        "Resize and crop as the graph does.",
-    ),
-    "stretched_aliased": (
-        "stretched to the output size without antialiasing",
-        "Resize and crop as the graph does.",
-    ),
-    "stretched_then_cropped": (
-        "stretched to a square before the crop",
-        "Resize the shorter side only.",
-    ),
-    "no_margin": (
-        "the shorter side is resized to the output size, without the margin of the crop",
-        "Resize to the size of the graph before the crop.",
-    ),
-    "longer_side": (
-        "the longer side is resized and the rest padded",
-        "Resize the shorter side.",
-    ),
-    "not_resized": ("cropped without a resize", "Resize before the crop."),
-    "corner": ("cropped at the upper left corner", "Crop the centre."),
-    "crop_rounded": (
-        "the position of the crop is rounded down instead of up",
-        "Add a half before truncating: int((side - crop) / 2 + 0.5).",
-    ),
-    "torchvision": (
-        "size and position of the crop are rounded as in torchvision",
-        "Round the longer side, and halves of the crop's position up.",
-    ),
-}
-"""Key of a mistake -> what is wrong, and the fix. ``check.py`` has the rest of the mistakes."""
 
 Array = NDArray[Any]
 _FILTER = Image.Resampling
@@ -132,6 +66,7 @@ def image_variants(
 
     yield "stretched", image.resize((width, height), _FILTER.BILINEAR)
     yield "stretched_aliased", _aliased(image, width, height)
+    yield "stretched_cubic", image.resize((width, height), _FILTER.BICUBIC)
     scale = max(width / image.width, height / image.height)
     yield "no_margin", crop(_scaled(image, scale))
     yield "longer_side", crop(_scaled(image, min(width / image.width, height / image.height)))
