@@ -221,7 +221,7 @@ def _checked_row(row: Any, columns: int) -> tuple[Cell, ...]:
     if len(row) != columns or not all(
         cell is None or isinstance(cell, str | int | float) for cell in row
     ):
-        raise ValueError(f"a row has not {columns} texts or numbers")
+        raise ValueError(f"each row must have {columns} texts or numbers")
     return tuple(row)
 
 

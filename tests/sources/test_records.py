@@ -438,7 +438,7 @@ RECORD = encode_tfrecord(example(b"\xff\xd8\xff\xd9", 3))
         ),
         (
             *("a.tfrecord", encode_tfrecord(TEXT_LABEL)),
-            "its feature image/class is bytes, but a label is int64",
+            "its feature image/class is bytes, but labels must be int64",
         ),
         ("a.rec", b"", "is empty"),
         ("a.rec", recorded(b"1234", 0)[:-2], "the record at byte 0 is truncated"),

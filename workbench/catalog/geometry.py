@@ -33,9 +33,7 @@ class GeometryRule:
     homography: bool = False
     linked: Mapping[str, str] = field(default_factory=dict)
     flips: Mapping[str, str] | None = None
-    """Direction -> the argument that mirrors. None if the operator does more than mirror or resize
-    the whole image.
-    """
+    """Direction -> the argument that mirrors. None if the operator also does something else."""
     rounds: bool = False
     cuts: bool = False
     reveals: bool = False

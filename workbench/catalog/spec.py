@@ -154,13 +154,9 @@ class ArgSpec:
     """Initial range when the user makes the argument random."""
     form: Form = ""
     parts: tuple[str, ...] = ()
-    """Names of a list's elements in order, such as ``h``, ``w``. For a matrix: names of its
-    columns.
-    """
+    """Names of a list's elements (``h``, ``w``) or of a matrix's columns, in order."""
     constant: str | None = None
-    """Name of the constant at the top of the exported script that contains the value. None: no
-    constant.
-    """
+    """Name of the constant in the exported script that contains the value, or None."""
     advanced: bool = True
     """True if the inspector hides the argument until the user opens "more"."""
     items: int | None = None
@@ -170,9 +166,7 @@ class ArgSpec:
     feed: Feed | None = None
     """Node to insert as the source of the argument, if a fixed value is not useful."""
     elements: tuple[str, ...] | None = None
-    """Element types that a connected tensor may have; empty for any type, None for the type of
-    ``kind``.
-    """
+    """Allowed element types of a connected tensor; empty for any. None for that of ``kind``."""
 
     @property
     def dtypes(self) -> tuple[str, ...]:
@@ -213,9 +207,7 @@ class OpSpec:
     name: str
     """Name as in ``nvidia.dali.fn``: ``rotate``, ``readers.file``, ``random.uniform``."""
     schema: str
-    """Name in DALI's registry: ``Rotate``, ``readers__File``. Empty for operators that are written
-    as Python expressions.
-    """
+    """Name in DALI's registry: ``readers__File``. Empty for Python expressions."""
     devices: tuple[Device, ...]
     inputs: tuple[PortSpec, ...] = ()
     max_inputs: int = 0
@@ -238,11 +230,9 @@ class OpSpec:
     synonyms: tuple[str, ...] = ()
     """Names of the operator in other libraries."""
     image: bool = False
-    """True if the operator has one image input and one image output, so it can be part of a chain.
-    """
+    """True if the operator has one image input and one image output, as in a chain."""
     alters: bool = True
-    """True if the initial argument values visibly change an image; False for ``copy`` and similar.
-    """
+    """True if the initial argument values visibly change an image; False for ``copy``."""
     needs_channels: int | str | None = None
     """Required number of channels (DALI crashes with any other), or the argument that sets it."""
     mutually_exclusive: tuple[tuple[str, ...], ...] = ()
@@ -270,15 +260,11 @@ class OpSpec:
     candidate that is set is used.
     """
     written_numbers: Mapping[str, str] = field(default_factory=dict)
-    """Input that may be an integer constant -> the argument that stores the integer:
-    ``fn.random.choice(3)``.
-    """
+    """Input that may be an integer -> the argument that stores it: ``fn.random.choice(3)``."""
     stays: bool = False
     """True if the operator runs on the CPU unless set otherwise, even with GPU inputs."""
     counted_outputs: str = ""
-    """Name of the argument that sets the number of outputs. They are named ``output``, or
-    ``output_0`` and so on.
-    """
+    """Argument that sets the number of outputs: ``output``, or ``output_0`` and so on."""
     bodies: tuple[str, ...] = ()
     """For blocks (``extra_operators.BLOCKS``): the names of their bodies."""
     numbered_bodies: bool = False

@@ -162,8 +162,7 @@ class Emitter:
         self.helpers = set(clip_function_names(self.every_node()))
         """Names of the functions of ``annotations/helpers.py`` that the lines call."""
         self.first_seed = 0
-        """Number subtracted from the seeds of nodes, because the caller of a view function adds it.
-        """
+        """Number subtracted from seeds, because the caller of a view function adds it."""
         self.taken = names
         """Names that are reserved or used elsewhere in the source."""
         self.reads: Mapping[str, Collection[Port]] = {}

@@ -45,8 +45,7 @@ class DataFacts:
     float_rates: tuple[int, ...] = ()
     """Sample rates of the float WAV files among the first 1,000 sounds."""
     turned: int = 0
-    """Number of annotated images, among the first 1,000, that EXIF orientation rotates or mirrors.
-    """
+    """Number of the first 1,000 annotated images that EXIF orientation rotates or mirrors."""
     annotated: Literal["", "stored", "upright"] = ""
     """Whether annotations of rotated images match the size before (``stored``) or after
     (``upright``) EXIF rotation. Empty if both sizes are equal, or if annotations disagree."""

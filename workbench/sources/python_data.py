@@ -253,7 +253,7 @@ def class_names_of(data: Any) -> list[str]:
 def facts_of(
     data: Any, rows: Any, split: Callable[[Any], tuple[Any, int]]
 ) -> Callable[[int], tuple[int, int]]:
-    """Return a function from an index to label and size in bytes of an image; -1 if unknown.
+    """Return a function that maps an index to an image's label and size in bytes; -1 if unknown.
 
     The function does not read images.
     """

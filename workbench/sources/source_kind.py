@@ -38,9 +38,7 @@ class Sample(NamedTuple):
     nbytes: int | None = None
     """Size in bytes; None if the sample is the whole file."""
     fault: str = ""
-    """Reason why the reader cannot read the sample although its bytes are valid, such as a missing
-    label.
-    """
+    """Reason why the reader cannot read a valid sample, such as a missing label."""
     with_pillow: bool = False
     """Whether Pillow, and not DALI, decodes the image."""
     sides: Sequence[int] = ()
@@ -146,13 +144,9 @@ class SourceKind:
     metavar: str = "DIR"
     """Placeholder of the data parameter in the usage line of the exported program."""
     sample: str = ""
-    """Path of sample data of this kind in the folder that ``workbench samples --annotations``
-    writes.
-    """
+    """Path of sample data in the folder that ``workbench samples --annotations`` writes."""
     guessed: str = ""
-    """Reason why this kind was chosen for an ambiguous path, and how to choose another; empty if
-    unambiguous.
-    """
+    """Reason why this kind was chosen for an ambiguous path, and how to choose another."""
 
     # Which data it accepts.
 
@@ -176,8 +170,7 @@ class SourceKind:
     options: frozenset[str] | None = None
     """Reader options that this kind supports; None for all options of DALI's reader."""
     demanding: frozenset[str] = frozenset()
-    """Reader options that impose requirements on the data; ``Dataset.options`` lists those in use.
-    """
+    """Reader options that require properties of the data; ``Dataset.options`` has the used ones."""
     seeded: bool = True
     """Whether the reader accepts a seed."""
     outputs: tuple[str, ...] = ("jpegs", "labels")
@@ -221,8 +214,7 @@ class SourceKind:
     """Whether ``list_samples`` can list the samples; if not, they are not counted, checked or
     excluded."""
     in_files: bool = True
-    """Whether each sample is a separate file; if not, ``container_of`` returns the containing file.
-    """
+    """Whether each sample is a separate file; if not, see ``container_of``."""
     in_memory: bool = False
     """Whether a process serves the samples from memory, so that they have no path."""
     targets: Literal["", "boxes", "masks"] = ""
@@ -382,10 +374,7 @@ class SourceKind:
         return iter(())
 
     def unread_notes(self, dataset: Dataset) -> Iterator[str]:
-        """Yield sentences about unread files and folders, and about empty class folders.
-
-        Raises OSError.
-        """
+        """Describe unread files and folders, and empty class folders. Raises OSError."""
         return iter(())
 
     def write_without(self, dataset: Dataset, names: Collection[str], place: Path) -> Path:

@@ -62,7 +62,6 @@ def ports_of(tables: Mapping[str, Row]) -> tuple[PortSpec, ...]:
 
 
 def _question_mark_as_none(value: Any) -> Any:
-    """Replace ``?`` by None, also in nested tuples."""
     if isinstance(value, tuple):
         return tuple(map(_question_mark_as_none, value))
     return None if value == "?" else value

@@ -76,10 +76,7 @@ def needs_image_shape(node: Node) -> bool:
 
 
 def policy_source(node: Node, names: Mapping[str, str], name: str) -> str:
-    """Return the source of a node's policy called ``name``.
-
-    ``names`` maps augmentations to their variables.
-    """
+    """Return the source of a node's policy. ``names`` maps augmentations to their variables."""
     lines = [
         f"{INDENT}name={literal(name)},",
         f"{INDENT}num_magnitude_bins={bins_of(node)},",

@@ -152,9 +152,7 @@ class Library:
     without_effect: Mapping[str, str] = field(default_factory=dict)
     """Arguments of any class that cannot change an image, with the reason."""
     not_carried: Mapping[str, Unused] = field(default_factory=dict)
-    """Arguments of any class that the graph cannot represent, reported unless they have the
-    default.
-    """
+    """Arguments that no graph can represent, reported unless they have the default."""
     usual_chance: float = 1.0
     chances: Mapping[str, float] = field(default_factory=dict)
     importers: dict[str, Importer] = field(default_factory=dict)

@@ -37,8 +37,8 @@ _GRAPH_CHANGED = "The graph at its end does not match this code: it was changed.
 def import_embedded(program: str, path: str, catalog: Catalog) -> ImportedGraph | None:
     """Import the embedded graph of a program or notebook. Returns None if there is none.
 
-    Nothing is run. Raises GraphFormatError, which says why the graph is not used: it is damaged,
-    the code or the graph was changed, or this version of the workbench generates other code for it.
+    Nothing is run. Raises GraphFormatError if the graph is damaged, if the code or the graph was
+    changed, or if this version of the workbench generates other code for it.
     """
     found = embedded_graph(program)
     if found is None:

@@ -134,8 +134,7 @@ class _StageEmitter(Emitter):
         self.automatic: dict[str, str] = {}
         self._draws = draws
         self._calls: list[str] = []
-        """For each enclosing loop: its variable multiplied by the number of iterations inside it.
-        """
+        """For each enclosing loop: its variable times the number of iterations inside it."""
         self._lifts_values = lifts_values
 
     def name_ports(self) -> None:

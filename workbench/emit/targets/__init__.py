@@ -76,21 +76,17 @@ class Target:
     side_by_side: bool = False
     """True if the target supports several pipelines in one process."""
     training: Emit | None = None
-    """Function that creates the files with a training loop; None if the target has no training
-    loop.
-    """
+    """Creates the files with a training loop; None if the target has no training loop."""
     samples: bool = False
     """True if batches can contain each sample's file name and random values."""
     capture: Emit | None = None
-    """Function that creates the files with captured operators; None if DALI does not support that.
-    """
+    """Creates the files with captured operators; None if DALI does not support that."""
     skips_bad: bool = True
     """True if the program can read a list of the good files."""
     runs_copy: bool = False
     """True if a copy of the pipeline runs, so that the program does not receive its errors."""
     notes: Callable[[ResolvedGraph], Sequence[str]] | None = None
-    """Function that returns the differences between the files and the graph, except for training.
-    """
+    """Returns the differences between the files and the graph, except for training."""
 
     @property
     def additions(self) -> list[str]:
@@ -123,9 +119,7 @@ class Export:
     good: GoodData | None = None
     """Data without the skipped samples, which the program reads from its own folder."""
     named: Callable[[str], Export] | None = field(default=None, compare=False)
-    """Function that returns the export for another file name of the program: see ``file`` of
-    ``export_resolved``.
-    """
+    """Returns the export with another program file name: see ``export_resolved``."""
 
     def __repr__(self) -> str:
         files = (f"{path} ({code.text.count(chr(10))} lines)" for path, code in self.files.items())
@@ -398,10 +392,7 @@ def _with_readers(graph: Graph, reads: Mapping[str, str]) -> Graph:
 
 
 def _requested_additions(with_: str) -> tuple[bool, bool]:
-    """Return whether training and whether samples are requested.
-
-    Raises GraphExportError for an unknown addition.
-    """
+    """Return whether training and samples are requested. Raises GraphExportError if unknown."""
     if with_ and with_ not in ADDITIONS:
         known = ", ".join(ADDITIONS)
         raise GraphExportError(f"{with_!r} is not an addition. Use one of {known}.")

@@ -53,8 +53,8 @@ def _dtype(graph: Graph, outputs: Outputs, name: str) -> str:
     if found is None:
         node = graph.outputs[name].node
         raise GraphExportError(
-            f"{node}: DALIDataset requires the type of {name!r}, which depends on the data. Set a "
-            f"dtype of {node}, or add a cast after it."
+            f"{node}: DALIDataset requires the type of {name!r}, which depends on the data. Set "
+            f"the dtype of {node}, or add a cast after it."
         )
     return found
 

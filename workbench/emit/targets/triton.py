@@ -219,7 +219,7 @@ def _output(graph: Graph, outputs: Outputs, name: str) -> dict[str, Any]:
     if flow.dtype not in _DTYPES or flow.shape is None:
         raise GraphExportError(
             f"{node}: Triton requires the type and the number of axes of {name!r}, which depend "
-            f"on the data. Set a dtype of {node}, or remove the output {name!r}."
+            f"on the data. Set the dtype of {node}, or remove the output {name!r}."
         )
     dims = [-1 if extent is None else extent for extent in flow.shape]
     return {"name": name, "dtype": _DTYPES[flow.dtype], "dims": dims}

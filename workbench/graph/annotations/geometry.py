@@ -231,7 +231,6 @@ def _image_input(typed: TypedGraph, node: Node, spec: OpSpec) -> Port | None:
 
 
 def _other_images(typed: TypedGraph, node: Node, source: Port) -> list[Port]:
-    """Image inputs of a node other than ``source``."""
     return [port for port in node.inputs.values() if port != source and typed.kind(port) == "image"]
 
 

@@ -436,8 +436,7 @@ class _Merger:
     def _add(self, node: Node, scope: str, preferred: str) -> str:
         """Copy a node of the other graph with its dependencies; returns the id of the copy.
 
-        The node is added to the same scope; a node without inputs, to the scope in which it is
-        used.
+        The copy is added to the same body; a node without inputs, to the body that uses it.
         """
         there = self._other.scope_of(node.id)
         place = there if self._other.sources else scope

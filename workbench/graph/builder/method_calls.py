@@ -174,7 +174,7 @@ class _Block:
     # The chain along the image
 
     def step(self, node: Node) -> str:
-        """Method call for a node of the image path."""
+        """Return the method call that creates a node of the image path."""
         if node.bodies:
             return self.block(node)
         others = _positional_inputs(node, self.catalog[node.op])[1:]

@@ -477,7 +477,6 @@ def _silence_warnings(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[
 
 
 def _random_function_warnings(graph: Graph) -> Iterator[Fault]:
-    """Warn about user functions whose results differ between calls."""
     for node in graph.walk():
         if node.op not in OWN_CODE:
             continue

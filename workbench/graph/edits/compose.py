@@ -101,7 +101,6 @@ def with_outputs(graph: Graph, catalog: Catalog, added: str) -> Graph:
 
 
 def _images_first(graph: Graph) -> Graph:
-    """Order outputs as a training loop expects: images first."""
     ordered = sorted(graph.outputs.items(), key=lambda item: item[0] != "images")
     return replace(graph, outputs=dict(ordered))
 

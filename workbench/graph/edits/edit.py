@@ -264,10 +264,7 @@ def _image_input(node: Node, catalog: Catalog) -> tuple[str, Port]:
 
 @scoped("node_id")
 def set_arg(graph: Graph, catalog: Catalog, node_id: str, arg: str, value: Value) -> Graph:
-    """Set an argument to a fixed value.
-
-    Removes its link, and arguments that DALI does not allow together with it.
-    """
+    """Set an argument to a fixed value, and remove its link and conflicting arguments."""
     node = graph.node(node_id)
     if node.op in catalog and arg not in catalog[node.op].args:
         hint = catalog[node.op].argument_hint(arg)

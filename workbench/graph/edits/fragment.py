@@ -69,10 +69,7 @@ def paste_fragment(graph: Graph, text: str, scope: str = "") -> tuple[Graph, tup
 
 
 def add_nodes(graph: Graph, part: Graph) -> tuple[Graph, dict[str, str]]:
-    """Add the nodes of another graph, with unused ids and seeds.
-
-    Returns the graph, and the new ids by old id.
-    """
+    """Add another graph's nodes with unused ids and seeds. Returns the graph and old -> new ids."""
     keep_outputs = not graph.outputs
     taken = graph
     renamed: dict[str, str] = {}

@@ -511,10 +511,7 @@ class Graph(GraphMethods):
         return replace(self, nodes=(*self.nodes[:at], *nodes, *self.nodes[at + 1 :]))
 
     def rewire(self, ports: Mapping[Port, Port]) -> Graph:
-        """Replace ports in nodes and outputs; ``ports`` maps old to new ports.
-
-        The insides of blocks are unchanged.
-        """
+        """Replace ports (old -> new) in nodes and outputs. The insides of blocks are unchanged."""
         body = self.body.rewire(ports)
         return replace(self, nodes=body.nodes, outputs=body.outputs)
 

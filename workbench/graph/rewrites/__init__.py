@@ -1,7 +1,7 @@
 """Rewrites that make a graph faster: one function each, in a module per subject.
 
 A rewrite is a function decorated with ``rewrite`` or ``placement``. The name of the rewrite is the
-function's name with hyphens. The docstring is the law: what is replaced by what, and why the pixels
+function's name with hyphens. The docstring states what is replaced by what, and why the pixels
 are unchanged, or by how much they may differ. No rewrite affects random values: seeds and the
 inputs of generators are preserved.
 """
@@ -103,7 +103,7 @@ def rewrite(
 def placement(title: str, nodes: Nodes) -> Callable[[AtNode], Rewrite]:
     """Decorator for a function that returns the graph with a node on the other device, or None.
 
-    The resulting rewrite is measured for each node separately, and its class is near.
+    The resulting rewrite is measured for each node separately. It is near, not exact.
     """
 
     def decorate(at_node: AtNode) -> Rewrite:

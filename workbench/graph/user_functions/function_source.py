@@ -60,7 +60,7 @@ def function_source(function: Callable[..., Any], imports_inside: bool = True) -
         if not _is_own(decorator, inspect.unwrap(function).__globals__):
             raise GraphEditError(
                 f"{function_location(function)} has the decorator {ast.unparse(decorator)}, which "
-                "cannot be stored. Remove it, and do inside the function what it did."
+                "cannot be stored. Remove it, and move its code into the function."
             )
     if (problem := definition_problem(definition)) is not None:
         raise GraphEditError(f"{function_location(function)} {problem}")
@@ -132,7 +132,7 @@ def _imports(function: FunctionType, definition: ast.FunctionDef) -> Iterator[st
             continue
         if name not in function.__globals__:
             if not hasattr(builtins, name):
-                raise GraphEditError(_outside(function, definition, name, "defined nowhere"))
+                raise GraphEditError(_outside(function, definition, name, "undefined"))
             continue
         yield _import_of(function, definition, name, function.__globals__[name])
     for each in _outside_in_defaults(definition):
@@ -161,7 +161,7 @@ def _import_of(function: FunctionType, definition: ast.FunctionDef, name: str, v
     module, known = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
     local = module in (None, "__main__", "builtins", function.__module__)
     if local or not isinstance(known, str) or not known.isidentifier():
-        raise GraphEditError(_outside(function, definition, name, "no import"))
+        raise GraphEditError(_outside(function, definition, name, "not imported"))
     return f"from {module} import {known}" + (f" as {name}" if known != name else "")
 
 
@@ -186,8 +186,8 @@ def _outside(function: FunctionType, definition: ast.FunctionDef, name: str, wha
         (e.lineno for e in ast.walk(definition) if isinstance(e, ast.Name) and e.id == name), 1
     )
     return (
-        f"{function_location(function, line)}: {function.__name__} uses {name!r}, {what}, which is "
-        f"not stored with it. Pass it as an argument's default, for example {name}=3, "
+        f"{function_location(function, line)}: {function.__name__} uses {name!r} ({what}), which "
+        f"is not stored with it. Pass it as an argument's default, for example {name}=3, "
         "define it inside the function, or import it."
     )
 
@@ -201,10 +201,7 @@ def function_location(function: Callable[..., Any], line: int = 1) -> str:
 
 
 def definition_source(source: str, name: str, imports_inside: bool = True) -> str | GraphEditError:
-    """Like ``function_source``, for a function in a script that is not imported.
-
-    Errors are returned, not raised.
-    """
+    """Like ``function_source``, for a script that is not imported. Errors are returned."""
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:

@@ -139,7 +139,7 @@ def with_fixed_generator(graph: Graph, catalog: Catalog, generator: Node, value:
         node = graph.node(edge.target)
         if edge.input not in catalog[node.op].args:
             raise GraphEditError(
-                f"{node.id}: it computes with {generator.id}, which a number cannot replace."
+                f"{node.id}: its input {generator.id} cannot be replaced by a number."
             )
         fixed = node.without({edge.input}).with_args({edge.input: value})
         graph = graph.replace_node(fixed)

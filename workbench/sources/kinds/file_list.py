@@ -188,8 +188,8 @@ def _require_path(path: Path, first: Sequence[str], second: Sequence[str], is_cs
     if is_header(first) and is_csv:
         if is_file and not label_column(first[1:]):
             raise DataError(
-                f"{path}: row 1 is {shown}, and a file {first[0]} exists. Add the header "
-                "path,label."
+                f"{path}: row 1 is {shown}, which may be a header or the file {first[0]}. "
+                "Add the header path,label."
             )
     elif not is_file and is_header(first):
         raise DataError(f"{path}: row 1 is {shown}, and a text list has no header. Remove row 1.")
@@ -229,10 +229,7 @@ def _is_fraction(label: str) -> bool:
 def file_pairs_dataset(
     items: Sequence[tuple[str, int | str]], classes: Sequence[str] = ()
 ) -> Dataset:
-    """Create the dataset of (path, label) pairs passed in Python.
-
-    ``classes`` are the names of numeric labels.
-    """
+    """Create the dataset of (path, label) pairs. ``classes`` are the names of numeric labels."""
     dataset = Dataset("file_list", items=tuple(items))
     if len(items) < _MANY and not classes:
         return dataset

@@ -97,8 +97,7 @@ def read_arrays(files: Any, labels: Any, axes: Any, device: str, **options: Any)
 
 class _Array(NamedTuple):
     fault: str = ""
-    """Reason why the array cannot be used: unreadable for DALI, or not an image; empty if usable.
-    """
+    """Reason why the array is unreadable for DALI or not an image; empty if usable."""
     dtype: str = ""
     shape: tuple[int, ...] = ()
 

@@ -221,7 +221,6 @@ class ChainExtractor:
         return isinstance(node, Source) and port.output == "labels"
 
     def _require_independent_views(self, views: Sequence[View], common: int) -> None:
-        """Raise GraphExportError if two views share a random step."""
         seen: dict[str, str] = {}
         for view in views:
             for step in view.chain[common:]:

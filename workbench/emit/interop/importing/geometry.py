@@ -39,10 +39,7 @@ def pad_sides(images: Images, sides: tuple[int, int, int, int], fill: Any) -> No
 def crop_at_random(
     images: Images, size: tuple[int, int], sides: tuple[int, int, int, int], fill: Any
 ) -> None:
-    """Pad the images, and crop a window of this size at a random position.
-
-    A window larger than the image is padded.
-    """
+    """Crop a window of this size at a random position. Images that are too small are padded."""
     height, width = size
     if not any(sides):
         images.graph = images.graph.crop(
@@ -137,7 +134,6 @@ def affine(
 
 
 def _truncated(value: Any) -> Any:
-    """Truncate a value of the graph towards zero."""
     above = fn.math.max(value, right=0.0, constant_type="FLOAT")
     below = fn.math.min(value, right=0.0, constant_type="FLOAT")
     return fn.math.floor(above) + fn.math.ceil(below)

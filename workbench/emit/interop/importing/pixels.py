@@ -23,10 +23,7 @@ def jitter_colour(
     saturation: Range = _UNCHANGED,
     hue: Range = (0.0, 0.0),
 ) -> None:
-    """Apply random factors of brightness, contrast and saturation, and a hue shift.
-
-    ``hue`` is from -0.5 to 0.5.
-    """
+    """Apply random brightness, contrast, saturation and hue (``hue`` is from -0.5 to 0.5)."""
     sampled: dict[str, Any] = {}
     factors = {"brightness": brightness, "contrast": contrast, "saturation": saturation}
     for name, (low, high) in factors.items():

@@ -42,7 +42,7 @@ class ConditionalBlock:
     takes: Mapping[str, TracedInput] = field(default_factory=dict)
     """Input edge of the body -> the outer edge that is connected to it."""
     gives: tuple[TracedInput, ...] = ()
-    """Final value of each variable of the statement in this branch."""
+    """Final value in this branch of each variable that the statement assigns."""
 
 
 @dataclass(frozen=True)
@@ -141,10 +141,7 @@ class _Finder:
         return op.schema in (SPLIT, MERGE) and predicate_of(op) in self.predicates
 
     def _paths(self) -> dict[str, tuple[tuple[str, int], ...]]:
-        """Map each edge to the predicates and branches that select its part of the batch.
-
-        Outer predicates come first.
-        """
+        """Map each edge to the predicates and branches that select its samples, outer first."""
         paths: dict[str, tuple[tuple[str, int], ...]] = {}
         for op in self.ops:
             fed = {paths[edge.edge] for edge in op.inputs}

@@ -48,8 +48,7 @@ class Call:
     bodies: Mapping[str, BodyCalls] = field(default_factory=dict)
     """For blocks: the contents of each body, by name."""
     folder: str | None = None
-    """For a folder reader: its folder in the pipeline. In the graph a data parameter replaces it.
-    """
+    """Folder of a folder reader in the pipeline. In the graph, a data parameter replaces it."""
     source: tuple[str, str] | None = None
     """For a reader whose files an exported script finds: the source kind and the parameter."""
     lost: tuple[str, ...] = ()

@@ -105,8 +105,7 @@ class TracedPipeline:
     prefetch_queue_depth: int = 2
     executor: Executor = "dynamic"
     unheld: Mapping[str, str] = field(default_factory=dict)
-    """Settings that differ from DALI's defaults and that a graph cannot represent, as Python code.
-    """
+    """Settings that a graph cannot represent and that are not the default, as Python code."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ def host_and_port(url: str) -> tuple[str, int]:
 
 
 def why_unreachable(endpoint: tuple[str, int]) -> str:
-    """Return why an endpoint cannot be connected to (cached); empty if it can."""
+    """Return why a connection to an endpoint fails (cached); empty if it succeeds."""
     checked, reason = _checked.get(endpoint, (-_VALID, ""))
     if time.monotonic() - checked > _VALID:
         try:

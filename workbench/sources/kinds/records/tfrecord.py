@@ -285,8 +285,8 @@ def _require_label(path: str, label: str, features: dict[str, tuple[str, int, in
     for name, (kind, *_) in [] if label else sorted(features.items()):
         if name.rpartition("/")[2].lower() in _LABELS:
             raise DataError(
-                f"{path}: its feature {name} is {kind}, but a label is int64. Number the "
-                "classes from 0, or rename the feature; labels are then 0."
+                f"{path}: its feature {name} is {kind}, but labels must be int64. Number the "
+                "classes from 0, or rename the feature to set all labels to 0."
             )
 
 

@@ -184,9 +184,9 @@ class TFRecordBoxes(AnnotatedBoxes, TFRecord):
         if not sides or not label:
             shown = ", ".join(f"{name} ({kind})" for name, (kind, *_) in sorted(features.items()))
             raise DataError(
-                f"{dataset}: its first record has no boxes (found: {shown}). Store lists "
-                "of floats image/object/bbox/xmin, ymin, xmax and ymax, relative to "
-                "width and height, and image/object/class/label."
+                f"{dataset}: its first record has no boxes (found: {shown}). Store "
+                "image/object/bbox/xmin, ymin, xmax and ymax as floats relative to width "
+                "and height, and image/object/class/label."
             )
         return sides, label
 

@@ -198,7 +198,7 @@ class WebDataset(IndexedFiles):
             require_index(path)
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
-        """Iterate over the samples in archive order, or those listed if all archives have an index.
+        """Iterate over the samples in archive order, or over the indices if all archives have one.
 
         An index entry at which no file starts is a faulty sample.
         """
