@@ -130,7 +130,7 @@ def test_what_cannot_be_shown_again_is_told(photos: Path) -> None:
     values = dict.fromkeys(("brightness", "contrast", "hue", "saturation", "mirror"), 1)
     with pytest.raises(wb.GraphError, match="angle: its value is missing"):
         wb.replay(graph, file, values, photos)
-    with pytest.raises(wb.GraphError, match="angel: no such node"):
+    with pytest.raises(wb.GraphError, match="angel: this is not a generator"):
         wb.replay(graph, file, {**values, "angel": 1}, photos)
     with pytest.raises(wb.DataError, match="has no file"):
         wb.replay(graph, "none.jpg", {**values, "angle": 1}, photos)
