@@ -23,7 +23,7 @@ from workbench.errors import WorkbenchError
 from workbench.graph.storage.import_report import ImportReport
 
 LISTED = Path(__file__).with_suffix(".toml")
-_NAMES = re.compile(r"has \d+ compositions: (.*)\. Name one")
+_NAMES = re.compile(r"has \d+ compositions: (.*)\. Select one")
 _DATASETS = frozenset({"readers.file", "decoders.image"})
 
 

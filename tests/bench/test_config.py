@@ -155,7 +155,7 @@ def test_grids() -> None:
     grid = Grid((1, 2), (16, 32), (1, 2, 4), (0.65, 1.0))
     assert len(grid) == len(list(grid.places())) == 24
     assert Grid.from_json(grid.to_json()) == grid
-    with pytest.raises(ValueError, match="increasing list"):
+    with pytest.raises(ValueError, match="ascending values"):
         Grid((2, 1), (16,))
     usual = default_grid(describe_machine(), "mixed")
     assert usual.hw_decoder_load[-1] == 1.0
@@ -275,7 +275,7 @@ def test_a_glance_takes_one_round_of_warm_up_and_two_that_count() -> None:
 def test_a_quick_look_says_how_wide_its_intervals_are() -> None:
     found = [median_interval([100.0, 120.0]), median_interval([100.0, 101.0])]
     assert low_precision_notice(COARSE_CONFIG, found) == (
-        "Quick figures: 2 rounds of 0.2 s at least for each. Intervals are wide: up to 9% from "
+        "Quick results: at least 2 rounds of 0.2 s each. Intervals are wide: up to 9% from "
         "the median, at 50% confidence"
     )
     assert "at 75% confidence" in low_precision_notice(
@@ -326,7 +326,7 @@ def test_six_values_are_enough_for_95_percent() -> None:
 
 
 def test_no_values_have_no_median() -> None:
-    with pytest.raises(ValueError, match="no values"):
+    with pytest.raises(ValueError, match="no median"):
         median_interval([])
 
 

@@ -188,7 +188,7 @@ def test_an_operator_that_dominates_beyond_the_noise_is_named() -> None:
     made[2] = replace(made[2], rounds=rounds(900, 1250, 1900, 1250))
     alone = verdict(made, {"decode": 5.0, "crop": 90.0, "normalize": 1.0})
     assert alone.bottleneck == "crop"
-    assert "takes longest: 90.0 ms, 94% of their time." in alone.advice
+    assert "takes longest: 90.0 ms, 94% of the time of all operators." in alone.advice
 
 
 @pytest.mark.thorough

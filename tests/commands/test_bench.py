@@ -173,7 +173,7 @@ def test_stages(photos: Path, tmp_path: Path) -> None:
         assert words in result.output
     assert ("Options" in result.output) != ("Unstable: " in result.output)
     assert "normalize (crop_mirror_normalize)" in result.output
-    assert "Quick figures: 3 rounds of 0.5 s" in result.output
+    assert "Quick results: at least 3 rounds of 0.5 s" in result.output
     assert (tmp_path / "s.png").stat().st_size > 1000
 
 
@@ -183,7 +183,7 @@ def test_a_quick_look_at_the_stages(photos: Path, tmp_path: Path) -> None:
     graph.write_text(_small("imagenet-eval"))
     result = run("stages", graph, "--data", photos, "--quick", "--json", record, "--name", "first")
     assert result.exit_code == 0, result.output
-    assert "Quick figures: 2 rounds of 0.2 s at least" in result.output
+    assert "Quick results: at least 2 rounds of 0.2 s" in result.output
     assert "at 50% confidence" in result.output
     kept = load_report(record.read_text())
     assert (kept.measurement_config, kept.name) == (COARSE_CONFIG, "first")
@@ -354,11 +354,11 @@ def test_what_an_interrupt_leaves_is_told_and_kept(
     done = run(command, "rotate-jitter", "--data", photos, "--json", record, *options)
     if command == "stages":  # the whole is the last: without it no stage has a time
         assert done.exit_code == 0, done.output
-        assert "Interrupted before the pipeline was measured. Of the operators alone" in done.output
+        assert "Interrupted before the pipeline was measured. Measured alone" in done.output
         assert "whole, and remainder" not in done.output
         kept = load_report(record.read_text())
         assert kept.extra["interrupted"] is True
-        assert "Of the operators alone" in repr(kept)
+        assert "Measured alone" in repr(kept)
         return
     assert done.exit_code == 0, done.output
     assert "interrupted: 1 of 2 measured and stored" in done.output

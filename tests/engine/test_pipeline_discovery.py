@@ -104,7 +104,7 @@ def test_what_was_not_read_is_said() -> None:
 
 
 def test_several() -> None:
-    assert "2 pipelines: train, Old. Name one: --pipeline Old" in refusal(
+    assert "2 pipelines: train, Old. Select one: --pipeline Old" in refusal(
         found(train=train, Old=Old)
     )
     assert "has 3 pipelines: a, b, train" in refusal(found(a=live(), b=live(), train=train))

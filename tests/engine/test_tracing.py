@@ -334,7 +334,7 @@ def test_of_two_pipelines_of_one_name_it_is_told_which_is_read(tmp_path: Path) -
     (tmp_path / "train.py").write_text(text)
     found = from_file(tmp_path / "train.py")
     assert found.graph.settings.batch_size == 3
-    told = "train is defined 2 times, at train.py:3, train.py:7: that of train.py:7 is read"
+    told = "train is defined 2 times, at train.py:3, train.py:7: the one at train.py:7 is read"
     assert told in found.report.notes
 
 
@@ -342,7 +342,7 @@ def test_two_static_methods_of_one_name_are_told_apart(tmp_path: Path) -> None:
     method = "    @staticmethod\n" + "".join(f"    {line}\n" for line in ONE.splitlines())
     text = f"from nvidia.dali import fn, pipeline_def\nclass A:\n{method}class B:\n{method}"
     (tmp_path / "train.py").write_text(text)
-    with pytest.raises(ImportFailedError, match=r"2 pipelines: A\.train, B\.train\. Name one"):
+    with pytest.raises(ImportFailedError, match=r"2 pipelines: A\.train, B\.train\. Select one"):
         from_file(tmp_path / "train.py")
     assert len(from_file(tmp_path / "train.py", "B.train").graph.nodes) == 2
 

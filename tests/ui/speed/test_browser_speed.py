@@ -244,7 +244,9 @@ def test_a_quick_look_at_where_the_time_goes(host: Host, photos: Path) -> None:
         re.compile("Options|Unstable: "), timeout=PATIENCE
     )
     ended(speed)
-    expect(stages.locator("[data-wb=quick]")).to_contain_text("Quick figures: 2 rounds of 0.2 s")
+    expect(stages.locator("[data-wb=quick]")).to_contain_text(
+        "Quick results: at least 2 rounds of 0.2 s"
+    )
     expect(stages.locator("[data-wb=quick]")).to_contain_text("at 50% confidence")
     color = stages.get_by_role("row").filter(has=host.page.locator("[data-stage=color]"))
     expect(color).to_contain_text("color_twist")

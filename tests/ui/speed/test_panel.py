@@ -276,10 +276,10 @@ def test_files_are_mapped_read_or_both(bed: Bed) -> None:
 def test_a_quick_look_at_the_stages(bed: Bed, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(StageCostExperiment, "_alone", lambda *_: {"decode": 1.0})
     bed.run(what="stages")
-    assert bed["stages"]["on"][0]["quick"].startswith("Quick figures: 3 rounds of 0.5 s")
+    assert bed["stages"]["on"][0]["quick"].startswith("Quick results: at least 3 rounds of 0.5 s")
     assert bed.speed.set("effort", "quick")
     bed.run(what="stages")
-    assert bed["stages"]["on"][0]["quick"].startswith("Quick figures: 2 rounds of 0.2 s")
+    assert bed["stages"]["on"][0]["quick"].startswith("Quick results: at least 2 rounds of 0.2 s")
     stages = {stage["name"]: stage for stage in bed["stages"]["stages"]}
     assert (stages["color"]["op"], stages["flip"]["op"]) == ("color_twist", "")
     assert stages["color"]["node"] == "color"

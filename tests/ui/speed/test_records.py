@@ -91,7 +91,7 @@ def test_the_line_says_on_what() -> None:
 def test_a_quick_look_is_marked() -> None:
     probe = replace(measured(100.0, "probe 1"), rounds=rounds(1.0, 100.0))
     on = measured_on("k", report(measured(100.0), probe, measurement_config=COARSE_CONFIG))
-    assert on["quick"].startswith("Quick figures: 2 rounds of 0.2 s at least for each.")
+    assert on["quick"].startswith("Quick results: at least 2 rounds of 0.2 s each.")
     assert "up to 0% from" in on["quick"], "probes are another matter"
     assert measured_on("k", report(measured(100.0)))["quick"] == ""
 

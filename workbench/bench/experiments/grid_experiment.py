@@ -188,4 +188,4 @@ def ineffective_knobs(grid: Grid, rows: Mapping[Place, Measurement]) -> list[str
 
 def describe_ineffective(knob: str) -> str:
     """Explain that a knob does not affect the best speed."""
-    return f"{knob} makes no difference to the best: each of its values has a setting as fast"
+    return f"{knob} does not affect the best speed: with each of its values, a setting is as fast"

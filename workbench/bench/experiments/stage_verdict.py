@@ -179,8 +179,8 @@ def longest_alone(costs: Sequence[StageCost]) -> str:
     worst = max(known, key=lambda cost: cost.alone or 0.0)
     share = (worst.alone or 0.0) / max(sum(cost.alone or 0.0 for cost in known), 1e-9)
     return (
-        f"Of the operators alone {worst.title} takes longest: {worst.alone:.1f} ms, {share:.0%} of "
-        "their time."
+        f"Measured alone, {worst.title} takes longest: {worst.alone:.1f} ms, {share:.0%} of the "
+        "time of all operators."
     )
 
 

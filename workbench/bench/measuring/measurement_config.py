@@ -189,7 +189,7 @@ def low_precision_notice(config: MeasurementConfig, found: Sequence[Interval]) -
         return ""
     widest = max(found, key=lambda one: one.spread)
     return (
-        f"Quick figures: {config.rounds} rounds of {config.round_seconds:g} s at least for each. "
+        f"Quick results: at least {config.rounds} rounds of {config.round_seconds:g} s each. "
         f"Intervals are wide: up to {widest.spread:.0%} from the median, at "
         f"{min(one.level for one in found):.0%} confidence"
     )

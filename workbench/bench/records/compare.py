@@ -119,7 +119,7 @@ def _warnings(first: Report, second: Report) -> list[str]:
     if machines[0] != machines[1]:
         found.append(f"the machines differ: {machines[0]} and {machines[1]}")
     if first.machine.dali != second.machine.dali:
-        found.append(f"DALI differs: {first.machine.dali} and {second.machine.dali}")
+        found.append(f"the DALI versions differ: {first.machine.dali} and {second.machine.dali}")
     drivers = [r.machine.driver for r in (first, second)]
     if all(drivers) and drivers[0] != drivers[1]:
         found.append(f"the GPU's driver differs: {drivers[0]} and {drivers[1]}")

@@ -243,7 +243,7 @@ def function_failure(message: str, filename: str, text: str) -> str | None:
 def _return_count_error(message: str) -> str | None:
     if (counts := _NOTHING.search(message)) is not None:
         given = "nothing (is a return statement missing?)" if counts[1] == "0" else counts[1]
-        return f"its function returned {given}; expected are {counts[2]} arrays"
+        return f"its function returned {given}; expected {counts[2]} arrays"
     if _UNEQUAL in message or _DIMENSIONS in message:
         what = "type" if _UNEQUAL in message else "number of dimensions"
         return (

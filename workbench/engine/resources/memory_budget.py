@@ -314,7 +314,7 @@ class MemoryBudget:
         largest.end_for_memory(
             f"was terminated: it used {self._taken.get(largest, 0) / 2**30:.1f} GiB, and all "
             f"workers together {host / 2**30:.1f} of the {self.host / 2**30:.1f} GiB that they may "
-            "take. Fewer tiles, or smaller images, take less."
+            "take. Use fewer tiles or smaller images."
         )
 
 

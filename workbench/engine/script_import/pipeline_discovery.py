@@ -102,8 +102,8 @@ def find_pipeline(
         return _factory(name, maker, script, arguments)
     raise ImportFailedError(
         f"{script.file} has no pipeline outside __main__: no function with @pipeline_def, no "
-        f"nvidia.dali.Pipeline or subclass, no {BUILDER}. If a function creates one, name it: "
-        "--pipeline NAME."
+        f"nvidia.dali.Pipeline or subclass, no {BUILDER}. If a function creates one, pass its "
+        "name: --pipeline NAME."
     )
 
 
@@ -172,7 +172,7 @@ def _factory(
             if len(different) > 1:
                 choice.append(
                     f"{name} creates {len(different)} different pipelines; the first is read. To "
-                    "read another, name its function or class: --pipeline NAME"
+                    "read another, pass the name of its function or class: --pipeline NAME"
                 )
             pipe = inside[0] if inside else pipe
         if not is_pipeline(pipe):
@@ -244,7 +244,7 @@ def _other_definitions(
         first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
         if len(places) > 1 and (file, first) == (code.co_filename, code.co_firstlineno):
             several = f"defined {len(places)} times, at {', '.join(places)}"
-            yield f"{name} is {several}: that of {place} is read"
+            yield f"{name} is {several}: the one at {place} is read"
 
 
 def _shard_arguments(script: OpenedScript) -> tuple[str, ...]:
@@ -381,7 +381,7 @@ def _unknown(wanted: str, script: OpenedScript) -> str:
 
 def _choose_one_message(script: OpenedScript, names: Sequence[str]) -> str:
     return (
-        f"{script.file} has {len(names)} pipelines: {', '.join(names)}. Name one: "
+        f"{script.file} has {len(names)} pipelines: {', '.join(names)}. Select one: "
         f"--pipeline {names[-1]}."
     )
 

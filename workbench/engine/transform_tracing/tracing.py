@@ -343,10 +343,10 @@ class _Search:
             known = ", ".join(LIBRARIES)
             return ImportFailedError(
                 f"{file} has no pipeline of DALI, and no composition of {known}. Code "
-                f"under __main__ is not run. If a function creates one, name it: {file}:NAME."
+                f"under __main__ is not run. If a function creates one, use {file}:NAME."
             )
         return ImportFailedError(
-            f"{file} has {len(names)} compositions: {', '.join(names)}. Name one: "
+            f"{file} has {len(names)} compositions: {', '.join(names)}. Select one: "
             f"{file}:{names[-1]}."
         )
 

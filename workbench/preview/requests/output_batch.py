@@ -144,10 +144,14 @@ def _nodes_before(graph: Graph, port: Port) -> frozenset[str]:
 
 
 class RandomValues(dict[str, list[Any]]):
-    """Random values by node. An unknown node raises UnknownNameError, with the known ones."""
+    """Random values by node. An unknown node raises UnknownNameError, which lists the nodes."""
 
     def __missing__(self, node: object) -> NoReturn:
-        known = f"It has those of {', '.join(self)}." if self else "No node of the graph is random."
+        known = (
+            f"Nodes with random values: {', '.join(self)}."
+            if self
+            else "No node of the graph is random."
+        )
         raise UnknownNameError(f"The batch has no random values of {node!r}. {known}")
 
 
@@ -297,7 +301,7 @@ class OutputBatch(Mapping[str, Any]):
         names = [output] if output else [name for name in shown if name in self.marks] or shown
         if not names or not {*names} <= {*shown}:
             there = (
-                f"Those with pictures are {', '.join(shown)}."
+                f"Outputs with pictures: {', '.join(shown)}."
                 if shown
                 else f"It has {', '.join(self.arrays)}."
             )
