@@ -173,6 +173,14 @@ MISTAKES = {
 """Mistake -> the class that is raised, and part of its message."""
 
 RUN = {
+    'import ipywidgets as v; v.link((w["rotate"], "angle"), (v.FloatSlider(), "value"))': (
+        "UnsupportedUseError",
+        "w.param('rotate.angle')",
+    ),
+    'w["rotate"] = 3': ("UnsupportedUseError", "w['rotate'].ARGUMENT = VALUE"),
+    'w["rotate"]["angle"]': ("UnsupportedUseError", "Arguments are attributes"),
+    'w.settings["batch_size"] = 3': ("UnsupportedUseError", "Use w.settings.batch_size"),
+    'w["rotate"].observe(print)': ("UnsupportedUseError", "w.param('rotate.angle')"),
     "w.graph = None": ("ArgumentError", "Use a Graph, a recipe"),
     "w.settings = 3": ("UnknownNameError", "Use w.settings.batch_size = 4"),
     "w.rotate(angle=3)": ("UnknownNameError", "w.graph = w.graph.rotate(...)"),

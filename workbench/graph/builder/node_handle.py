@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, NoReturn
 
-from workbench.arguments import FLAG, TEXT, WHOLE, checked
+from workbench.arguments import FLAG, TEXT, WHOLE, checked, format_value
 from workbench.catalog import load_catalog
 from workbench.catalog.spec import Value
-from workbench.errors import GraphEditError, GraphFaultsError, UnknownNameError
+from workbench.errors import (
+    GraphEditError,
+    GraphFaultsError,
+    UnknownNameError,
+    UnsupportedUseError,
+)
 from workbench.graph.annotations.follower_edits import with_followers
 from workbench.graph.builder.data_node import DataNode, merged_graph, plain_value
 from workbench.graph.checks.check import check_graph
@@ -168,6 +173,12 @@ class NodeHandle:
             graph["rotate"].rename("turned")["turned"].angle
         """
         return rename_node(self._graph, self._id, new_id)
+
+    def __getitem__(self, name: object) -> NoReturn:
+        raise UnsupportedUseError(
+            f"{self._id} has no item {format_value(name)}. Arguments are attributes: "
+            f"{self._written.replace('node', repr(self._id))}.ARGUMENT."
+        )
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):

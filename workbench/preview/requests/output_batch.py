@@ -40,7 +40,7 @@ _MOST_LINES = 4
 """Maximum number of caption lines above a picture."""
 _MARKED_SIDE = 240
 """Minimum side in pixels of a picture with names; smaller pictures are enlarged to it."""
-_LIBRARIES = ("numpy", "torch", "jax", "cupy")
+BATCH_LIBRARIES = ("numpy", "torch", "jax", "cupy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -450,7 +450,7 @@ def _number(value: NDArray[Any]) -> Any:
 
 
 def _converter(library: str) -> Any:
-    require_choice("batch.to: library", library, _LIBRARIES)
+    require_choice("batch.to: library", library, BATCH_LIBRARIES)
     require_library(library, f"batch.to({library!r})")
     module = import_module({"jax": "jax.numpy"}.get(library, library))
     return module.from_numpy if library == "torch" else module.asarray

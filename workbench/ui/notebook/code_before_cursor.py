@@ -136,6 +136,10 @@ class CodeBeforeCursor:
             yield opening
             opening = self._within[opening]
 
+    def bracket_around(self, place: int) -> int:
+        """Position of the innermost bracket around a token; -1 if there is none."""
+        return self._within[place]
+
     def call_around(self, place: int) -> Call | None:
         """Return the innermost call around a token; None if the innermost bracket is not a call."""
         opening = self._within[place]

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
-from workbench.bench.experiments.benchmark import BenchOptions
+from workbench.bench import Benchmark
+from workbench.bench.experiments.stages import StageCostExperiment
+from workbench.bench.experiments.tune import TuningExperiment
 from workbench.catalog import load_catalog
 from workbench.catalog.signatures import accepted_values
-from workbench.catalog.spec import ArgSpec
+from workbench.catalog.spec import ArgSpec, OpSpec
 from workbench.emit.targets import target_names
 from workbench.engine.build.in_process_loader import LIBRARIES
 from workbench.errors import WorkbenchError
@@ -20,9 +22,14 @@ from workbench.graph.builder.node_handle import NodeHandle
 from workbench.graph.model import Graph
 from workbench.graph.model.graph import CHOICES
 from workbench.graph.storage.recipes import load_recipes
+from workbench.optimiser import optimise
+from workbench.preview.request import SHOWN
+from workbench.preview.requests.output_batch import BATCH_LIBRARIES
 from workbench.sources import is_reader
 from workbench.ui.notebook.code_before_cursor import KINDS, Call, CodeBeforeCursor
 from workbench.ui.notebook.notebook_code import CodeAccess, LiveNode
+from workbench.ui.notebook.notebook_part import PARTS
+from workbench.ui.notebook.notebook_runs import GIVEN
 
 _INTERNAL = frozenset(
     {
@@ -31,10 +38,19 @@ _INTERNAL = frozenset(
     }
 )
 """Methods of graphs that are meant for other modules, and are not offered in cells."""
+_ADDITIONS = ("training", "samples", "training+samples", "capture")
 _NAMES: Mapping[tuple[str, str], Callable[[Any], Iterable[str]]] = {
     ("load_recipe", "name"): lambda _: load_recipes(),
     ("Workbench", "graph"): lambda _: load_recipes(),
-    ("Workbench", "layout"): lambda _: ("side", "stacked"),
+    ("compare", "first"): lambda _: load_recipes(),
+    ("compare", "second"): lambda _: load_recipes(),
+    ("PreviewRequest", "shown"): lambda _: SHOWN,
+    ("panel", "part"): lambda _: ("all", *PARTS),
+    ("to", "library"): lambda _: BATCH_LIBRARIES,
+    ("target", ""): lambda _: target_names(),
+    ("graph", ""): lambda _: load_recipes(),
+    ("export", "with_"): lambda _: _ADDITIONS,
+    ("to_code", "with_"): lambda _: _ADDITIONS,
     ("compare", "other"): lambda _: load_recipes(),
     ("export", "target"): lambda _: target_names(),
     ("to_code", "target"): lambda _: target_names(),
@@ -43,7 +59,26 @@ _NAMES: Mapping[tuple[str, str], Callable[[Any], Iterable[str]]] = {
         f"{node.id}.{name}" for node in w.graph.walk() for name in node_arguments(w.graph[node.id])
     ),
 }
-"""Accepted strings for an argument of a function, as a function of the method's object."""
+"""Accepted strings for an argument of a function, as a function of the method's object.
+
+Traits of a workbench have no argument. Arguments that are annotated with ``Literal`` need no entry.
+"""
+_OPTIONS: Mapping[str, Any] = {
+    "RunAccess.bench": Benchmark,
+    "RunAccess.stages": StageCostExperiment,
+    "RunAccess.tune": TuningExperiment,
+    "RunAccess.optimise": optimise,
+}
+"""Method -> the function or class that accepts its further options."""
+_BUILD = ("batch_size", "num_threads", "device", "seed")
+_BUILD_OPTIONS: Mapping[str, tuple[str, ...]] = {
+    "CodeAccess.pipeline": _BUILD,
+    **dict.fromkeys(
+        ("CodeAccess.loader", "loader"),
+        (*_BUILD, "shard_id", "num_shards", "device_id", "resumable", "checkpoint"),
+    ),
+}
+"""Function -> options that it passes to ``build_pipeline`` of the exported program."""
 
 
 def completions(code: str, names: Mapping[str, Any]) -> tuple[str, list[str], str]:
@@ -94,9 +129,11 @@ def _arguments(function: Any) -> list[str]:
     known = [each.name for each in parameters if each.kind in named]
     if _is_read(function):
         known += sorted(_reader_arguments())
-    if getattr(function, "__qualname__", "") == "RunAccess.bench":
-        known += [*BenchOptions.__annotations__]
-    return known
+    qualified = getattr(function, "__qualname__", "")
+    known += _BUILD_OPTIONS.get(qualified, ())
+    if inner := _OPTIONS.get(qualified):
+        known += [each for each in inspect.signature(inner).parameters if each not in GIVEN]
+    return [*dict.fromkeys(known)]
 
 
 def node_arguments(handle: NodeHandle | LiveNode) -> list[str]:
@@ -116,13 +153,18 @@ def _reader_arguments() -> dict[str, ArgSpec]:
 
 def _texts(before: CodeBeforeCursor, place: int) -> Iterable[str]:
     """Return completions of an unfinished string: values, or names that a function accepts."""
-    if before.text(place - 1) == "[":
+    if before.text(place - 1) == "[" and before.text(place - 2) != "=":
         owner = before.object_before(place - 1)
         graph = getattr(owner, "graph", None) if isinstance(owner, CodeAccess) else owner
         return [node.id for node in graph.walk()] if isinstance(graph, Graph) else []
+    opening = before.bracket_around(place)
+    if before.text(opening) in ("(", "[") and before.text(opening - 1) == "=":
+        place = opening  # in a tuple or list: devices=("cpu", "
     named = before.text(place - 2) if before.text(place - 1) == "=" else ""
     if named and before.text(place - 3) == ".":
         owner = before.object_before(place - 3)
+        if isinstance(owner, CodeAccess) and (trait := _NAMES.get((named, ""))):
+            return trait(owner)
         return _values(owner, named) if isinstance(owner, LiveNode) else CHOICES.get(named, ())
     call = before.call_around(place)
     if call is None:
@@ -151,8 +193,30 @@ def _values(function: Any, name: str) -> Iterable[str]:
     known = _reader_arguments() if _is_read(function) else getattr(spec, "args", {})
     if name in known:
         return accepted_values(known[name])
-    is_settings = getattr(function, "__name__", "") == "with_settings"
-    return CHOICES.get(name, ()) if is_settings else ()
+    if name == "device" and isinstance(spec, OpSpec):
+        return spec.devices
+    qualified = getattr(function, "__qualname__", "")
+    if qualified == "with_settings" or name in _BUILD_OPTIONS.get(qualified, ()):
+        return CHOICES.get(name, ())
+    return _literals(function, name) or _literals(_OPTIONS.get(qualified), name)
+
+
+def _literals(function: Any, name: str) -> tuple[str, ...]:
+    """Values of an argument of the workbench that is annotated with ``Literal``."""
+    called = getattr(function, "__init__", None) if isinstance(function, type) else function
+    plain: Any = inspect.unwrap(called) if callable(called) else None
+    if not (getattr(plain, "__module__", None) or "").startswith("workbench."):
+        return ()
+    try:
+        return _choices(eval(str(plain.__annotations__[name]), plain.__globals__))
+    except (AttributeError, KeyError, NameError):  # NameError: imported for type checkers only
+        return ()
+
+
+def _choices(annotation: Any) -> tuple[str, ...]:
+    if get_origin(annotation) is Literal:
+        return get_args(annotation)
+    return tuple(value for each in get_args(annotation) for value in _choices(each))
 
 
 def description(code: str, cursor: int, names: Mapping[str, Any]) -> str:

@@ -6,7 +6,7 @@ import math
 import time
 from collections import deque
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import traitlets
 
@@ -14,7 +14,13 @@ from workbench.arguments import FLAG, TEXT, WHOLE, argument_errors_as, checked, 
 from workbench.emit.targets import export
 from workbench.engine.build.in_process_loader import InProcessLoader, build_pipeline, make_loader
 from workbench.engine.protocol.progress import one_line_interrupt
-from workbench.errors import ArgumentError, EngineClosedError, GraphEditError, UnknownNameError
+from workbench.errors import (
+    ArgumentError,
+    EngineClosedError,
+    GraphEditError,
+    UnknownNameError,
+    UnsupportedUseError,
+)
 from workbench.graph.builder.data_node import plain_value
 from workbench.graph.builder.graph_methods import vars_of_settings
 from workbench.graph.builder.node_handle import NodeHandle
@@ -76,7 +82,7 @@ class KnownAttributes:
         return f"{owner} has no attribute {name!r}, so it cannot be set. {hint}".rstrip()
 
 
-class LiveNode:
+class LiveNode(traitlets.HasTraits):  # a base class without traits: ``link`` requires it
     """Node of the current graph: ``w["rotate"].angle = 5`` is an edit that can be undone.
 
     Reading an attribute returns the same as for ``graph["rotate"]``. Raises GraphEditError if the
@@ -89,8 +95,8 @@ class LiveNode:
     """
 
     def __init__(self, workbench: CodeAccess, node_id: str) -> None:
-        object.__setattr__(self, "_workbench", workbench)
-        object.__setattr__(self, "_node_id", node_id)
+        super().__init__()
+        self._workbench, self._node_id = workbench, node_id
 
     # Not a property, which would swallow an UnknownNameError.
     def _current_node(self) -> NodeHandle:
@@ -150,7 +156,22 @@ class LiveNode:
             w["rotate"].rename("turned")
         """
         self._workbench.graph = self._current_node().rename(new_id)
-        object.__setattr__(self, "_node_id", new_id)
+        self._node_id = new_id
+
+    def traits(self, **_: Any) -> NoReturn:
+        """Raise UnsupportedUseError: ``w.param`` returns an argument that can be linked."""
+        argument = f"{self._node_id}.{next(iter(self._current_node().args), 'ARGUMENT')}"
+        raise UnsupportedUseError(
+            f"The node {self._node_id} cannot be linked or observed. Use one of its arguments: "
+            f"ipywidgets.link((w.param({argument!r}), 'value'), (slider, 'value'))."
+        )
+
+    def __getitem__(self, name: str) -> Any:
+        return self._current_node()[name]
+
+    def observe(self, *_: Any, **__: Any) -> NoReturn:
+        """Raise UnsupportedUseError: ``w.param`` returns an argument that can be observed."""
+        self.traits()
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(self._current_node(), name)
@@ -159,7 +180,10 @@ class LiveNode:
         return LiveNode(self._workbench, value.node.id) if is_node else value
 
     def __setattr__(self, name: str, value: Any) -> None:
-        self.set(**{name: value})
+        if name.startswith("_"):
+            super().__setattr__(name, value)
+        else:
+            self.set(**{name: value})
 
     def __dir__(self) -> list[str]:
         return dir(self._current_node())
@@ -191,6 +215,11 @@ class LiveSettings:
 
     def __setattr__(self, name: str, value: Any) -> None:
         self._workbench.graph = self._workbench.graph.with_settings(**{name: value})
+
+    def _refuse_item(self, name: object, _: object = None) -> NoReturn:
+        raise UnsupportedUseError(f"Settings are attributes. Use w.settings.{name}.")
+
+    __getitem__ = __setitem__ = _refuse_item
 
     def __dir__(self) -> list[str]:
         return [*SETTINGS_NAMES]
@@ -318,6 +347,12 @@ class CodeAccess(KnownAttributes, RunAccess):
     def __getitem__(self, node_id: str) -> LiveNode:
         self.graph[node_id]  # raises with the nearest id
         return LiveNode(self, node_id)
+
+    def __setitem__(self, node_id: str, _: object) -> NoReturn:
+        self.graph[node_id]  # raises with the nearest id
+        raise UnsupportedUseError(
+            f"A node cannot be replaced. Set its arguments: w[{node_id!r}].ARGUMENT = VALUE."
+        )
 
     def _ipython_key_completions_(self) -> list[str]:
         return [node.id for node in self.graph.walk()]

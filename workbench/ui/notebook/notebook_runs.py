@@ -14,18 +14,19 @@ from workbench.bench.experiments.stages import StageCostExperiment
 from workbench.bench.experiments.tune import TuningExperiment
 from workbench.bench.experiments.tuned_report import TunedReport, tuned_report
 from workbench.engine.protocol.progress import share_bar
+from workbench.graph.model import DecodeDevice
 from workbench.optimiser import Optimisation, optimise
 from workbench.preview.verify import Verification, verify
 
 if TYPE_CHECKING:
-    from workbench.graph.model import DecodeDevice
     from workbench.sources import Datasets
     from workbench.ui.app.view_model import ViewModel
 
 
 E = TypeVar("E", bound=SpeedExperiment)
 _STAGE_SECONDS = 60.0
-_GIVEN = ("graph", "data", "on_progress")
+GIVEN = ("graph", "data", "on_progress")
+"""Arguments of experiments that a workbench passes."""
 
 
 def _made(name: str, make: Callable[..., E], options: Mapping[str, Any], *arguments: Any) -> E:
@@ -38,7 +39,7 @@ def _made(name: str, make: Callable[..., E], options: Mapping[str, Any], *argume
 def _require_options(name: str, function: Callable[..., Any], options: Mapping[str, Any]) -> None:
     """Raise ArgumentError for an unknown option. Graph and data are not options."""
     parameters = signature(function)
-    own = [each for each in parameters.parameters.values() if each.name not in _GIVEN]
+    own = [each for each in parameters.parameters.values() if each.name not in GIVEN]
     require_names(name, options, parameters.replace(parameters=own))
 
 
