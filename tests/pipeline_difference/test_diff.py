@@ -164,25 +164,48 @@ def test_random_values_of_graphs_are_fixed(graph: Graph, small: Path) -> None:
         wb.diff(graph.noise.gaussian(stddev=9.0), graph, small)
 
 
-def model(batch: Array) -> Array:
-    """Two classes: whether the left or the right half is brighter."""
-    halves = batch.reshape(len(batch), 32, 40, 3).astype(float)
-    return np.stack([halves[:, :, :20].mean((1, 2, 3)), halves[:, :, 20:].mean((1, 2, 3))], 1)
+@pytest.fixture(scope="module")
+def digits(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Photos of scikit-learn's digits, enlarged."""
+    datasets = pytest.importorskip("sklearn.datasets")
+    folder = tmp_path_factory.mktemp("digits") / "photos"
+    folder.mkdir()
+    for number, image in enumerate(datasets.load_digits().images[:60]):
+        pixels = Image.fromarray((image * 15.9).astype(np.uint8)).convert("RGB")
+        pixels.resize((23, 23), Image.Resampling.BICUBIC).save(folder / f"{number:03}.png")
+    return folder
 
 
-def test_predictions_that_change_are_counted(graph: Graph, small: Path) -> None:
-    mirrored = graph.flip(horizontal=1)
-    found = wb.diff(graph, mirrored, small, model=model)
+@pytest.fixture(scope="module")
+def model() -> Callable[[Array], Array]:
+    """Nearest class mean of the digits, as logits."""
+    datasets = pytest.importorskip("sklearn.datasets")
+    data, target = datasets.load_digits(return_X_y=True)
+    means = np.stack([data[target == digit].mean(axis=0) for digit in range(10)])
+
+    def predict(batch: Array) -> Array:
+        values = batch[..., 0].reshape(len(batch), 64) / 15.9
+        distances: Array = np.square(values[:, None] - means[None]).sum(axis=2)
+        return -distances
+
+    return predict
+
+
+def test_changed_predictions_of_a_model_are_those_counted(
+    digits: Path, model: Callable[[Array], Array]
+) -> None:
+    a = wb.read(digits).decode().resize(size=(8, 8))
+    b = a.rotate(angle=15.0, keep_size=True)
+    found = wb.diff(a, b, digits, model=model)
+    pairs = {path.name: (a(path), b(path)) for path in sorted(digits.iterdir())}
+    logits = {name: [model(np.asarray(x)[None])[0] for x in two] for name, two in pairs.items()}
+    counted = [name for name, (x, y) in logits.items() if x.argmax() != y.argmax()]
     assert found.model is not None
-    files = sorted(path for path in small.iterdir())
-    counted = [
-        path.name
-        for path in files
-        if model(graph(path)[None])[0].argmax() != model(mirrored(path)[None])[0].argmax()
-    ]
+    assert counted
     assert [*found.model.files] == counted
-    assert found.model.changed == len(counted)
-    assert f"another class for {len(counted)} of 9 images" in repr(found)
+    largest = max(np.abs(x - y).max() for x, y in logits.values())
+    assert found.model.largest == pytest.approx(largest)
+    assert f"another class for {len(counted)} of 60 images" in repr(found)
 
 
 def test_a_model_that_returns_nan_or_fails_is_reported(graph: Graph, small: Path) -> None:
@@ -230,3 +253,33 @@ def test_what_is_no_pipeline_is_refused(what: Any, words: str, graph: Graph, sma
 def test_an_empty_folder_is_refused(graph: Graph, tmp_path: Path) -> None:
     with pytest.raises(DataError):
         wb.diff(graph, graph, tmp_path)
+
+
+@pytest.mark.gpu
+def test_causes_between_torchvision_and_its_import(photos: Path) -> None:
+    """With torchvision itself: its size and crop position round differently from DALI's."""
+    transforms = pytest.importorskip("torchvision.transforms")
+    mean, std = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+    steps = [transforms.Resize(256), transforms.CenterCrop(224), transforms.ToTensor()]
+    composed = transforms.Compose([*steps, transforms.Normalize(mean, std)])
+    found = wb.diff(composed, wb.from_torchvision(composed).graph, photos, samples=40)
+    assert [cause.kind for cause in found.causes] == ["crop position", "size rounding"]
+    assert found.rest < 0.3
+
+
+@pytest.mark.gpu
+def test_the_antialias_of_torchvision_on_tensors_is_a_cause(photos: Path) -> None:
+    v2 = pytest.importorskip("torchvision.transforms.v2")
+    aliased = v2.Compose([v2.ToImage(), v2.Resize((64, 64), antialias=False)])
+    graph = wb.read(photos).decode().resize(size=(64, 64)).transpose(perm=(2, 0, 1))
+    found = wb.diff(aliased, graph, photos, samples=20)
+    assert [cause.kind for cause in found.causes] == ["antialias"]
+
+
+@pytest.mark.gpu
+def test_the_hue_of_torchvision_is_a_cause(photos: Path) -> None:
+    transforms = pytest.importorskip("torchvision.transforms")
+    hue = transforms.ColorJitter(hue=(0.1, 0.1))
+    composed = transforms.Compose([transforms.Resize((64, 64)), hue, transforms.PILToTensor()])
+    found = wb.diff(composed, wb.from_torchvision(composed).graph, photos, samples=20)
+    assert found.causes[0].kind == "hue"

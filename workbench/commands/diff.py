@@ -88,6 +88,6 @@ def diff_command(
 
 def _function(spec: str) -> Callable[[Any], Any]:
     """Load the function that ``--model`` names. Raises ArgumentError."""
-    from workbench.pipeline_difference.foreign import load_function
+    from workbench.pipeline_difference.sides.foreign import load_function
 
     return load_function(spec)

@@ -18,8 +18,8 @@ from workbench.arguments import TEXT, WHOLE, checked
 from workbench.engine.protocol.process import Engine
 from workbench.engine.protocol.progress import Progress, with_progress_bar
 from workbench.errors import ArgumentError, DataError, WorkbenchError, WorkerLostError
-from workbench.pipeline_difference.changes import Change, Facts, changes_of, fitted_change
-from workbench.pipeline_difference.library_steps import decode_with_pillow, require_library
+from workbench.pipeline_difference.changes.catalogue import changes_of, fitted_change
+from workbench.pipeline_difference.changes.change import Change, Facts
 from workbench.pipeline_difference.measure import (
     Distance,
     Failed,
@@ -29,7 +29,8 @@ from workbench.pipeline_difference.measure import (
 )
 from workbench.pipeline_difference.result import Cause, ModelChange, PipelineDifference
 from workbench.pipeline_difference.search import Explanation, Pair, explain
-from workbench.pipeline_difference.sides import Sides
+from workbench.pipeline_difference.sides.library_steps import decode_with_pillow, require_library
+from workbench.pipeline_difference.sides.opening import Sides
 from workbench.pipeline_difference.steps import FUNCTION, Side, StepRunner, describe
 from workbench.pipeline_difference.waterfall import Share, waterfall
 from workbench.results import ResultPicture, record_result
@@ -348,7 +349,7 @@ class _Comparison:
             self._total,
             mean,
             m.largest,
-            explanation.rest.cost * self._levels if explanation is not None else mean,
+            explanation.rest.mean * self._levels if explanation is not None else mean,
             causes,
             shares,
             m.sizes,
@@ -365,7 +366,7 @@ class _Comparison:
 def _causes(explanation: Explanation | None, levels: float) -> tuple[Cause, ...]:
     if explanation is None:
         return ()
-    gains = [each.before - each.after for each in explanation.found]
+    gains = [each.before.cost - each.after.cost for each in explanation.found]
     whole = sum(gains) or 1.0
     found = [
         Cause(
@@ -373,8 +374,8 @@ def _causes(explanation: Explanation | None, levels: float) -> tuple[Cause, ...]
             each.change.label,
             each.change.text,
             gain / whole,
-            each.before * levels,
-            each.after * levels,
+            each.before.mean * levels,
+            each.after.mean * levels,
             "; ".join(f"{other.label}: {other.text}" for other in each.alternatives),
         )
         for each, gain in zip(explanation.found, gains, strict=True)

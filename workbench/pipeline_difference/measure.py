@@ -59,6 +59,12 @@ class Distance:
         found = [each.cost for each in self.images if each is not None]
         return float(np.mean(found)) if found else 0.0
 
+    @property
+    def mean(self) -> float:
+        """Mean difference per image in standard deviations, without penalties."""
+        found = [each.mean for each in self.images if each is not None]
+        return float(np.mean(found)) if found else 0.0
+
 
 def distance(ours: Sequence[Item], theirs: Sequence[Item]) -> Distance:
     """Compare two lists of results, image by image."""

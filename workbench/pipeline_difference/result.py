@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from workbench.figures import new_axes
+from workbench.names import shortened
 from workbench.pipeline_difference.waterfall import Share
 from workbench.results import DocumentedResult, ResultDocument, ResultPicture, ResultTable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+_LONG = 70
+"""Maximum number of characters of a table cell with code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +36,14 @@ class Cause:
     before: float
     after: float
     alternative: str = ""
+
+
+def _code(calls: Sequence[str]) -> str:
+    """Return calls as a table cell; the arguments of long ones are omitted."""
+    found = "; ".join(calls)
+    if len(found) > _LONG:
+        found = "; ".join(f"{call.partition('(')[0]}(…)" for call in calls)
+    return shortened(found, _LONG)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +179,7 @@ class PipelineDifference(DocumentedResult):
         rows = tuple(
             (
                 each.name, each.mean, each.largest, each.mean / total,
-                "; ".join(each.ours), "; ".join(each.theirs), each.sizes,
+                _code(each.ours), _code(each.theirs), each.sizes,
             )
             for each in self.steps
         )  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from workbench.pipeline_difference.changes import Change
+from workbench.pipeline_difference.changes.change import Change
 from workbench.pipeline_difference.measure import Distance
 from workbench.pipeline_difference.steps import Side
 
@@ -66,11 +66,11 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """An accepted change, the cost before and after it, and an equal change of the other side."""
+    """An accepted change, the distances around it, and an equal change of the other side."""
 
     change: Change
-    before: float
-    after: float
+    before: Distance
+    after: Distance
     alternatives: tuple[Change, ...] = ()
 
 
@@ -144,7 +144,7 @@ class _Search:
     def _after(
         self, state: _State, change: Change, result: Distance, others: tuple[Change, ...] = ()
     ) -> _State:
-        found = Found(change, state.current.cost, result.cost, others)
+        found = Found(change, state.current, result, others)
         sides = _applied(state.sides, [change]) or state.sides
         return _State(sides, result, (*state.found, found))
 
@@ -269,7 +269,7 @@ def _needed(
 ) -> tuple[list[Found], Pair, Distance]:
     """Drop changes without which the difference is the same, and measure the effect of the others.
 
-    ``Found.before`` becomes the cost without this change and with all others.
+    ``Found.before`` becomes the distance without this change and with all others.
     """
     if len(found) < 2:
         return found, sides, current
@@ -285,5 +285,5 @@ def _needed(
             sides, current = changed, without
         else:
             at = kept.index(each)
-            kept[at] = Found(each.change, without.cost, current.cost, each.alternatives)
+            kept[at] = Found(each.change, without, current, each.alternatives)
     return kept, sides, current

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from workbench.pipeline_difference.measure import Distance, Failed, Item, distance
-from workbench.pipeline_difference.sides import WHOLE, as_png
+from workbench.pipeline_difference.sides.opening import WHOLE, as_png
 from workbench.pipeline_difference.steps import DECODE, Side, Step, StepRunner, is_image
 
 Cut = tuple[int, int]
@@ -112,13 +112,15 @@ def _hybrid(a: Side, b: Side, cut: Cut, items: list[Item], runner: StepRunner) -
 def _share(a: Side, b: Side, start: Cut, end: Cut, made: Distance) -> Share:
     ours, theirs = a.steps[start[0] : end[0]], b.steps[start[1] : end[1]]
     known = [each for each in made.images if each is not None]
-    mean = sum(each.mean for each in known) / len(known) if known else 0.0
     largest = max((each.largest for each in known), default=0.0)
     sizes = next((each.shapes for each in known if each.shapes), "")
     texts = [tuple(step.text for step in steps) for steps in (ours, theirs)]
-    return Share(_name(ours, theirs), mean, largest, texts[0], texts[1], sizes)
+    return Share(_name(ours, theirs), made.mean, largest, texts[0], texts[1], sizes)
 
 
 def _name(ours: Sequence[Step], theirs: Sequence[Step]) -> str:
-    kinds = [kind for step in (*ours, *theirs) for kind in step.kinds if kind != WHOLE]
-    return ", ".join(dict.fromkeys(kinds)) or "everything after decoding"
+    kinds = dict.fromkeys(kind for step in (*ours, *theirs) for kind in step.kinds)
+    if not any(DECODE in step.kinds for step in ours):
+        kinds.pop(DECODE, None)  # a function of encoded bytes, given decoded pixels
+    named = [kind for kind in kinds if kind != WHOLE]
+    return ", ".join(named) or "everything after decoding"

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from workbench.errors import ArgumentError, EngineError
-from workbench.pipeline_difference import foreign_program
 from workbench.pipeline_difference.measure import Failed, Item
+from workbench.pipeline_difference.sides import foreign_program
 from workbench.pipeline_difference.steps import Step, describe, to_array
 
 PILLOW = "pillow"

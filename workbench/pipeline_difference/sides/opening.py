@@ -22,16 +22,21 @@ from workbench.engine.protocol.process import Engine
 from workbench.errors import ArgumentError, ImportFailedError
 from workbench.graph import load_recipe, load_recipes, read_graph
 from workbench.graph.model import Graph
-from workbench.pipeline_difference.dali_steps import DALI, DaliBackend, graph_side, program_graph
-from workbench.pipeline_difference.foreign import PILLOW, ForeignProcess, require_file
-from workbench.pipeline_difference.library_steps import (
+from workbench.pipeline_difference.measure import Failed, Item
+from workbench.pipeline_difference.sides.dali_steps import (
+    DALI,
+    DaliBackend,
+    graph_side,
+    program_graph,
+)
+from workbench.pipeline_difference.sides.foreign import PILLOW, ForeignProcess, require_file
+from workbench.pipeline_difference.sides.library_steps import (
     LIBRARY,
     decode_step,
     decode_with_pillow,
     library_backend,
     library_side,
 )
-from workbench.pipeline_difference.measure import Failed, Item
 from workbench.pipeline_difference.steps import (
     DECODE,
     FUNCTION,

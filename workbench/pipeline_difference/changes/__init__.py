@@ -1,0 +1,1 @@
+"""Changes of one pipeline that may explain a difference: arguments, decoding, results."""

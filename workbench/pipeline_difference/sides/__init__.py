@@ -1,0 +1,1 @@
+"""The pipelines that can be compared, as steps: graphs, compositions, functions, programs."""
