@@ -22,6 +22,10 @@ from workbench.graph.resolved import ResolvedGraph
 from workbench.results import DocumentedResult, ResultDocument, ResultTable, record_result
 from workbench.training.watch.verdict import LoopTimes
 
+_GAIN = 1.05
+"""Speed-up of a loader from which it is reported."""
+_FEWEST_TRIED = 4
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class LoaderFix(DocumentedResult):
@@ -36,17 +40,23 @@ class LoaderFix(DocumentedResult):
     """Settings -> images per second, those of the watched loader first."""
     factor: float
     loop_factor: float | None
+    tried: tuple[int, int]
+    """Number of settings that were tried, and of all."""
     created: str = field(default_factory=lambda: time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
 
     def document(self) -> ResultDocument:
         best = self.rates[-1][0]
-        if self.factor < 1.05:
+        tried, known = self.tried
+        if self.factor < _GAIN and tried < min(known, _FEWEST_TRIED):
+            first = f"Only {tried} of {known} settings were tried in this time. Pass more seconds."
+        elif self.factor < _GAIN:
             first = "No other settings make the loader measurably faster. wb.optimise may."
         else:
             first = f"The loader is {self.factor:.2f} times as fast with {best}."
         sentences = [first]
-        if self.loop_factor is not None and self.factor >= 1.05:
+        if self.loop_factor is not None and self.factor >= _GAIN:
             sentences.append(f"The training loop would be {self.loop_factor:.2f} times as fast.")
+        sentences.append(f"{tried} of {known} settings with this batch size were tried.")
         table = ResultTable("", ("settings", "images/s"), self.rates)
         return ResultDocument("watch", "Loader", tuple(sentences), (table,), (), self.created)
 
@@ -85,6 +95,7 @@ def measure_loader_fix(loader: Any, times: LoopTimes | None, seconds: float) -> 
         tuple(rates.items()),
         factor,
         None if times is None else _loop_factor(times, factor),
+        (report.extra["tune"]["probes"], report.extra["tune"]["grid"]),
     )
     record_result(found)
     return found
