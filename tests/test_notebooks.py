@@ -26,8 +26,9 @@ def code_cells(path: Path) -> list[Any]:
     return [cell for cell in read(path).cells if cell.cell_type == "code"]
 
 
-def test_there_are_nine_and_the_first_leads_to_the_others() -> None:
-    assert [path.name[:2] for path in NOTEBOOKS] == [f"{number:02}" for number in range(1, 10)]
+def test_they_are_numbered_and_the_first_leads_to_the_others() -> None:
+    numbers = range(1, len(NOTEBOOKS) + 1)
+    assert [path.name[:2] for path in NOTEBOOKS] == [f"{number:02}" for number in numbers]
     table = read(NOTEBOOKS[0]).cells[-1].source
     for path in NOTEBOOKS[1:]:
         title = read(path).cells[0].source.splitlines()[0].removeprefix("# ")

@@ -154,6 +154,7 @@ def test_the_time_of_the_gpu_counts_though_steps_return_before_it_ends(
     assert report.times.step.value == pytest.approx(gpu, rel=0.15)
     rows = dict(zip(*(report.to_frame()[name] for name in ("part", "ms per step")), strict=True))
     assert rows["copying the batch to cuda:0, a part of the step"] == pytest.approx(4)
+    assert ("Copying a batch to cuda:0 takes 4 ms" in str(report)) == (0.05 * gpu < 0.004)
     assert rows["GPU utilisation in percent, loader"] == 77
 
 
@@ -201,6 +202,33 @@ def test_processes_that_train_together_do_not_repeat_batches(
     )
     monkeypatch.setitem(sys.modules, "torch.distributed", distributed)
     assert "4 processes train together" in environment.reason_against_repeating(())
+
+
+def test_lightning_trains_with_the_callback_and_with_a_watched_loader(batches: list[Any]) -> None:
+    lightning: Any = pytest.importorskip("lightning")
+
+    class Module(lightning.LightningModule):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = torch.nn.Linear(3, 1)
+
+        def training_step(self, batch: Any, index: int) -> Any:
+            return self.layer(batch[0]).mean()
+
+        def configure_optimizers(self) -> Any:
+            return torch.optim.SGD(self.parameters(), 1e-6)
+
+    quiet = dict.fromkeys(
+        ("logger", "enable_checkpointing", "enable_progress_bar", "enable_model_summary"), False
+    )
+    callback = wb.watch_callback(steps=60, show=False)
+    watched = wb.watch(torch.utils.data.DataLoader(batches, batch_size=None), steps=60, show=False)
+    trainer = lightning.Trainer(max_epochs=2, accelerator="cpu", callbacks=[callback], **quiet)
+    trainer.fit(Module(), watched)
+    assert callback.finished
+    assert callback.report().times is not None
+    assert watched.finished
+    assert watched.report().times.measured
 
 
 @pytest.mark.gpu

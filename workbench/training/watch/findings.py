@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Any
 
 from workbench.training.watch import environment
 from workbench.training.watch.recorder import Recorder
+from workbench.training.watch.verdict import LoopTimes, duration_text
 
 _MOST_LINES = 5
 _SLOW_COPY = 0.05
 """Fraction of a step from which copying the batch is reported."""
+_WAITS = 0.02
+"""Fraction of a step from which waiting for the loader matters."""
+_ASYNCHRONOUS = ("jax", "tensorflow")
 
 
-def find_problems(recorder: Recorder, loader: Any, batch: Any) -> tuple[list[str], float | None]:
+def find_problems(
+    recorder: Recorder, loader: Any, batch: Any, times: LoopTimes | None
+) -> tuple[list[str], float | None]:
     """Return sentences about problems, and the seconds to copy ``batch`` to the model's GPU."""
     copied = None
     if batch is not None and recorder.device:
@@ -21,8 +29,20 @@ def find_problems(recorder: Recorder, loader: Any, batch: Any) -> tuple[list[str
         *_batch_sentences(recorder),
         *_device_sentences(recorder, loader),
         *_wait_sentences(recorder),
-        *_loader_sentences(loader, recorder.device),
     ]
+    if times is None or times.wait > _WAITS * times.total.value:
+        found += _loader_sentences(loader, recorder.device)
+    if times is not None and copied is not None and copied > _SLOW_COPY * times.step.value:
+        found.append(
+            f"Copying a batch to {recorder.device} takes {duration_text(copied)}, "
+            f"{copied / times.step.value:.0%} of the step. It was measured apart from the loop."
+        )
+    library = next((name for name in _ASYNCHRONOUS if name in sys.modules), "")
+    if library and not recorder.device and Path("/dev/nvidia0").exists():
+        found.append(
+            f"Not measured: the time of the GPU, because {library} has no events. The times are "
+            "those of the host, where a step may end before the GPU has finished."
+        )
     if recorder.models and recorder.count and not environment.is_finite(recorder.models):
         found.append(
             "The model has parameters that are NaN or infinite. The times are those of a model "

@@ -14,7 +14,7 @@ from workbench.training.watch.step_times import Phase, StepTime, mean_of
 _INSPECTED = 3
 """Number of steps of the warm-up in which waits for the GPU are searched."""
 _FEWEST_MEASURED = 12
-_FEWEST_IN_LOADER = 20
+_FEWEST_IN_LOADER = 50
 """Minimum number of steps before the batch may be repeated at the end of an epoch."""
 _PRECISE = 0.003
 """Relative standard error at which no more steps on the repeated batch are needed."""

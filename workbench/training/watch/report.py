@@ -175,7 +175,7 @@ class WatchReport(DocumentedResult):
 def build_report(recorder: Recorder, loader: Any, repeated: Any, why_bound: str) -> WatchReport:
     """Return the report of what was recorded so far. ``repeated`` is the batch, if still there."""
     steps = recorder.step_times()
-    notes, copy_seconds = find_problems(recorder, loader, repeated)
+    notes, copy_seconds = find_problems(recorder, loader, repeated, loop_times(steps))
     return WatchReport(
         steps,
         recorder.epoch_batches or _length(loader),
