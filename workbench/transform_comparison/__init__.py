@@ -178,14 +178,14 @@ def _compared(
     return replace(compared, state="compared", measured=measured)
 
 
-def nodes_of(graph: Graph, start: Graph, usual: Sequence[str] = ()) -> tuple[str, ...]:
+def nodes_of(graph: Graph, start: Graph, skipped: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the operators after the decoded images that change pixels.
 
-    Operators in ``usual`` are skipped too, unless there are no others.
+    Operators in ``skipped`` are omitted too, unless there are no others.
     """
     known = {node.id for node in start.walk()}
     ops = _ops(graph, known)
-    others = [op for op in ops if op not in usual] or ops
+    others = [op for op in ops if op not in skipped] or ops
     return tuple([op for op in others if not op.startswith(_DRAWING)] or others)
 
 

@@ -234,7 +234,7 @@ def test_on_one_line(values: Any, text: str) -> None:
 
 
 def test_truth() -> None:
-    assert short_values(np.array([1, 0], np.int32), truth=True) == "yes, no"
+    assert short_values(np.array([1, 0], np.int32), as_yes_no=True) == "yes, no"
 
 
 @pytest.mark.parametrize(

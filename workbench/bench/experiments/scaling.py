@@ -102,12 +102,14 @@ class ProcessScalingExperiment(SpeedExperiment):
         ``counts`` defaults to 1, 2, 4, ... up to the maximum; ``pipelines`` to the graph's number.
         """
         super().__init__(graph, data, **options)
-        self.counts = tuple(counts) or tuple(2**p for p in range(8) if 2**p <= self.there())
+        self.counts = tuple(counts) or tuple(
+            2**p for p in range(8) if 2**p <= self.default_maximum()
+        )
         self.base = config_of(graph, self.device)
         self.pipelines = tuple(pipelines) or (self.base.pipelines,)
         self.affinity = affinity
 
-    def there(self) -> int:
+    def default_maximum(self) -> int:
         """Return the default maximum number of processes, one per core."""
         return usable_cores()
 
@@ -176,7 +178,7 @@ class GpuScalingExperiment(ProcessScalingExperiment):
             )
         return super().prepare(on_progress)
 
-    def there(self) -> int:
+    def default_maximum(self) -> int:
         """Return the number of GPUs."""
         return len(cuda_uuids())
 

@@ -477,16 +477,18 @@ _LONGEST = 40.0
 """Maximum seconds for reaching a batch; the worker must answer within a minute."""
 
 
-def require_near(requested: int, last: int, at: int, first: int, seconds: float, way: str) -> None:
+def require_near(
+    requested: int, last: int, current: int, first: int, seconds: float, way: str
+) -> None:
     """Raise DataError if batch ``last``, needed for batch ``requested``, is too far away.
 
-    ``seconds`` is the time taken from batch ``first`` to ``at``. ``way`` is the reason why no batch
-    can be skipped.
+    ``seconds`` is the time taken from batch ``first`` to ``current``. ``way`` is the reason why no
+    batch can be skipped.
     """
-    if at == first or seconds < _JUDGED_AFTER:
+    if current == first or seconds < _JUDGED_AFTER:
         return
-    rate = (at - first) / seconds
-    left = (last - at) / rate
+    rate = (current - first) / seconds
+    left = (last - current) / rate
     if left > _LONGEST:
         reach = first + int(rate * _LONGEST)
         raise DataError(

@@ -63,8 +63,8 @@ class Result:
     ``plan`` is the executed plan, ``batches`` has the requested outputs, ``samples`` one entry per
     sample, ``reran`` the ids of the nodes that were not cached. An output inside a block contains
     only the samples that reached its body. By body, ``places`` has the indices of the samples that
-    reached its first iteration, ``came`` those of any iteration. Generators without inputs run for
-    all samples even there.
+    reached its first iteration, and ``reached`` the indices for any iteration. Generators without
+    inputs run for all samples even there.
     """
 
     plan: Plan
@@ -72,7 +72,7 @@ class Result:
     samples: tuple[Sample, ...]
     reran: tuple[str, ...]
     places: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    came: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    reached: Mapping[str, frozenset[int]] = field(default_factory=dict)
     augmented: Mapping[str, Turns] = field(default_factory=dict)
     """Applied augmentations by node id; empty for samples that do not reach the node."""
     left_out: str = ""
@@ -197,9 +197,9 @@ class Runner:
             for name, found in turns.items()
             if (scope := scope_of_first_iteration(name)) is not None
         }
-        came: dict[str, frozenset[int]] = {}
+        reached: dict[str, frozenset[int]] = {}
         for name, found in turns.items():
-            came[scope_of(name)] = came.get(scope_of(name), frozenset()) | frozenset(found)
+            reached[scope_of(name)] = reached.get(scope_of(name), frozenset()) | frozenset(found)
         given = [job.samples[node.id] for node in plan.nodes if isinstance(node, Source)]
         return Result(
             plan,
@@ -207,7 +207,7 @@ class Runner:
             merge_samples(given, plan.wanted),
             tuple(node.id for node in plan.nodes if node.id in missing),
             places,
-            came,
+            reached,
             {
                 node: self._augmented(plan, node, turns)
                 for node in plan.draws
@@ -216,15 +216,15 @@ class Runner:
             self.readers.skipped_text(datasets),
         )
 
-    def _augmented(self, plan: Plan, node: str, came: Mapping[str, Sequence[int]]) -> Turns:
+    def _augmented(self, plan: Plan, node: str, reached: Mapping[str, Sequence[int]]) -> Turns:
         draws, scope = plan.draws[node], plan.graph.scope_of(node)
         turns = self._augmenter.describe(plan.graph.node(node), draws, plan.position, plan.count)
-        there = (
-            [came[turn] for turn in taps_of_scope(scope, came)] if scope else [range(plan.wanted)]
-        )
+        indices: list[Sequence[int]] = [range(plan.wanted)]
+        if scope:
+            indices = [reached[turn] for turn in taps_of_scope(scope, reached)]
         return tuple(
             tuple(each if at in places else () for at, each in enumerate(call[: plan.wanted]))
-            for call, places in zip(turns, there, strict=False)
+            for call, places in zip(turns, indices, strict=False)
         )
 
     def _wanted(self, job: _Job, port: Port, places: Mapping[str, Sequence[int]]) -> Batch:

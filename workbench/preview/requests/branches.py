@@ -72,9 +72,9 @@ def executed_scopes(run: GraphRun) -> list[tuple[str, ...]]:
     Empty for a sample whose file could not be read.
     """
     scopes = [branch.scope for branch in branches_of(run.resolved)]
-    came = run.result.came
+    reached = run.result.reached
     return [
-        () if sample.error else tuple(scope for scope in scopes if index in came.get(scope, ()))
+        () if sample.error else tuple(scope for scope in scopes if index in reached.get(scope, ()))
         for index, sample in enumerate(run.result.samples)
     ]
 
@@ -212,8 +212,8 @@ def count_branches(worker: Worker, request: PreviewRequest, batches: int) -> Bra
             for name, share in zip(names, expected, strict=True)
         )
         scope = graph.scope_of(block.id)
-        came = sum(_counts_in_scope(counts, scope).values())
-        found.append(BlockShares(block.id, scope, came, bodies, _runs_repeatedly(graph, scope)))
+        reached = sum(_counts_in_scope(counts, scope).values())
+        found.append(BlockShares(block.id, scope, reached, bodies, _runs_repeatedly(graph, scope)))
     return BranchShares(done, tuple(found), places.reads)
 
 

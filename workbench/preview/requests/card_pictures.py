@@ -162,8 +162,8 @@ def _card(
 
 
 def _branches(run: GraphRun, node: Node, index: int) -> tuple[str, ...]:
-    came = run.result.came
-    return tuple(name for name in node.bodies if index in came.get(node.scope(name), ()))
+    reached = run.result.reached
+    return tuple(name for name in node.bodies if index in reached.get(node.scope(name), ()))
 
 
 def _picture(

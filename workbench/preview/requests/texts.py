@@ -156,17 +156,22 @@ def is_truth(node: Node) -> bool:
     return node.op == "random.coin_flip"
 
 
-def short_values(array: NDArray[Any], truth: bool = False) -> str:
+def short_values(array: NDArray[Any], as_yes_no: bool = False) -> str:
     """Format the first few values on one line: ``-7.24``, ``yes``, ``224, 180``."""
     values = array.reshape(-1)
-    texts = [("yes" if value else "no") if truth else number_text(value) for value in values[:6]]
+    convert = _yes_no if as_yes_no else number_text
+    texts = [convert(value) for value in values[:6]]
     return ", ".join([*texts, *(["…"] if len(values) > _FEW_VALUES else [])])
+
+
+def _yes_no(value: Any) -> str:
+    return "yes" if value else "no"
 
 
 def number_text(value: Any) -> str:
     """Format an integer, or a float to three digits, rounded to an integer if 1,000 or more."""
     if isinstance(value, np.bool_ | bool):
-        return "yes" if value else "no"
+        return _yes_no(value)
     if isinstance(value, np.integer | int):
         return str(int(value))
     if 1000 <= abs(value) < 1e9:

@@ -49,11 +49,11 @@ class VerificationTask(BackgroundTask[Verification]):
         """Return the progress or the result for the browser."""
         if self.outcome is None:
             return {**NOTHING, "state": "running", "text": self.text, "share": self.share}
-        found, wrong = self.outcome
+        found, error = self.outcome
         if found is not None:
             return _found(found)
-        if wrong:
-            return {**NOTHING, "state": "failed", "text": "not compared", "detail": [wrong]}
+        if error:
+            return {**NOTHING, "state": "failed", "text": "not compared", "detail": [error]}
         text, detail = self.why
         return {**NOTHING, "state": "stopped", "text": text, "detail": [detail]}
 
@@ -73,7 +73,7 @@ class SessionVerification(SessionTask[VerificationTask]):
     ) -> None:
         """Files outside the ``roots`` are skipped."""
         super().__init__(
-            TaskListener(lock, changed, lambda found, wrong: None),
+            TaskListener(lock, changed, lambda found, error: None),
             VERIFICATIONS,
         )
         self._roots = roots
