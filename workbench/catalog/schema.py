@@ -64,9 +64,7 @@ _FEW_INPUTS = 4
 
 
 _SHOWN = frozenset({"Constant"})
-"""Operators that are included although DALI's documentation hides them: ``Constant`` creates
-arrays.
-"""
+"""Operators that are included although DALI hides them: ``Constant`` creates arrays."""
 
 
 def read_schemas() -> tuple[list[OpSpec], str]:

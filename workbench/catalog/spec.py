@@ -239,8 +239,7 @@ class OpSpec:
     """Groups of arguments and ports that exclude each other, such as ``size`` and
     ``resize_shorter``."""
     together: tuple[tuple[str, ...], ...] = ()
-    """Groups of arguments and ports that must be set together, such as ``crop_h`` and
-    ``crop_w``."""
+    """Groups of arguments that must be set together, such as ``crop_h`` and ``crop_w``."""
     one_of: tuple[tuple[str, ...], ...] = ()
     """Groups of arguments and ports. Each group needs at least one that is set."""
     same_dtype: tuple[tuple[str, ...], ...] = ()

@@ -92,8 +92,7 @@ def outline_fault(found: Any, sides: Sequence[int]) -> str:
 def _runs_fault(found: dict[str, Any], sides: Sequence[int]) -> str:
     """Describe why a run-length mask is invalid; empty if it is valid.
 
-    A run-length mask has alternating counts of pixels outside and inside the mask, column by
-    column.
+    A run-length mask has alternating counts of pixels outside and inside it, column by column.
     """
     size, counts = found.get("size"), found.get("counts")
     if not isinstance(size, list) or len(size) != 2 or not set(map(type, size)) <= {int}:

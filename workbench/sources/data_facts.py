@@ -52,8 +52,7 @@ class DataFacts:
     first_turned: str = ""
     """Name of the first image that EXIF orientation rotates or mirrors."""
     headers_read: int = 0
-    """Number of files whose headers were read for ``float_rates`` and ``turned``; 0 if all were
-    read."""
+    """Number of headers that were read for ``float_rates`` and ``turned``; 0 if all."""
     more: bool = False
     """Whether the data have more samples than the 20,000 that were read."""
 

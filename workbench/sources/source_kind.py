@@ -203,16 +203,14 @@ class SourceKind:
     """Substitute for the result of ``find`` when a pipeline is built without data: the minimum for
     the reader to have all outputs."""
     argument_name: str = ""
-    """Reader argument that receives the data if the exported program has no ``find``; see
-    ``directly``."""
+    """Reader argument that receives the data if there is no ``find``; see ``directly``."""
     pipeline_arguments: tuple[str, ...] = ()
     """Arguments of the exported pipeline that this reader requires, as Python code."""
 
     # Its samples, and the handling of faulty ones.
 
     is_listed: bool = True
-    """Whether ``list_samples`` can list the samples; if not, they are not counted, checked or
-    excluded."""
+    """Whether ``list_samples`` works; if not, samples are not counted, checked or excluded."""
     in_files: bool = True
     """Whether each sample is a separate file; if not, see ``container_of``."""
     in_memory: bool = False

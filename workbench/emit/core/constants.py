@@ -38,8 +38,7 @@ class Constants:
     ) -> None:
         """Define a constant for each list argument for which ``is_one`` returns True.
 
-        ``value_text`` returns the source of the value. Arguments with the same size share a
-        constant.
+        ``value_text`` returns the source of the value. Equal sizes share a constant.
         """
         lists = [
             (node, name, arg, value_text(value, arg))

@@ -141,8 +141,7 @@ def _has_balanced_parentheses(parts: Collection[str]) -> bool:
 def expression_parts(expression: str, operands: Sequence[str]) -> list[str]:
     """Insert the operands into an expression, split where a line may break.
 
-    A call is split into ``f(``, its arguments and ``)``; an operator is joined with its right
-    operand.
+    A call becomes ``f(``, its arguments and ``)``; an operator is joined with its right operand.
     """
     head, bracket, inside = expression.partition("(")
     if bracket and "{" not in head and {*inside.removesuffix(")").split(", ")} == {"{}"}:

@@ -259,8 +259,7 @@ class _Namer:
 def hoisted_generators(node: Node, catalog: Catalog) -> list[Node]:
     """Return the generators inside a block whose calls are written before the block.
 
-    Generators without inputs run for the whole batch anyway, and are easier to see before the
-    block.
+    Generators without inputs run for the whole batch anyway, and are clearer before the block.
     """
     return [generator for generator, _ in hoisted_with_repetitions(node, catalog)]
 

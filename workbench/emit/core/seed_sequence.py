@@ -23,8 +23,7 @@ _WORD = 0xFFFFFFFF
 def assigned_seeds(seed: int) -> tuple[int, ...]:
     """Return the 1024 32-bit seeds that a pipeline with this seed assigns to its operators.
 
-    Equal to C++'s ``std::seed_seq{seed}``; variables are named as in [rand.util.seedseq] of the
-    standard.
+    Equal to C++'s ``std::seed_seq{seed}``; variables have the standard's names (rand.util.seedseq).
     """
     n, s, v = COUNT, 1, seed & _WORD
     t = 11  # for n >= 623

@@ -253,8 +253,7 @@ def _random_values_name(node: Node) -> str:
 def _head(body: str, ordered: Sequence[Node], signed: Sequence[str], emitter: _StageEmitter) -> str:
     """Return the code before the body, with only what the body uses: compiling more takes 0.3 ms.
 
-    The number of lines does not depend on the values, because DALI's cache uses the location of the
-    code.
+    The number of lines is the same for all values, because DALI's cache uses code locations.
     """
     kinds = dict.fromkeys(parameters(ordered).values())
     modules = sorted({module for kind in kinds for module in kind.imports})

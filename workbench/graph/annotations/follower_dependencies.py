@@ -66,9 +66,7 @@ _STATES: Mapping[str, tuple[str, ...]] = {
     "follow_points": ("at", "seen"),
     "follow_masks": ("moved",),
 }
-"""For each follower operator: outputs of the carrier nodes that pass its annotations through a
-block.
-"""
+"""For each follower operator: outputs of carrier nodes that pass its annotations to a block."""
 _WARPED = ("map",)
 """Output of carrier nodes for masks that are transformed once, by one affine map, after all blocks.
 """

@@ -80,8 +80,7 @@ def follower_faults(typed: TypedGraph, node: Node) -> Iterator[Fault]:
 def polygons_as_read(graph: Graph, node: Node) -> Port | None:
     """Return the port of polygons that are output unchanged although a follower drops some boxes.
 
-    Returns None if there are none, or if the graph outputs ``places``, the original index of each
-    remaining box.
+    Returns None if there are none, or if the graph outputs ``places``, the old index of each box.
     """
     boxes = node.inputs.get("boxes")
     if node.op != "follow_boxes" or boxes is None or "polygons" in node.inputs:

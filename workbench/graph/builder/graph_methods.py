@@ -68,8 +68,7 @@ def decode(graph: Graph, *inputs: Any, **arguments: Any) -> Graph:
 
         wb.read("photos").decode(output_type="GRAY")
 
-    The resulting images are uint8 with layout HWC and have individual sizes. Raises the errors of
-    the operator.
+    The images are uint8 with layout HWC and have individual sizes. Raises the operator's errors.
     """
     return _appended_to_image(graph, "decoders.image", inputs, arguments)
 

@@ -17,8 +17,7 @@ _ANNOTATIONS = ("label", "boxes", "points", "mask")
 def unpaired_outputs(typed: TypedGraph) -> Iterator[Fault]:
     """Warn if annotations are output without the images of the same reader.
 
-    There is no warning if the readers of images and annotations read the same data in the same
-    order.
+    There is no warning if readers of images and annotations read equal data in equal order.
     """
     graph = typed.graph
     readers = {source.id: source for source in graph.sources}

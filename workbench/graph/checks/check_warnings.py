@@ -363,8 +363,7 @@ def _order_warnings(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fa
 def shuffle_buffer(source: Source) -> int | None:
     """Number of samples in a source's shuffle buffer.
 
-    0 if the source does not shuffle; None if it shuffles the whole list, or if the number is
-    unknown.
+    0 if the source does not shuffle; None if it shuffles the whole list or is unknown.
     """
     if not source.args.get("random_shuffle"):
         shuffles = "random_shuffle" in source.inputs or source.args.get("shuffle_after_epoch")

@@ -48,8 +48,7 @@ def set_probability(graph: Graph, block: str, probability: float) -> Graph:
 def fit_generator(graph: Graph, block: str) -> Graph:
     """Adjust the range of a block's controlling generator to the number of bodies or orders.
 
-    The graph is unchanged if no generator controls the block, or if the block has no orders or too
-    many.
+    The graph is unchanged if no generator controls the block, or if it has no orders or too many.
     """
     node = graph.node(block)
     generator = kind_of(node).generator_of(graph, node)

@@ -18,9 +18,7 @@ NEEDS_SOURCE = "it needs an input: start with a source"
 _GPU_ONLY = "runs on the GPU only: decode on the GPU (mixed)"
 
 Place = Port | str | None
-"""Insertion point: a port to insert after, an edge id to insert into, or None for an unconnected
-node.
-"""
+"""Insertion point: port to insert after, edge id to insert into, or None (unconnected)."""
 
 
 @dataclass(frozen=True)

@@ -85,8 +85,7 @@ def port_taken_reason(graph: Graph, target: str, into: str, source: Port) -> str
 def connect_targets(typed: TypedGraph, source: Port) -> dict[tuple[str, str], str]:
     """Return, for every input and argument, why ``source`` cannot feed it; empty if it can.
 
-    Arguments are listed for numeric sources only, because the reason would be the same for all
-    others.
+    Arguments are listed for numeric sources only, because the reason is the same for others.
     """
     facts = _source(typed, source)
     found: dict[tuple[str, str], str] = {}
@@ -105,8 +104,7 @@ def connect_targets(typed: TypedGraph, source: Port) -> dict[tuple[str, str], st
 def possible_feeders(typed: TypedGraph, target: str) -> dict[str, list[Port]]:
     """Return the ports that can feed each argument of a node that accepts a tensor.
 
-    Labels, boxes and points are omitted, because they are rarely used as arguments. They can still
-    be connected.
+    Labels, boxes and points are omitted, because they are rarely arguments, but can be connected.
     """
     node = typed.graph.node(target)
     spec = typed.catalog.find(node.op)

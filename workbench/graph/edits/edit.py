@@ -340,8 +340,7 @@ def editable_policy(graph: Graph, node_id: str, name: str = "") -> Graph:
     """Convert a learned policy to an editable policy with the same results for the same seeds.
 
     The node is ``auto_augment``, or ``apply_auto_augment``, whose policy is replaced. ``name`` is a
-    learned policy, by default the node's own. Raises GraphEditError for other nodes and unknown
-    names.
+    learned policy, by default the node's own. Raises GraphEditError otherwise.
     """
     node = graph.node(node_id)
     if node.op not in ("auto_augment", OWN_POLICY):

@@ -19,8 +19,7 @@ def topological(graph: Graph) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
 def running_order(nodes: tuple[Node, ...]) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
     """Return the nodes in topological order, and the nodes on or downstream of a cycle.
 
-    Ties are broken by the order of ``nodes``. Edges from nodes that are not in ``nodes`` are
-    ignored.
+    Ties are broken by the order of ``nodes``. Edges from nodes outside ``nodes`` are ignored.
     """
     known = {node.id for node in nodes}
     if _is_topologically_sorted(nodes, known):

@@ -272,8 +272,7 @@ def integer_range(dtype: str) -> tuple[int, int]:
 def broadcast(shapes: Sequence[Extents | None]) -> Extents | None:
     """Return the shape of a broadcast result: aligned at the last axis, and sizes of 1 expand.
 
-    None if the shape of an operand is unknown. Raises ValueError, with the sizes, if two sizes do
-    not match.
+    None if the shape of an operand is unknown. Raises ValueError if two sizes do not match.
     """
     known = [shape for shape in shapes if shape is not None]
     if len(known) < len(shapes):

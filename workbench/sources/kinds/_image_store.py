@@ -33,8 +33,7 @@ _ENOUGH = 2**30
 _SHARE = 0.5
 """Maximum fraction of the free space that is used."""
 _AT_ONCE = 64
-"""Maximum images to fetch while holding the lock, so that small requests do not wait for large
-ones."""
+"""Maximum images to fetch per lock, so that small requests do not wait for large ones."""
 PROGRAM, CLASSES = "images.py", "classes"
 
 _stores: weakref.WeakValueDictionary[str, ImageStore] = weakref.WeakValueDictionary()
@@ -48,8 +47,7 @@ class StorePlace(str):
 
 
 Fetch = Callable[[Sequence[int]], Iterable[tuple[Any, int] | Exception]]
-"""Function that returns, for each index, the encoded image (a byte array) and its label, or an
-error."""
+"""Returns for each index the encoded image (a byte array) and its label, or an error."""
 
 
 class ImageStore:

@@ -25,8 +25,7 @@ from workbench.sources.tables import label_column
 _SUFFIXES = (".txt", ".csv", ".lst")
 _NAMES = ".names"
 _MANY = 10_000
-"""Minimum number of files passed in Python for which a list file is written, so that calls stay
-small."""
+"""Minimum number of Python paths for which a list file is written, to keep calls small."""
 
 
 def is_header(row: Any) -> bool:

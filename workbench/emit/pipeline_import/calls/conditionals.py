@@ -33,8 +33,7 @@ Scope = tuple[Step, ...]
 class ConditionalBlock:
     """Calls that process the same part of the batch, in source order, including nested statements.
 
-    A nested statement is represented by a call; ``statements`` maps the call's name to the
-    statement.
+    A nested statement is represented by a call; ``statements`` maps its name to the statement.
     """
 
     ops: tuple[TracedOp, ...]

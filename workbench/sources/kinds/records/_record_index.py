@@ -25,8 +25,7 @@ Left = dict[str, list[Entry]]
 """Remaining index entries by file."""
 
 _LARGE = 2**28
-"""Size in bytes up to which files without an index are scanned quickly (about 100,000 small
-photos)."""
+"""Size in bytes up to which an index is created quickly (about 100,000 small photos)."""
 _TOLD_EACH = 10_000
 _LARGE_INDEX = 2**24
 """Size in bytes up to which an index is read quickly (about 300,000 samples of WebDataset)."""

@@ -98,8 +98,7 @@ def _first_value(folder: str, *stamps: int) -> bytes:
 def fields(message: bytes, start: int = 0, end: int | None = None) -> dict[int, tuple[int, int]]:
     """Map field numbers of a protobuf message to start and end of their content.
 
-    For a field that is a number, both entries are its value. For repeated fields, the last one is
-    used.
+    For a numeric field, both entries are its value. For repeated fields, the last one is used.
     """
     whole = fields_of(message, start, len(message) if end is None else end)
     return {number: (first, last) for number, first, last in whole}

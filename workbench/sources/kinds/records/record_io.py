@@ -37,8 +37,7 @@ _SUFFIX = ".rec"
 _MAGIC = 0xCED7230A
 _LABEL = struct.Struct("<f")
 _HEADER = struct.Struct("<IfQQ")
-"""Content header of a record: number of labels after the header (0: one, in the header), label, two
-ids."""
+"""Header of a record: number of labels after it (0: one, in the header), label, two ids."""
 
 
 def scan_record_file(path: str) -> Any:

@@ -45,8 +45,7 @@ if TYPE_CHECKING:
 def scan_records(path: str) -> Any:
     """Offset and size in bytes of each record of a file, including its frame.
 
-    A damaged or truncated part counts as one record, up to where a ``tf.train.Example`` begins
-    again.
+    A damaged or truncated part counts as one record, up to the next ``tf.train.Example``.
     """
     size, offset = os.path.getsize(path), 0
     with open(path, "rb") as file:
