@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Sequence
 
 
-def free_name(wanted: str, taken: Container[str]) -> str:
-    """Return ``wanted``, or the first of ``wanted_2``, ``wanted_3``, ... that is not ``taken``."""
-    number, name = 2, wanted
+def free_name(preferred: str, taken: Container[str]) -> str:
+    """Return ``preferred``, or ``preferred_2``, ``preferred_3``, ... if it is ``taken``."""
+    number, name = 2, preferred
     while name in taken:
-        name, number = f"{wanted}_{number}", number + 1
+        name, number = f"{preferred}_{number}", number + 1
     return name
 
 

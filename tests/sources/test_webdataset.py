@@ -161,7 +161,7 @@ def kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SourceKind:
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
     monkeypatch.setattr(_record_index, "_LARGE", 0)
-    monkeypatch.setattr(_record_index, "_TOLD_EACH", 1)
+    monkeypatch.setattr(_record_index, "_REPORT_INTERVAL", 1)
     return load_source("webdataset")
 
 

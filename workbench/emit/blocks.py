@@ -120,12 +120,12 @@ def _lookup(
     return call(target, f"{emitter.module}.lookup_table", [choice, *table], emitter.indent)
 
 
-def _free_variable(emitter: Emitter, wanted: str) -> str:
+def _free_variable(emitter: Emitter, preferred: str) -> str:
     """Return an unused variable name. A name is also used if ``name[i]`` is."""
     taken = {text.partition("[")[0] for text in emitter.names.values()}
-    while wanted in taken:
-        wanted += "_"
-    return wanted
+    while preferred in taken:
+        preferred += "_"
+    return preferred
 
 
 def _write_repeat(emitter: Emitter, node: Node, lines: Lines) -> None:

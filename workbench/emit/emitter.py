@@ -282,7 +282,7 @@ class Emitter:
 
     @contextmanager
     def random_values_listed(self, block: Node, variable: str) -> Iterator[None]:
-        """Context manager in which a block's random values are list items at ``variable``."""
+        """Context manager: a block's random values are items of lists, indexed by ``variable``."""
         outside = dict(self.names)
         random_values = {
             Port(generator.id, output.name)

@@ -309,10 +309,10 @@ class SourceKind:
         """
         return False
 
-    def make_index(self, dataset: Dataset, tell: Callable[[int], None]) -> None:
+    def make_index(self, dataset: Dataset, report: Callable[[int], None]) -> None:
         """Create a missing index in a temporary folder. Raises DataError.
 
-        ``tell`` is called with the number of samples so far; an exception from it cancels the work.
+        ``report`` is called with the number of samples so far; its exceptions cancel the work.
         """
 
     def find_indexed(self, dataset: Dataset, folder: Path) -> dict[str, Any] | None:

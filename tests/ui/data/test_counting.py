@@ -96,7 +96,7 @@ def test_pictures_are_provisional_until_the_index_is_there(
     temporary.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(temporary))
     monkeypatch.setattr(_record_index, "_LARGE", 0)
-    monkeypatch.setattr(_record_index, "_TOLD_EACH", 1)
+    monkeypatch.setattr(_record_index, "_REPORT_INTERVAL", 1)
     shards = write(read_photos(photos), tmp_path / "shards")
     allowed = threading.Event()
     hear = SampleCount._on_count

@@ -109,12 +109,12 @@ def _kind(call: Call, index: int, catalog: Catalog, first_kind: PortKind) -> Por
     return first_kind if output.follows or output.kind == "any" else output.kind
 
 
-def claim_name(wanted: str, taken: set[str]) -> str:
-    """Return ``wanted`` as a unique Python name, and add it to ``taken``.
+def claim_name(preferred: str, taken: set[str]) -> str:
+    """Return ``preferred`` as a unique Python name, and add it to ``taken``.
 
     The name has the smallest possible suffix, and at most the maximum length of node names.
     """
-    name = wanted[: LONGEST - 8]
+    name = preferred[: LONGEST - 8]
     if not is_name(name):
         name = re.sub(r"\W+", "_", name).strip("_")
         name = next((n for n in (name, f"{name}_", f"node_{name}") if is_name(n)), "node")

@@ -412,20 +412,20 @@ class _Merger:
                 for each in dict.fromkeys(ids)
                 if self.whole.has(each)
                 and origin(self.whole, each) is made
-                and self._alike(self.whole.node(each), node)
+                and self._is_copy(self.whole.node(each), node)
             )
             self._ids[node.id] = next(same, "")
         return self._ids[node.id]
 
-    def _alike(self, here: Node, there: Node) -> bool:
-        same = (here.op, here.args, here.device, here.muted, here.bodies) == (
-            *(there.op, there.args, there.device, there.muted, there.bodies),
+    def _is_copy(self, copy: Node, node: Node) -> bool:
+        same = (copy.op, copy.args, copy.device, copy.muted, copy.bodies) == (
+            *(node.op, node.args, node.device, node.muted, node.bodies),
         )
-        if not same or here.inputs.keys() != there.inputs.keys():
+        if not same or copy.inputs.keys() != node.inputs.keys():
             return False
-        for name, port in there.inputs.items():
+        for name, port in node.inputs.items():
             made = origin_of(self._other, self._catalog, port, through_changes=True)
-            found = origin_of(self.whole, self._catalog, here.inputs[name], through_changes=True)
+            found = origin_of(self.whole, self._catalog, copy.inputs[name], through_changes=True)
             if not self._other.has(made.node):
                 if made != found:
                     return False

@@ -184,21 +184,21 @@ def condition_nodes(typed: TypedGraph, block: Node) -> set[str]:
     """Ids of the nodes of a condition that have no other consumers."""
     body = typed.graph
     given = {port.node for port in body.outputs.values()}
-    gone = {block.id}
+    removed = {block.id}
     waiting = [block.inputs.get(CONDITION)]
     while waiting:
         port = waiting.pop(0)
         node = producer_of(body, port)
         spec = typed.catalog.find(node.op) if node is not None else None
-        if node is None or spec is None or node.id in given or node.id in gone:
+        if node is None or spec is None or node.id in given or node.id in removed:
             continue
-        own = {edge.target for edge in body.consumers(node.id)} <= gone
+        own = {edge.target for edge in body.consumers(node.id)} <= removed
         if own and (spec.expression or (is_generator(spec) and not node.inputs)):
             inside = spec.expression or port == block.inputs.get(CONDITION)
             if inside:
-                gone.add(node.id)
+                removed.add(node.id)
                 waiting += node.inputs.values()
-    return gone - {block.id}
+    return removed - {block.id}
 
 
 def require_sound(block: str, condition: Condition) -> None:
@@ -280,8 +280,8 @@ def set_condition(
     made = _condition_nodes(edited, catalog, condition, source)
     fed = node.fed({CONDITION: Port(made[-1].id, "output")})
     edited = edited.put(block, *made, fed)
-    for gone in old:
-        edited = without_idle_generators(edited, catalog, body.node(gone))
+    for removed in old:
+        edited = without_idle_generators(edited, catalog, body.node(removed))
     return _without_unread_inputs(edited.whole, catalog, scope)
 
 

@@ -78,9 +78,9 @@ def _with_block(graph: Graph, catalog: Catalog, block: Node, moved: Mapping[Port
     if generator is not None:
         inputs = {kind.control: Port(generator.id, "output"), **block.inputs}
         made = [generator, replace(block, inputs=inputs)]
-    gone = {node.id for body in block.bodies.values() for node in body.nodes}
-    last = max(index for index, node in enumerate(graph.nodes) if node.id in gone)
-    before = [node for node in graph.nodes[:last] if node.id not in gone]
+    removed = {node.id for body in block.bodies.values() for node in body.nodes}
+    last = max(index for index, node in enumerate(graph.nodes) if node.id in removed)
+    before = [node for node in graph.nodes[:last] if node.id not in removed]
     around = replace(graph, nodes=(*before, *graph.nodes[last + 1 :])).rewire(moved)
     at = len(before)
     return replace(around, nodes=(*around.nodes[:at], *made, *around.nodes[at:]))
@@ -222,10 +222,12 @@ def _connected_option(
     return fed, taken
 
 
-def _input_name(inputs: dict[str, Port], wanted: str, port: Port, reserved: Collection[str]) -> str:
-    name, number = wanted, 2
+def _input_name(
+    inputs: dict[str, Port], preferred: str, port: Port, reserved: Collection[str]
+) -> str:
+    name, number = preferred, 2
     while name in reserved or inputs.get(name, port) != port:
-        name, number = f"{wanted}_{number}", number + 1
+        name, number = f"{preferred}_{number}", number + 1
     inputs[name] = port
     return name
 

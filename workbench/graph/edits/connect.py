@@ -182,9 +182,11 @@ def connect(graph: Graph, catalog: Catalog, source: Port, target: str, into: str
     if reason:
         raise GraphEditError(f"{target}.{into} was not connected: {reason}.")
     node = graph.node(target)
-    gone = {into} | catalog[node.op].conflicts_with(into)
-    args = {name: value for name, value in node.args.items() if name not in gone}
-    inputs = {name: port for name, port in node.inputs.items() if name not in gone or name == into}
+    removed = {into} | catalog[node.op].conflicts_with(into)
+    args = {name: value for name, value in node.args.items() if name not in removed}
+    inputs = {
+        name: port for name, port in node.inputs.items() if name not in removed or name == into
+    }
     fed = graph.replace_node(replace(node, args=args, inputs={**inputs, into: source}))
     return without_idle_generators(fed, catalog, node)
 

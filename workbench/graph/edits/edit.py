@@ -64,13 +64,13 @@ def _whole_graph(result: Any) -> Any:
     return (first.whole, *rest)
 
 
-def free_id(graph: Graph, wanted: str, also: Iterable[str] = ()) -> str:
-    """Return ``wanted``, with a numeric suffix if the graph or ``also`` contains that name."""
-    wanted = wanted.replace(".", "_")
-    if not is_name(wanted):
-        wanted = "node"
-    taken = {node.id for node in graph.whole.walk()} | set(graph.outputs) | set(also)
-    return free_name(wanted, taken)
+def free_id(graph: Graph, preferred: str, reserved: Iterable[str] = ()) -> str:
+    """Return ``preferred``, with a number if the graph or ``reserved`` contains that id."""
+    preferred = preferred.replace(".", "_")
+    if not is_name(preferred):
+        preferred = "node"
+    taken = {node.id for node in graph.whole.walk()} | set(graph.outputs) | set(reserved)
+    return free_name(preferred, taken)
 
 
 def usable_spec(catalog: Catalog, op: str) -> OpSpec:
@@ -293,8 +293,8 @@ def reset_arg(graph: Graph, catalog: Catalog, node_id: str, arg: str) -> Graph:
 
 def _without(node: Node, catalog: Catalog, arg: str) -> Node:
     """Return the node without an argument and without the arguments that it excludes."""
-    gone = {arg} | (catalog[node.op].conflicts_with(arg) if node.op in catalog else frozenset())
-    return node.without(gone)
+    removed = {arg} | (catalog[node.op].conflicts_with(arg) if node.op in catalog else frozenset())
+    return node.without(removed)
 
 
 @scoped("node_id")

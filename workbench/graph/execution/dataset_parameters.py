@@ -274,10 +274,10 @@ def swap_source(graph: Graph, source: Source, kind: str, data: Dataset | None = 
     if kind == source.kind:
         return graph
     same = old.op == new.op  # with options of one reader, which are unchanged
-    gone = set() if same else old.begins.keys() - new.begins.keys() - _needed(graph, source, new)
+    removed = set() if same else old.begins.keys() - new.begins.keys() - _needed(graph, source, new)
     begins = {} if same else new.begins
     known = source.args.keys() if new.options is None else new.options
-    args = {n: value for n, value in source.args.items() if n in known and n not in gone}
+    args = {n: value for n, value in source.args.items() if n in known and n not in removed}
     made = replace(source, kind=kind, op=new.op, args={**begins, **args}, seed=None)
     if new.seeded:
         made = replace(made, seed=free_seed(graph) if source.seed is None else source.seed)

@@ -33,13 +33,13 @@ _OFFERED = 2
 def fix_missing_source(case: Case) -> Iterator[FixCandidate]:
     """Offer to use an existing output as the source, or to remove the edge."""
     node = case.node
-    gone = node.inputs.get(case.arg)
-    if gone is None:  # the body has it, not the node
+    removed = node.inputs.get(case.arg)
+    if removed is None:  # the body has it, not the node
         yield from fix_block(case)
         return
     spec = case.spec
-    if case.graph.has(gone.node):
-        maker = case.graph.node(gone.node)
+    if case.graph.has(removed.node):
+        maker = case.graph.node(removed.node)
         for port in output_ports(maker, case.catalog.find(maker.op)):
             yield f"Connect {port}", case.edit(feed_input, port, node.id, case.arg)
     yield from _nearest(case)

@@ -143,9 +143,9 @@ def fix_output_name(case: Case) -> Iterator[FixCandidate]:
 @remedy("output_source")
 def fix_output_source(case: Case) -> Iterator[FixCandidate]:
     """Offer to output another port of the node or the last image, or to remove the output."""
-    gone = case.graph.outputs[case.about]
+    removed = case.graph.outputs[case.about]
     ports = _last_ports(case.typed)
-    for port in [*(p for p in ports if p.node == gone.node), *ports[:1]]:
+    for port in [*(p for p in ports if p.node == removed.node), *ports[:1]]:
         outputs = {**case.graph.outputs, case.about: port}
         yield f"Output {port} instead", partial(replace, case.graph, outputs=outputs)
     yield _output_removal(case.graph, case.fault)

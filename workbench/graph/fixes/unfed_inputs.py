@@ -104,8 +104,8 @@ def feed_input(graph: Graph, catalog: Catalog, source: Port, node_id: str, into:
     """
     node = graph.node(node_id)
     spec = catalog[node.op]
-    gone = {into} | spec.conflicts_with(into)
-    fed = node.without(gone).fed({into: source})
+    removed = {into} | spec.conflicts_with(into)
+    fed = node.without(removed).fed({into: source})
     order = [port.name for port in spec.inputs]
     places = {name: order.index(name) if name in order else len(order) for name in fed.inputs}
     inputs = dict(sorted(fed.inputs.items(), key=lambda item: places[item[0]]))

@@ -49,8 +49,8 @@ def _may_move(typed: TypedGraph, node: Node) -> bool:
 def on_the_gpu(typed: TypedGraph, name: str) -> Graph | None:
     """A node on the CPU and its successors move to the GPU.
 
-    Tried node by node, from the last to the decoder: a copy to the GPU costs time, so the best
-    place for it is measured. Nodes that the user put on the CPU stay there, unless their input came
+    Each node is tried, from the last to the decoder: a copy to the GPU costs time, so the best
+    position is measured. Nodes that the user put on the CPU stay there, unless their input came
     from a GPU: then data are copied there and back. Random values are unchanged. Near: the GPU
     rounds and filters differently. Later outputs are on the GPU, where training needs them.
     """
@@ -79,7 +79,7 @@ def _is_fed_from_cpu(typed: TypedGraph, node: Node) -> bool:
 def on_the_cpu(typed: TypedGraph, name: str) -> Graph | None:
     """A node on the GPU with CPU input moves to the CPU; later nodes stay on the GPU.
 
-    Tried node by node, from the decoder on: reducing the size of an image before the copy is best,
+    Each node is tried, from the decoder on: reducing the size of an image before the copy is best,
     and idle cores relieve busy engines. Random values are unchanged. Near: the CPU rounds and
     filters differently.
     """

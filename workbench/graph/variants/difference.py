@@ -135,9 +135,9 @@ def _bodies(one: Graph, other: Graph) -> Iterator[GraphDifference]:
     """Yield changed inputs and outputs of bodies, and of the graph itself."""
     ours, theirs = dict(one.bodies()), dict(other.bodies())
     new = {node.id for node in other.walk()} - {node.id for node in one.walk()}
-    gone = {node.id for node in one.walk()} - {node.id for node in other.walk()}
+    removed = {node.id for node in one.walk()} - {node.id for node in other.walk()}
     for scope in dict.fromkeys((*theirs, *ours)):
-        if scope.rpartition(".")[0] in new | gone:
+        if scope.rpartition(".")[0] in new | removed:
             continue
         before, after = ours.get(scope, Body()), theirs.get(scope, Body())
         if (scope in ours) != (scope in theirs):

@@ -99,13 +99,13 @@ def _without_targets(graph: Graph, source: str, rest: tuple[str, ...], catalog: 
     node = graph.node(source)
     assert isinstance(node, Source)
     spec = catalog.find(node.op)
-    gone = {
+    removed = {
         Port(source, output.name)
         for output in (outputs_of(node, spec) if spec is not None else ())
         if output.name not in rest and output.kind not in ("encoded", "image")
     }
     for follower in graph.nodes:
-        if follows(follower) and gone & {*follower.inputs.values()}:
+        if follows(follower) and removed & {*follower.inputs.values()}:
             graph = bypassed(graph, catalog, follower)
-    outputs = {name: port for name, port in graph.outputs.items() if port not in gone}
+    outputs = {name: port for name, port in graph.outputs.items() if port not in removed}
     return replace(graph, outputs=outputs) if outputs else graph

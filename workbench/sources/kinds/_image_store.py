@@ -101,7 +101,7 @@ class ImageStore:
         weakref.finalize(self, _drop, listener, self._samples, self.folder, os.getpid())
         _stores[self.folder] = self
 
-    def have(self, indices: Sequence[int]) -> None:
+    def add_missing(self, indices: Sequence[int]) -> None:
         """Add missing images to the store. Raises OSError if there is no space for them."""
         for begin in range(0, len(indices), _AT_ONCE):
             with self._lock:
@@ -174,7 +174,7 @@ def _send_reply(connection: socket.socket, store: weakref.ref[ImageStore]) -> No
             whole = b"".join(iter(lambda: connection.recv(65536), b""))
             holder = store()
             if holder is not None:
-                holder.have(np.frombuffer(whole[8:], "<i8"))  # type: ignore[arg-type]
+                holder.add_missing(np.frombuffer(whole[8:], "<i8"))  # type: ignore[arg-type]
         except Exception as error:
             connection.sendall((str(error) or type(error).__name__).encode())
 

@@ -46,10 +46,10 @@ def vertical_flip(images: Images, p: float = 0.5) -> None:
 
 
 def _flip(images: Images, across: float, down: float) -> None:
-    def drawn(p: float) -> Any:
+    def value(p: float) -> Any:
         return random.coin_flip(probability=number(p)) if 0 < p < 1 else int(p)
 
-    images.graph = images.graph.flip(horizontal=drawn(across), vertical=drawn(down))
+    images.graph = images.graph.flip(horizontal=value(across), vertical=value(down))
 
 
 _exports("flip")(partial(exporters.export_flips, name="{}Flip"))

@@ -29,7 +29,7 @@ def without_logic(
     makers = {edge: op for op in ops for edge, _ in op.outputs}
     moved: dict[str, str] = {}
     """Removed edge -> the edge that replaces it."""
-    gone: set[str] = set()
+    removed: set[str] = set()
     written: dict[str, TracedOp] = {}
     checks = {op.name: op for op in ops if op.schema == _CHECK}
     by_predicate: dict[str, list[TracedOp]] = {}
@@ -50,7 +50,7 @@ def without_logic(
             if not operator or splits is None:
                 continue
             moved |= {split.outputs[side][0]: split.inputs[0].edge for split in splits}
-            gone |= {split.name for split in by_predicate[predicate_of(op)]}
+            removed |= {split.name for split in by_predicate[predicate_of(op)]}
             operands = (check.inputs[0], op.inputs[side])
             written[op.name] = _expression_op(op, f"{operator}(&0 &1)", operands, {})
             makers[op.outputs[0][0]] = written[op.name]
@@ -63,7 +63,7 @@ def without_logic(
             name = moved[name]
         return edge._replace(edge=name)
 
-    rest = (written.get(op.name, op) for op in ops if op.name not in gone | checks.keys())
+    rest = (written.get(op.name, op) for op in ops if op.name not in removed | checks.keys())
     return (
         [replace(op, inputs=tuple(map(read, op.inputs))) for op in rest],
         tuple(map(read, outputs)),

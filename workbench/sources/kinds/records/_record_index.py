@@ -26,7 +26,7 @@ Left = dict[str, list[Entry]]
 
 _LARGE = 2**28
 """Size in bytes up to which an index is created quickly (about 100,000 small photos)."""
-_TOLD_EACH = 10_000
+_REPORT_INTERVAL = 10_000
 _LARGE_INDEX = 2**24
 """Size in bytes up to which an index is read quickly (about 300,000 samples of WebDataset)."""
 _PARTIAL = "# other records of the file are left out\n"
@@ -185,14 +185,14 @@ class IndexedFiles(SourceKind):
     def needs_index(self, dataset: Dataset) -> bool:
         return self.is_indexed and _starts_slowly(self.files(dataset))
 
-    def make_index(self, dataset: Dataset, tell: Callable[[int], None]) -> None:
+    def make_index(self, dataset: Dataset, report: Callable[[int], None]) -> None:
         """Create a temporary index for each file that has none."""
         counter = count(1)
 
         def counted(samples: Iterable[Any]) -> Iterator[Any]:
             for sample in samples:
-                if (made := next(counter)) % _TOLD_EACH == 0:
-                    tell(made)
+                if (made := next(counter)) % _REPORT_INTERVAL == 0:
+                    report(made)
                 yield sample
 
         for path in self.files(dataset):
