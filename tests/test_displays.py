@@ -122,6 +122,7 @@ def test_a_comparison_shows_both_and_what_differs(photos: Path) -> None:
     assert size_of(found) < MOST
     assert len(found.files) == len(found.to_frame()) == 6
     assert min(found.to_frame()["images"]) > 1
+    assert " of 255 on average" in repr(found)
     assert found.plot()._repr_png_()[:4] == b"\x89PNG"
     shuffled = one["reader"].set(random_shuffle=True)
     order = wb.compare(one, shuffled, samples=2)

@@ -151,15 +151,15 @@ def test_all_graphs_and_the_latest_workbench_share_one_worker(graph: Graph) -> N
 
 @pytest.mark.thorough
 def test_many_graphs_leave_one_worker_and_little_memory(graph: Graph) -> None:
-    """1,000 graphs drawn and every tenth run: nothing grows with their number."""
+    """10,000 graphs drawn and every hundredth run: nothing grows with their number."""
     graph.batch(0)
     process, used = psutil.Process(), []
-    for number in range(1000):
+    for number in range(10_000):
         made = graph.rotate(angle=float(number))
         made._repr_mimebundle_()
-        if number % 10 == 0:
+        if number % 100 == 0:
             made.batch(0)
-        if number in (200, 999):
+        if number in (2_000, 9_999):
             used.append(sum(each.memory_info().rss for each in [process, *process.children()]))
     assert used[1] - used[0] < 100 * 2**20
 

@@ -195,8 +195,11 @@ def test_pages_follow_each_other_and_cells(w: wb.Workbench) -> None:
 
 
 def test_a_part_is_given_by_its_name(w: wb.Workbench) -> None:
-    assert type(w.panel("preview")).__name__ == "Preview"
-    whole = w.panel()
+    preview, whole = w.panel("preview"), w.panel()
+    assert type(preview).__name__ == "Preview"
+    for view, widget in ((preview, "w.preview"), (whole, "w")):  # in a cell, without an extension
+        words = view._repr_mimebundle_()["text/plain"]
+        assert words.startswith(f"Put {widget} on the last line of a cell.")
     assert "rotate" in whole.canvas.nodes
     assert type(whole.panels[0]).__name__ == "Tabs"
     with pytest.raises(wb.ArgumentError, match="Use one of: all, bar, canvas"):

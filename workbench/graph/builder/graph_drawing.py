@@ -325,8 +325,10 @@ def _output_names(
     given: dict[str, list[str]] = {}
     for name, port in graph.outputs.items():
         given.setdefault(port.node, []).append(name)
-    return [
-        (places[node][0] + 4, places[node][1] + places[node][3] + 13, f"→ {', '.join(names)}")
-        for node, names in given.items()
-        if node in places
-    ]
+    found = []
+    for node, names in given.items():
+        if node in places:
+            x, y, width, height = places[node]
+            middle = x + min(width, _WIDTH) / 2  # edges leave and enter there, from the left
+            found.append((middle + 6, y + height + 13, f"→ {', '.join(names)}"))
+    return found

@@ -358,7 +358,7 @@ class OutputBatch(Mapping[str, Any]):
             picture = (255 * picture).astype(np.uint8)
         if picture.ndim == 2:
             picture = np.stack([picture] * 3, axis=-1)
-        times = max(1, round(_MARKED_SIDE / max(picture.shape[:2])))  # names need room
+        times = max(1, _MARKED_SIDE // max(picture.shape[:2]))  # names need room
         return draw_overlays(picture.repeat(times, 0).repeat(times, 1), marks, names=True)
 
     @property

@@ -105,7 +105,7 @@ class GraphComparison:
 
     def __repr__(self) -> str:
         means = [mean for each in self.distances for mean in each.means if mean is not None]
-        apart = f"{sum(means) / len(means):.3g}of 255 on average" if means else "not comparable"
+        apart = f"{sum(means) / len(means):.3g} of 255 on average" if means else "not comparable"
         return (
             f"<{self.names[0]} and {self.names[1]}: {len(self.differences)} differences, pixels "
             f"of {len(self.distances)} samples {apart}>"

@@ -132,11 +132,11 @@ def panel_view(workbench: Workbench, part: str, height: int) -> Any:
         )
     view = PanelView(workbench)
     if part != WHOLE:
-        return view.parts[part]
+        return _with_hint(view.parts[part], f"w.{part}")
     view.open_chosen_tab()
     parts = view.parts
     screen: Any = Screen  # Panel's constructors have no types
-    return screen(
+    whole = screen(
         bar=parts["bar"],
         canvas=parts["canvas"],
         inspector=parts["inspector"],
@@ -147,3 +147,20 @@ def panel_view(workbench: Workbench, part: str, height: int) -> Any:
         sizing_mode="stretch_width",
         margin=0,
     )
+    return _with_hint(whole, "w")
+
+
+def _with_hint(view: Any, widget: str) -> Any:
+    """Return the view, which names the widget to use in cells if Panel's extension is not loaded.
+
+    Panel itself would display a warning and the values of all fields.
+    """
+    bundle = view._repr_mimebundle_
+    text = f"Put {widget} on the last line of a cell. For Panel, run panel.extension() first."
+
+    def hint_or_bundle(include: object = None, exclude: object = None) -> Any:
+        loaded = pn.extension._loaded
+        return bundle(include, exclude) if loaded else {"text/plain": text}
+
+    view._repr_mimebundle_ = hint_or_bundle
+    return view
