@@ -74,7 +74,7 @@ class Loader:
     def values(self, batch: int, position: int, label: int) -> Any:
         """The seed of the random values of a sample."""
         where = (self.epoch + 1, self.rank, batch, position)
-        if self.fault == "repeated_across_workers":
+        if self.fault in ("repeated_across_workers", "repeated_before_a_flip"):
             return (*where[:2], batch // 2, position)
         if self.fault == "repeated_across_epochs":
             return (self.rank, batch, position)
@@ -105,7 +105,11 @@ class Loader:
             seeds = [self.values(number, place, each) for place, each in enumerate(labels)]
             views = [self.image(seed) for seed in seeds]
             batch: Batch = {"image": np.stack(views), "label": np.array(labels)}
-            if self.fault == "equal_views":
+            if self.fault == "repeated_before_a_flip":
+                flips = np.random.default_rng((5, self.epoch + 1, self.rank, number))
+                chosen = flips.random(len(labels)) < 0.5
+                batch["image"][chosen] = batch["image"][chosen, :, ::-1]
+            elif self.fault == "equal_views":
                 batch["second"] = batch["image"].copy()
             elif self.fault == "raised" and number == 4 and self.epoch == 1:
                 raise OSError("image file is truncated")

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
 import pytest
 
 import workbench as wb
 from tests.thorough import one_in
 from tests.training.audit.planted import Loader, factory
+from workbench.training.audit.coverage import coverage_findings
 from workbench.training.audit.findings import KINDS
+from workbench.training.audit.randomness import randomness_findings, randomness_of, tail
+from workbench.training.audit.streams import Stream
 
 FAULTS = (
     *("repeated_across_workers", "not_reproducible", "no_shuffle", "dropped_remainder"),
@@ -17,7 +23,7 @@ FAULTS = (
     *("left_early", "uneven_ranks", "empty_epoch", "with_replacement", "resume_differs"),
     *("raised", "changing_batches"),
 )
-INFORMATION = ("not_reproducible", "with_replacement")
+INFORMATION = ("not_reproducible", "with_replacement", "dropped_remainder")
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -49,6 +55,56 @@ def test_random_values_that_belong_to_a_sample_repeat_in_each_epoch() -> None:
     assert "101 of 101 pairs of the same sample in epochs 0 and 1" in finding.sentence
     assert finding.probability is not None
     assert finding.probability < 1e-100
+
+
+def test_random_values_that_repeat_next_to_others_that_do_not() -> None:
+    """A flip with its own random numbers, after a crop whose seed all workers share."""
+    (finding,) = wb.audit(factory("repeated_before_a_flip"), samples=101).findings
+    assert finding.kind == "repeated_across_workers"
+    assert "image (values)" in finding.sentence
+
+
+def test_a_remainder_that_is_the_same_in_each_epoch_is_a_fault() -> None:
+    order = [[*range(start, start + 8)] for start in range(0, 96, 8)]
+    (finding,) = wb.audit(lambda: order, samples=101, training=False).findings
+    assert (finding.kind, finding.level) == ("dropped_remainder", "fault")
+    assert "misses 5 of 101 samples" in finding.sentence
+
+
+@pytest.mark.parametrize("block", one_in(60, range(60)))
+def test_random_epochs_have_no_findings(block: int) -> None:
+    """Of any size, with few or many outcomes of the random values."""
+    for seed in range(50 * block, 50 * block + 50):
+        chance = np.random.default_rng(seed)
+        samples, size, ranks, outcomes = (
+            int(chance.choice(values))
+            for values in ((12, 37, 101, 203), (1, 2, 4, 16, 64), (1, 2, 3), (1, 2, 3, 8, 999))
+        )
+        streams = []
+        for epoch in range(3):
+            order = chance.permutation(samples)
+            for rank in range(ranks):
+                ids = tuple(order[rank::ranks].tolist())
+                sizes = tuple(min(size, len(ids) - start) for start in range(0, len(ids), size))
+                prints = {
+                    name: chance.choice(outcomes, len(ids)).astype(np.uint64) for name in "ab"
+                }
+                streams.append(Stream(rank, epoch, sizes, ids, prints))
+        known = {name: randomness_of(streams, name, True) for name in "ab"}
+        found = [*randomness_findings(streams, True, known)]
+        found += coverage_findings(streams, samples, True)
+        assert not found, (seed, found)
+
+
+@pytest.mark.parametrize(
+    ("equal", "pairs", "share"), [(10, 20, 0.1), (7, 7, 0.5), (60, 100, 0.4), (2, 50, 0.01)]
+)
+def test_the_bound_is_above_the_binomial_probability(equal: int, pairs: int, share: float) -> None:
+    exact = sum(
+        math.comb(pairs, k) * share**k * (1 - share) ** (pairs - k) for k in range(equal, pairs + 1)
+    )
+    assert exact <= tail(equal, pairs, share) <= 40 * exact
+    assert tail(0, 0, share) == 1
 
 
 def torch_cases() -> dict[str, tuple[str, object]]:

@@ -100,7 +100,7 @@ def coverage_findings(
         yield replaced
     else:
         yield from _repeated(epochs)
-        yield from _missed(epochs, seen, total)
+        yield from _missed(epochs, seen, total, training)
     yield from _order(epochs, training)
     yield from _shards(epochs)
 
@@ -120,8 +120,8 @@ def _with_replacement(epochs: dict[int, list[Stream]], total: int) -> Finding | 
     epoch = next(iter(times))
     return Finding(
         "with_replacement",
-        f"Samples are drawn with replacement: epoch {epoch} repeats {repeated[epoch]} of "
-        f"{total} samples and misses {total - len(times[epoch])}.",
+        f"Samples are delivered as if drawn with replacement: epoch {epoch} repeats "
+        f"{repeated[epoch]} of {total} samples and misses {total - len(times[epoch])}.",
         "If this is not intended, use a sampler without replacement.",
         "information",
     )
@@ -208,7 +208,8 @@ def padding_note(epochs: dict[int, list[Stream]]) -> str:
         if any(stream.ids is None for stream in members):
             continue
         number = sum(map(len, _padding(members).values()))
-        if 0 < number < len(members):
+        times = Counter(each for stream in members for each in stream.ids or ())
+        if 0 < number < len(members) and number == times.total() - len(times):
             return (
                 f"{plural(number, 'sample')} of epoch {epoch} repeated to make all ranks equally "
                 "long, as DistributedSampler does."
@@ -216,7 +217,9 @@ def padding_note(epochs: dict[int, list[Stream]]) -> str:
     return ""
 
 
-def _missed(epochs: dict[int, list[Stream]], seen: set[Id], total: int) -> Iterator[Finding]:
+def _missed(
+    epochs: dict[int, list[Stream]], seen: set[Id], total: int, training: bool | None
+) -> Iterator[Finding]:
     never = total - len(seen)
     missed = {
         epoch: seen - {each for stream in members for each in stream.ids or ()}
@@ -230,13 +233,20 @@ def _missed(epochs: dict[int, list[Stream]], seen: set[Id], total: int) -> Itera
     which = f" ({some(ids)})" if ids else ""
     if all(_drops_remainder(epochs[each], number) for each, number in lacking.items()):
         stream = epochs[epoch][0]
-        each_time = "the same in every epoch" if never == lacking[epoch] else "others in each epoch"
+        others = never < lacking[epoch]
+        full = {size for each in epochs[epoch] for size in each.sizes} == {stream.sizes[0]}
+        what = (
+            f"every batch has {stream.sizes[0]} samples, and the rest of a shard is dropped"
+            if full
+            else f"every rank has {stream.size} samples, and the rest is dropped"
+        )
         yield Finding(
             "dropped_remainder",
-            f"Epoch {epoch} misses {lacking[epoch]} of {total} samples{which}: every batch has "
-            f"{stream.sizes[0]}, and the rest of each shard is dropped, {each_time}.",
-            "For evaluation, and without shuffling, set drop_last=False (PyTorch) or "
+            f"Epoch {epoch} misses {lacking[epoch]} of {total} samples{which}: {what}, "
+            f"{'others' if others else 'the same'} in each epoch.",
+            "For evaluation, or without shuffling, set drop_last=False (PyTorch) or "
             "last_batch_policy=LastBatchPolicy.PARTIAL (DALI).",
+            "information" if others and training else "fault",
         )
         return
     if never >= _NEVER * min(lacking.values()):
