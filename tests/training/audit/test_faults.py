@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -139,6 +140,35 @@ def test_loaders_of_pytorch(name: str) -> None:
     kind, make_loader = torch_cases()[name]
     audit = wb.audit(make_loader, samples=101)
     assert {*audit.kinds} == {*filter(None, [kind]), *ALSO.get(name, ())}, audit
+
+
+@pytest.mark.thorough
+def test_albumentations_in_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each worker has a copy of the generator, also in each epoch (AlbumentationsX 266)."""
+    pytest.importorskip("torch", reason="torch is not installed")
+    monkeypatch.setenv("NO_ALBUMENTATIONS_UPDATE", "1")
+    library = pytest.importorskip("albumentations", reason="albumentations is not installed")
+    from tests.training.audit.torch_loaders import Photos, distributed, torch
+
+    class Cropped(Photos):
+        def __init__(self, data: str) -> None:
+            super().__init__(data)
+            steps = [library.RandomCrop(20, 24), library.RandomBrightnessContrast(p=1)]
+            self.steps = library.Compose(steps)
+
+        def crop(self) -> Any:
+            return torch.tensor(self.steps(image=self.pixels)["image"])
+
+    def seed_worker(worker: int) -> None:
+        info = torch.utils.data.get_worker_info()
+        info.dataset.steps.set_random_seed(info.seed % 2**32)
+
+    kinds = wb.audit(distributed(Cropped, workers=2), samples=101).kinds
+    repeated = ("repeated_across_epochs", "repeated_across_workers", "not_reproducible")
+    assert kinds == repeated
+    assert wb.audit(distributed(Cropped), samples=101).kinds == ("not_reproducible",)
+    seeded = distributed(Cropped, workers=2, worker_init_fn=seed_worker)
+    assert not wb.audit(seeded, samples=101).findings
 
 
 def test_every_loader_of_pytorch_is_tried() -> None:

@@ -217,8 +217,9 @@ _FIX = {
     "repeated_across_epochs": "Derive the seed from the epoch too, or seed once before the first "
     "epoch: np.random.default_rng((seed, epoch, worker)), or persistent_workers=True.",
     "repeated_across_ranks": "Add the rank to the seed: seed + rank.",
-    "repeated_across_workers": "Seed each worker differently: worker_init_fn with "
-    "np.random.seed(torch.initial_seed() % 2**32), or default_rng((seed, worker_id)).",
+    "repeated_across_workers": "Seed each worker differently in worker_init_fn, with "
+    "seed = get_worker_info().seed % 2**32: np.random.seed(seed), default_rng(seed), or "
+    "set_random_seed(seed) of an albumentations.Compose.",
     "repeated_across_samples": "Sample the random values for each image, not once per batch.",
     "equal_views": "Sample random values for each view; do not copy the generator or its seed.",
 }
