@@ -53,6 +53,8 @@ def test_images_of_different_sizes_and_texts() -> None:
     assert read.size == 3
     assert read.scalars["1"] == ["a", "b", "c"]
     assert len({*read.prints["0"].tolist()}) == 3
+    named = read_batch({"name": np.array([b"a", b"b"], object), "label": np.array([1.0, 2.0])})
+    assert named.scalars == {"name": ["a", "b"], "label": [1, 2]}
 
 
 def test_a_flipped_image_has_equal_values_and_another_fingerprint() -> None:
@@ -72,6 +74,7 @@ def test_tensors_of_pytorch() -> None:
     read = read_batch(batch)
     assert read.scalars["1"] == LABELS.tolist()
     assert len(read.prints["0"]) == 4
+    assert read_batch((batch[1], torch.eye(4).to_sparse())).size == 4
 
 
 def test_outputs_of_a_dali_pipeline() -> None:

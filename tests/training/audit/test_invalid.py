@@ -66,6 +66,9 @@ def test_a_time_limit_ends_the_reading() -> None:
     audit = wb.audit(Shuffled, seconds=0)
     assert [len(stream.sizes) for stream in audit.streams] == [1]
     assert not audit.findings
+    planted = wb.audit(factory(""), samples=40, seconds=0)
+    assert not planted.findings
+    assert any("resumed run" in note and "seconds=" in note for note in planted.notes)
 
 
 def test_a_generator_can_be_read_once() -> None:

@@ -80,13 +80,15 @@ def as_id(value: Any) -> Id:
 
 
 def _read_field(read: ReadBatch, name: str, values: Any, colours: bool) -> None:
+    if isinstance(values, np.ndarray) and values.dtype.kind in "SUO":
+        values = values.tolist()
     samples = [_converted(each) for each in values]
     arrays = [each for each in samples if isinstance(each, np.ndarray)]
     if len(arrays) < len(samples) or any(each.dtype.kind not in "iufb" for each in arrays):
         if all(isinstance(each, str | bytes) for each in samples):
             read.scalars[name] = [as_id(each) for each in samples]
         return
-    if all(each.size == 1 and each.dtype.kind in "iu" for each in arrays):
+    if all(each.size == 1 and float(each.item()).is_integer() for each in arrays):
         read.scalars[name] = [int(each.item()) for each in arrays]
         return
     if arrays and all(each.ndim == 1 and np.count_nonzero(each) == 1 for each in arrays):
@@ -144,10 +146,13 @@ def _converted(value: Any) -> Any:
     if isinstance(value, bool | int | float):
         return np.asarray(value)
     if hasattr(value, "detach") and "torch" in sys.modules:
-        value = value.detach().cpu()
-        if str(value.dtype) == "torch.bfloat16":
-            value = value.float()
-        return value.numpy()
+        try:
+            value = value.detach().cpu()
+            return (value.float() if str(value.dtype) == "torch.bfloat16" else value).numpy()
+        except (TypeError, RuntimeError):  # sparse and nested tensors
+            return None
+    if type(value).__module__.startswith("cupy"):
+        return value.get()
     if type(value).__module__.startswith("nvidia.dali"):
         return _dali_samples(value)
     if hasattr(value, "__array__") or hasattr(value, "numpy"):

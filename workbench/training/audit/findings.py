@@ -66,6 +66,11 @@ def some(ids: Sequence[Id] | set[Id], most: int = 5) -> str:
     return f"{shown} and {more} more" if more > 0 else shown
 
 
+def named(field: str) -> str:
+    """Return a field's name for a sentence: ``image``, or ``output 0`` of a tuple."""
+    return f"output {field}" if field[:1].isdigit() else field
+
+
 def plural(count: int, noun: str) -> str:
     """Return a count with its noun: ``1 batch``, ``2 batches``, ``no samples``."""
     ending = "" if count == 1 else "es" if noun.endswith("batch") else "s"

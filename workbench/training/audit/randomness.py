@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from workbench.training.audit.batches import VALUES
-from workbench.training.audit.findings import Finding, plural
+from workbench.training.audit.findings import Finding, named, plural
 from workbench.training.audit.streams import Stream
 
 Prints = np.ndarray[Any, np.dtype[np.uint64]]
@@ -173,7 +173,7 @@ def _across_workers(
             "repeated_across_workers",
             f"{plural(count, 'batch')} of {len(parts)} in epoch {stream.epoch} of rank "
             f"{stream.rank} repeat the random values of an earlier batch (batches {j} and {k}: "
-            f"{name} is equal for {same} of {n} samples). {_probability(p, random)}",
+            f"{named(name)} is equal for {same} of {n} samples). {_probability(p, random)}",
             _FIX["repeated_across_workers"],
             probability=p,
         )
@@ -206,8 +206,8 @@ def _judged(
         return
     yield Finding(
         kind,
-        f"Random values repeat: {random.field} is equal for {equal} of {pairs} pairs of {where}. "
-        f"{_probability(p, random)}",
+        f"Random values repeat: {named(random.field)} is equal for {equal} of {pairs} pairs of "
+        f"{where}. {_probability(p, random)}",
         _FIX[kind],
         probability=p,
     )
@@ -242,8 +242,8 @@ def _equal_views(streams: Sequence[Stream], known: dict[str, Randomness]) -> Fin
         if same.mean() >= _REPEATED_BATCH and p * _TESTS < _LARGEST_P:
             return Finding(
                 "equal_views",
-                f"The views {first} and {second} are equal for {int(same.sum())} of {len(same)} "
-                f"samples. {_probability(p, random)}",
+                f"The views {named(first)} and {named(second)} are equal for {int(same.sum())} of "
+                f"{len(same)} samples. {_probability(p, random)}",
                 _FIX["equal_views"],
                 probability=p,
             )

@@ -208,7 +208,8 @@ def resume(reader: Reader, factory: Factory, ranks: int) -> ResumeRead | str:
             rest.end = "limit"
             break
     if not rest.batches:
-        return "an epoch has fewer than two batches"
+        cut = "the limits limit= or seconds= were reached"
+        return "an epoch has fewer than two batches" if rest.whole else cut
     following = reader.epoch(loader, 0, 1) if rest.whole else EpochRead(0, 1, end="limit")
     if loads:
         again = factory(0, ranks)

@@ -20,7 +20,7 @@ from workbench.training.audit.coverage import (
     population,
     same_order,
 )
-from workbench.training.audit.findings import Finding, plural
+from workbench.training.audit.findings import Finding, named, plural
 from workbench.training.audit.numbered import SAMPLES
 from workbench.training.audit.randomness import Randomness, randomness_findings, randomness_of
 from workbench.training.audit.reading import (
@@ -314,7 +314,7 @@ class _Run:
                     Finding(
                         "not_reproducible",
                         f"Two runs with the same global seeds of Python, NumPy and PyTorch differ: "
-                        f"{share:.0%} of the first {n} samples of {name} are not equal.",
+                        f"{share:.0%} of {named(name)} in the first {n} samples differ.",
                         "If runs should be reproducible, seed the augmentation: seed= in "
                         "albumentations.Compose or in the DALI pipeline.",
                         "information",
@@ -364,6 +364,10 @@ class _Run:
             self.notes[f"Nothing is random: {why}."] = None
         elif any(each.varies is None or each.collision is None for each in random):
             self.note("random values of some fields", "too few samples can be compared")
+        if any(stream.length is None for stream in streams):
+            self.note("the number of batches", "the loader has no len()")
+        if self.epochs == 1:
+            self.note("shuffling, and random values across epochs", "epochs is 1")
         rank = [stream for stream in streams if stream.rank == 0]
         if training is False and all(s.ids is not None for s in rank) and same_order(rank):
             self.notes["The order is the same in every epoch, as in an evaluation."] = None

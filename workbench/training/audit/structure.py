@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from workbench.training.audit.coverage import by_epoch
-from workbench.training.audit.findings import Finding, plural, some
+from workbench.training.audit.findings import Finding, named, plural, some
 from workbench.training.audit.reading import EpochRead, ResumeRead
 from workbench.training.audit.streams import Stream, streams_of
 
@@ -156,6 +156,8 @@ def resume_findings(read: ResumeRead, ids: str | None, values: bool) -> tuple[li
         sentence = f"A run resumed {after} raised {raised.error}."
         return [Finding("resume_differs", sentence, "Correct load_state_dict.")], ""
     again = resumed[0]
+    if not rest.whole or not again.whole:
+        return [], "Not checked: the resumed run, because it was not read to its end."
     expected, got = _order_of(rest), _order_of(again)
     start = _order_of(taken)
     if expected is None or got is None or start is None:
@@ -198,8 +200,8 @@ def _compare_values(
         same = (rest.prints[name] == again.prints[name]).mean()
         if same < 1:
             sentence = (
-                f"A run resumed {after} has the right samples, but {1 - same:.0%} of {name} differ "
-                "from the uninterrupted run: the state does not contain the random numbers."
+                f"A run resumed {after} has the right samples, but {named(name)} of {1 - same:.0%} "
+                "differs from the uninterrupted run: the state has no random numbers."
             )
             fix = "Store the state of the random number generators, or derive seeds from the step."
             return [Finding("resume_differs", sentence, fix, "information")], ""
