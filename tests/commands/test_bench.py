@@ -312,7 +312,7 @@ def test_what_is_wrong_is_said(
     ("options", "message"),
     [
         (["--processes", "1", "--gpus", "1"], "either --gpus or --processes"),
-        (["--gpus", "1", "--threads", "1,2"], "one number"),
+        (["--gpus", "1", "--threads", "1,2"], "a single number"),
         (["--gpus", "1", "--device", "cpu"], "Omit --device"),
     ],
 )
