@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from PIL import Image
 
 import workbench as wb
-from tests.serving_check.servers import predict_input, with_mistakes
+from tests.serving_check.servers import decoded, predict_input, with_mistakes
 from workbench.cli import main
 from workbench.errors import ArgumentError, GraphError, SaveError
 from workbench.results import recorded_results
@@ -269,6 +270,19 @@ def test_tensors_as_json_are_read(pack: check.Pack) -> None:
     with served(JsonStandIn) as address:
         array = check.triton_function(address, "imagenet")(data)
     assert (array == predict_input(data)).all()
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", ["BILINEAR", "BICUBIC", "LANCZOS"])
+def test_pillow_passes_with_each_filter(photos: Path, tmp_path: Path, name: str) -> None:
+    kind = {"BILINEAR": "LINEAR", "BICUBIC": "CUBIC", "LANCZOS": "LANCZOS3"}[name]
+    graph = wb.read(photos).decode().resize(size=(96, 128), interp_type=f"INTERP_{kind}")
+    pack = check.Pack(wb.pack(graph, photos, tmp_path / "pack").folder)
+
+    def server(data: bytes) -> Any:
+        return np.asarray(decoded(data).resize((128, 96), Image.Resampling[name]))
+
+    assert not named(check.check(pack, server))
 
 
 @pytest.mark.thorough

@@ -33,8 +33,9 @@ MOST_MISTAKES = 3
 """Maximum number of mistakes that a candidate combines."""
 _SAMPLES = 1500
 """Number of pixels per image with which candidates are compared."""
-_SHIFTED = "shifted"
-_NAMED = 7
+_FLAT = 4.0
+"""Standard deviation in levels below which an image says nothing about a mistake."""
+_SHIFTED, _NAMED = "shifted", 7
 _IMAGENET = (np.array([123.675, 116.28, 103.53]), np.array([58.395, 57.12, 57.375]))
 _SECONDS = 60
 Array = Any
@@ -158,7 +159,8 @@ def judge(
         for array in [formed.get(image["name"], (None,))[0]]
         if image["plain"] and array is not None
     ]
-    common = find_candidate(pack, plain) if plain else Candidate()
+    right = (_within(pack.corrected(a, Candidate()), pack.levels(e), e) for e, a in plain)
+    common = Candidate() if all(right) else find_candidate(pack, plain)
     verdicts = []
     for image in pack.images:
         name, about = image["name"], image["about"]
@@ -296,23 +298,24 @@ def find_candidate(pack: Pack, plain: list[tuple[dict[str, Any], Array]]) -> Can
             key: pack.levels(image, key if key in image["mistakes"] else "")[points]
             for key in variants
         }
+        flat = {key for key, levels in wanted.items() if key and levels.std() < _FLAT}
         for spatial in _SPATIAL:
             moved = _SPATIAL[spatial](array)[points]
             for channels, form in product(("", "before", "after"), pack.forms):
                 levels = pack.corrected(moved, Candidate("", channels, form))
                 for key in variants if not spatial else [""]:
                     made = Candidate(spatial, channels, form, key)
-                    if len(made.mistakes) <= MOST_MISTAKES:
+                    if len(made.mistakes) <= MOST_MISTAKES and key not in flat:
                         score = np.abs(levels - wanted[key]).mean() / image["tolerance"]["mean"]
                         scores[made] = max(scores.get(made, 0.0), float(score))
     start = scores[Candidate()]
-    if start <= 1:
-        return Candidate()
     for count in range(1, MOST_MISTAKES + 1):
         several = [each for each in scores if len(each.mistakes) == count]
         best = min(several, key=lambda each: scores[each], default=Candidate())
         if scores[best] <= min(1.5, start / 2):
             return best
+    if start <= 1:  # few values differ
+        return Candidate()
     if (scaled := _scaled(pack, plain, variants)) != Candidate():
         return scaled
     best = min(scores, key=lambda each: scores[each] * 1.3 ** len(each.mistakes))
@@ -322,10 +325,8 @@ def find_candidate(pack: Pack, plain: list[tuple[dict[str, Any], Array]]) -> Can
 def _points(shape: tuple[int, ...]) -> tuple[Array, Array]:
     """Return rows and columns of random pixels that are not at the border."""
     random = np.random.default_rng(0)
-    rows, columns = (
-        random.integers(min(2, (side - 1) // 2), side - min(2, (side - 1) // 2), _SAMPLES)
-        for side in shape[:2]
-    )
+    edges = [min(2, (side - 1) // 2) for side in shape[:2]]
+    rows, columns = (random.integers(edges[i], shape[i] - edges[i], _SAMPLES) for i in (0, 1))
     return rows, columns
 
 
@@ -464,11 +465,10 @@ def report(pack: Pack, verdicts: list[Verdict]) -> list[str]:
         lines.append(f"{each.state:16}  {each.name:{width}}  {text}".rstrip())
     wrong = [each for each in verdicts if each.state == "different"]
     compared = sum(each.state != "refused" for each in verdicts)
-    lines.append("")
     if not wrong:
-        lines.append(f"All {compared} images are equal or within their tolerances.")
+        lines.append(f"\nAll {compared} images are equal or within their tolerances.")
     else:
-        lines.append(f"{len(wrong)} of {compared} images are different.")
+        lines.append(f"\n{len(wrong)} of {compared} images are different.")
     for key in dict.fromkeys(key for each in wrong for key in each.mistakes):
         names = [each.name for each in wrong if key in each.mistakes]
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""

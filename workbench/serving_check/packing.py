@@ -24,7 +24,8 @@ from workbench.engine.protocol.process import Engine
 from workbench.engine.protocol.progress import Progress, with_progress_bar
 from workbench.errors import DataError, GraphError
 from workbench.files import require_new_folder, write_folder
-from workbench.graph.model import Graph
+from workbench.graph.model import Graph, Port
+from workbench.graph.resolved import resolve
 from workbench.graph.storage.io import dump_graph
 from workbench.results import record_result
 from workbench.serving_check import check
@@ -51,6 +52,11 @@ _SUBSAMPLING = {1: (2, 1), 2: (2, 2)}
 """Pillow's number of a JPEG's subsampling -> how much smaller its chroma planes are."""
 _MOST_APART = 8.0
 """Mean difference in levels above which a result is another one, not a less exact one."""
+_FILTERS = {
+    "INTERP_LINEAR": Image.Resampling.BILINEAR,
+    "INTERP_CUBIC": Image.Resampling.BICUBIC,
+    "INTERP_LANCZOS3": Image.Resampling.LANCZOS,
+}
 _GREYS = (0, 85, 170, 255)
 _COLOURS = ((255, 0, 0), (0, 255, 0), (0, 0, 255))
 
@@ -91,6 +97,7 @@ class _Packer:
     arrays: dict[str, Array] = field(default_factory=dict)
     """Arrays of ``tensors.npz``: references by image, variants by image and mistake."""
     packed: list[PackedImage] = field(default_factory=list)
+    layout: str = ""
     levels: Levels = Levels(np.ones(1), np.zeros(1))
 
     def compute(self) -> None:
@@ -103,6 +110,7 @@ class _Packer:
                 refused[image.name] = output.reason.rstrip(".")
             else:
                 self.arrays[image.name] = _require_image(self.graph, output, self.runner.layout)
+                self.layout = self.runner.layout
         if not self.arrays:
             raise GraphError(f"The graph refuses all test images: {next(iter(refused.values()))}.")
         self.on_progress(0.3, "measuring values and tolerances")
@@ -118,7 +126,7 @@ class _Packer:
             self.packed.append(made)
 
     def _last(self, array: Array) -> Array:
-        return np.moveaxis(array, 0, -1) if self.runner.layout == "CHW" else array
+        return np.moveaxis(array, 0, -1) if self.layout == "CHW" else array
 
     def _reference(self, name: str) -> Array:
         return self.levels.of(self._last(self.arrays[name]))
@@ -158,6 +166,8 @@ class _Packer:
         found: dict[str, list[_Measured]] = {name: [] for name in images}
         for name, one in self._apart(whole, {n: e.data for n, e in images.items()}):
             found[name].append(_Measured(*one, "a resize to whole pixels"))
+        for name, one in self._resized_by_pillow(decoded):
+            found[name].append(_Measured(*one, "resizing with Pillow"))
         decoders = (
             ("decoding with Pillow", self.graph, decoded),
             ("a fast inverse DCT", fast, jpegs),
@@ -184,11 +194,39 @@ class _Packer:
                 if apart.mean() < _MOST_APART:
                     yield name, (float(apart.mean()), float(apart.max()))
 
+    def _resized_by_pillow(
+        self, decoded: Mapping[str, bytes]
+    ) -> Iterator[tuple[str, tuple[float, float]]]:
+        """Yield differences between the graph's resize and Pillow's, by image name.
+
+        Pillow rounds between the two directions, and resizes to whole pixels. Yields nothing if
+        Pillow has no such resize, or if the graph does not resize the decoded image.
+        """
+        nodes = [node for node in self.graph.nodes if node.op == "resize"]
+        if len(nodes) != 1 or nodes[0].args.get("antialias", True) is False:
+            return
+        node = nodes[0]
+        chosen = _FILTERS.get(str(node.args.get("interp_type", "INTERP_LINEAR")))
+        decoder = self.graph.node(node.inputs["data"].node)
+        if chosen is None or not decoder.op.startswith("decoders.image"):
+            return
+        outputs = {"images": Port(node.id, "output")}
+        alone = resolve(replace(self.graph, outputs=outputs), load_catalog()).graph
+        for name, output in zip(decoded, self.runner.run(alone, [*decoded.values()]), strict=True):
+            if not isinstance(output, Refusal):
+                height, width = output.shape[:2]
+                image = _opened(decoded[name]).convert("RGB")
+                other = np.asarray(image.resize((width, height), chosen), float)
+                apart = np.abs(other - output) if other.shape == output.shape else np.array([255])
+                if apart.mean() < _MOST_APART:
+                    yield name, (float(apart.mean()), float(apart.max()))
+
     def _store_mistakes(self, image: AwkwardImage, tolerance: float) -> Iterator[str]:
         """Store what servers with mistakes compute, and yield the keys of the mistakes."""
         wanted = self._reference(image.name)
+        least = tolerance * (0.5 if image.plain else 1.5)
         for key, levels in self._variants(image):
-            if levels.shape == wanted.shape and np.abs(levels - wanted).mean() > 1.5 * tolerance:
+            if levels.shape == wanted.shape and np.abs(levels - wanted).mean() > least:
                 self.arrays[f"{image.name}|{key}"] = (
                     levels.clip(0, 255).round().astype(np.uint8)
                     if self.levels.known
@@ -234,7 +272,7 @@ class _Packer:
             "tensors": _sha256(tensors),
             "output": {
                 "name": next(iter(self.graph.outputs)),
-                "layout": self.runner.layout,
+                "layout": self.layout,
                 "dtype": str(first.dtype),
                 "known": self.levels.known,
                 "slope": self.levels.slope.tolist(),
