@@ -412,12 +412,16 @@ def test_boxes_do_not_lie_on_each_other() -> None:
 
 
 @pytest.mark.parametrize("name", ["ssd", "key-points"])
-def test_no_edge_of_the_picture_crosses_a_node(name: str) -> None:
+def test_no_edge_of_the_picture_crosses_a_node_or_the_name_of_an_output(name: str) -> None:
     drawn = ElementTree.fromstring(graph_svg(wb.load_recipe(name)))
     cards = [
         [float(each.attrib[key]) for key in ("x", "y", "width", "height")]
         for each in drawn.iter("{http://www.w3.org/2000/svg}rect")
     ]
+    for each in drawn.iter("{http://www.w3.org/2000/svg}text"):
+        if each.text and each.text.startswith("→"):
+            x, y = float(each.attrib["x"]), float(each.attrib["y"])
+            cards.append([x, y - 8, 6.0 * len(each.text), 8])
     for path in drawn.iter("{http://www.w3.org/2000/svg}path"):
         x, y, to_x, to_y = _ends(path.attrib["d"])
         lines = re.findall(r"([VH])(-?[\d.]+)", path.attrib["d"])
