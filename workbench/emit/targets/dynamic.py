@@ -78,7 +78,7 @@ class _Emitter(Emitter):
         return super().value_text(value, arg)
 
     def becomes_constant(self, text: str, arg: ArgSpec) -> bool:
-        """Return True also for matrices: DALI 2.4 accepts rows as a tensor, not as a literal."""
+        """Also return True for matrices: DALI 2.4 accepts rows as a tensor, not as a literal."""
         return arg.form == "matrix" or super().becomes_constant(text, arg)
 
     def expression_of(self, spec: OpSpec) -> str:

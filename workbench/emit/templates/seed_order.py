@@ -33,7 +33,7 @@ def ordered(device, base_seed, draw):
 
 
 def emit_seed_order(resolved: ResolvedGraph) -> str:
-    """Return the source of ``ordered(device, base_seed, draw)``, which builds the pipeline.
+    """Return the source of ``ordered(device, base_seed, draw)``, which defines the pipeline.
 
     ``draw(node, data)`` replaces each automatic augmentation: it must return ``data`` after
     creating the random calls. Nothing is read, because the pipeline is never built.

@@ -57,7 +57,7 @@ def incompatible_templates(
 ) -> dict[str, str]:
     """Return the reason for each template that cannot be inserted at ``place``, by template name.
 
-    Raises GraphEditError if the graph has no such place.
+    Raises GraphEditError if the graph has no such port or edge.
     """
     facts = _edge_facts(typed, place)
     reasons = {each.name: _template_refusal(typed, each, facts) for each in templates}

@@ -129,7 +129,7 @@ def with_values(typed: TypedGraph, values: Mapping[str, Value]) -> Graph:
 
 
 def with_fixed_generator(graph: Graph, catalog: Catalog, generator: Node, value: Value) -> Graph:
-    """Remove a generator and set the arguments that it fed to a value.
+    """Remove a generator and set the arguments that it controls to a fixed value.
 
     Raises GraphEditError if the generator is an output, or feeds something other than arguments.
     """

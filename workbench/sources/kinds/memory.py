@@ -260,7 +260,7 @@ class ImageBatches:
 
 
 def find_dataset(data: Any) -> dict[str, Any]:
-    """Arguments of ``read_images`` for a data argument."""
+    """Return the arguments of ``read_images`` for the data argument of a program."""
     return {"source": data}
 
 
