@@ -241,7 +241,7 @@ class OpSpec:
     together: tuple[tuple[str, ...], ...] = ()
     """Groups of arguments that must be set together, such as ``crop_h`` and ``crop_w``."""
     one_of: tuple[tuple[str, ...], ...] = ()
-    """Groups of arguments and ports of which at least one must be set."""
+    """Groups of arguments and ports. At least one of each group must be set."""
     same_dtype: tuple[tuple[str, ...], ...] = ()
     """Groups of ports that need equal element types, such as ``anchor`` and ``shape_input``.
     Unnamed ports belong to the group of the last named port.
