@@ -99,7 +99,7 @@ def not_a_number() -> NDArray[np.float32]:
         (Stream(), "A Stream can only be iterated over, not shuffled"),
         (Loader(), "A Loader yields batches in its own order. Pass its dataset"),
         ({3}, "A set can only be iterated over"),
-        (3, "3 (int) cannot be read as data"),
+        (3, r"3 \(int\) cannot be read as data"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said_with_the_remedy(data: Any, words: str) -> None:

@@ -184,7 +184,7 @@ class TestOpaque:
             (op("Rotate", "__Rotate_1", IMAGES, angle=1.0, wings=2), "argument wings"),
             (op("Rotate", "__Rotate_1", IMAGES, outputs=2, angle=1.0), "it has 2 outputs"),
             (op("Rotate", "__Rotate_1", IMAGES, IMAGES, angle=1.0), "at most one input"),
-            (op("Rotate", "__Rotate_1", IMAGES, interp_type=77), "interp_type=77 is no member"),
+            (op("Rotate", "__Rotate_1", IMAGES, interp_type=77), "interp_type=77 is not a member"),
             (
                 op("Rotate", "__Rotate_1", IMAGES, TracedInput(IMAGES, "cpu", "fill_value")),
                 "argument fill_value",
