@@ -6,6 +6,7 @@ import random
 import warnings
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -87,16 +88,20 @@ def test_pixels_divided_twice_are_a_warning() -> None:
     assert codes(check_warnings(twice)) == ["scale"]
 
 
-@pytest.mark.parametrize("op", ["erase", "grid_mask"])
+@pytest.mark.parametrize(
+    ("op", "args"), [("erase", {"anchor": (0, 0), "shape": (9, 9)}), ("grid_mask", {})]
+)
 @pytest.mark.parametrize(("kind", "output"), [("coco", "boxes"), ("image_masks", "masks")])
-def test_operators_that_cover_annotations_are_a_warning(kind: str, output: str, op: str) -> None:
+def test_operators_that_cover_annotations_are_a_warning(
+    kind: str, output: str, op: str, args: dict[str, Any]
+) -> None:
     start = start_of(kind)
     both = replace(start, outputs={**start.outputs, output: Port("reader", output)})
-    covered = getattr(both, op)()
+    covered = getattr(both, op)(**args)
     (found,) = check_warnings(covered)
     assert (found.node, found.code) == (op, "covered")
     assert not check_warnings(fixes(ResolvedGraph(covered, CATALOG), found)[0].graph)
-    assert not check_warnings(getattr(start, op)())
+    assert not check_warnings(getattr(start, op)(**args))
 
 
 @pytest.mark.parametrize(

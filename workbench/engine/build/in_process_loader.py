@@ -303,7 +303,13 @@ class _ArrayBatches:
             if known
             else max(sum(1 for _ in list_samples(dataset)) for dataset in data.values())
         )
-        self._count: int = math.ceil(samples / self._pipes[0].max_batch_size)
+        size = self._pipes[0].max_batch_size
+        if samples < size:
+            warn_caller(
+                f"The batch size is {size}, but the data have {samples} samples, which are "
+                "repeated to fill a batch. Use a smaller batch_size."
+            )
+        self._count: int = math.ceil(samples / size)
         self._position = 0
         self._newest: object = None
 

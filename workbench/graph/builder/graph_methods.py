@@ -12,7 +12,7 @@ from importlib import import_module
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from types import MethodType
-from typing import Any
+from typing import Any, NoReturn
 from warnings import warn
 
 import workbench
@@ -442,6 +442,14 @@ class Fn(Operators[DataNode]):
     def __init__(self, group: str = "", doc: str = "") -> None:
         self._group = group
         self.__doc__ = doc or self.__doc__
+
+    def _no_call(self, *_: object, **__: object) -> NoReturn:
+        example = "random.uniform(range=(0, 1))" if self._group else "fn.rotate(graph, angle=5)"
+        raise UnsupportedUseError(
+            f"wb.{self._group or 'fn'} has operators as attributes. Use one: wb.{example}."
+        )
+
+    __call__ = __getitem__ = _no_call
 
     def __repr__(self) -> str:
         names = (name for name in dir(self) if not name.startswith("_"))

@@ -153,9 +153,12 @@ def _rectangle_faults(node: Node, spec: OpSpec) -> Iterator[Fault]:
     if node.op != "erase" or "axes" in node.args or {"anchor", "shape"} & node.inputs.keys():
         return
     axes = str(node.args.get("axis_names", spec.args["axis_names"].default)).lower()
-    sizes = [len(elements(node.args.get(name, ()))) for name in ("anchor", "shape")]
-    for name, size in zip(("anchor", "shape"), sizes, strict=True):
-        if size and axes and (size % len(axes) or size < max(sizes)):
+    given = {name: node.args.get(name, ()) for name in ("anchor", "shape")}
+    if any(value_fault(spec.args[name], value) for name, value in given.items()):
+        return
+    sizes = {name: len(elements(value)) for name, value in given.items()}
+    for name, size in sizes.items():
+        if size and axes and (size % len(axes) or size < max(sizes.values())):
             words = f"it has {size} element{'s' * (size != 1)}"
             remedy = (
                 f"Use {len(axes)} numbers ({', '.join(axes)}) for each rectangle, in both lists."

@@ -90,6 +90,10 @@ class FrozenDict(dict[K, V]):
     setdefault = _refuse
     update = _refuse
 
+    def __missing__(self, key: K) -> NoReturn:
+        hint = did_you_mean(str(key), map(str, self), f"There are {', '.join(map(str, self))}.")
+        raise UnknownNameError(f"There is no {key!r}. {hint}")
+
     def __reduce__(self) -> tuple[type[FrozenDict[K, V]], tuple[dict[K, V]]]:
         return FrozenDict, (dict(self),)
 
