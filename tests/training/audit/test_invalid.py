@@ -180,6 +180,20 @@ def test_the_result_has_tables_and_a_figure() -> None:
     assert without_ids.plot().axes
 
 
+def test_a_random_value_of_a_whole_batch_is_no_fault() -> None:
+    """Such as the weight of mixup; those of images are a fault."""
+
+    class Mixed(Shuffled):
+        def __iter__(self) -> Iterator[Any]:
+            for batch in super().__iter__():
+                yield batch | {
+                    "weight": np.full(len(batch["x"]), round(0.05 + np.random.rand() * 0.9, 1))
+                }
+
+    assert not wb.audit(Mixed).findings
+    assert wb.audit(factory("repeated_across_samples")).kinds == ("repeated_across_samples",)
+
+
 def test_training_states_what_a_loader_is_for() -> None:
     fixed = [{"index": np.arange(k, k + 5), "x": np.ones((5, 40))} for k in range(0, 40, 5)]
     assert not wb.audit(lambda: fixed).findings  # as an evaluation

@@ -95,11 +95,13 @@ def randomness_findings(
         for name, random in used.items():
             for each in search(streams, name, random, equal):
                 found.append((each.probability or 0.0, name.endswith(VALUES), name, each))
-        if found:
-            yield min(found, key=lambda each: each[:2])[-1]
         if search is _within_batches:  # otherwise whole batches would count as many samples
             for _, _, name, _ in found:
                 used.pop(name, None)
+            # A few numbers per batch, such as the weight of mixup, are intended.
+            found = [each for each in found if each[1] or each[2] + VALUES in known]
+        if found:
+            yield min(found, key=lambda each: each[:2])[-1]
     views = _equal_views(streams, known)
     if views is not None:
         yield views
