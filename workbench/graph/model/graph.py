@@ -81,14 +81,8 @@ class FrozenDict(dict[K, V]):
             f"{_EDIT}, or wb.outputs for its outputs."
         )
 
-    __setitem__ = _refuse
-    __delitem__ = _refuse
-    __ior__ = _refuse
-    clear = _refuse
-    pop = _refuse
-    popitem = _refuse
-    setdefault = _refuse
-    update = _refuse
+    __setitem__ = __delitem__ = __ior__ = _refuse
+    clear = pop = popitem = setdefault = update = _refuse
 
     def __missing__(self, key: K) -> NoReturn:
         hint = did_you_mean(str(key), map(str, self), f"There are {', '.join(map(str, self))}.")
