@@ -189,7 +189,11 @@ def test_a_bad_value_is_named_and_the_picture_stays(ready: Ready) -> None:
         ("inspector", {"do": "set", "node": "rotate", "arg": "size", "value": {}}, "size"),
         ("inspector", {"do": "randomise", "node": "rotate", "arg": "angle", "op": "os"}, "os"),
         ("inspector", {"do": "randomise", "node": "rotate", "arg": "keep_size"}, "`op`"),
-        ("inspector", {"do": "fix", "node": "rotate", "arg": "fill_value"}, "not random"),
+        (
+            "inspector",
+            {"do": "fix", "node": "rotate", "arg": "fill_value"},
+            "neither random nor linked",
+        ),
         ("bar", {"do": "open", "text": "{"}, "not JSON"),
         ("bar", {"do": "recipe", "name": "simclrr"}, "simclr"),
     ],

@@ -226,7 +226,7 @@ def test_some_of_several_is_made_counted_and_shuffled(make: Make) -> None:
         n.id for n in before
     ]
     edit(model, "move_option", block="some_of", body="option_0", by=-1)
-    assert "no body -1 from 'option_0'" in screen["bar", "message"]
+    assert "cannot move by -1" in screen["bar", "message"]
     edit(model, "remove_option", block="some_of", body="option_2")
     assert screen.node("some_of")["title"] == "some_of 2 of 2, in random order"
     assert not screen["bar", "faults"]
@@ -491,7 +491,7 @@ def test_each_kind_is_chosen_with_its_usual_values_and_undone(inspected_if: Read
         ({"kind": "size", "value": -1}, "above 0"),
         ({"kind": "size", "source": "color.output"}, "cannot be the condition"),
         ({"kind": "size", "source": "nothing"}, "cannot be the condition"),
-        ({"kind": "label", "classes": []}, "Choose 1 to 12"),
+        ({"kind": "label", "classes": []}, "Use 1 to 12"),
         ({"kind": "label", "classes": [0, "cat"]}, "'cat' is not a class. Enter class numbers"),
         ({"kind": "label", "classes": [-1]}, "compares with class -1"),
         ({"kind": "comparison", "value": float("nan")}, "finite number"),

@@ -417,7 +417,7 @@ def test_a_bad_value_is_named_with_what_is_allowed(op: str, arg: str) -> None:
         "bool": ["true or false"],
         "policy": ["For example [["],
     }[element]
-    assert all(word in fault.remedy for word in words)
+    assert all(word in said for word in words)
 
 
 @pytest.mark.parametrize(("op", "arg"), one_in(20, EVERY, first=10))
