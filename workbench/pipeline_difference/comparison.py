@@ -18,7 +18,7 @@ from workbench.arguments import TEXT, WHOLE, checked
 from workbench.engine.protocol.process import Engine
 from workbench.engine.protocol.progress import Progress, with_progress_bar
 from workbench.errors import ArgumentError, DataError, WorkbenchError, WorkerLostError
-from workbench.pipeline_difference.changes.catalogue import changes_of, fitted_change
+from workbench.pipeline_difference.changes.catalogue import changes_of, fitted_change, levels_of
 from workbench.pipeline_difference.changes.change import Change, Facts
 from workbench.pipeline_difference.measure import (
     Distance,
@@ -147,7 +147,10 @@ class _Comparison:
         self._model = model
         self._progress = on_progress
         self._runner = StepRunner(sides.backends)
-        self._levels = 64.0
+        self._gain = 1.0
+        """Number of 8-bit levels in a unit of the outputs."""
+        self._levels = 1.0
+        """The same in a unit of the distances of the search."""
         self._m = _Measured()
 
     def run(self, what: tuple[Any, Any], pythons: tuple[str, str]) -> PipelineDifference:
@@ -205,9 +208,11 @@ class _Comparison:
             if not items:
                 continue
             ours, theirs = (self._runner.run(side.steps, items) for side in pair)
-            if start == 0:
-                self._levels = levels_per_unit([*ours, *theirs], _pixels(items))
             made = distance(ours, theirs)
+            if start == 0:
+                gains = [levels_of(side) for side in pair]
+                levels = levels_per_unit([ours, theirs], gains, _pixels(items))
+                self._gain = levels / made.scale
             self._add(start, [each for each, _ in read], ours, theirs, made)
 
     def _add(
@@ -228,8 +233,7 @@ class _Comparison:
             if one is None or not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray):
                 continue
             both.append((file.name, a, b))
-            exact = a.dtype == b.dtype == np.uint8
-            levels = made.scale if exact else self._levels
+            levels = made.scale * self._gain
             m.images += 1
             m.total += one.mean * levels
             m.largest = max(m.largest, one.largest * levels)
@@ -271,6 +275,7 @@ class _Comparison:
         start = self._distance(pair, chosen)
         if start is None:
             return (), None
+        self._levels = start.scale * self._gain
         shares = waterfall(
             *pair, chosen, self._runner, lambda text: self._progress(0.65, f"swapping {text}")
         )

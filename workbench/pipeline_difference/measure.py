@@ -146,14 +146,30 @@ def _spread(images: Sequence[Array]) -> float:
     return float(np.sqrt(max(0.0, squares / count - (total / count) ** 2))) if count else 0.0
 
 
-def levels_per_unit(results: Sequence[Item], pixels: Sequence[Item]) -> float:
+def levels_per_unit(
+    results: Sequence[Sequence[Item]], gains: Sequence[float | None], pixels: Sequence[Item]
+) -> float:
     """Number of 8-bit levels in one standard deviation of the outputs.
 
-    For uint8 outputs this is their own standard deviation. For floats it is that of the decoded
-    pixels, because normalisation changes the scale but not the contrast.
+    ``results`` are the outputs of both sides, and ``gains`` the number of levels in a unit of each,
+    if a step of the side defines it. Otherwise uint8 and floats from 0 to 1 or 255 have their own
+    scale, and other floats that of the decoded ``pixels``: normalisation changes the scale but
+    hardly the contrast.
     """
-    arrays = [each for each in results if isinstance(each, np.ndarray)]
-    if arrays and all(each.dtype == np.uint8 for each in arrays):
-        return _spread(arrays) or 1.0
-    decoded = [each for each in pixels if isinstance(each, np.ndarray)]
-    return (_spread(decoded) if decoded else 0.0) or 64.0
+    found = []
+    for items, known in zip(results, gains, strict=True):
+        arrays = [each for each in items if isinstance(each, np.ndarray)]
+        gain = known or _usual_gain(arrays)
+        if gain:
+            found.append(_spread(arrays) * gain)
+    if not found:
+        found.append(_spread([each for each in pixels if isinstance(each, np.ndarray)]))
+    return float(np.mean(found)) or 64.0
+
+
+def _usual_gain(arrays: Sequence[Array]) -> float | None:
+    low = min((float(each.min(initial=0)) for each in arrays), default=-1.0)
+    high = max((float(each.max(initial=0)) for each in arrays), default=0.0)
+    if low < 0 or high > 255:
+        return None
+    return 255.0 if high <= 1 and arrays[0].dtype.kind == "f" else 1.0

@@ -64,8 +64,8 @@ class ModelChange:
 class PipelineDifference(DocumentedResult):
     """Difference of two pipelines on a data set, and its causes.
 
-    ``mean`` and ``largest`` are in 8-bit levels. For floats a level is a 255th of the range of the
-    pixels before normalisation, estimated by the contrast. ``mean`` is NaN if nothing could be
+    ``mean`` and ``largest`` are in 8-bit levels. For floats the
+    normalisation of a side defines a level, or else the contrast of the decoded pixels. ``mean`` is NaN if nothing could be
     compared. ``rest`` is the mean difference that remains with the changes of ``causes``. ``steps``
     divide the difference among the parts of the pipelines. ``failed`` maps a file to the reason,
     and ``sizes`` is the number of images whose shapes differ.

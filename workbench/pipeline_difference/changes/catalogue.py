@@ -120,6 +120,24 @@ def _decode_changes(library: str, facts: Facts) -> Iterator[tuple[str, Step]]:
         yield "alpha", decoding(blended, f"transparent pixels blended with {words}")
 
 
+def levels_of(side: Side) -> float | None:
+    """Return the number of 8-bit levels in a unit of a side's output, if its steps define it."""
+    step = side.steps[-1]
+    if step.group.startswith(DALI) and step.payload.node.op == "crop_mirror_normalize":
+        args = step.payload.node.args
+        scale = args.get("scale", 1.0)
+        return _mean(args.get("std", 1.0)) / (scale if isinstance(scale, float | int) else 1.0)
+    if step.group.startswith(LIBRARY) and step.payload.short_name == "Normalize":
+        given = step.payload.kwargs
+        most = given.get("max_pixel_value", 255.0)
+        return most * _mean(given.get("std", step.payload.args[1:2] or 0.0)) or None
+    return None
+
+
+def _mean(values: Any) -> float:
+    return float(np.mean(values))
+
+
 def fitted_change(ours: list[Any], theirs: list[Any], label: str) -> Change | None:
     """Return the linear map of each channel that makes results of ``ours`` closest to others."""
     fit = imitated.linear_fit(ours, theirs)
