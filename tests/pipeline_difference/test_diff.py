@@ -150,6 +150,26 @@ def test_an_image_that_a_function_rejects_is_counted(script: Path, small: Path) 
     assert "odd file" in repr(found)
 
 
+def test_damaged_files_are_skipped_and_alpha_is_a_cause(graph: Graph, tmp_path: Path) -> None:
+    def white(data: bytes) -> Array:
+        image = Image.open(io.BytesIO(data)).convert("RGBA")
+        behind = Image.new("RGBA", image.size, "white")
+        return resized(np.asarray(Image.alpha_composite(behind, image).convert("RGB")))
+
+    pixels = np.random.default_rng(0).integers(0, 256, (60, 70, 4), np.uint8)
+    Image.fromarray(pixels).save(tmp_path / "alpha.png")
+    Image.fromarray(pixels[..., 0]).save(tmp_path / "grey.png")
+    (tmp_path / "bad.png").write_bytes(b"no image")
+    found = wb.diff(graph, white, tmp_path)
+    assert [file for file, _ in found.failed] == ["bad.png"]
+    assert [cause.kind for cause in found.causes] == ["alpha"]
+
+
+def test_images_in_memory_are_compared(graph: Graph, small: Path) -> None:
+    images = [np.asarray(Image.open(path).convert("RGB")) for path in sorted(small.iterdir())[:3]]
+    assert wb.diff(graph, graph, images).images == 3
+
+
 def test_a_random_function_is_refused(script: Path, small: Path) -> None:
     with pytest.raises(ArgumentError, match="random"):
         wb.diff(f"{script}:small", f"{script}:random", small)

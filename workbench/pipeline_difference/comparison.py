@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from workbench.arguments import TEXT, WHOLE, checked
 from workbench.engine.protocol.process import Engine
 from workbench.engine.protocol.progress import Progress, with_progress_bar
-from workbench.errors import ArgumentError, DataError, WorkbenchError, WorkerLostError
+from workbench.errors import ArgumentError, CancelledError, DataError, WorkbenchError
 from workbench.pipeline_difference.changes.catalogue import changes_of, fitted_change, levels_of
 from workbench.pipeline_difference.changes.change import Change, Facts
 from workbench.pipeline_difference.measure import (
@@ -34,7 +34,7 @@ from workbench.pipeline_difference.sides.opening import Sides
 from workbench.pipeline_difference.steps import FUNCTION, Side, StepRunner, describe
 from workbench.pipeline_difference.waterfall import Share, waterfall
 from workbench.results import ResultPicture, record_result
-from workbench.sources import Data, Sample, list_samples, no_files_reason, open_datasets
+from workbench.sources import Data, Datasets, Sample, list_samples, no_files_reason, open_datasets
 
 Array = NDArray[Any]
 
@@ -83,7 +83,8 @@ def diff(
     """
     if not 1 <= samples <= MOST_SAMPLES:
         raise ArgumentError(f"diff: samples is {samples}. The range is 1 to {MOST_SAMPLES:,}.")
-    files, total = _files(data, samples)
+    datasets = open_datasets(data)  # images in memory exist as long as this does
+    files, total = _files(datasets, samples)
     with Engine(environment=_QUIET) as engine:
         sides = Sides(engine)
         try:
@@ -97,9 +98,8 @@ def diff(
     return result
 
 
-def _files(data: Data, samples: int) -> tuple[list[Sample], int]:
+def _files(datasets: Datasets, samples: int) -> tuple[list[Sample], int]:
     """Return the samples to compare, and the number of all samples."""
-    datasets = open_datasets(data)
     if len(datasets) != 1:
         raise DataError(f"diff reads one data set, not {len(datasets)}. Pass a folder of images.")
     (dataset,) = datasets.values()
@@ -182,7 +182,7 @@ class _Comparison:
     def _bytes(self, files: Sequence[Sample]) -> Iterator[tuple[Sample, bytes]]:
         for each in files:
             try:
-                with each.open() as file:
+                with each.with_location().open() as file:
                     yield each, file.read()
             except OSError as error:
                 self._m.failed.append((each.name, f"cannot be read: {error.strerror}"))
@@ -319,8 +319,8 @@ class _Comparison:
         """Run both sides; None if one cannot run at all."""
         try:
             ours, theirs = (self._runner.cached(side.steps, items) for side in pair)
-        except WorkerLostError:
-            return None
+        except CancelledError:
+            raise
         except WorkbenchError:
             return None
         if all(isinstance(each, Failed) for each in ours) or all(
@@ -359,7 +359,7 @@ class _Comparison:
             shares,
             m.sizes,
             m.shapes,
-            tuple(m.failed),
+            tuple(dict.fromkeys(m.failed)),
             tuple((name, cost) for cost, _, name, _, _ in worst),
             tuple(map(_picture, worst)) if differs else (),
             model,

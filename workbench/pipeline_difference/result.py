@@ -64,10 +64,10 @@ class ModelChange:
 class PipelineDifference(DocumentedResult):
     """Difference of two pipelines on a data set, and its causes.
 
-    ``mean`` and ``largest`` are in 8-bit levels. For floats the
-    normalisation of a side defines a level, or else the contrast of the decoded pixels. ``mean`` is NaN if nothing could be
-    compared. ``rest`` is the mean difference that remains with the changes of ``causes``. ``steps``
-    divide the difference among the parts of the pipelines. ``failed`` maps a file to the reason,
+    ``mean`` and ``largest`` are in 8-bit levels. For floats the normalisation of a side defines a
+    level, or else the contrast of the decoded pixels. ``mean`` is NaN if nothing could be compared.
+    ``rest`` is the mean difference that remains with the changes of ``causes``. ``steps`` divide
+    the difference among the parts of the pipelines. ``failed`` maps a file to the reason,
     and ``sizes`` is the number of images whose shapes differ.
 
     ::

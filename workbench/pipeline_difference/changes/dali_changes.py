@@ -41,6 +41,9 @@ def dali_changes(side: Side, at: int, label: str, facts: Facts) -> Iterator[Chan
         yield from _crop(maker)
     elif maker.op == "crop_mirror_normalize":
         yield from _normalise(maker)
+        yield maker.args("flip", mirror=0 if maker.get("mirror") else 1)
+    elif maker.op == "flip":
+        yield maker.args("flip", horizontal=0 if maker.get("horizontal", 1) else 1)
     yield from _colour(maker)
 
 
