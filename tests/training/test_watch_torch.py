@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import warnings
+import weakref
 from types import SimpleNamespace
 from typing import Any
 
@@ -31,6 +33,16 @@ def test_a_model_with_nan_is_reported(time: VirtualTime, batches: list[Any]) -> 
     run(watched, time, steady(0.01))
     assert "parameters that are NaN or infinite" in str(watched.report())
     assert watched.report().limit == "model"
+
+
+def test_a_finished_watch_does_not_keep_the_model_alive(time: VirtualTime) -> None:
+    model = torch.nn.Linear(3, 1)
+    loader = torch.utils.data.DataLoader(range(100))
+    run(wb.watch(loader, steps=60, restore=[model], show=False), time, steady(0.01))
+    alive = weakref.ref(model)
+    del model
+    gc.collect()
+    assert alive() is None
 
 
 def test_a_scheduler_with_a_number_of_steps_is_not_exceeded(

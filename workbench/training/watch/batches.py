@@ -14,6 +14,14 @@ _MOST_ARRAYS = 64
 _CHANNELS = (1, 3, 4)
 
 
+def length_of(loader: Any) -> int | None:
+    """Return the number of batches per epoch; None if the loader does not report it."""
+    try:
+        return len(loader)
+    except (TypeError, NotImplementedError):
+        return None
+
+
 def arrays(batch: Any) -> Iterator[Any]:
     """Yield the arrays and tensors of a batch, 64 at most."""
     found = [batch]

@@ -127,6 +127,7 @@ class WatchCallback:
         self._display.update(self._recorder)
         if self._recorder.loader_is_measured:
             self._report = self.report()
+            self._recorder.models, self._loader = [], None
             record_result(self._report)
             self._display.show(self._report)
         else:

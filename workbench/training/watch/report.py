@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.figures import new_axes, render_figure
 from workbench.results import DocumentedResult, ResultDocument, ResultPicture, ResultTable
+from workbench.training.watch.batches import length_of
 from workbench.training.watch.findings import find_problems
 from workbench.training.watch.recorder import Recorder
 from workbench.training.watch.step_times import Ratio, StepTime
@@ -178,7 +179,7 @@ def build_report(recorder: Recorder, loader: Any, repeated: Any, why_bound: str)
     notes, copy_seconds = find_problems(recorder, loader, repeated, loop_times(steps))
     return WatchReport(
         steps,
-        recorder.epoch_batches or _length(loader),
+        recorder.epoch_batches or length_of(loader),
         tuple(notes),
         tuple((name, sum(use) / len(use)) for name, use in recorder.use.items()),
         copy_seconds,
@@ -186,13 +187,6 @@ def build_report(recorder: Recorder, loader: Any, repeated: Any, why_bound: str)
         why_bound,
         loader=loader,
     )
-
-
-def _length(loader: Any) -> int | None:
-    try:
-        return len(loader)
-    except (TypeError, NotImplementedError):
-        return None
 
 
 @lru_cache(maxsize=4)

@@ -12,7 +12,7 @@ from workbench.arguments import FLAG, WHOLE, checked
 from workbench.errors import ArgumentError
 from workbench.results import record_result
 from workbench.training.watch import environment
-from workbench.training.watch.batches import copy_batch, fingerprint
+from workbench.training.watch.batches import copy_batch, fingerprint, length_of
 from workbench.training.watch.live import LiveDisplay
 from workbench.training.watch.recorder import Plan, Recorder
 from workbench.training.watch.report import WatchReport, build_report
@@ -83,12 +83,12 @@ def watch(
                 f"watch: restore contains a {type(each).__name__}. Pass objects with state_dict "
                 "and load_state_dict, such as a model and its optimizer."
             )
-    arguments = steps, ceiling, model, restored, show
+    kind = _SizedWatch if hasattr(loader, "__len__") else Watch
+    made = kind(loader, steps, ceiling, model, restored, show)
     attributes = getattr(loader, "__dict__", None)
     known = (attributes or {}).get(_ATTRIBUTE)
-    if known is not None and known.is_same(arguments):
+    if known is not None and known.key == made.key:
         return known  # type: ignore[no-any-return]
-    made = (_SizedWatch if hasattr(loader, "__len__") else Watch)(loader, *arguments)
     if isinstance(attributes, dict):
         attributes[_ATTRIBUTE] = made
     return made
@@ -114,8 +114,8 @@ class Watch:
     ) -> None:
         own = vars(self)  # other attributes are set on the loader
         own["loader"] = loader
-        own["_arguments"] = steps, ceiling, model, restored, show
-        own["_cell"] = _cell_number()
+        objects = tuple(map(id, (model, *restored)))  # which the loader does not keep alive
+        own["key"] = _cell_number(), steps, ceiling, show, objects
         self._recorder = Recorder(Plan.of(steps, ceiling))
         self._recorder.models = [] if model is None else [model]
         self._restored = restored
@@ -136,13 +136,6 @@ class Watch:
             vars(self)[name] = value
         else:
             setattr(self.loader, name, value)
-
-    def is_same(self, arguments: tuple[Any, ...]) -> bool:
-        """Return whether this watch has these arguments and was created in the same cell."""
-        same = zip(self._arguments, arguments, strict=True)
-        return self._cell == _cell_number() and all(
-            a is b or (isinstance(a, int | tuple) and a == b) for a, b in same
-        )
 
     def __iter__(self) -> Iterator[Any]:
         if self.finished:
@@ -169,7 +162,7 @@ class Watch:
         recorder = self._recorder
         recorder.start_epoch()
         iterator = iter(self.loader)
-        length = _length_of(self.loader)
+        length = length_of(self.loader)
         usual = None
         candidates = delivered = 0
         while True:
@@ -247,7 +240,7 @@ class Watch:
     def _finish(self) -> None:
         """Build and show the report."""
         self._report = self._build_report()
-        self._repeated = None
+        self._repeated, self._restored, self._recorder.models = None, (), []
         record_result(self._report)
         self._display.show(self._report)
 
@@ -274,14 +267,6 @@ def _rest(iterator: Iterator[Any]) -> Iterator[Any]:
             yield next(iterator)
     except StopIteration:
         return
-
-
-def _length_of(loader: Any) -> int:
-    """Return the number of batches per epoch; 0 if the loader does not report it."""
-    try:
-        return len(loader)
-    except (TypeError, NotImplementedError):
-        return 0
 
 
 class _SizedWatch(Watch):
