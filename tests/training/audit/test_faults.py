@@ -132,6 +132,7 @@ WITH_WORKERS = (
     *("one NumPy generator for all workers", "every worker reads everything", "stream"),
     *("one seed in worker_init_fn", "shuffled, workers", "distributed, workers"),
     *("distributed, persistent workers", "distributed, large batches"),
+    "every worker reads all of the user's numbers",
 )
 
 

@@ -212,6 +212,17 @@ def wrong_length(data: str, rank: int, ranks: int) -> Any:
     return WrongLength(right.loader, right.target)
 
 
+class Numbers(IterableDataset[int]):
+    """The user's own data: no images are generated."""
+
+    def __iter__(self) -> Iterator[int]:
+        yield from torch.randperm(101).tolist()
+
+
+def own_numbers() -> Any:
+    return DataLoader(Numbers(), 8, num_workers=2)
+
+
 FAULTS: dict[str, tuple[str, Make]] = {
     "one NumPy generator for all workers": (
         "repeated_across_workers", distributed(NumpySeed, workers=2)),
@@ -227,6 +238,7 @@ FAULTS: dict[str, tuple[str, Make]] = {
     "resume at the first sample": ("resume_restarts", resumable(skips=False)),
     "equal random values for both views": ("equal_views", distributed(SameViews)),
     "one seed for all ranks": ("repeated_across_ranks", same_seed_on_ranks),
+    "every worker reads all of the user's numbers": ("repeated", own_numbers),
     "every worker reads everything": ("repeated", streaming(divided=False)),
 }  # fmt: skip
 """What is wrong: the kind of finding, and the loader."""

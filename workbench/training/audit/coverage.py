@@ -141,10 +141,11 @@ def _repeated(epochs: dict[int, list[Stream]]) -> Iterator[Finding]:
         if any(tails.values()):
             padded[epoch] = tails
         cut = {s.rank: (s.ids or ())[: s.size - len(tails[s.rank])] for s in members}
-        for rank, ids in cut.items():
-            times = Counter({each: n for each, n in Counter(ids).items() if n > 1})
-            if times and epoch not in within:
-                within[epoch] = (rank, times)
+        for stream in members:
+            repeats = len({*cut[stream.rank]}) < len(cut[stream.rank])
+            if repeats and epoch not in within:
+                times = Counter(stream.ids or ())
+                within[epoch] = (stream.rank, Counter({e: n for e, n in times.items() if n > 1}))
         ranks = sorted(cut)
         for place, a in enumerate(ranks):
             for b in ranks[place + 1 :]:
