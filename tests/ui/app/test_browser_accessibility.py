@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from tests.bench.fakes import measured, report
 from tests.block_graphs import branching_graph
 from tests.helpers import chain_graph
 from tests.ui.hosts import PATIENCE, Host, LabHost, await_picture, part, preview_mode, small
+from tests.ui.results.test_results_panel import example
 from tests.ui.speed.records import stage_record, tune_record
 from workbench.bench.records.record import dump_report
 from workbench.graph import Graph
@@ -100,9 +102,9 @@ def look_at_the_speed_lab(page: Page) -> None:
         )
         expect(speed.locator("[data-wb=figure]:visible")).to_have_count(1)
         assert serious_faults(page, "speed") == []
-    for name in ("Libraries", "Records"):
+    for name, shown in (("Libraries", "peers"), ("Records", "records")):
         speed.get_by_role("radio", name=name, exact=True).click()
-        expect(speed).to_have_attribute("data-part", name.lower())
+        expect(speed).to_have_attribute("data-part", shown)
         assert serious_faults(page, "speed") == []
 
 
@@ -119,6 +121,13 @@ def test_axe_finds_no_serious_fault(themed: Host) -> None:
         assert serious_faults(page, "tabs", tab) == []
         if tab == "speed":
             look_at_the_speed_lab(page)
+        if tab == "results":
+            text = json.dumps(example().to_json()).encode()
+            part(page, tab).locator("[data-wb=open-file]").set_input_files(
+                {"name": "x.json", "mimeType": "application/json", "buffer": text}
+            )
+            expect(part(page, tab).locator("[data-wb=shown]")).to_be_visible()
+            assert serious_faults(page, tab) == []
     part(page, "canvas").locator("[data-node=decode]").click()
     page.keyboard.press("Delete")
     expect(part(page, "bar").locator("[data-wb=status]")).to_contain_text("fault")
