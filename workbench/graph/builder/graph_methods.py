@@ -443,13 +443,11 @@ class Fn(Operators[DataNode]):
         self._group = group
         self.__doc__ = doc or self.__doc__
 
-    def _no_call(self, *_: object, **__: object) -> NoReturn:
+    def __getitem__(self, _: object) -> NoReturn:
         example = "random.uniform(range=(0, 1))" if self._group else "fn.rotate(graph, angle=5)"
         raise UnsupportedUseError(
             f"wb.{self._group or 'fn'} has operators as attributes. Use one: wb.{example}."
         )
-
-    __call__ = __getitem__ = _no_call
 
     def __repr__(self) -> str:
         names = (name for name in dir(self) if not name.startswith("_"))
