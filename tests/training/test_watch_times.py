@@ -107,6 +107,12 @@ def test_a_smaller_change_of_the_speed_widens_the_interval(time: VirtualTime) ->
     assert report.interval.low < 1.1 < report.interval.high < 1.3
 
 
+def test_there_is_no_verdict_on_an_empty_loop(time: VirtualTime) -> None:
+    report = watched(time, steady(2e-6), steady(1e-6))
+    assert report.limit == "unknown"
+    assert "a step takes only 0.003 ms" in str(report)
+
+
 def test_steps_that_the_loader_slows_down_are_reported(time: VirtualTime) -> None:
     batches = range(200)
     loop = wb.watch(time.loader(batches, steady(0.01)), show=False)

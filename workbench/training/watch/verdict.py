@@ -23,6 +23,8 @@ SMALL_GAIN = 1.1
 _NO_GAIN = 1.01
 _FEWEST_REPEATED = 8
 _FEWEST_LOADER = 8
+_SHORTEST = 2e-4
+"""Seconds per step below which the time of measuring would matter."""
 _DRIFT = 1.2
 """Ratio of times before and after from which the machine's speed counts as changed."""
 _SLOWER = 1.05
@@ -66,7 +68,7 @@ class LoopTimes:
     def limit(self) -> Limit:
         """What limits the loop. It is unknown if the interval allows different verdicts."""
         ceiling = self.ceiling
-        if self.drift:
+        if self.drift or self.total.value < _SHORTEST:
             return "unknown"
         if ceiling.low >= SMALL_GAIN:
             return "loader"
@@ -122,6 +124,11 @@ def verdict(times: LoopTimes, batches: int | None) -> str:
     ceiling, how = times.ceiling, "" if times.measured else ", computed"
     span = f"{ceiling.low:.2f} to {ceiling.high:.2f}{how}"
     limit = times.limit
+    if times.total.value < _SHORTEST:
+        return (
+            f"There is no verdict, because a step takes only {duration_text(times.total.value)}: "
+            "measuring takes a part of it."
+        )
     if times.drift:
         return (
             f"There is no verdict, because the speed changed during the watch: {times.drift}. "
