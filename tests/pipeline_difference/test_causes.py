@@ -11,8 +11,7 @@ import workbench as wb
 from tests.pipeline_difference.planted import CAUSES, PAIRS, function_of, graph_of, write_photos
 
 needs_opencv = pytest.mark.skipif(find_spec("cv2") is None, reason="OpenCV is not installed")
-_OPENCV = {"no antialiasing", "hue in HSV"}
-_PLAIN = ("no antialiasing", "floor of the longer side")
+_PLAIN = ("no antialiasing",)
 """Planted alone in the plain run; the others run with the thorough tests."""
 
 

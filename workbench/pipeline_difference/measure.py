@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
-EQUAL = 1e-3
-"""Mean difference in 8-bit levels below which two images count as equal (rounding of floats)."""
 _SIZE, _LAYOUT, _CHANNELS = 1.0, 1.0, 0.5
 """Penalties of a different size, layout or number of channels, in standard deviations."""
 
