@@ -270,7 +270,8 @@ def test_training_on_a_gpu_is_measured_with_events() -> None:
         return watched.report()
 
     slow, fast = loop(0.1), loop(0)
-    assert (slow.limit, fast.limit) == ("loader", "model")
+    assert slow.limit == "loader", str(slow)
+    assert fast.limit == "model", str(fast)
     assert slow.ceiling == pytest.approx(1 + 0.1 / slow.times.free.value, rel=0.1)
     assert "loss.item()  # the line" in str(slow)
     assert slow.device == "cuda:0"

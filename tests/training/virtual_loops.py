@@ -17,7 +17,9 @@ class VirtualTime:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 100.0
-        monkeypatch.setattr(clock, "time", SimpleNamespace(perf_counter=lambda: self.now))
+        monkeypatch.setattr(
+            clock, "time", SimpleNamespace(perf_counter=lambda: self.now, sleep=self.sleep)
+        )
 
     def sleep(self, seconds: float) -> None:
         self.now += seconds

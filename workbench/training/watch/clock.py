@@ -35,6 +35,9 @@ class Clock:
         """Seconds of the host's clock."""
         return time.perf_counter()
 
+    def sleep(self, seconds: float) -> None:
+        time.sleep(seconds)
+
     def use_cuda(self, device: str) -> None:
         """Record events on the current stream of a device, such as ``cuda:0``, from now on."""
         self._cuda = sys.modules["torch"].cuda

@@ -16,10 +16,16 @@ _INSPECTED = 3
 _FEWEST_MEASURED = 12
 _FEWEST_IN_LOADER = 50
 """Minimum number of steps before the batch may be repeated at the end of an epoch."""
+_SETTLING = 3
+"""Number of steps on the repeated batch before the measurement."""
 _PRECISE = 0.003
 """Relative standard error at which no more steps on the repeated batch are needed."""
 _QUEUE = 3
 """Assumed number of batches that a loader prepares ahead, if it does not report it."""
+_WARM_SECONDS = 1.0
+"""Minimum seconds of the warm-up with a GPU, which raises its clock meanwhile."""
+_LONGEST_PAUSE = 10.0
+"""Maximum seconds to wait until the loader has filled its queue."""
 _UTILISATION_SECONDS = 0.5
 
 
@@ -71,6 +77,8 @@ class Recorder:
         self.sizes: Counter[int] = Counter()
         self.kinds: Counter[tuple[Any, ...]] = Counter()
         self.devices: Counter[str] = Counter()
+        self.queued = 0
+        """Number of batches that the loader prepares ahead."""
         self.models: list[Any] = []
         self.waits: Counter[str] = Counter()
         self.use: dict[str, list[int]] = {}
@@ -92,12 +100,23 @@ class Recorder:
 
     @property
     def phase(self) -> Phase:
-        """Phase of the next step on a batch of the loader."""
-        return "warm-up" if self._counts["warm-up"] < self.plan.warm_up else "loader"
+        """Phase of the next step on a batch of the loader.
+
+        The warm-up is longer than planned, up to a quarter of the steps on the loader, until it has
+        as many steps as the loader's queue has batches, and with a GPU until it takes a second.
+        """
+        count = self._counts["warm-up"]
+        if self._counts["loader"] or count >= self.plan.warm_up + self.plan.loader // 4:
+            return "loader"
+        began = self._steps[0].given.host if self._steps else self.clock.now
+        is_cold = bool(self.device) and self.clock.now - began < _WARM_SECONDS
+        is_short = is_cold or count < self.queued
+        return "warm-up" if count < self.plan.warm_up or is_short else "loader"
 
     @property
     def loader_is_measured(self) -> bool:
-        return self._counts["loader"] >= self.plan.loader
+        count = self._counts["warm-up"] + self._counts["loader"]
+        return count >= self.plan.warm_up + self.plan.loader
 
     @property
     def may_repeat(self) -> bool:
@@ -176,18 +195,15 @@ class Recorder:
             self.clock.synchronize()
         self._asked = self.clock.mark()
 
-    def settling_seconds(self, loader: Any) -> float:
-        """Return the seconds in which the loader fills its queue, while a batch is repeated."""
-        workers = getattr(loader, "num_workers", None)
-        ahead = getattr(loader, "prefetch_factor", None)
-        queued = _QUEUE
-        if isinstance(workers, int):
-            queued = workers * ahead if isinstance(ahead, int) else 0
+    def wait_for_queue(self) -> None:
+        """Wait until the loader has filled its queue, which takes time from steps.
+
+        The time is that of as many steps as the queue has batches, at most 10 s.
+        """
         known = [each for each in self._steps if each.phase == "loader" and each.returned]
-        if not known:
-            return 0.0
-        took = sum((each.returned or each.given).host - each.asked.host for each in known)
-        return queued * took / len(known)
+        if known:
+            took = sum((each.returned or each.given).host - each.asked.host for each in known)
+            self.clock.sleep(min(self.queued * took / len(known), _LONGEST_PAUSE))
 
     def repeated_enough(self) -> bool:
         """Return whether the steps on the repeated batch are measured precisely enough."""
@@ -204,12 +220,10 @@ class Recorder:
         mean = mean_of(times)
         return mean.error < _PRECISE * mean.value
 
-    def repeated_phase(self, since: float, settling: float) -> Phase:
-        """Return the phase of the next step on the repeated batch, which started at ``since``."""
-        count = self._counts["settling"]
-        most = self.plan.repeated // 2
-        waits = self.clock.now - since < settling and count < most
-        return "settling" if count < 2 or (waits and not self._counts["repeated"]) else "repeated"
+    @property
+    def repeated_phase(self) -> Phase:
+        """Phase of the next step on the repeated batch. The first steps are not measured."""
+        return "settling" if self._counts["settling"] < _SETTLING else "repeated"
 
     @property
     def last_text(self) -> str:
@@ -232,3 +246,12 @@ class Recorder:
             took = self.clock.seconds(step.given, step.returned)
             found.append(StepTime(number, step.phase, wait, took, step.samples, step.first))
         return tuple(found)
+
+
+def queued_batches(loader: Any) -> int:
+    """Return how many batches a loader prepares ahead: workers times ``prefetch_factor``, or 3."""
+    workers = getattr(loader, "num_workers", None)
+    ahead = getattr(loader, "prefetch_factor", None)
+    if isinstance(workers, int):
+        return workers * ahead if isinstance(ahead, int) else 0
+    return _QUEUE

@@ -14,8 +14,7 @@ from typing import Literal, NamedTuple
 
 Phase = Literal["warm-up", "loader", "settling", "repeated", "check"]
 """Steps before the measurement, on batches of the loader, on one repeated batch, and again on
-batches of the loader. During the settling steps the batch is repeated too, but the loader still
-fills its queue."""
+batches of the loader. During the settling steps the batch is repeated too, but not measured."""
 _MOST_BLOCKS, _BLOCK_STEPS = 20, 4
 _MOST_TRIMMED = 0.3
 """Maximum fraction of the steps that `steady_steps` drops at the ends."""

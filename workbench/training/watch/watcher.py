@@ -14,7 +14,7 @@ from workbench.results import record_result
 from workbench.training.watch import environment
 from workbench.training.watch.batches import copy_batch, fingerprint, length_of
 from workbench.training.watch.live import LiveDisplay
-from workbench.training.watch.recorder import Plan, Recorder
+from workbench.training.watch.recorder import Plan, Recorder, queued_batches
 from workbench.training.watch.report import WatchReport, build_report
 
 FEWEST_STEPS = 40
@@ -118,6 +118,7 @@ class Watch:
         own["key"] = _cell_number(), steps, ceiling, show, objects
         self._recorder = Recorder(Plan.of(steps, ceiling))
         self._recorder.models = [] if model is None else [model]
+        self._recorder.queued = queued_batches(loader)
         self._restored = restored
         self._display = LiveDisplay(steps, show)
         self._report: WatchReport | None = None
@@ -209,12 +210,12 @@ class Watch:
         if self._why_bound:
             return
         saved = [copy.deepcopy(each.state_dict()) for each in self._restored]
-        settling, since = recorder.settling_seconds(self.loader), recorder.clock.now
+        recorder.wait_for_queue()
         try:
             while not recorder.repeated_enough():
                 recorder.ask()
                 given = copy_batch(batch, self._mutates)
-                recorder.give(given, recorder.repeated_phase(since, settling))
+                recorder.give(given, recorder.repeated_phase)
                 yield given
                 recorder.end_step()
                 self._display.update(recorder)
