@@ -144,8 +144,8 @@ class ResultDocument(DocumentedResult):
         if values.get("format") != FORMAT or values.get("version") != VERSION:
             found = f"{values.get('format')!r}, version {values.get('version')!r}"
             raise DataError(
-                f"The file is not a result: its format is {shortened(found, 80)}. "
-                f"Open a file written by result.save(path), version {VERSION}."
+                f"The file has format {shortened(found, 80)}; a result has format {FORMAT!r}, "
+                f"version {VERSION}. Open a file written by result.save(path)."
             )
         try:
             tables = tuple(
@@ -165,7 +165,7 @@ class ResultDocument(DocumentedResult):
             return cls(kind, title, sentences, tables, pictures, created)
         except (KeyError, TypeError, ValueError, binascii.Error) as error:
             raise DataError(
-                f"The file is a damaged result: {type(error).__name__}: {error}. Save it again."
+                f"The result file is damaged: {type(error).__name__}: {error}. Save it again."
             ) from error
 
 

@@ -192,7 +192,7 @@ def test_a_damaged_pack_is_refused(
     folder = shutil.copytree(made.folder, tmp_path / "pack")
     (folder / damaged).write_bytes(b"other")
     assert check.main([f"{SERVERS}:predict_input", "--pack", str(folder)]) == 2
-    assert f"{damaged} is not the file that was packed" in capsys.readouterr().err
+    assert f"{damaged} differs from the file that was packed" in capsys.readouterr().err
 
 
 class TritonStandIn(http.server.BaseHTTPRequestHandler):
@@ -262,7 +262,7 @@ def test_a_triton_server_is_checked(made: ServingPack, capsys: pytest.CaptureFix
         assert check.main(arguments) == 0
         assert "the server fails too" in capsys.readouterr().out
         assert check.main([*arguments, "--output", "other"]) == 2
-        assert "Its outputs are images." in capsys.readouterr().err
+        assert "Use one of: images." in capsys.readouterr().err
 
 
 def test_tensors_as_json_are_read(pack: check.Pack) -> None:

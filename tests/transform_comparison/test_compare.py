@@ -181,7 +181,7 @@ def test_bad_data_and_arguments(photos: Path, tmp_path: Path) -> None:
         wb.compare_transforms(imported, tmp_path)
     with pytest.raises(DataError, match=r"named data, others, but a composition reads only data"):
         wb.compare_transforms(imported, {"data": photos, "others": photos})
-    with pytest.raises(ArgumentError, match=r"samples is 0\. The range is 1 to 256"):
+    with pytest.raises(ArgumentError, match=r"samples is 0\. Use 1 to 256"):
         wb.compare_transforms(imported, photos, samples=0)
     with pytest.raises(ArgumentError, match=r"imported is .* Use an ImportedGraph: workbench.from"):
         wb.compare_transforms("train.py", photos)  # type: ignore[arg-type]

@@ -379,7 +379,7 @@ def scale(
 
     workers = gpus or processes
     if gpus and processes:
-        raise click.UsageError("Use either --gpus or --processes.")
+        raise click.UsageError("--gpus and --processes cannot be combined. Use one of them.")
     if workers and options.device == ("cpu" if gpus else "mixed"):
         raise click.UsageError("--gpus decodes on GPUs and --processes on the CPU. Omit --device.")
     if threads and len(threads) > 1 and (workers or pipelines):

@@ -147,11 +147,12 @@ def from_file(
         return found
     if file.suffix in (".yaml", ".yml", ".json"):
         if args:
-            raise ImportFailedError(f"{path} is a saved composition, which has no arguments.")
+            raise ImportFailedError(f"{path} is a saved composition. Omit the arguments.")
         return from_saved(file, file.stem, pipeline)
     if pipeline is not None or args:
         raise ImportFailedError(
-            f"{path} is a serialised pipeline, which has no name and no arguments."
+            f"{path} is a serialised pipeline, which takes no pipeline name and no arguments. "
+            "Omit them."
         )
     try:
         with file.open("rb") as opened:

@@ -82,7 +82,7 @@ def diff(
     Raises ArgumentError for something that cannot be compared, and DataError for the data.
     """
     if not 1 <= samples <= MOST_SAMPLES:
-        raise ArgumentError(f"diff: samples is {samples}. The range is 1 to {MOST_SAMPLES:,}.")
+        raise ArgumentError(f"diff: samples is {samples}. Use 1 to {MOST_SAMPLES:,}.")
     datasets = open_datasets(data)  # images in memory exist as long as this does
     files, total = _files(datasets, samples)
     with Engine(environment=_QUIET) as engine:

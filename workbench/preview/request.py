@@ -230,7 +230,7 @@ class GraphRun:
         if port not in self.result.batches:
             steps = (str(port) for port in self.result.batches)
             raise GraphError(
-                f"There is no {of!r} to show. Use one of {', '.join([*found, *steps])}."
+                f"No output or step is named {of!r}. Use one of: {', '.join([*found, *steps])}."
             )
         return port
 

@@ -83,7 +83,10 @@ class Pack:
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise PackError(f"{self.folder} is not a pack: {error}.") from None
         if found != (FORMAT, VERSION):
-            raise PackError(f"{self.folder} has version {found[1]}. Use the check.py in it.")
+            raise PackError(
+                f"{self.folder} has format {found[0]!r}, version {found[1]}, but this check.py "
+                f"reads version {VERSION}. Use the check.py of the pack."
+            )
         self._read("tensors.npz", self.manifest["tensors"])
         self.arrays = dict(np.load(self.folder / "tensors.npz"))
         self.images: list[dict[str, Any]] = self.manifest["images"]
@@ -101,7 +104,7 @@ class Pack:
         except OSError as error:
             raise PackError(f"{name} cannot be read: {error}. Copy the pack again.") from None
         if hashlib.sha256(data).hexdigest() != sha256:
-            raise PackError(f"{name} is not the file that was packed. Copy the pack again.")
+            raise PackError(f"{name} differs from the file that was packed. Copy the pack again.")
         return data
 
     def encoded(self, image: dict[str, Any]) -> bytes:
@@ -485,7 +488,7 @@ def load_function(text: str) -> Function:
     """Import ``file.py:function`` or ``module:function``. Raises PackError."""
     place, _, name = text.rpartition(":")
     if not place or not name:
-        raise PackError(f"{text!r} is not FILE.py:FUNCTION. Example: my_server.py:predict_input.")
+        raise PackError(f"{text!r} is not FILE.py:FUNCTION. Use for example my_server.py:predict.")
     try:
         if place.endswith(".py"):
             sys.path.insert(0, str(Path(place).resolve().parent))
@@ -502,7 +505,7 @@ def load_function(text: str) -> Function:
     except Exception as error:
         raise PackError(f"{text} cannot be imported: {type(error).__name__}: {error}.") from None
     if not callable(function):
-        raise PackError(f"{text} is not a function.")
+        raise PackError(f"{text} is not a function: its type is {type(function).__name__}.")
     return function  # type: ignore[no-any-return]
 
 
@@ -525,9 +528,11 @@ def triton_function(address: str, model: str, output: str = "") -> Function:
         entry = facts["inputs"][0]
         names = [each["name"] for each in facts["outputs"]]
     except (OSError, ValueError, LookupError) as error:
-        raise PackError(f"{url} does not describe a model: {error}.") from None
+        raise PackError(
+            f"{url} does not describe a model: {error}. Check the address and the model's name."
+        ) from None
     if output and output not in names:
-        raise PackError(f"{model} has no output {output!r}. Its outputs are {', '.join(names)}.")
+        raise PackError(f"{model} has no output {output!r}. Use one of: {', '.join(names)}.")
     as_text = entry["datatype"] == "BYTES"
     batched = len(entry["shape"]) == 2
 

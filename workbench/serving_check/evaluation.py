@@ -65,10 +65,10 @@ def evaluation_graph(graph: Graph, output: str = "") -> Graph:
     fixed = validation_graph(alone)
     if fixed is None:
         random = [node.id for node in alone.graph.walk() if _is_random(node)]
+        nodes = f" ({', '.join(random[:3])})" if random else ""
         raise GraphError(
-            f"{', '.join(random[:3]) or 'The graph'}: the graph cannot run without its random "
-            "values, so it has no evaluation variant. Mute these nodes, or pack the graph that you "
-            "evaluate with."
+            f"The graph cannot run without its random values{nodes}, so it has no evaluation "
+            "variant. Mute the random nodes, or pack the graph that you evaluate with."
         )
     return fixed
 
@@ -102,8 +102,11 @@ class GraphRunner:
         datasets = open_datasets(paths)
         readers = [node for node in graph.nodes if isinstance(node, Source)]
         if len(readers) != 1:
-            read = ", ".join(f"{each.id} ({each.op})" for each in readers)
-            raise GraphError(f"The graph reads {read}, but a server receives one encoded image.")
+            read = ", ".join(f"{each.id} ({each.op})" for each in readers) or "none"
+            raise GraphError(
+                f"A server receives one encoded image, but the readers of the graph are: {read}. "
+                "Pack a graph with one reader."
+            )
         opened = with_opened(graph, datasets, load_catalog())
         opened = replace(opened, outputs=graph.outputs)
         reader = opened.sources[0]

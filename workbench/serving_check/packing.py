@@ -112,7 +112,8 @@ class _Packer:
                 self.arrays[image.name] = _require_image(self.graph, output, self.runner.layout)
                 self.layout = self.runner.layout
         if not self.arrays:
-            raise GraphError(f"The graph refuses all test images: {next(iter(refused.values()))}.")
+            reason = next(iter(refused.values()))
+            raise GraphError(f"The graph cannot process any of the test images: {reason}.")
         self.on_progress(0.3, "measuring values and tolerances")
         self.levels = self._levels()
         limits = self._tolerances()

@@ -110,8 +110,8 @@ def choose_columns(data: Any, path: str | None, label: str | None) -> Any:
     names = list(getattr(data, "columns", ()) if names is None else names)
     if not names:
         raise DataError(
-            "path and label select columns of a data frame or table, but the data are neither. "
-            "Omit them."
+            f"path and label select columns of a data frame or table, but the data are of type "
+            f"{type(data).__name__}. Omit path and label."
         )
     for given in filter(None, (path, label)):
         if given not in names:

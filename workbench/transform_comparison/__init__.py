@@ -85,9 +85,7 @@ def compare_transforms(
             "a graph with its script."
         )
     if not 1 <= samples <= MOST_SAMPLES:
-        raise ArgumentError(
-            f"compare_transforms: samples is {samples}. The range is 1 to {MOST_SAMPLES}."
-        )
+        raise ArgumentError(f"compare_transforms: samples is {samples}. Use 1 to {MOST_SAMPLES}.")
     dataset = _dataset(data)
     count = sum(1 for _ in islice(list_samples(dataset), samples))
     if not count:

@@ -148,7 +148,7 @@ def test_shares_are_what_dali_takes(given: list[float]) -> None:
         ([float("nan"), 1], "Use finite numbers of 0 or more"),
         ([float("inf"), 1], "Use finite numbers of 0 or more"),
         (["a", 1], "The weights are 'a', 1. Use finite numbers of 0 or more"),
-        ([1], "has 2 bodies, but 1 weights were passed. Use one for each: option_0"),
+        ([1], "weights has length 1, but .* has 2 bodies. Use one weight for each: option_0"),
     ],
 )
 def test_bad_weights_are_refused(given: list[Any], reason: str) -> None:
@@ -180,7 +180,7 @@ def test_another_draw_has_no_weights() -> None:
     graph = BOTH.replace_node(labels)
     assert ONE_OF.generator_of(graph, labels) is None
     assert ONE_OF.weights(graph, labels) is None
-    with pytest.raises(GraphEditError, match=r"reader\.labels controls"):
+    with pytest.raises(GraphEditError, match=r"is controlled by reader\.labels"):
         set_weights(graph, BLOCK, [1, 1])
     with pytest.raises(GraphEditError, match="only one_of has options"):
         add_option(graph, CATALOG, "resize")
@@ -404,7 +404,7 @@ def test_no_probability_is_refused(probability: float) -> None:
 def test_what_no_coin_flip_decides_has_none() -> None:
     graph = connect(BRANCHED, CATALOG, Port("reader", "labels"), BRANCH, "condition")
     assert IF.probability(graph, graph.node(BRANCH)) is None
-    with pytest.raises(GraphEditError, match=r"reader\.labels controls"):
+    with pytest.raises(GraphEditError, match=r"is controlled by reader\.labels"):
         set_probability(graph, BRANCH, 0.5)
 
 

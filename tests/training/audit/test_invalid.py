@@ -143,7 +143,7 @@ def test_nested_audits_and_the_state_of_the_process() -> None:
     [
         ({"epochs": 0}, "epochs is 0. Use an integer of 1 or more."),
         ({"ranks": "two"}, "ranks"),
-        ({"make_loader": lambda batch_size: []}, "the parameter batch_size without a default"),
+        ({"make_loader": lambda batch_size: []}, "batch_size of make_loader has no default"),
     ],
 )
 def test_wrong_arguments(arguments: dict[str, Any], message: str) -> None:

@@ -527,7 +527,7 @@ def test_an_elif_is_added_from_the_inspector_and_the_canvas(inspected_if: Ready)
         edit(model, "undo")
     assert model.graph == BRANCHED
     edit(model, "add_elif", node="rotate")
-    assert "Only an if has an elif" in screen["bar", "message"]
+    assert "Only an if can have an elif" in screen["bar", "message"]
 
 
 def test_nodes_are_put_behind_a_condition_at_once(make: Make) -> None:

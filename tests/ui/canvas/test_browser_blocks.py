@@ -412,7 +412,7 @@ def test_so_it_is_by_keyboard(host: Host, photos: Path) -> None:
     inspector = part(page, "inspector")
     kind = inspector.get_by_role("combobox", name="condition of branch")
     expect(kind).to_have_value("size", timeout=PATIENCE)
-    measure = inspector.get_by_role("combobox", name="measure of branch")
+    measure = inspector.get_by_role("combobox", name="size measured by branch")
     measure.focus()
     page.keyboard.type("as")
     await_python(

@@ -77,7 +77,7 @@ def test_long_tables_are_cut(make: Make) -> None:
     [
         ("{", "other.json: The file is not a result: Expecting"),
         ("[]", "The file is not a result"),
-        ("{}", "its format is"),
+        ("{}", "The file has format"),
         (" " * (LARGEST + 1), "at most 16,000,000 are allowed"),
     ],
 )

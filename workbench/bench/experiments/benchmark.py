@@ -92,7 +92,8 @@ class Benchmark(ComparedExperiment):
                 if what != "peers" or not is_factory(each):
                     require_choice(f"Benchmark: {what}", each, choices[what])
             if not given and what != "peers":
-                raise ArgumentError(f"Benchmark: {what} is empty. Pass at least one.")
+                known = ", ".join(choices[what])
+                raise ArgumentError(f"Benchmark: {what} is empty. Use one or more of: {known}.")
         super().__init__(graph, data, measurement_config=measurement_config, cache=cache, name=name)
         self.devices: tuple[DecodeDevice, ...] = _as_tuple(devices)
         self.regimes: tuple[Regime, ...] = _as_tuple(regimes)

@@ -115,18 +115,18 @@ def call_of_dictionary(saved: Mapping[str, Any], key: str | None = None) -> Tran
     found = dict(_saved_transforms(saved))
     if not found:
         raise ImportFailedError(
-            "It contains no composition of Albumentations (no __class_fullname__). Save one with "
+            "No composition of Albumentations was found (no __class_fullname__). Save one with "
             "albumentations.save."
         )
     named = ", ".join(found)
     if key is None and len(found) > 1:
         raise ImportFailedError(
-            f"It contains {len(found)} compositions: {named}. Select one with pipeline= (command "
+            f"There are {len(found)} compositions: {named}. Select one with pipeline= (command "
             "line: --pipeline)."
         )
     chosen = next(iter(found)) if key is None else key
     if chosen not in found:
-        raise ImportFailedError(f"It has no composition {key!r}. It has {named}.")
+        raise ImportFailedError(f"No composition is named {key!r}. Use one of: {named}.")
     return _saved_call(found[chosen])
 
 

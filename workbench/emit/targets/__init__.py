@@ -395,7 +395,7 @@ def _requested_additions(with_: str) -> tuple[bool, bool]:
     """Return whether training and samples are requested. Raises GraphExportError if unknown."""
     if with_ and with_ not in ADDITIONS:
         known = ", ".join(ADDITIONS)
-        raise GraphExportError(f"{with_!r} is not an addition. Use one of {known}.")
+        raise GraphExportError(f"with_ is {with_!r}. Use one of: {known}.")
     return "training" in with_, "samples" in with_
 
 
@@ -411,8 +411,8 @@ def _emitter(name: str, target: Target, with_: str) -> Emit:
     if samples and not target.samples:
         able = ", ".join(each for each, other in every if other.samples)
         raise GraphExportError(
-            f"The target {name} returns no file names and random values. Export without them, "
-            f"or for {able}."
+            f"The target {name} cannot return file names and random values. Export without "
+            f"them, or for {able}."
         )
     if with_ == "capture":
         if target.capture is None:

@@ -12,7 +12,6 @@ from workbench.emit.core.outputs import first_reader
 from workbench.emit.core.python import INDENT, LINE, constant, literal
 from workbench.emit.core.user_functions import require_no_own_code
 from workbench.emit.interop.exporting.chains import (
-    OTHERWISE,
     Chain,
     ChainExtractor,
     Choice,
@@ -50,7 +49,10 @@ def render_transforms(template: str, resolved: ResolvedGraph, library: Library) 
     _require_one_size(graph, views, library.name)
     if not begin or not is_decoder(catalog[begin[0].node.op]):
         node = views[0].chain[0].node.id
-        raise GraphExportError(f"{node}: {library.name} decodes each photo once. {OTHERWISE}")
+        raise GraphExportError(
+            f"{node}: {library.name} requires that all outputs start with the same decoder. "
+            "Decode once, first, or export for pytorch, which runs DALI."
+        )
     transforms, text = Transforms(library), Lines()
     definitions, variables, shared = _definitions(transforms, views, begin)
     for name, own in definitions.items():

@@ -201,8 +201,11 @@ def read_source_cells(path: str) -> list[SourceCell]:
         cells = json.loads(text)["cells"]
         sources = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
     except (ValueError, KeyError, TypeError, RecursionError):
+        found = re.search(r'"nbformat": *(\d+)', text)
+        version = f" but version {found[1]}" if found else ""
         raise ImportFailedError(
-            f"{path} is not a notebook of format 4. Save it again in Jupyter, or as a script."
+            f"{path} is not an nbformat 4 notebook{version}. Save it again in Jupyter, or as a "
+            "script."
         ) from None
     name = str(Path(path).absolute())
     return [

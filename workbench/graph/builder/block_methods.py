@@ -96,13 +96,13 @@ def one_of(graph: Graph, *options: Apply, weights: Sequence[float] | None = None
     least 0 per function and not all weights are 0.
     """
     if len(options) < 2:
-        raise GraphEditError(f"one_of has {len(options)} options. Use two or more.")
+        raise GraphEditError(f"one_of needs two or more options, but received {len(options)}.")
     if isinstance(weights, str) or (weights is not None and not hasattr(weights, "__len__")):
         raise GraphEditError(f"weights is {format_value(weights)}. Use one number per option.")
     if weights is not None and len(weights) != len(options):
         raise GraphEditError(
-            f"one_of has {len(options)} options but {len(weights)} weights. Use one weight per "
-            "option."
+            f"weights has length {len(weights)}, but one_of has {len(options)} options. Use one "
+            "weight per option."
         )
     return _block(graph, ONE_OF, options, {} if weights is None else weight_args(weights))
 
@@ -162,7 +162,8 @@ def block_method(kind: BlockKind) -> Callable[..., Graph]:
         names = BLOCKS[kind.op].body_names(len(options))
         if len(options) != len(names):
             raise GraphEditError(
-                f"{kind.op} has {len(options)} functions. Use {len(names)}: {', '.join(names)}."
+                f"{kind.op} needs {len(names)} functions ({', '.join(names)}), but received "
+                f"{len(options)}."
             )
         given = args.get(kind.control)
         decides = args.pop(kind.control) if isinstance(given, DataNode) else {}

@@ -169,7 +169,7 @@ def call_operator(
     fed = {spec.input(index).name: value for index, value in enumerate(nodes)}
     if len(nodes) > max(spec.max_inputs, len(spec.inputs)):
         raise GraphEditError(
-            f"{op} has {spec.max_inputs} inputs, but {len(nodes)} values were passed. "
+            f"{op} received {len(nodes)} inputs; at most {spec.max_inputs} are allowed. "
             f"Pass its arguments by name: {', '.join(spec.args)}."
         )
     ports = {port.name for port in spec.inputs}

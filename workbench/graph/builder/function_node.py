@@ -289,7 +289,7 @@ def numba_node(
         named = tuple(layout for layout in layouts if not layout.isdigit())
         if named and len(named) != len(layouts):
             raise GraphEditError(
-                f"{len(named)} of {len(layouts)} outputs have a layout. Set all layouts, or none."
+                f"Layouts are set for {len(named)} of {len(layouts)} outputs. Set all, or none."
             )
         source = function_source(function, imports_inside=False)
         return _trust(

@@ -81,8 +81,8 @@ def read(
     kind = load_source(next(iter(datasets.values())).kind)
     if taken := sorted(options.keys() & kind.located_by):
         raise ArgumentError(
-            f"read: {', '.join(taken)} of {kind.op} is set from the data. Remove it, and pass "
-            "the files as data."
+            f"read sets {', '.join(taken)} of {kind.op} from the data. Pass the files as data "
+            "instead."
         )
     return unchecked_reader_graph(datasets, options)
 

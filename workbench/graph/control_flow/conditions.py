@@ -257,7 +257,7 @@ def set_condition(
     graph = graph.whole
     node = graph.node(block)
     if node.op != IF.op:
-        raise GraphEditError(f"{block} is not an if ({node.op}). Only an if has a condition.")
+        raise GraphEditError(f"{block} ({node.op}) is not an if. Only an if has a condition.")
     require_sound(block, condition)
     scope = graph.scope_of(block)
     before = condition_of(TypedGraph(graph.at_scope(scope), catalog), node)
@@ -445,7 +445,7 @@ def add_elif(graph: Graph, catalog: Catalog, block: str) -> tuple[Graph, str]:
     graph = graph.whole
     node = graph.node(block)
     if node.op != IF.op:
-        raise GraphEditError(f"{block} is not an if ({node.op}). Only an if has an elif.")
+        raise GraphEditError(f"{block} ({node.op}) is not an if. Only an if can have an elif.")
     while (inner := elif_of(node)) is not None:
         node = inner
     scope = node.scope(ELSE)

@@ -34,8 +34,8 @@ def set_probability(graph: Graph, block: str, probability: float) -> Graph:
     if coin is None:
         source = node.inputs.get(CONDITION)
         raise GraphEditError(
-            f"{source or 'Nothing'} controls {block}. Connect {IF.random_op} to "
-            f"{CONDITION} for a probability."
+            f"{block} is controlled by {source or 'nothing'}, so it has no probability. Connect "
+            f"{IF.random_op} to {CONDITION}."
         )
     if not 0 <= probability <= 1:
         raise GraphEditError(
@@ -76,8 +76,8 @@ def set_weights(graph: Graph, block: str, weights: Sequence[float]) -> Graph:
         raise GraphEditError(f"{block} is {node.op}, which has no weights.")
     if len(weights) != len(node.bodies):
         raise GraphEditError(
-            f"{block} has {len(node.bodies)} bodies, but {len(weights)} weights were passed. Use "
-            f"one for each: {', '.join(node.bodies)}."
+            f"weights has length {len(weights)}, but {block} has {len(node.bodies)} bodies. Use "
+            f"one weight for each: {', '.join(node.bodies)}."
         )
     return graph.replace_node(_fit(node, generator, weight_args(weights)))
 
@@ -174,8 +174,8 @@ def _block_and_generator(graph: Graph, block: str) -> tuple[Node, Node]:
     if generator is None:
         source = node.inputs.get(CHOICE)
         raise GraphEditError(
-            f"{source or 'Nothing'} controls {block}. Connect {ONE_OF.random_op} to "
-            f"{CHOICE} for weights."
+            f"{block} is controlled by {source or 'nothing'}, so it has no weights. Connect "
+            f"{ONE_OF.random_op} to {CHOICE}."
         )
     return node, generator
 

@@ -85,8 +85,9 @@ class FrozenDict(dict[K, V]):
     clear = pop = popitem = setdefault = update = _refuse
 
     def __missing__(self, key: K) -> NoReturn:
-        hint = did_you_mean(str(key), map(str, self), f"There are {', '.join(map(str, self))}.")
-        raise UnknownNameError(f"There is no {key!r}. {hint}")
+        known = f"Use one of: {', '.join(map(str, self))}." if self else "There are no entries."
+        hint = did_you_mean(str(key), map(str, self), known)
+        raise UnknownNameError(f"No entry is named {key!r}. {hint}")
 
     def __reduce__(self) -> tuple[type[FrozenDict[K, V]], tuple[dict[K, V]]]:
         return FrozenDict, (dict(self),)

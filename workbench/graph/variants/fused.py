@@ -80,13 +80,13 @@ def fuse(graph: Graph, catalog: Catalog, block: str) -> tuple[Graph, str]:
     known = {(fault.node, fault.arg, fault.code) for fault in check_graph(graph, catalog)}
     for fault in check_graph(fused, catalog):
         if (fault.node, fault.arg, fault.code) not in known:
-            raise GraphEditError(f"{block} cannot be one {node.op}: {fault.message}.")
+            raise GraphEditError(f"{block} cannot be fused into one {node.op}: {fault.message}.")
     return fused, node.id
 
 
 def _parts(body: Graph, catalog: Catalog, block: Node) -> _Parts:
     def refused(why: str) -> GraphEditError:
-        return GraphEditError(f"{block.id} cannot be one operator: {why}.")
+        return GraphEditError(f"{block.id} cannot be fused into one operator: {why}.")
 
     coin = IF.generator_of(body, block)
     if block.op != IF.op or coin is None:
@@ -102,7 +102,7 @@ def _parts(body: Graph, catalog: Catalog, block: Node) -> _Parts:
     generators = [node for node in known if is_generator(catalog[node.op]) and not node.inputs]
     others = [node for node in then.nodes if node not in generators]
     if len(others) != 1 or otherwise.nodes:
-        raise refused(f"it contains {len(others) + len(otherwise.nodes)} operators, not one")
+        raise refused("it must contain one operator in its first branch, and none in the other")
     node = others[0]
     if node.op not in FUSED_FORMS:
         raise refused(f"no argument of {node.op} makes it do nothing")
@@ -121,7 +121,7 @@ def _parts(body: Graph, catalog: Catalog, block: Node) -> _Parts:
         and block.inputs.get(source.output) == block.inputs.get(passed.output)
     )
     if not same or node.muted:
-        raise refused(f"the value passed otherwise is not the input of {node.id}")
+        raise refused(f"its else branch does not pass on the input of {node.id}")
     fed = {Port(block.scope("then"), taken): block.inputs[taken] for taken in then.inputs}
     return _Parts(coin, node, data, name, fed, tuple(generators))
 
@@ -132,9 +132,11 @@ def _require_exact(body: Graph, catalog: Catalog, parts: _Parts, form: FusedForm
     refused = f"{node.id} cannot be fused: "
     for name, value in form.requires.items():
         if name in node.inputs or node.args.get(name, spec.args[name].default) != value:
-            raise GraphEditError(f"{refused}with {name}={value} alone it does not change the size.")
+            raise GraphEditError(
+                f"{refused}it preserves the size only with {name}={value}. Set that."
+            )
     if node.device is not None or "dtype" in node.args:
-        raise GraphEditError(f"{refused}its device or element type is set.")
+        raise GraphEditError(f"{refused}its device or dtype is set. Reset both.")
     for name in form.neutral:
         if isinstance(node.args.get(name), tuple):
             raise GraphEditError(f"{refused}{name} has several numbers.")

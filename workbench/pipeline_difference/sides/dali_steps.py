@@ -85,8 +85,8 @@ def graph_side(graph: Graph, name: str, label: str) -> Side:
     images = resolve(graph, catalog).images
     if not images or len(graph.sources) != 1:
         raise ArgumentError(
-            f"diff: {name} has {len(images)} image outputs and {len(graph.sources)} readers. "
-            "Use a graph with one reader of encoded images and at least one image output."
+            f"diff needs one reader of encoded images and at least one image output, but {name} "
+            f"has {len(graph.sources)} and {len(images)}. Use another graph."
         )
     output, port = next(iter(images.items()))
     notes = []
@@ -212,7 +212,7 @@ def _steps(graph: Graph, port: Port, name: str, label: str) -> list[Step]:
     if len(calls) < len(path) or not calls or calls[0].entry.node != reader:
         decoder = next((each for each in graph.nodes if each.op == "decoders.image"), None)
         if decoder is None:
-            raise ArgumentError(f"diff: {name} has no decoders.image. Use a graph that decodes.")
+            raise ArgumentError(f"diff: {name} has no node decoders.image. Add one to it.")
         calls = [Call(decoder, (decoder,), decoder.inputs["data"], Port(decoder.id, "output"))]
         calls.append(Call(graph.node(port.node), (graph.node(port.node),), calls[0].exit, port))
     return [

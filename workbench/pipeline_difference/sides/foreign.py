@@ -79,7 +79,7 @@ class ForeignProcess:
         self._log.seek(0)
         lines = self._log.read().decode("utf-8", "replace").strip().splitlines()
         said = " ".join(line.strip() for line in lines[-_LAST_LINES:]) or "no message"
-        return EngineError(f"{self._spec} ended its process (exit code {code}): {said}")
+        return EngineError(f"The process of {self._spec} ended with exit code {code}: {said}")
 
     def close(self) -> None:
         self._process.kill()
@@ -110,7 +110,8 @@ def load_function(spec: str) -> Callable[..., Any]:
     except Exception as error:  # whatever the file raises
         raise ArgumentError(f"diff: {spec} cannot be loaded: {describe(error)}.") from None
     if not callable(found):
-        raise ArgumentError(f"diff: {spec} is {type(found).__name__}. Name a function.")
+        kind = type(found).__name__
+        raise ArgumentError(f"diff: {spec} is not a function: its type is {kind}.")
     return found  # type: ignore[no-any-return]  # callable
 
 
@@ -119,5 +120,5 @@ def require_file(spec: str) -> tuple[Path, str]:
     place, _, name = spec.rpartition(":")
     path = Path(os.path.expanduser(place))
     if not path.is_file():
-        raise ArgumentError(f"diff: there is no file {place}. Use file.py:name of a function.")
+        raise ArgumentError(f"diff: there is no file {place}. Pass a function as file.py:name.")
     return path, name

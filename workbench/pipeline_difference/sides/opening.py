@@ -115,8 +115,8 @@ class Sides:
         if callable(what):
             return self._function(what, label, trial)
         raise ArgumentError(
-            f"diff: {label} is {type(what).__name__}. Use a graph, a composition, a function, a "
-            "list of functions, or the path of a file with one."
+            f"diff: {label} is of type {type(what).__name__}. Use a graph, a composition, a "
+            "function, a list of functions, or the path of a file with one."
         )
 
     def _composition(self, what: Any, library: str, label: str) -> Side:
@@ -168,13 +168,16 @@ class Sides:
                     return Side(name, (decode, tried), (note,))
                 why = result.why if isinstance(result, Failed) else "it returns bytes"
             reasons.append(f"with {words.partition(' (')[0]}: {why}")
-        raise ArgumentError(f"diff: {name} returns no image. {'; '.join(reasons)}."[:600])
+        why = "; ".join(reasons)[:500]
+        raise ArgumentError(f"diff: {name} returns no image ({why}). Return an array.")
 
     def _foreign(self, spec: str, label: str, trial: Sequence[bytes], python: str) -> Side:
         if ":" not in spec or not spec.rpartition(":")[2].isidentifier():
             opened = _opened(spec)
             if not isinstance(opened, ImportedGraph | Graph):
-                raise ArgumentError(f"diff: {spec} is no program. Use file.py:name.")
+                raise ArgumentError(
+                    f"diff: {spec} is no graph or program. Pass a function as file.py:name."
+                )
             graph = opened.graph if isinstance(opened, ImportedGraph) else opened
             return self._program(graph, spec, label, trial, python)
         require_file(spec)

@@ -303,10 +303,10 @@ class OutputBatch(Mapping[str, Any]):
             there = (
                 f"Outputs with pictures: {', '.join(shown)}."
                 if shown
-                else f"It has {', '.join(self.arrays)}."
+                else f"The outputs are {', '.join(self.arrays)}."
             )
-            named = f" {output!r}" if output else ""
-            raise GraphError(f"The batch has no pictures{named} to plot. {there}")
+            named = f"Output {output!r}" if output else "The batch"
+            raise GraphError(f"{named} has no pictures to plot. {there}")
         titles, pictures = [], []
         for index in range(len(self.files)):
             for name in names:

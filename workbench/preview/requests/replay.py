@@ -60,7 +60,9 @@ def replay(
     given = graph.datasets if data is None else open_datasets(data)
     sources = list(running.sources)
     if len(sources) != 1 or not given:
-        raise DataError("Pass data: the folder, list or archive that the loader read.")
+        raise DataError(
+            "replay needs the data of one reader. Pass the folder, list or archive that was read."
+        )
     if sources[0].op == "experimental.readers.video":
         raise DataError(
             f"{file}: a video has several sequences of frames, so its name does not "

@@ -325,7 +325,7 @@ class Coco(SourceKind):
             listed = list(self.list_samples(dataset))
             unnamed = {one.get("category_id") for one in found["annotations"]} - classes - {None}
         except KeyError as error:
-            raise DataError(f"{dataset}: a category has no {error}. Add it.") from None
+            raise DataError(f"{dataset}: a category has no field {error}. Add it.") from None
         if found["images"] and not known:
             raise DataError(f"{dataset}: no image has both id and file_name. Add them.")
         if not known and (lost := without_image(found)):

@@ -89,8 +89,8 @@ class Factory:
             by_name = each.name in _ACCEPTED and each.kind is not Parameter.POSITIONAL_ONLY
             if each.default is Parameter.empty and each.kind not in kinds and not by_name:
                 raise ArgumentError(
-                    f"audit: make_loader has the parameter {each.name} without a default. Give it "
-                    f"one, or use one of {', '.join(_ACCEPTED)}."
+                    f"audit: the parameter {each.name} of make_loader has no default. Add one, or "
+                    f"use only the parameters {', '.join(_ACCEPTED)}."
                 )
         allowed = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
         return tuple(each.name for each in found if each.kind in allowed)

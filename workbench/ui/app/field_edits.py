@@ -85,7 +85,9 @@ def set_view(state: ViewState, component: str, field: str, value: Any) -> bool:
         case "preview", "repeat", int():
             size = state.checked.graph.settings.batch_size
             if value >= size:
-                raise GraphEditError(f"repeat cannot be {value}. Use 0 to {size - 1}, or -1.")
+                raise GraphEditError(
+                    f"repeat cannot be {value}. Use 0 to {size - 1}, or -1 for none."
+                )
             state.repeat = max(-1, value)
         case "canvas", "sample", int():
             state.sample = max(0, value)

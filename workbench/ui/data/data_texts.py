@@ -14,10 +14,10 @@ from workbench.sources import Dataset, load_source
 def fault_text(facts: FolderFacts, dataset: Dataset) -> str:
     """Return a text about unusable samples, sizes unlike their annotations, and odd boxes."""
     place = shlex.quote(dataset.text or str(dataset))
-    good = (
-        "good.txt` to list all, and"
+    good, what = (
+        ("good.txt", "save a list")
         if load_source(dataset.kind).lists_files
-        else ("good` to list all, and write a folder of")
+        else ("good", "write a folder")
     )
     masks = facts.targets == "masks"
     at_least = "At least " if facts.count > SAMPLE else ""
@@ -31,7 +31,8 @@ def fault_text(facts: FolderFacts, dataset: Dataset) -> str:
     at_fault = (
         f"{' and '.join(parts)} {verb} unusable; the first: {printable(facts.first_fault)}. "
         "Verify and measurements skip them; an exported program may read them or stop. Export with "
-        f"--skip-bad, or run `workbench check {place} --good {good} the usable ones."
+        f"--skip-bad. To list them all and {what} of the usable samples, run `workbench check "
+        f"{place} --good {good}`."
     )
     looked_at = min(facts.count, SAMPLE)
     other_size = (

@@ -105,7 +105,7 @@ class ComparedGraphs:
                 return self._find_session(name)
             case "file" if self.file is not None:
                 return self.file[1]
-        raise GraphEditError(f"There is no {choice[:60]!r} to compare with. Select another graph.")
+        raise GraphEditError(f"There is no graph {choice[:60]!r} to compare with. Select another.")
 
     def _find_session(self, owner: str) -> Document:
         if self._session is None or self._session[0] != owner:  # a file, read once
@@ -124,7 +124,7 @@ class ComparedGraphs:
         ]
         at = len(history.before)
         first = max(0, at - MOST_STEPS)
-        labels = ["earlier steps" if first else "start", *history.labels(MOST_STEPS)]
+        labels = ["earlier edits" if first else "start", *history.labels(MOST_STEPS)]
         for number, label in reversed(list(enumerate(labels, first))):
             if number != at:
                 words = f"{number} · {label}{' (undone)' if number > at else ''}"
@@ -271,8 +271,8 @@ class ComparisonJob:
         photos = [f"{elsewhere} tiles show other photos: the readers differ."]
         on_cpu = other is not None and self._runnable(other) is not other
         decoded = [
-            "The other graph decodes on the GPU (mixed). It runs on the CPU here, where pixels "
-            f"may differ slightly: {self._machine.no_gpu}."
+            "The other graph decodes on the GPU (mixed), but runs on the CPU here "
+            f"({self._machine.no_gpu}). Pixels may differ slightly."
         ]
         return {
             "name": names.get(state.against, state.against),

@@ -333,7 +333,7 @@ class ExperimentTask(BackgroundTask[Report]):
     def _report_overdue(self, share: float, text: str) -> None:
         """Replace the estimated remaining time if it has passed without progress."""
         if self.outcome is None and self.text == text:
-            late = "finishing" if share > NEARLY_DONE else "longer than estimated"
+            late = "finishing" if share > NEARLY_DONE else "taking longer than estimated"
             self._notify(share, _LEFT.sub(f", {late}", text))
 
 

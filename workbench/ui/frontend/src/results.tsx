@@ -22,8 +22,8 @@ function Results({ link, root }: PanelProps<"results">) {
         <div class="wb-controls">
           <span class="wb-muted">
             {entries.length
-              ? "Results of tools, the newest first."
-              : "No results yet. In a notebook, wb.watch, wb.audit, wb.diff and wb.pack show theirs here."}
+              ? "Results of tools, newest first."
+              : "No results yet. In a notebook, wb.watch, wb.audit, wb.diff and wb.pack show their results here."}
           </span>
           <span class="wb-grow" />
           <OpenButton

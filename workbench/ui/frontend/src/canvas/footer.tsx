@@ -61,7 +61,7 @@ export function Footer({ fit, stay }: Props) {
         <SampleChooser />
         <span className="wb-controls" role="group" aria-label="View">
           {!empty && (
-            <button type="button" aria-label="Show everything" data-tip="Show everything (0)" data-wb="fit" onClick={fit}>
+            <button type="button" aria-label="Zoom to fit" data-tip="Zoom to fit (0)" data-wb="fit" onClick={fit}>
               <Icon name="fit" />
             </button>
           )}

@@ -69,7 +69,7 @@ export function Condition({ link, guard, block, asks, classes }: Props) {
       {kind === "size" && (
         <Select
           class=""
-          name={`measure of ${block}`}
+          name={`size measured by ${block}`}
           options={MEASURES}
           value={asks.measure}
           choose={(measure) => ask(kind, { measure })}

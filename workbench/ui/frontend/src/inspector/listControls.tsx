@@ -250,14 +250,14 @@ export function Ends({ row, value, set, children }: EndsProps) {
       <div class="wb-ends">
         <NumberField
           ref={from}
-          name={`${row.name}, from, number`}
+          name={`Lower end of ${row.name}`}
           send={(typed, el) => send([typed, pair.current[1] ?? typed], el)}
           {...field(0)}
         />
         {children}
         <NumberField
           ref={to}
-          name={`${row.name}, to, number`}
+          name={`Upper end of ${row.name}`}
           send={(typed, el) => send([pair.current[0] ?? typed, typed], el)}
           {...field(1)}
         />

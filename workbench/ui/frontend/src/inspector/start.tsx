@@ -32,7 +32,7 @@ export function Start({ link }: { link: Link<"inspector"> }) {
       </p>
       <button type="button" data-wb="start-recipe" onClick={() => link.ask("recipe", { name })}>
         <img src={picture} alt="" width={384} height={96} />
-        <b>The recipe {name}</b>
+        <b>Recipe: {name}</b>
         <small>{line} More are under Recipes.</small>
       </button>
       {example && (

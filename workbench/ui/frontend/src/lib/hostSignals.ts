@@ -27,7 +27,7 @@ const ENDED = "The kernel has stopped. Restart it and run the cell again.";
 const SILENT =
   "Python does not respond. The graph is read-only until it does; values that you set are sent afterwards.";
 // Jupyter checks its kernels every 3 s: a stopped kernel is not noticed earlier.
-const KERNEL_SILENT = `${SILENT} If its kernel was restarted, run the cell again.`;
+const KERNEL_SILENT = `${SILENT} If the kernel was restarted, run the cell again.`;
 /** Milliseconds between checks whether the server is back. */
 const PROBE = 1000;
 /** Status of a proxy whose server is not reachable. */

@@ -27,8 +27,8 @@ const MODES = [...USUAL_MODES, ...MORE_MODES];
 const FAR = "Applies to all tiles. A close-up shows one picture, selected below.";
 const SEEDS = 100_000;
 const SHUFFLES =
-  "The reader shuffles, so other photos are read too. Pin seed and batch to keep these, or use the " +
-  "dice on a tile for other random values of its photo.";
+  "The reader shuffles, so a new seed also selects other photos. To keep the current photos, pin " +
+  "seed and batch, or use the dice on a tile.";
 const PINNED =
   "Seed and batch are pinned\n\nAll differences you see come from your edits.";
 const PIN = "Pin seed and batch\n\nThey stay the same while you change values.";

@@ -208,7 +208,7 @@ export function Unmeasured(props: { link: Speed; part: Part; hidden: boolean; ch
   const what = useField(link, "what", "");
   return (
     <p class="wb-empty" data-wb="unmeasured" hidden={hidden}>
-      {running && what === part ? "Measuring. The first figures appear here." : children}
+      {running && what === part ? "Measuring. The first results will appear here." : children}
     </p>
   );
 }

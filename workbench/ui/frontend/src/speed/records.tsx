@@ -177,7 +177,7 @@ function Comparison({ view }: { view: Partial<ComparisonView> }) {
           <Table caption="Comparison" heads={heads} lines={lines} />
         </Wide>
       ) : (
-        <p class="wb-speed-fact">The two have no measured configuration in common.</p>
+        <p class="wb-speed-fact">The two records have no measured configuration in common.</p>
       )}
       {[...warnings, ...only].map((words) => (
         <p key={words} class="wb-speed-fact">

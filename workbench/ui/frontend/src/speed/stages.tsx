@@ -68,7 +68,7 @@ function Figure({ view, show }: { view: StagesView; show: Show }) {
         />
         {alone.length > 0 && (
           <Stack
-            label="Each alone"
+            label="Each stage alone"
             stages={alone}
             value={(stage) => stage.alone}
             rest={Math.max(0, view.remainder ?? 0)}

@@ -157,7 +157,7 @@ function choices(
           copyCode(store);
         },
       },
-      { label: "Show everything", keys: "0", run: view.fit },
+      { label: "Zoom to fit", keys: "0", run: view.fit },
       { label: "Undo", keys: "Ctrl Z", run: () => void store.link.ask("undo", {}) },
       { label: "Redo", keys: "Ctrl Shift Z", run: () => void store.link.ask("redo", {}) },
       { label: "Keyboard shortcuts", keys: "?", run: view.help },

@@ -36,7 +36,7 @@ const KEYS: [string, string][] = [
   ["Ctrl Z", "undo; Shift: redo"],
   ["a", "align or distribute the selected nodes"],
   ["l", "automatic layout"],
-  ["0", "show everything"],
+  ["0", "zoom to fit"],
   ["f", "toggle full window for the canvas or the open panel"],
   ["+ −", "zoom; also the mouse wheel (Ctrl and wheel in a notebook)"],
   ["Ctrl S", "save the graph; in JupyterLab the notebook"],
