@@ -68,12 +68,12 @@ def test_of_a_long_history_the_nearest_steps_are_offered(graphs: ComparedGraphs)
     ("choice", "reason"),
     [
         ("last", "There are no edits yet"),
-        ("step 1", "no 'step 1'"),
-        ("step x", "no 'step x'"),
+        ("step 1", "no graph 'step 1'"),
+        ("step x", "no graph 'step x'"),
         ("recipe nothing", "nothing"),
         ("session other", "no longer exists"),
-        ("file", "no 'file'"),
-        ("", "no ''"),
+        ("file", "no graph 'file'"),
+        ("", "no graph ''"),
     ],
 )
 def test_what_is_not_there_says_so(graphs: ComparedGraphs, choice: str, reason: str) -> None:
@@ -215,7 +215,7 @@ def test_a_graph_for_the_gpu_is_compared_on_the_cpu_and_it_is_said(compared: Rea
     model.act("preview", {"do": "compare_with_file", "name": "gpu", "text": dump_graph(mixed)})
     wait_both(screen)
     assert found(screen)["error"] == ""
-    assert "It runs on the CPU here" in found(screen)["remarks"][0]
+    assert "runs on the CPU here" in found(screen)["remarks"][0]
     assert "there is none here" in found(screen)["remarks"][0]
     assert ("device", "mixed") in [(row["what"], row["before"]) for row in found(screen)["rows"]]
 

@@ -91,7 +91,7 @@ def graph_side(graph: Graph, name: str, label: str) -> Side:
     output, port = next(iter(images.items()))
     notes = []
     if len(images) > 1:
-        notes.append(f"{name}: only the output {output} is compared, of {', '.join(images)}.")
+        notes.append(f"{name}: only {output} is compared, of the outputs {', '.join(images)}.")
     if graph.settings.device != "cpu":
         notes.append(f"{name}: images are decoded on the CPU; mixed decoding was not compared.")
     graph, port, fixed = _pinned(graph, port, name)

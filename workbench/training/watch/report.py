@@ -60,7 +60,7 @@ class WatchReport(DocumentedResult):
 
     @property
     def ceiling(self) -> float | None:
-        """Speed-up of the loop with free data; None if too few steps were measured.
+        """Speed-up of the loop if loading took no time; None if too few steps were measured.
 
         ::
 

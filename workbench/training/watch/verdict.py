@@ -19,7 +19,7 @@ from workbench.training.watch.step_times import (
 
 Limit = Literal["model", "loader", "both", "unknown"]
 SMALL_GAIN = 1.1
-"""Speed-up with free data below which the model is the limit."""
+"""Speed-up without loading time below which the model is the limit."""
 _NO_GAIN = 1.01
 _FEWEST_REPEATED = 8
 _FEWEST_LOADER = 8
@@ -35,7 +35,7 @@ _SLOWER = 1.05
 class LoopTimes:
     """Times per step in seconds: with the loader and on the repeated batch.
 
-    ``free`` is the time of a step with free data: that on the repeated batch if ``measured``,
+    ``free`` is the time of a step without loading: that on the repeated batch if ``measured``,
     otherwise that in the loop. ``start`` is the wait at the start of an epoch. ``samples`` is the
     mean number of samples per batch, None if unknown.
     """
@@ -57,7 +57,7 @@ class LoopTimes:
 
     @property
     def ceiling(self) -> Ratio:
-        """Speed-up with free data. Its interval is wider if the speed of the machine changed."""
+        """Speed-up if loading took no time. Its interval is wider if the machine changed speed."""
         found = ratio_of(self.total, self.free)
         if not found.low > 0:
             return found
@@ -127,7 +127,7 @@ def verdict(times: LoopTimes, batches: int | None) -> str:
     if times.total.value < _SHORTEST:
         return (
             f"There is no verdict, because a step takes only {duration_text(times.total.value)}: "
-            "measuring takes a part of it."
+            "the measurement itself takes a part of it."
         )
     if times.drift:
         return (
@@ -136,34 +136,34 @@ def verdict(times: LoopTimes, batches: int | None) -> str:
         )
     if limit == "unknown":
         return (
-            f"The limit cannot be distinguished from noise after {times.count} steps: free data "
-            f"would make the loop {span} times as fast. Watch more steps."
+            f"The limit cannot be distinguished from noise after {times.count} steps: if loading "
+            f"took no time, the loop would be {span} times as fast. Watch more steps."
         )
     rates = f"the loop processes {rate_text(times, times.total.value)}, "
     rates += f"and the step alone could process {rate_text(times, times.free.value)}"
     if limit == "loader":
         return (
-            f"The loader is the limit: {rates}. With free data the loop would be "
+            f"The loader is the limit: {rates}. If loading took no time, the loop would be "
             f"{ceiling.value:.2f} times as fast ({span})."
         )
     if limit == "both":
         return (
-            f"The loader and the model share the limit: {rates}. With free data the loop would be "
-            f"{ceiling.value:.2f} times as fast ({span})."
+            f"The loader and the model share the limit: {rates}. If loading took no time, the loop "
+            f"would be {ceiling.value:.2f} times as fast ({span})."
         )
     most = f"at most {max(1.0, ceiling.high):.2f} times as fast{how}"
     if ceiling.low <= 1 or ceiling.value < _NO_GAIN:
-        return f"The model is the limit: free data would not change the speed measurably ({most})."
+        return f"The model is the limit: faster loading would change little ({most})."
     now, then = times.total.value, times.free.value
     if batches:
         now, then = times.start + batches * now, batches * then
         return (
-            f"The model is the limit: with free data an epoch would take {duration_text(then)} "
-            f"instead of {duration_text(now)} ({most})."
+            "The model is the limit: if loading took no time, an epoch would take "
+            f"{duration_text(then)} instead of {duration_text(now)} ({most})."
         )
     return (
-        f"The model is the limit: with free data a step would take {duration_text(then)} instead "
-        f"of {duration_text(now)} ({most})."
+        f"The model is the limit: if loading took no time, a step would take "
+        f"{duration_text(then)} instead of {duration_text(now)} ({most})."
     )
 
 
@@ -174,8 +174,8 @@ def time_sentences(times: LoopTimes, batches: int | None) -> list[str]:
     if batches and times.limit in ("loader", "both"):
         free = batches * times.free.value
         found.append(
-            f"An epoch of {batches:,} batches takes {duration_text(epoch)}; with free data "
-            f"{duration_text(free)}."
+            f"An epoch of {batches:,} batches takes {duration_text(epoch)}; if loading took no "
+            f"time, it would take {duration_text(free)}."
         )
     if batches and times.start > max(0.05 * epoch, 2 * times.total.value):
         found.append(

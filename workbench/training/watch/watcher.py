@@ -41,8 +41,8 @@ def watch(
     ``len`` are those of the loader. After ``steps`` steps, in one or several epochs, the report is
     shown, and the loop continues without overhead. ``report()`` returns it at any time.
 
-    The ceiling, the speed-up with free data, is measured: at most 30 % of the steps run on the same
-    batch again while the loader is not advanced. These are additional steps: the loader's batches
+    The ceiling, the speed-up if loading took no time, is measured: up to 30 % of the steps repeat a
+    batch while the loader is not advanced. These are additional steps: the loader's batches
     are all delivered, but the model is trained on one batch several times. ``restore`` is a list of
     objects with ``state_dict`` and ``load_state_dict`` (model, optimizer, scheduler) whose state is
     restored afterwards. With ``ceiling=False`` no batch is repeated, and the ceiling is computed
