@@ -27,6 +27,8 @@ _WARM_SECONDS = 1.0
 _LONGEST_PAUSE = 10.0
 """Maximum seconds to wait until the loader has filled its queue."""
 _UTILISATION_SECONDS = 0.5
+_OWN_SECONDS = 1e-3
+"""Time of this module between two steps that is subtracted from the wait of the GPU."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,8 +243,11 @@ class Recorder:
             if step.returned is None:
                 continue
             wait = self.clock.seconds(step.asked, step.given)
+            own = step.requested - step.asked.host  # display and utilisation of the GPU
             if step.given.event is None:
-                wait = step.fetched - step.requested  # without the time of this module
+                wait = step.fetched - step.requested
+            elif own > _OWN_SECONDS:
+                wait = max(0.0, wait - own)
             took = self.clock.seconds(step.given, step.returned)
             found.append(StepTime(number, step.phase, wait, took, step.samples, step.first))
         return tuple(found)
