@@ -26,7 +26,7 @@ from workbench.names import shortened
 
 FORMAT, VERSION = "workbench result", 1
 MOST_RESULTS = 50
-"""Maximum number of results that a process remembers; the oldest are dropped."""
+"""Maximum number of results that a process stores; the oldest are dropped."""
 _MOST_ROWS = 60
 """Maximum number of table rows in text and in a notebook output."""
 _MOST_LETTERS = 300
@@ -52,7 +52,7 @@ class ResultPicture:
 
 
 class DocumentedResult(ABC):
-    """Base class of results: everything that is shown is derived from ``document()``."""
+    """Base class of results: all outputs are derived from ``document()``."""
 
     __slots__ = ()
 
@@ -140,7 +140,7 @@ class ResultDocument(DocumentedResult):
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> ResultDocument:
-        """Return the document that `to_json` encoded. Raises DataError if it is not one."""
+        """Decode a document that `to_json` encoded. Raises DataError for other values."""
         if values.get("format") != FORMAT or values.get("version") != VERSION:
             found = f"{values.get('format')!r}, version {values.get('version')!r}"
             raise DataError(

@@ -57,8 +57,8 @@ def diff_command(
     """Compare two pipelines on images, and find the arguments that make them equal.
 
     A pipeline is a graph file, a recipe, a script with a DALI pipeline or a composition of
-    torchvision, Albumentations or Kornia, or FILE.py:NAME, a composition or a function from encoded
-    bytes, an array or a Pillow image to an array. The code in these files runs with your
+    torchvision, Albumentations or Kornia, or FILE.py:NAME: a composition, or a function from
+    encoded bytes, an array or a Pillow image to an array. The code in these files runs with your
     permissions.
 
     The result has the difference by step, the causes, and the worst images. Random values are

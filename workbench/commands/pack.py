@@ -27,7 +27,7 @@ def pack(graph: str, data: Datasets, folder: str, image: str) -> None:
     """Write test images, their tensors, and a checker that compares a server with them.
 
     The images are often decoded differently: Exif orientations, grey, CMYK, transparent, 16 bits,
-    very small. The tensors are those of the graph without random values. check.py in the folder
+    very small. The tensors are computed by the graph without random values. check.py in the folder
     needs neither DALI nor the workbench, and names the mistakes of a server.
 
     Example:  workbench pack imagenet-eval --data photos -o pack && python pack/check.py server.py:f

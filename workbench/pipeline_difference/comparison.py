@@ -1,4 +1,4 @@
-"""Compare two pipelines on a data set: ``diff``."""
+"""The function ``diff``: compare two pipelines on a data set."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ Array = NDArray[Any]
 MOST_SAMPLES = 1_000_000
 DEFAULT_SAMPLES = 1000
 WORST = 16
-"""Number of images that are shown and used first to search causes."""
+"""Number of the most different images that are shown."""
 _CHUNK = 16
 _SEARCHED = 10
-"""Number of images on which changes are tried: the worst and some spread over the data."""
+"""Number of images on which changes are tried: the worst, and others spread over the data."""
 _SIDE = 160
 """Maximum width and height of the pictures, in pixels."""
 _QUIET = {"NO_ALBUMENTATIONS_UPDATE": "1"}
@@ -112,7 +112,7 @@ def _files(datasets: Datasets, samples: int) -> tuple[list[Sample], int]:
 
 @dataclass
 class _Measured:
-    """Sums over the data set."""
+    """Sums of differences over the data set."""
 
     images: int = 0
     total: float = 0.0
@@ -148,9 +148,9 @@ class _Comparison:
         self._progress = on_progress
         self._runner = StepRunner(sides.backends)
         self._gain = 1.0
-        """Number of 8-bit levels in a unit of the outputs."""
+        """Number of 8-bit levels in one unit of the outputs."""
         self._levels = 1.0
-        """The same in a unit of the distances of the search."""
+        """Number of 8-bit levels in one unit of the search's distances."""
         self._m = _Measured()
 
     def run(self, what: tuple[Any, Any], pythons: tuple[str, str]) -> PipelineDifference:
@@ -188,7 +188,7 @@ class _Comparison:
                 self._m.failed.append((each.name, f"cannot be read: {error.strerror}"))
 
     def _require_fixed(self, side: Side, trial: Sequence[bytes]) -> None:
-        """Raise ArgumentError if a function returns other values the second time."""
+        """Raise ArgumentError if a function returns different values when it is called twice."""
         if not any(step.group.startswith((FUNCTION, "foreign")) for step in side.steps):
             return
         first, again = (self._runner.run(side.steps, [*trial[:1]]) for _ in range(2))
@@ -246,7 +246,7 @@ class _Comparison:
             self._predict(both)
 
     def _predict(self, both: Sequence[tuple[str, Array, Array]]) -> None:
-        """Compare the predictions of the model."""
+        """Compare the model's predictions for both results."""
         assert self._model is not None
         m = self._m
         for group in _of_equal_shape(both):
@@ -302,7 +302,7 @@ class _Comparison:
         return tuple(scaled), explanation
 
     def _search_files(self) -> list[Sample]:
-        """Return the worst images, and some spread over the data."""
+        """Return the worst images, and others spread over the data."""
         worst = sorted(self._m.worst, reverse=True)[: _SEARCHED // 2]
         places = [-each[1] for each in worst]
         count = len(self._files)
@@ -316,7 +316,7 @@ class _Comparison:
         return [self._distance(pair, items) for pair in pairs]
 
     def _distance(self, pair: Pair, items: list[Item]) -> Distance | None:
-        """Run both sides; None if one cannot run at all."""
+        """Run both sides and return their distance; None if one of them cannot run at all."""
         try:
             ours, theirs = (self._runner.cached(side.steps, items) for side in pair)
         except CancelledError:
@@ -441,7 +441,7 @@ def _any_alpha(items: Sequence[bytes]) -> bool:
 
 
 def _picture(entry: tuple[float, int, str, Array, Array]) -> ResultPicture:
-    """Both results and their difference (brightened), next to each other."""
+    """Return a picture of both results and their brightened difference, next to each other."""
     from PIL import Image
 
     cost, _, name, a, b = entry
@@ -469,7 +469,7 @@ def _picture(entry: tuple[float, int, str, Array, Array]) -> ResultPicture:
 
 
 def _shown(image: Array, a: Array, b: Array) -> NDArray[np.uint8]:
-    """Scale an image to 8 bits (the same for both sides), as RGB."""
+    """Scale an image to 8-bit RGB, with the same scale for both sides."""
     found = np.nan_to_num(image.astype(np.float32))
     if found.ndim == 3 and found.shape[0] in (1, 3, 4) and found.shape[2] not in (1, 3, 4):
         found = np.moveaxis(found, 0, -1)

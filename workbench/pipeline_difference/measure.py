@@ -1,4 +1,4 @@
-"""Measure how far two lists of images differ. Pure functions of arrays."""
+"""Measure how much two lists of images differ. All functions are pure."""
 
 from __future__ import annotations
 
@@ -12,23 +12,26 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 
 _SIZE, _LAYOUT, _CHANNELS = 1.0, 1.0, 0.5
-"""Penalties of a different size, layout or number of channels, in standard deviations."""
+"""Penalties for a different size, layout or number of channels, in standard deviations."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """An image that a side could not process, with the reason."""
+    """The reason why a side could not process an image."""
 
     why: str
 
 
 Item = Array | bytes | Failed
-"""What flows through a pipeline: encoded bytes, an array, or the reason why there is none."""
+"""Value between two steps: encoded bytes, an array, or the reason why an image failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImageDifference:
-    """Difference of one image, in units of ``Distance.scale``. ``shapes`` is empty if equal."""
+    """Difference of one image, in units of ``Distance.scale``.
+
+    ``shapes`` describes different shapes; it is empty if they are equal.
+    """
 
     mean: float
     largest: float
@@ -42,10 +45,10 @@ class ImageDifference:
 
 @dataclass(frozen=True, slots=True)
 class Distance:
-    """Differences of a list of images; None if a side failed.
+    """Differences of a list of images; an entry is None if a side failed.
 
-    ``scale`` is the standard deviation of the output values (the larger of both sides), so that a
-    difference in its units does not depend on the range of the values.
+    ``scale`` is the standard deviation of the output values (the larger of both sides). Differences
+    are in this unit, so they do not depend on the range of the values.
     """
 
     images: tuple[ImageDifference | None, ...]
@@ -53,7 +56,7 @@ class Distance:
 
     @property
     def cost(self) -> float:
-        """Mean cost per image in standard deviations: the value that a search reduces."""
+        """Mean cost per image in standard deviations, which the search minimises."""
         found = [each.cost for each in self.images if each is not None]
         return float(np.mean(found)) if found else 0.0
 
@@ -65,7 +68,7 @@ class Distance:
 
 
 def distance(ours: Sequence[Item], theirs: Sequence[Item]) -> Distance:
-    """Compare two lists of results, image by image."""
+    """Compare two lists of results image by image."""
     pairs = [
         None if isinstance(a, Failed) or isinstance(b, Failed) else (as_array(a), as_array(b))
         for a, b in zip(ours, theirs, strict=True)
@@ -126,7 +129,7 @@ def _channels_last(image: Array) -> Array:
 
 
 def _resampled(image: Array, height: int, width: int) -> Array:
-    """Resample to another size by the nearest pixel, so that sizes do not hide other causes."""
+    """Resample to another size with nearest neighbours, so that sizes do not hide other causes."""
     rows = ((np.arange(height) + 0.5) * image.shape[0] / height).astype(int)
     columns = ((np.arange(width) + 0.5) * image.shape[1] / width).astype(int)
     found: Array = image[rows][:, columns]
@@ -134,7 +137,7 @@ def _resampled(image: Array, height: int, width: int) -> Array:
 
 
 def _spread(images: Sequence[Array]) -> float:
-    """Standard deviation of all finite values."""
+    """Return the standard deviation of all finite values."""
     count, total, squares = 0, 0.0, 0.0
     for image in images:
         values = image.astype(np.float64).reshape(-1)
@@ -147,12 +150,12 @@ def _spread(images: Sequence[Array]) -> float:
 def levels_per_unit(
     results: Sequence[Sequence[Item]], gains: Sequence[float | None], pixels: Sequence[Item]
 ) -> float:
-    """Number of 8-bit levels in one standard deviation of the outputs.
+    """Return the number of 8-bit levels in one standard deviation of the outputs.
 
-    ``results`` are the outputs of both sides, and ``gains`` the number of levels in a unit of each,
-    if a step of the side defines it. Otherwise uint8 and floats from 0 to 1 or 255 have their own
-    scale, and other floats that of the decoded ``pixels``: normalisation changes the scale but
-    hardly the contrast.
+    ``results`` are the outputs of both sides, and ``gains`` the number of levels in one unit of
+    each, or None if no step of the side defines it. Then uint8, and floats from 0 to 1 or 255, have
+    their own scale. Other floats have the scale of the decoded ``pixels``, because normalisation
+    changes the scale but hardly the contrast.
     """
     found = []
     for items, known in zip(results, gains, strict=True):

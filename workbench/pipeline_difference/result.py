@@ -21,12 +21,12 @@ _LONG = 70
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """A change of arguments that reduces the difference, proven by running again.
+    """A change of arguments that reduces the difference, verified by running the pipeline with it.
 
-    ``kind`` is the cause, such as ``antialias``; ``side`` is A or B, and ``change`` the call with
-    the new value. ``alternative`` is an equally good change of the other side, or empty. ``share``
-    is the fraction of the explained difference, and ``before`` and ``after`` are the mean
-    differences in 8-bit levels without and with this change, all other causes being changed.
+    ``kind`` is the cause, such as ``antialias``; ``side`` is A or B, and ``change`` is the call
+    with the new value. ``alternative`` is an equally good change of the other side, or empty.
+    ``share`` is the fraction of the explained difference. ``before`` and ``after`` are the mean
+    differences in 8-bit levels without and with this change, while all other causes are changed.
     """
 
     kind: str
@@ -39,7 +39,7 @@ class Cause:
 
 
 def _code(calls: Sequence[str]) -> str:
-    """Return calls as a table cell; the arguments of long ones are omitted."""
+    """Return calls as the text of a table cell; the arguments of long calls are omitted."""
     found = "; ".join(calls)
     if len(found) > _LONG:
         found = "; ".join(f"{call.partition('(')[0]}(…)" for call in calls)
@@ -48,9 +48,9 @@ def _code(calls: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ModelChange:
-    """Effect on a model: images with another top-1 class, and the largest change of a logit.
+    """Effect on a model: images whose top-1 class changed, and the largest change of a logit.
 
-    ``nan`` are images for which the model returned NaN; they are not counted as changed.
+    ``nan`` is the number of images for which the model returned NaN; they do not count as changed.
     """
 
     images: int

@@ -1,4 +1,4 @@
-"""Search the changes that make two pipelines equal. Each is proven by running again."""
+"""Search for changes that make two pipelines equal, and verify each by running the pipelines."""
 
 from __future__ import annotations
 
@@ -12,33 +12,35 @@ from workbench.pipeline_difference.steps import Side
 
 MOST_CAUSES = 6
 _TIE = 0.002
-"""Costs that differ by less than this share of the best are equal; then the rank decides."""
+"""Two costs are tied if they differ by less than this fraction of the best; then ranks decide."""
 _TIES, _MOST_EXPANDED = 3, 8
-"""Number of tied changes that are followed, and of states in all."""
+"""Maximum number of tied changes that are followed, and of states that are expanded."""
 _GOOD = 0.5
-"""Ties and pairs are not tried below this difference (8-bit levels)."""
+"""Ties and pairs are not tried if the difference is below this (8-bit levels)."""
 _HOPELESS = 1.5
-"""A change that multiplies the first difference by more than this is not tried again."""
+"""A change that multiplies the initial difference by more than this is not tried again."""
 _PAIRED = 6
-"""Number of changes that are also tried in pairs."""
+"""Maximum number of changes that are also tried in pairs."""
 
 Pair = tuple[Side, Side]
 Evaluate = Callable[[Sequence[Pair]], list[Distance | None]]
-"""Runs pairs of sides; None for a pair that cannot run so changed."""
+"""Function that runs pairs of sides and returns their distances; None for a pair that cannot run.
+"""
 _AT_ONCE = 12
-"""Number of changes that run in one call."""
+"""Maximum number of changes that run in one call."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """When a smaller difference counts as explained. All values are 8-bit levels, or shares.
+    """Limits from which a reduction of the difference is accepted, in 8-bit levels or as fractions.
 
-    A change is accepted if it removes ``most`` of the difference, or ``part`` of one above
-    ``visible``, or most of the difference of some images without harm to the others.
+    A change is accepted if it removes the fraction ``most`` of the difference, or the fraction
+    ``part`` of a difference above ``visible``, or most of the difference of some images without
+    harm to the others.
     """
 
     levels: float
-    """Number of levels in a unit of ``Distance.cost``."""
+    """Number of 8-bit levels in one unit of ``Distance.cost``."""
     equal: float = 0.02
     visible: float = 0.5
     most: float = 0.5
@@ -66,7 +68,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """An accepted change, the distances around it, and an equal change of the other side."""
+    """An accepted change, distances without and with it, and an alternative for the other side."""
 
     change: Change
     before: Distance
@@ -76,7 +78,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Accepted changes in order, and the distances before, and after all of them."""
+    """Accepted changes in order, and the distances before and after all of them."""
 
     found: tuple[Found, ...]
     start: Distance
@@ -88,7 +90,7 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """Accepted changes, the sides with them, and their distance."""
+    """Accepted changes, the sides after these changes, and their distance."""
 
     sides: Pair
     current: Distance
@@ -100,7 +102,7 @@ class _State:
 
 
 class _Search:
-    """A greedy search that also follows changes which tie with the best one."""
+    """A greedy search that also follows changes that tie with the best one."""
 
     def __init__(
         self,
@@ -118,7 +120,7 @@ class _Search:
         self.best: _State | None = None
 
     def run(self, start: _State) -> None:
-        """Search from a state; ``best`` is the best state so far, also after an interrupt."""
+        """Search from a state. ``best`` is the best state so far, even after an interrupt."""
         self.best = start
         waiting, expanded = [start], 0
         while waiting and expanded < _MOST_EXPANDED:
@@ -132,7 +134,7 @@ class _Search:
                 return
 
     def _following(self, state: _State) -> list[_State]:
-        """Return the states after the best change, and after those that tie with it."""
+        """Return the states after the best change, and after changes that tie with it."""
         if self._limits.is_equal(state.current) or len(state.found) >= MOST_CAUSES:
             return []
         trials = self._trials(state)
@@ -171,7 +173,7 @@ class _Search:
         return trials
 
     def _pairs(self, state: _State, trials: Sequence[tuple[Change, Distance]]) -> list[_State]:
-        """Try pairs of the changes that help most, or harm least."""
+        """Return states after pairs of the changes that help most or harm least."""
         if state.current.cost * self._limits.levels < _GOOD:
             return []
         likely: dict[str, tuple[Change, Distance]] = {}
@@ -204,7 +206,7 @@ def explain(
     levels: float,
     on_trial: Callable[[str], None] = lambda text: None,
 ) -> Explanation:
-    """Search changes greedily, in pairs if no single one helps, and drop those not needed."""
+    """Search greedily for changes, in pairs if no single one helps, and drop those not needed."""
     limits = Limits(levels)
     (start,) = evaluate([sides])
     assert start is not None
@@ -223,7 +225,7 @@ def explain(
 
 
 def _same(one: Change, other: Change) -> bool:
-    """True if two changes stand for the same cause on the same side, or undo each other."""
+    """True if two changes have the same cause, so at most one of them is used."""
     return one.cause == other.cause and one.cause not in ("interpolation",)
 
 
@@ -267,9 +269,9 @@ def _needed(
     limits: Limits,
     evaluate: Evaluate,
 ) -> tuple[list[Found], Pair, Distance]:
-    """Drop changes without which the difference is the same, and measure the effect of the others.
+    """Drop changes that have no effect on the difference, and measure the effect of the others.
 
-    ``Found.before`` becomes the distance without this change and with all others.
+    ``Found.before`` becomes the distance without this change but with all others.
     """
     if len(found) < 2:
         return found, sides, current

@@ -17,15 +17,15 @@ from workbench.errors import WorkbenchError
 from workbench.pipeline_difference.measure import Failed, Item
 
 DECODE, TAIL = "decode", "values"
-"""Kinds of steps: decoding, and conversion of the values (cast, normalise, layout)."""
+"""Kinds of steps: decoding, and final conversion of the values (cast, normalise, layout)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step. ``kinds`` are what it does, ``text`` is its source code.
+    """One step. ``kinds`` classify its operation, and ``text`` is its source code.
 
-    ``backend`` runs consecutive steps of equal ``group`` in one call, with their ``payload``.
-    ``key`` identifies the step: steps with equal keys return the same results.
+    The backend runs consecutive steps of equal ``group`` in one call, and receives their
+    ``payload``. Steps with equal ``key`` return the same results.
     """
 
     kinds: tuple[str, ...]
@@ -40,35 +40,35 @@ Backend = Callable[[Sequence[Step], Sequence[Item]], list[Item]]
 
 @dataclass(frozen=True)
 class Side:
-    """One of the two pipelines: its name, its steps, and sentences about what was assumed."""
+    """One of the two pipelines: its name, its steps, and sentences about assumptions."""
 
     name: str
     steps: tuple[Step, ...]
     notes: tuple[str, ...] = ()
 
     def with_step(self, at: int, *steps: Step) -> Side:
-        """Replace the step at a position."""
+        """Return the side with other steps at a position; without steps, the old one is removed."""
         return replace(self, steps=(*self.steps[:at], *steps, *self.steps[at + 1 :]))
 
 
 class StepRunner:
-    """Runs steps. ``cached`` keeps results, so that after a change only what follows it runs."""
+    """Runs steps. ``cached`` caches results, so that only the steps after a change run again."""
 
     def __init__(self, backends: Mapping[str, Backend]) -> None:
         self._backends = backends
         self._kept: OrderedDict[tuple[int, tuple[str, ...]], list[Item]] = OrderedDict()
 
     def run(self, steps: Sequence[Step], items: Sequence[Item]) -> list[Item]:
-        """Apply steps to images. An image that fails is returned as ``Failed``."""
+        """Apply steps to images. The result for an image that fails is ``Failed``."""
         found = list(items)
         for group in _groups(steps):
             found = self._applied(group, found)
         return found
 
     def cached(self, steps: Sequence[Step], items: Sequence[Item]) -> list[Item]:
-        """Like ``run``, for images on which many variants of the steps run.
+        """Apply steps like ``run``, and cache intermediate results for other variants of the steps.
 
-        Steps are split after decoding and before the conversion of values, if there are images.
+        Results are cached after decoding and before the conversion of values, if they are images.
         """
         done, found = self._longest(steps, items)
         for end in (1, len(steps) - 1, len(steps)):
@@ -84,7 +84,7 @@ class StepRunner:
         return found
 
     def prepare(self, variants: Sequence[Sequence[Step]], items: Sequence[Item]) -> None:
-        """Run several variants in one call if their backend can, for later calls of ``cached``."""
+        """Run several variants in one call if their backend supports it, and cache the results."""
         batches: dict[tuple[str, int], list[tuple[Sequence[Step], int, list[Item]]]] = {}
         for steps in variants:
             done, found = self._longest(steps, items)
@@ -108,7 +108,7 @@ class StepRunner:
             self._kept.popitem(last=False)
 
     def _longest(self, steps: Sequence[Step], items: Sequence[Item]) -> tuple[int, list[Item]]:
-        """Return the number of steps whose results are cached, and these results."""
+        """Return the number of leading steps whose results are cached, and these results."""
         for end in range(len(steps), 0, -1):
             key = (id(items), tuple(step.key for step in steps[:end]))
             if key in self._kept and (end == len(steps) or all(map(_passes, self._kept[key]))):
@@ -127,7 +127,7 @@ class StepRunner:
 
 
 def _groups(steps: Sequence[Step]) -> list[list[Step]]:
-    """Split steps into runs of one group. Functions run one by one."""
+    """Split steps into runs of equal group. Each function is a run of its own."""
     found: list[list[Step]] = []
     for step in steps:
         if found and step.group != FUNCTION and found[-1][0].group == step.group:
@@ -143,7 +143,7 @@ def _passes(item: Item) -> bool:
 
 FUNCTION = "function"
 _KEPT = 48
-"""Number of cached results: those of the current steps, and of the latest changes."""
+"""Maximum number of cached results: those of the current steps, and of the latest changes."""
 
 
 def function_step(
@@ -154,7 +154,7 @@ def function_step(
 
 
 def run_functions(steps: Sequence[Step], items: Sequence[Item]) -> list[Item]:
-    """Backend of functions: call it for each image; an exception is a ``Failed`` image."""
+    """Backend for functions: call one for each image; an exception becomes a ``Failed`` image."""
     (step,) = steps
     found: list[Item] = []
     for item in items:
@@ -171,9 +171,9 @@ def describe(error: BaseException) -> str:
 
 
 def to_array(value: Any) -> Item:
-    """Convert a result to an array: a tensor, a Pillow image, or what NumPy accepts.
+    """Convert a result to an array: a tensor, a Pillow image, or a value that NumPy accepts.
 
-    Raises TypeError if it is not an image.
+    Encoded bytes are returned unchanged. Raises TypeError if the value is not an image.
     """
     if isinstance(value, bytes):
         return value
@@ -190,7 +190,7 @@ def to_array(value: Any) -> Item:
 
 
 def is_image(item: Item) -> bool:
-    """True if a result is a uint8 image with channels last, which any next step accepts."""
+    """True if a result is a uint8 image with channels last, which any following step accepts."""
     return (
         isinstance(item, np.ndarray)
         and item.dtype == np.uint8

@@ -1,4 +1,4 @@
-"""Divide the difference of two pipelines among their steps, by swapping one step at a time."""
+"""Divide the difference of two pipelines among their steps, by swapping one part at a time."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from workbench.pipeline_difference.sides.opening import WHOLE, as_png
 from workbench.pipeline_difference.steps import DECODE, Side, Step, StepRunner, is_image
 
 Cut = tuple[int, int]
-"""Number of steps of A and of B before a point where both have an image of the same meaning."""
+"""Number of steps of A and of B before a point where the images of both are comparable."""
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A part of both pipelines, and the difference that swapping only this part makes.
+    """A part of both pipelines, and the difference that swapping only this part causes.
 
-    ``mean`` and ``largest`` are in 8-bit levels in a result; ``ours`` and ``theirs`` are the
-    steps, as source code.
+    ``mean`` and ``largest`` are in 8-bit levels of the result; ``ours`` and ``theirs`` are the
+    steps as source code.
     """
 
     name: str
@@ -32,7 +32,7 @@ class Share:
 
 
 def possible_cuts(a: Side, b: Side) -> list[Cut]:
-    """Points where the same kinds of steps have run on both sides, or are still to run."""
+    """Return points at which both sides have run, or will run, the same kinds of steps."""
     done_a, done_b = _prefixes(a.steps), _prefixes(b.steps)
     cuts = [
         (i, j)
@@ -57,9 +57,9 @@ def _prefixes(steps: Sequence[Step]) -> list[Counter[str]]:
 def waterfall(
     a: Side, b: Side, items: list[Item], runner: StepRunner, check: Callable[[str], None]
 ) -> tuple[Share, ...]:
-    """Measure each part's share. Hybrids run A's steps up to a cut and then B's.
+    """Measure the share of each part. A hybrid runs A's steps up to a cut, and then B's.
 
-    The two ends of the result are the pipelines themselves: the first hybrid is all of B.
+    The first hybrid is all of B, and the last one all of A.
     """
     if _is_opaque(a) and not _is_opaque(b):
         return tuple(
@@ -86,7 +86,7 @@ def _cuts(a: Side, b: Side) -> list[Cut]:
 
 
 def _is_opaque(side: Side) -> bool:
-    """True if decoding and the rest are one step, which accepts encoded bytes."""
+    """True if decoding and all other operations are one step, which accepts encoded bytes."""
     return {DECODE, WHOLE} <= set(side.steps[0].kinds)
 
 

@@ -1,7 +1,7 @@
-"""Images that servers often decode in another way than the training pipeline.
+"""Images that servers often decode differently from the training pipeline.
 
-Made with Pillow from the user's photos. In the centre of each image is a test chart, so that wrong
-channels, orientations and filters are visible even if the photos are grey or blank.
+They are made with Pillow from the user's photos. In the centre of each image is a test chart, so
+that wrong channels, orientations and filters are visible even if the photos are grey or blank.
 """
 
 from __future__ import annotations
@@ -27,12 +27,13 @@ Pixels = NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class AwkwardImage:
-    """An encoded image, and the same image as servers with a mistake would read it.
+    """An encoded image, and the same image as servers with a mistake would decode it.
 
-    ``mistakes`` has the lossless image that a server with the mistake reads, by the mistake's key
-    in ``mistakes.STORED``. ``decoded`` is the image as Pillow decodes it, lossless, if Pillow and
-    DALI should return the same pixels up to the tolerance of the file format. Images that are
-    ``plain`` have no special property; mistakes of the whole server are found with them.
+    ``mistakes`` maps each mistake (a key of ``mistakes.STORED``) to the lossless image that a
+    server with this mistake decodes. ``decoded`` is the image as Pillow decodes it, lossless, if
+    Pillow and DALI should return the same pixels up to the tolerance of the file format. Images
+    that are ``plain`` have no special property; they are used to find mistakes that affect all
+    images.
     """
 
     name: str
@@ -42,7 +43,7 @@ class AwkwardImage:
     mistakes: dict[str, bytes] = field(default_factory=dict)
     plain: bool = False
     same_as: str = ""
-    """Name of an image with the same upright pixels, up to the compression."""
+    """Name of an image with the same upright pixels, apart from compression errors."""
 
 
 def awkward_images(photos: Sequence[Image.Image] = ()) -> list[AwkwardImage]:
@@ -153,7 +154,7 @@ def _jpeg_bytes(image: Image.Image, **options: Any) -> bytes:
 
 
 def _orientations(upright: Image.Image) -> Iterator[AwkwardImage]:
-    """Yield JPEGs whose Exif tag says how to turn them; turned correctly, all are equal."""
+    """Yield JPEGs with each Exif orientation. All are equal after it is applied."""
     for value, unturn in _UNTURNED.items():
         exif = Image.Exif()
         exif[_EXIF_ORIENTATION] = value
@@ -222,7 +223,7 @@ def _palette_alpha(image: Image.Image) -> Image.Image:
 
 
 def _sixteen_bit(name: str, about: str, image: Image.Image) -> AwkwardImage:
-    """A PNG of 16 bits, whose low bytes are noise."""
+    """Return a 16-bit PNG whose low bytes are noise."""
     high = np.asarray(image).astype(np.uint16)
     noise = np.random.default_rng(0).integers(0, 256, high.shape)
     values = (high * 256 + noise).astype(">u2")
@@ -238,7 +239,7 @@ def _sixteen_bit(name: str, about: str, image: Image.Image) -> AwkwardImage:
 
 
 def _sixteen_bit_png(values: Pixels) -> bytes:
-    """Encode big-endian 16-bit values, (h, w) or (h, w, 3). Pillow cannot write the latter."""
+    """Encode big-endian 16-bit values, (h, w) or (h, w, 3). Pillow cannot write 16-bit RGB."""
     height, width = values.shape[:2]
     colour_type = 2 if values.ndim == 3 else 0
     rows = b"".join(b"\0" + row.tobytes() for row in values)
@@ -254,7 +255,7 @@ def _sixteen_bit_png(values: Pixels) -> bytes:
 
 
 def _profile(image: Image.Image) -> AwkwardImage:
-    """A JPEG with a colour profile that swaps red and blue, so that its use is visible."""
+    """Return a JPEG with a colour profile that swaps red and blue, so its effect is visible."""
     mistakes: dict[str, bytes] = {}
     options: dict[str, Any] = {}
     with suppress(ImportError):

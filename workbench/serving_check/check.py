@@ -34,7 +34,7 @@ MOST_MISTAKES = 3
 _SAMPLES = 1500
 """Number of pixels per image with which candidates are compared."""
 _FLAT = 4.0
-"""Standard deviation in levels below which an image says nothing about a mistake."""
+"""An image is not used to find a mistake if its standard deviation in levels is below this."""
 _SHIFTED, _NAMED = "shifted", 7
 _IMAGENET = (np.array([123.675, 116.28, 103.53]), np.array([58.395, 57.12, 57.375]))
 _SECONDS = 60
@@ -43,7 +43,7 @@ Function = Callable[[bytes], Any]
 
 
 class PackError(Exception):
-    """The pack, or an argument, cannot be used."""
+    """Raised for an unusable pack or an invalid argument."""
 
 
 class Verdict(NamedTuple):
@@ -57,14 +57,17 @@ class Verdict(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """Mistakes of a whole server: spatial, order of channels, values, and stored variant."""
+    """A combination of mistakes that affect all images of a server: spatial, channel order, values.
+
+    ``form`` names a normalisation, and the last field a stored variant.
+    """
 
     spatial: str = ""
     channels: str = ""
     form: str = ""
     variant: str = ""
     scaling: tuple[tuple[float, float], ...] = ()
-    """Slope and offset per channel if they were fitted."""
+    """Slope and offset per channel, if the values were fitted."""
 
     @property
     def mistakes(self) -> tuple[str, ...]:
@@ -112,9 +115,9 @@ class Pack:
         return self._read(f"images/{image['name']}", image["sha256"])
 
     def levels(self, image: dict[str, Any], variant: str = "") -> Array:
-        """Return the expected array with channels last, in levels: 0..255 where that is known.
+        """Return the expected array with channels last, in levels: 0..255 if the scale is known.
 
-        ``variant`` is a mistake: then this is what a server with that mistake computes.
+        If ``variant`` names a mistake, returns the array that a server with that mistake computes.
         """
         if variant:
             return self.arrays[f"{image['name']}|{variant}"].astype(float)
@@ -125,7 +128,7 @@ class Pack:
         return np.moveaxis(array, 0, -1) if self.layout == "CHW" else array
 
     def corrected(self, array: Array, candidate: Candidate) -> Array:
-        """Return a server's array, channels last, in levels without the candidate's mistakes."""
+        """Return a server's array, channels last, in levels, without the candidate's mistakes."""
         array = _SPATIAL[candidate.spatial](array)
         array = array[..., ::-1] if candidate.channels == "before" else array
         form = np.array(candidate.scaling).T if candidate.scaling else self.forms[candidate.form]
@@ -207,7 +210,7 @@ def _as_array(value: Any, pack: Pack, image: dict[str, Any]) -> Array:
 def _in_form(
     pack: Pack, array: Array, expected: Array, batched: bool
 ) -> tuple[Array | None, list[str]]:
-    """Return an array as floats with channels last, or None if impossible; and the mistakes."""
+    """Return an array as floats with channels last (None if impossible), and the mistakes found."""
     mistakes = ["dtype"] if array.dtype != expected.dtype else []
     if array.ndim == 4 and array.shape[0] == 1:
         mistakes += [] if batched else ["extra_batch"]
@@ -242,7 +245,7 @@ def _judged(
     mistakes: list[str],
     common: Candidate,
 ) -> tuple[str, list[str], str]:
-    """Return state, mistakes and detail of an image, whose array has the expected shape."""
+    """Return state, mistakes and detail for an image whose array has the expected shape."""
     if array is None:
         return "different", mistakes, ""
     state = "different" if mistakes else ""
@@ -278,9 +281,9 @@ def _judged(
 def _turned(
     pack: Pack, image: dict[str, Any], array: Array, twin: Array, common: Candidate
 ) -> list[str]:
-    """Compare an image with the server's array of the same image without an orientation.
+    """Return the mistake ``orientation_ignored`` if an image and its upright twin differ.
 
-    This also works if the server resizes in another way than the graph.
+    Both arrays come from the server, so its way of resizing does not matter.
     """
     if "orientation_ignored" not in image["mistakes"]:
         return []
@@ -289,9 +292,9 @@ def _turned(
 
 
 def find_candidate(pack: Pack, plain: list[tuple[dict[str, Any], Array]]) -> Candidate:
-    """Return the fewest mistakes that explain the arrays of a server for some images.
+    """Return the smallest set of mistakes that explains the arrays that a server returned.
 
-    Returns the empty Candidate if the images are right, or if nothing explains them.
+    Returns an empty Candidate if the arrays are correct, or if no mistakes explain them.
     """
     variants = ["", *dict.fromkeys(key for image, _ in plain for key in image["mistakes"])]
     scores: dict[Candidate, float] = {}
@@ -354,7 +357,8 @@ _SPATIAL: dict[str, Callable[[Array], Array]] = {
         if down or right
     },
 }
-"""Corrections of arrays with channels last. Shifted arrays are not compared at the border."""
+"""Functions that undo a spatial mistake, for arrays with channels last. Borders are not compared.
+"""
 
 
 def _value_forms(slope: Array, offset: Array) -> dict[str, tuple[Array, Array]]:
@@ -412,9 +416,9 @@ def _amount(levels: Array, wanted: Array) -> str:
 def _scaled(
     pack: Pack, plain: list[tuple[dict[str, Any], Array]], variants: list[str]
 ) -> Candidate:
-    """Return mistakes with a linear function per channel that explain the arrays.
+    """Return the mistakes, including a linear function per channel, that explain the arrays.
 
-    For normalisations with constants that no form has. Returns the empty Candidate if none do.
+    Used for normalisations with unusual constants. Returns an empty Candidate if nothing fits.
     """
     limit = 1.5 * min(image["tolerance"]["mean"] for image, _ in plain)
     found: list[tuple[int, float, Candidate]] = []
@@ -449,7 +453,7 @@ def _scaled(
 
 
 def _scaling_text(pack: Pack, candidate: Candidate) -> str:
-    """Describe the server's values as a function of the expected ones."""
+    """Describe the server's values as a linear function of the expected values."""
     slope, offset = np.array(candidate.scaling).T
     factors = slope / pack.slope
     texts = [

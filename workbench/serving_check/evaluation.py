@@ -34,7 +34,7 @@ _TILE = 8
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a graph cannot process an image."""
+    """Reason why a graph cannot process an image."""
 
     reason: str
 
@@ -88,7 +88,7 @@ class GraphRunner:
     """Layout of the latest output."""
 
     def run(self, graph: Graph, images: Sequence[bytes]) -> list[Array | Refusal]:
-        """Return the output for each encoded image, or why the graph cannot process it.
+        """Return for each encoded image the output, or a Refusal if the graph cannot process it.
 
         Raises DataError if the graph does not read encoded images.
         """

@@ -49,9 +49,9 @@ _UNREADABLE = (OSError, ValueError, DataError, Image.DecompressionBombError)
 BASE_MEAN, BASE_LARGEST = 0.6, 4.0
 """Tolerance in levels of 0..255 for rounding in the resize and the normalisation."""
 _SUBSAMPLING = {1: (2, 1), 2: (2, 2)}
-"""Pillow's number of a JPEG's subsampling -> how much smaller its chroma planes are."""
+"""Factors by which the chroma planes are smaller, by Pillow's number of a JPEG's subsampling."""
 _MOST_APART = 8.0
-"""Mean difference in levels above which a result is another one, not a less exact one."""
+"""Results that differ by more than this mean (in levels) differ in content, not in precision."""
 _FILTERS = {
     "INTERP_LINEAR": Image.Resampling.BILINEAR,
     "INTERP_CUBIC": Image.Resampling.BICUBIC,
@@ -63,10 +63,10 @@ _COLOURS = ((255, 0, 0), (0, 255, 0), (0, 0, 255))
 
 @dataclass(frozen=True)
 class Levels:
-    """How values of the output correspond to levels: value = slope * level + offset.
+    """Linear function from levels to values of the output: value = slope * level + offset.
 
-    ``order`` has the channel of the image for each channel of the output, empty for grey. Levels
-    are pixel values of 0..255 if ``known``, otherwise a 255th of the range of the output.
+    ``order`` has the index of the image channel for each output channel; it is empty for grey.
+    Levels are pixel values of 0..255 if ``known``, otherwise 1/255 of the range of the output.
     """
 
     slope: Array
@@ -87,7 +87,7 @@ class Levels:
 
 @dataclass
 class _Packer:
-    """The content of a pack while it is computed."""
+    """Computes the content of a pack."""
 
     runner: GraphRunner
     graph: Graph
@@ -95,7 +95,7 @@ class _Packer:
     on_progress: Progress
     notes: list[str] = field(default_factory=list)
     arrays: dict[str, Array] = field(default_factory=dict)
-    """Arrays of ``tensors.npz``: references by image, variants by image and mistake."""
+    """Arrays of ``tensors.npz``: references by image, and variants by image and mistake."""
     packed: list[PackedImage] = field(default_factory=list)
     layout: str = ""
     levels: Levels = Levels(np.ones(1), np.zeros(1))
@@ -133,7 +133,7 @@ class _Packer:
         return self.levels.of(self._last(self.arrays[name]))
 
     def _levels(self) -> Levels:
-        """Find the function from pixels to values with images of one colour."""
+        """Fit the function from pixels to values, using images of one colour."""
         colours = [*((grey,) * 3 for grey in _GREYS), *_COLOURS]
         pngs = [encode_png(Image.new("RGB", (300, 300), colour)) for colour in colours]
         outputs = self.runner.run(self.graph, pngs)
@@ -152,7 +152,7 @@ class _Packer:
         return Levels(np.full(channels, scale), np.zeros(channels))
 
     def _tolerances(self) -> dict[str, tuple[float, float, str]]:
-        """Measure how much the results of correct servers differ, for each image."""
+        """Measure for each image how much the results of correct servers differ."""
         images = {each.name: each for each in self.images if each.name in self.arrays}
         decoded = {name: each.decoded for name, each in images.items() if each.decoded}
         jpegs = {name: each.data for name, each in images.items() if each.data[:2] == JPEG}
@@ -187,7 +187,7 @@ class _Packer:
     def _apart(
         self, graph: Graph | None, encoded: Mapping[str, bytes]
     ) -> Iterator[tuple[str, tuple[float, float]]]:
-        """Yield the mean and the largest difference of a graph's outputs, by image name."""
+        """Yield mean and largest difference of a graph's outputs from the references, by image."""
         outputs = self.runner.run(graph, list(encoded.values())) if graph else []
         for name, output in zip(encoded, outputs, strict=False):
             if not isinstance(output, Refusal) and output.shape == self.arrays[name].shape:
@@ -200,7 +200,7 @@ class _Packer:
     ) -> Iterator[tuple[str, tuple[float, float]]]:
         """Yield differences between the graph's resize and Pillow's, by image name.
 
-        Pillow rounds between the two directions, and resizes to whole pixels. Yields nothing if
+        Pillow rounds between the two passes, and resizes to integer sizes. Yields nothing if
         Pillow has no such resize, or if the graph does not resize the decoded image.
         """
         nodes = [node for node in self.graph.nodes if node.op == "resize"]
@@ -223,7 +223,7 @@ class _Packer:
                     yield name, (float(apart.mean()), float(apart.max()))
 
     def _store_mistakes(self, image: AwkwardImage, tolerance: float) -> Iterator[str]:
-        """Store what servers with mistakes compute, and yield the keys of the mistakes."""
+        """Store the arrays that servers with mistakes compute, and yield the mistakes' keys."""
         wanted = self._reference(image.name)
         least = tolerance * (0.5 if image.plain else 1.5)
         for key, levels in self._variants(image):
@@ -389,7 +389,7 @@ def _require_image(graph: Graph, array: Array, layout: str) -> Array:
 
 
 def _colour_of(array: Array) -> Array | None:
-    """Return the value of each channel of an image of one colour, or None if it varies."""
+    """Return the value of each channel if the image has one colour, else None."""
     values = array.reshape(-1, array.shape[-1]).astype(float)
     return values[0] if np.ptp(values, axis=0).max() <= 1e-3 * max(1, np.ptp(values)) else None
 
@@ -416,7 +416,7 @@ def _fitted(values: Sequence[Array]) -> Levels | None:
 
 
 class _Measured(NamedTuple):
-    """Difference in levels between two correct results, and what causes it."""
+    """Difference in levels between two correct results, and its cause."""
 
     mean: float = 0.0
     largest: float = 0.0
@@ -438,7 +438,7 @@ def _opened(data: bytes) -> Image.Image:
 
 
 def _sheet(images: Sequence[AwkwardImage]) -> bytes:
-    """Return small pictures of the images as one PNG, eight in a row."""
+    """Return thumbnails of the images as one PNG, eight in a row."""
     side = 96
     sheet = Image.new("RGB", (8 * side, -(-len(images) // 8) * side), (128, 128, 128))
     for index, image in enumerate(images):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PackedImage:
-    """A test image: its tolerance in levels of 0..255, or why the graph refuses it."""
+    """A test image with its tolerance in levels of 0..255, or why the graph refuses it."""
 
     name: str
     about: str
@@ -30,8 +30,8 @@ class PackedImage:
 class ServingPack(DocumentedResult):
     """A folder with test images, expected tensors and ``check.py``, which checks a server.
 
-    ``mistakes`` describes the mistakes that it can name with stored tensors; ``notes`` says what it
-    cannot judge, and why. ::
+    ``mistakes`` describes the mistakes that the checker recognises with stored tensors; ``notes``
+    lists mistakes that it cannot recognise, with reasons. ::
 
         made = wb.pack(graph, "photos", "pack-to-send")
         print(made.folder, len(made.images), made.refused)
@@ -44,11 +44,11 @@ class ServingPack(DocumentedResult):
     mistakes: tuple[str, ...]
     notes: tuple[str, ...] = ()
     sheet: bytes = b""
-    """The images as one picture, as PNG."""
+    """Thumbnails of all images in one PNG file."""
 
     @property
     def refused(self) -> tuple[str, ...]:
-        """Names of the images that the graph itself refuses."""
+        """Names of the images that the graph cannot process."""
         return tuple(each.name for each in self.images if each.refused)
 
     def document(self) -> ResultDocument:

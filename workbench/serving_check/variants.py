@@ -1,4 +1,4 @@
-"""What servers with mistakes of resizing and cropping compute for the plain images."""
+"""Compute the plain images as servers do that resize or crop incorrectly."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _INTERPOLATIONS = {
 
 
 def graph_variants(graph: Graph, catalog: Catalog) -> Iterator[tuple[str, Graph]]:
-    """Yield the graph with each mistake in the arguments of its operators that resize."""
+    """Yield each mistake with a graph whose resizing operators have the corresponding arguments."""
     if changed := with_arguments(graph, catalog, antialias=False):
         yield "no_antialias", changed
     for key, value in _INTERPOLATIONS.items():
@@ -32,7 +32,7 @@ def graph_variants(graph: Graph, catalog: Catalog) -> Iterator[tuple[str, Graph]
 
 
 def with_arguments(graph: Graph, catalog: Catalog, **values: Any) -> Graph | None:
-    """Return the graph with arguments set at each node that has them; None if nothing changes."""
+    """Set arguments of each node that has them, and return the graph; None if nothing changes."""
     changed = graph
     for node in graph.nodes:
         known = {} if isinstance(node, Source) else catalog[node.op].args
@@ -56,9 +56,9 @@ def resized_shorter(graph: Graph) -> int | None:
 def image_variants(
     image: Image.Image, width: int, height: int, shorter: int | None
 ) -> Iterator[tuple[str, Image.Image]]:
-    """Yield images of the output size as servers resize and crop them by mistake.
+    """Yield each mistake with the image resized and cropped to the output size by that mistake.
 
-    ``shorter`` is the size to which the graph resizes the shorter side before its crop, if it does.
+    ``shorter`` is the size to which the graph resizes the shorter side before its crop, or None.
     """
 
     def crop(each: Image.Image) -> Image.Image:
@@ -94,7 +94,7 @@ def _scaled(image: Image.Image, scale: float) -> Image.Image:
 
 
 def _centre(image: Image.Image, width: int, height: int) -> Image.Image:
-    """Crop the centre; what is outside the image is black."""
+    """Crop the centre; pixels outside of the image are black."""
     left, upper = (image.width - width + 1) // 2, (image.height - height + 1) // 2
     return image.crop((left, upper, left + width, upper + height))
 
@@ -106,7 +106,7 @@ def _aliased(image: Image.Image, width: int, height: int) -> Image.Image:
 
 
 def _averaged(image: Image.Image, width: int, height: int) -> Image.Image:
-    """Reduce by averaging the area of each pixel, as OpenCV's INTER_AREA does; else linearly."""
+    """Reduce by averaging the area of each pixel, as OpenCV's INTER_AREA does; enlarge linearly."""
     if width > image.width or height > image.height:
         return _aliased(image, width, height)
     rows, columns = _overlaps(height, image.height), _overlaps(width, image.width)
@@ -115,7 +115,7 @@ def _averaged(image: Image.Image, width: int, height: int) -> Image.Image:
 
 
 def _overlaps(new: int, old: int) -> Array:
-    """Return the share of each old pixel in each new one, as a matrix of shape (new, old)."""
+    """Return the share of each old pixel in each new pixel, as a matrix of shape (new, old)."""
     edges = np.arange(new + 1) * old / new
     start = np.maximum(edges[:-1, None], np.arange(old))
     end = np.minimum(edges[1:, None], np.arange(1, old + 1))
@@ -123,9 +123,9 @@ def _overlaps(new: int, old: int) -> Array:
 
 
 def with_plain_chroma(image: Image.Image, halved: tuple[int, int]) -> Image.Image:
-    """Return a decoded JPEG as decoders without chroma interpolation, such as nvJPEG, return it.
+    """Return a decoded JPEG as decoders without chroma interpolation, such as nvJPEG, decode it.
 
-    ``halved`` has the factors of the chroma's width and height: (2, 1) for 4:2:2.
+    ``halved`` has the factors by which the chroma planes are smaller: (2, 1) for 4:2:2.
     """
     luma, *chroma = image.convert("YCbCr").split()
     planes = [luma]

@@ -1,1 +1,1 @@
-"""Tools for the user's own training loop and loader, also those without a pipeline of DALI."""
+"""Tools for the user's own training loop and loader, including loaders that do not use DALI."""

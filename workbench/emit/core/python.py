@@ -123,7 +123,10 @@ def assigned(target: str, parts: Sequence[str], indent: str = INDENT) -> list[st
 
 
 def constant(name: str, value: str) -> list[str]:
-    """Return ``NAME = value``. A long list is wrapped, where ruff would use a line per item."""
+    """Return ``NAME = value`` with long lists wrapped.
+
+    Unlike ruff, this does not put each item on its own line.
+    """
     if len(name) + 3 + len(value) <= LINE or not value.startswith("["):
         return [f"{name} = {value}"]
     lines = [INDENT]

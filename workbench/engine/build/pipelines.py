@@ -56,7 +56,9 @@ _EXPLAINED = {
 """Regular expressions of DALI's frequent messages, with the reason and a fix."""
 _MEMORY = re.compile(r"bad_alloc|out of memory|MemoryError|MemoryAllocation", re.IGNORECASE)
 _REFUSED = os.strerror(errno.EAGAIN)
-"""Message of C++ if a thread cannot be created, whatever the cause (such as exhausted memory)."""
+"""Error message of std::thread when a thread cannot be created, whatever the cause (such as
+exhausted memory).
+"""
 _DIVERGENT = re.compile(
     r"Divergent data found.*Found distinct ([\w ]+): ([^\n]*?)\.?(?:\n|$)", re.DOTALL
 )

@@ -1,1 +1,1 @@
-"""The worker process from outside: start, calls, typed messages, deadlines, hangs, shutdown."""
+"""Controls the worker process: start, calls, typed messages, deadlines, hangs, shutdown."""

@@ -1,1 +1,1 @@
-"""Changes of one pipeline that may explain a difference: arguments, decoding, results."""
+"""Changes of one pipeline that may explain a difference: arguments, decoding, processed results."""

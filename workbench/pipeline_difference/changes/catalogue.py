@@ -1,7 +1,7 @@
-"""The catalogue of hypotheses: changes of arguments, of decoding, and of inputs and results.
+"""Catalogue of hypotheses: changes of arguments, of decoding, and of inputs and results.
 
-Each is in the terms of DALI or of the library. If there is no such argument, it is imitated with
-NumPy, and its text states this.
+Each is expressed with arguments of DALI or of the library. If there is no such argument, the change
+is imitated with NumPy, and its text states this.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from workbench.transform_comparison.pinned import call_text
 
 
 def changes_of(side: Side, label: str, facts: Facts) -> Iterator[Change]:
-    """Yield all changes of a side."""
+    """Yield all changes of a side that may explain a difference."""
     for at, step in enumerate(side.steps):
         if step.group.startswith(DALI):
             yield from dali_changes(side, at, label, facts)
@@ -121,7 +121,7 @@ def _decode_changes(library: str, facts: Facts) -> Iterator[tuple[str, Step]]:
 
 
 def levels_of(side: Side) -> float | None:
-    """Return the number of 8-bit levels in a unit of a side's output, if its steps define it."""
+    """Return the number of 8-bit levels in one unit of a side's output, or None if unknown."""
     step = side.steps[-1]
     if step.group.startswith(DALI) and step.payload.node.op == "crop_mirror_normalize":
         args = step.payload.node.args
@@ -139,7 +139,10 @@ def _mean(values: Any) -> float:
 
 
 def fitted_change(ours: list[Any], theirs: list[Any], label: str) -> Change | None:
-    """Return the linear map of each channel that makes results of ``ours`` closest to others."""
+    """Return a change by the linear map per channel that best fits ``ours`` to ``theirs``.
+
+    Returns None if there are no pairs of arrays.
+    """
     fit = imitated.linear_fit(ours, theirs)
     if fit is None:
         return None

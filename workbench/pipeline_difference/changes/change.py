@@ -9,7 +9,8 @@ from typing import Any
 from workbench.pipeline_difference.steps import DECODE, FUNCTION, Side, Step
 
 ARGUMENT, OTHER, IMITATED, OUTSIDE, FITTED = range(5)
-"""Ranks of changes that explain equally much: arguments of an operator first."""
+"""Ranks of changes. Of changes that explain equally much, the one with the lowest rank is chosen.
+"""
 MEANS = {
     "ImageNet": ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)),
     "0.5": ((0.5, 0.5, 0.5), (0.5, 0.5, 0.5)),
@@ -17,14 +18,14 @@ MEANS = {
     "CIFAR-10": ((0.4914, 0.4822, 0.4465), (0.247, 0.2435, 0.2616)),
     "none, 0 to 1": ((0.0, 0.0, 0.0), (1.0, 1.0, 1.0)),
 }
-"""Usual means and standard deviations of pixels from 0 to 1."""
+"""Common means and standard deviations of pixels from 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change of one side: the ``cause`` that it represents, and the code ``text``.
+    """A change of one side: the ``cause`` that it represents, and its source code (``text``).
 
-    ``apply`` returns the changed side, or None if the side has no such step.
+    ``apply`` returns the changed side, or None if the side does not have the step.
     """
 
     cause: str
@@ -36,7 +37,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Facts about the images that a search uses, and about this environment."""
+    """Facts about the images and the environment that determine which changes are tried."""
 
     alpha: bool = False
     has_opencv: bool = False

@@ -1,4 +1,4 @@
-"""Changes of DALI's arguments that may explain a difference."""
+"""Changes of DALI arguments that may explain a difference."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from workbench.pipeline_difference.steps import Side, Step, function_step
 
 _INTERPOLATIONS = ("NN", "LINEAR", "CUBIC", "LANCZOS3", "TRIANGULAR", "GAUSSIAN")
 _RATIOS = (1.0, 224 / 256, 224 / 232, 224 / 248, 0.9, 0.95, 0.96, 0.8)
-"""Usual ratios of crop size and shorter side: torchvision, its newer weights, timm."""
+"""Common ratios of crop size and shorter side: torchvision, its newer weights, timm."""
 
 
 def dali_changes(side: Side, at: int, label: str, facts: Facts) -> Iterator[Change]:
-    """Yield the changes of one step."""
+    """Yield changes of one step that may explain a difference."""
     maker = _Maker(side.steps[at].payload, label)
     if maker.op == "decoders.image":
         yield from _decoder(maker, facts)
@@ -49,7 +49,7 @@ def dali_changes(side: Side, at: int, label: str, facts: Facts) -> Iterator[Chan
 
 @dataclass(frozen=True, slots=True)
 class _Maker:
-    """Makes changes of one node."""
+    """Creates ``Change`` objects. Each of them modifies one node."""
 
     call: Call
     label: str
@@ -62,7 +62,7 @@ class _Maker:
         return self.call.node.args.get(name, default)
 
     def args(self, cause: str, remark: str = "", **given: Any) -> Change:
-        """Set arguments; None removes one."""
+        """Return a change that sets arguments; None removes one."""
         words = ", ".join(f"{key}={value!r}" for key, value in given.items() if value is not None)
         return self.edit(cause, f"{words}{remark}", lambda call: call.with_args(**given))
 
@@ -70,13 +70,17 @@ class _Maker:
         return self.made(cause, f"fn.{self.op}({words})", ARGUMENT, partial(_edited, change))
 
     def instead(self, cause: str, step: Step) -> Change:
-        """Run another step instead of the node."""
+        """Return a change that runs another step instead of the node."""
         return self.made(cause, step.text, IMITATED, lambda _: [step])
 
     def function(
         self, cause: str, text: str, function: Callable[[Any], Any], **left: Any
     ) -> Change:
-        """Run a function, and then the node without the arguments ``left``, if any."""
+        """Return a change that imitates the node with a function.
+
+        If arguments are given in ``left``, the node runs after the function, without these
+        arguments.
+        """
         step = function_step(function, text, ("imitated",), text)
         rest = dict.fromkeys(left)
         return self.made(
@@ -97,7 +101,7 @@ class _Maker:
 
 
 def place(side: Side, node: str) -> int | None:
-    """Return the position of the step that runs a node."""
+    """Return the position of the step that runs a node, or None."""
     for at, step in enumerate(side.steps):
         if step.group.startswith(DALI) and step.payload.node.id == node:
             return at
@@ -143,7 +147,7 @@ def _resize(maker: _Maker) -> Iterator[Change]:
 
 
 def _size(maker: _Maker, side: Side, at: int) -> Iterator[Change]:
-    """Yield changes of the rounding of the longer side, and of the ratio of resize and crop."""
+    """Yield changes of how the longer side is rounded, and of the ratio of resize and crop."""
     shorter = _shorter_side(maker.call)
     following = [s for s in side.steps[at + 1 :] if s.group.startswith(DALI)]
     crop = next((s.payload for s in following if s.payload.node.op == "crop"), None)
@@ -189,7 +193,7 @@ def _shorter_side(call: Call) -> float | None:
 
 
 def _both_sides(call: Call) -> tuple[float, float] | None:
-    """Return height and width that a resize names, whatever it does with them, or None."""
+    """Return the height and width in the arguments of a resize, in any mode, or None."""
     args = call.node.args
     size, most = args.get("size"), args.get("max_size")
     longest: Any = most[0] if isinstance(most, tuple) else most
@@ -208,13 +212,13 @@ def _crop_size(call: Call) -> tuple[int, int] | None:
 
 
 def _with_size(call: Call, **size: Any) -> Call:
-    """Replace whatever sets the size of a resize."""
+    """Replace all arguments that set the size of a resize."""
     names = ("resize_shorter", "resize_longer", "resize_x", "resize_y", "mode", "size", "max_size")
     return call.with_args(**{**dict.fromkeys(names), **size})
 
 
 def _two(resize: str, crop: str, change: Callable[[Call], Call] | None, side: Side) -> Side | None:
-    """Change a resize and remove the crop, or exchange both if there is no change."""
+    """Change a resize and remove the crop; without ``change``, swap both."""
     first, second = place(side, resize), place(side, crop)
     if first is None or second is None:
         return None
@@ -234,7 +238,7 @@ def _with_crop(step: Step, shorter: float, size: Any) -> list[Step]:
 
 
 def _as_floats(call: Call, down: bool) -> Call:
-    """Let a resize return floats, rounded down to uint8 if ``down``."""
+    """Make a resize return floats, or uint8 that is rounded down if ``down``."""
     changed = call.with_args(dtype="FLOAT")
     if not down:
         return changed
@@ -245,7 +249,7 @@ def _as_floats(call: Call, down: bool) -> Call:
 
 
 def _rounded_size(call: Call, how: str) -> Call:
-    """Compute the size of a resize by its shorter side with another rounding."""
+    """Round the longer side of a resize by its shorter side with ``floor`` or ``ceil``."""
     images: Any = decoded_images("memory").images
     short = _shorter_side(call)
     if short is None:  # without an earlier change

@@ -1,4 +1,4 @@
-"""Operations for which one side has no argument, as functions of one image (NumPy)."""
+"""NumPy functions of one image that imitate arguments which one side does not have."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _bytes(values: Array) -> NDArray[np.uint8]:
 
 
 def rotate_hue(image: Array, degrees: float) -> Array:
-    """Rotate the hue in HSV (hexagonal model, as torchvision, OpenCV and colorsys)."""
+    """Rotate the hue in HSV (hexagonal model), as torchvision, OpenCV and colorsys do."""
     pixels = image.astype(np.float32) / 255
     high, low = pixels.max(axis=2), pixels.min(axis=2)
     span = np.where(high > low, high - low, 1)
@@ -43,20 +43,20 @@ def rotate_hue(image: Array, degrees: float) -> Array:
 
 
 def grey(image: Array, weights: Sequence[float]) -> Array:
-    """Convert to grey in three channels."""
+    """Convert to grey with three equal channels."""
     values = image.astype(np.float32) @ np.asarray(weights, np.float32)
     return np.repeat(_bytes(values)[..., None], 3, axis=2)
 
 
 def crop_even(image: Array, size: tuple[int, int]) -> Array:
-    """Crop at the centre as torchvision does, half to even. Adds no padding."""
+    """Crop the centre as torchvision does, with offsets rounded half to even. Adds no padding."""
     top, left = (round((have - want) / 2) for have, want in zip(image.shape, size, strict=False))
     top, left = max(0, top), max(0, left)
     return np.ascontiguousarray(image[top : top + size[0], left : left + size[1]])
 
 
 def contrast(image: Array, factor: float) -> Array:
-    """Scale around the mean grey of the image, as torchvision and Pillow do."""
+    """Scale the contrast around the image's mean grey, as torchvision and Pillow do."""
     middle = float(
         np.rint((image.astype(np.float32) @ np.asarray((0.299, 0.587, 0.114), np.float32)).mean())
     )
@@ -70,13 +70,13 @@ def reverse(image: Array) -> Array:
 
 
 def other_layout(image: Array) -> Array:
-    """Exchange channels first and channels last."""
+    """Convert channels first to channels last, and vice versa."""
     axis = _channel_axis(image)
     return image if axis is None else np.moveaxis(image, *((0, -1) if axis == 0 else (-1, 0)))
 
 
 def mirror(image: Array) -> Array:
-    """Exchange left and right."""
+    """Flip horizontally."""
     return np.ascontiguousarray(np.flip(image, 2 if _channel_axis(image) == 0 else 1))
 
 
@@ -105,7 +105,10 @@ def linear(image: Array, gain: Array, offset: Array) -> Array:
 
 
 def linear_fit(ours: Sequence[Any], theirs: Sequence[Any]) -> tuple[Array, Array] | None:
-    """Least squares of ``theirs = gain * ours + offset`` per channel; None without pairs."""
+    """Return least-squares ``gain`` and ``offset`` per channel: theirs = gain * ours + offset.
+
+    Returns None if there are no pairs of arrays.
+    """
     pairs = [
         (_planes(a), _planes(b))
         for a, b in zip(ours, theirs, strict=True)

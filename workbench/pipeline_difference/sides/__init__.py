@@ -1,1 +1,1 @@
-"""The pipelines that can be compared, as steps: graphs, compositions, functions, programs."""
+"""Convert pipelines to steps: graphs, compositions, functions, programs."""

@@ -1,7 +1,7 @@
 """Steps of a graph, which DALI runs in the worker process.
 
 A step is a node of the path from the reader to the images, with the nodes that compute its
-arguments. Random values are fixed first, as ``compare_transforms`` does it for libraries.
+arguments. Random values are fixed first, as ``compare_transforms`` does for libraries.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ DALI = "dali"
 _CROP = ("crop", "crop_w", "crop_h", "crop_pos_x", "crop_pos_y", "rounding")
 _CROP_EDGE = ("out_of_bounds_policy", "fill_values")
 _WINDOWS = {"random_resized_crop": "resize", "decoders.image_random_crop": "decoders.image"}
-"""Operators that read a random window -> what runs instead: on both sides the whole image."""
+"""Operators that use a random window -> operators that use the whole image and replace them."""
 _KINDS = {
     "resize": "resize",
     "crop": "crop",
@@ -52,9 +52,9 @@ _COLOURS = (
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One node of the path, and the ``nodes`` that run for it, the node itself last.
+    """One node of the path, and ``nodes``: the nodes that it needs, and the node itself last.
 
-    ``entry`` is the port that the previous step replaces, ``exit`` the port of the result.
+    ``entry`` is the input port that the previous step's output replaces, ``exit`` the output port.
     """
 
     node: Node
@@ -63,7 +63,7 @@ class Call:
     exit: Port
 
     def with_node(self, node: Node, *before: Node) -> Call:
-        """Replace the node, for example by one with other arguments."""
+        """Replace the node, for example to change its arguments."""
         others = tuple(each for each in self.nodes if each.id != self.node.id)
         return replace(self, node=node, nodes=(*others, *before, node))
 
@@ -75,7 +75,7 @@ class Call:
 
 
 def graph_side(graph: Graph, name: str, label: str) -> Side:
-    """Return the steps of a graph's first image output.
+    """Return the steps that compute a graph's first image output.
 
     Raises ArgumentError for a graph without images, with several sources, or with random values
     that cannot be fixed.
@@ -104,7 +104,7 @@ def graph_side(graph: Graph, name: str, label: str) -> Side:
 
 
 def _inlined(graph: Graph, port: Port) -> tuple[Graph, Port, list[str]]:
-    """Replace blocks that run with a probability by their nodes."""
+    """Replace blocks that run with a probability by their contents."""
     fixed: list[str] = []
     for block in list(graph.walk()):
         condition = block.inputs.get("condition")
@@ -164,7 +164,7 @@ def _pinned(graph: Graph, port: Port, name: str) -> tuple[Graph, Port, list[str]
 
 
 def _upper(node: Node) -> float | int | None:
-    """Upper end of a random generator's range; None if the node is not one."""
+    """Return the upper end of a random generator's range; None if the node is not a generator."""
     if node.inputs:
         return None
     if node.op == "random.coin_flip":
@@ -176,7 +176,7 @@ def _upper(node: Node) -> float | int | None:
 
 
 def _split_crops(graph: Graph, port: Port) -> tuple[Graph, Port]:
-    """Split ``crop_mirror_normalize`` with a crop into two nodes with the same result."""
+    """Split each ``crop_mirror_normalize`` that crops into two nodes with the same result."""
     for node in graph.nodes:
         cropped = [each for each in _CROP[:3] if each in node.args or each in node.inputs]
         if node.op != "crop_mirror_normalize" or not cropped:
@@ -195,7 +195,7 @@ def _split_crops(graph: Graph, port: Port) -> tuple[Graph, Port]:
 
 
 def _steps(graph: Graph, port: Port, name: str, label: str) -> list[Step]:
-    """Split a graph at the nodes between the encoded images and a port."""
+    """Return one step for each node between the encoded images and a port."""
     catalog, path = load_catalog(), []
     reader = graph.sources[0].id
     at = port
@@ -222,7 +222,7 @@ def _steps(graph: Graph, port: Port, name: str, label: str) -> list[Step]:
 
 
 def _with_arguments(graph: Graph, calls: Sequence[Call]) -> list[Call]:
-    """Add the nodes that compute arguments; join steps whose arguments use earlier images."""
+    """Add the nodes that compute arguments; merge steps whose arguments need earlier images."""
     found: list[Call] = []
     done: set[str] = {graph.sources[0].id}
     for call in calls:
@@ -248,13 +248,13 @@ def _kinds(node: Node) -> tuple[str, ...]:
 
 
 def call_text(node: Node) -> str:
-    """Source code of a node, such as ``fn.resize(size=(224, 224))``."""
+    """Return the source code of a node, such as ``fn.resize(size=(224, 224))``."""
     given = ", ".join(f"{key}={value!r}" for key, value in node.args.items())
     return f"fn.{node.op}({given})"
 
 
 def changed_step(step: Step, call: Call) -> Step:
-    """Return a step of a graph with another node."""
+    """Return the step with another call."""
     return replace(step, payload=call, key=repr(call), text=call_text(call.node))
 
 
@@ -297,7 +297,7 @@ class DaliBackend:
 
 
 def program_graph(steps: Sequence[Step]) -> Graph:
-    """Return the graph of steps, with fixed random values, that reads a folder in order."""
+    """Return a graph with these steps and fixed random values that reads a folder in order."""
     start = decoded_images("folder")
     reader = start.nodes[0]
     nodes, end = _chained([step.payload for step in steps], Port(reader.id, "jpegs"), "_run")
@@ -310,7 +310,7 @@ _PROGRAM_BATCH = 8
 
 
 def _chained(calls: Sequence[Call], at: Port, suffix: str) -> tuple[list[Node], Port]:
-    """Return the nodes of consecutive steps that start at a port, renamed, and their output."""
+    """Connect renamed nodes of consecutive steps from a port. Returns nodes and last output."""
     names = {node.id: f"{node.id}{suffix}" for call in calls for node in call.nodes}
     ports: dict[Port, Port] = {}
     nodes: list[Node] = []
@@ -336,7 +336,7 @@ def _readable(item: Item) -> Any:
 def run_images(
     worker: Worker, graph: Graph, data: Datasets, ports: list[Port]
 ) -> list[list[tuple[str, NDArray[Any]]]]:
-    """Task: run a graph on all samples. Returns (error, image) of each, for each port."""
+    """Task: run a graph on all samples. Returns for each port the (error, image) of each sample."""
     run = worker.runner.run(graph, data, 0, graph.settings.batch_size, ports)
     return [
         [

@@ -1,4 +1,4 @@
-"""Run a function of a file, or an exported program, in a process with any Python interpreter."""
+"""Run a function from a file, or an exported program, in a process with any Python interpreter."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _item(blob: bytes) -> Item:
 
 
 def load_function(spec: str) -> Callable[..., Any]:
-    """Load a function of a file into this process. Raises ArgumentError if that fails."""
+    """Load a function from a file into this process. Raises ArgumentError if that fails."""
     require_file(spec)
     try:
         found = foreign_program.load(spec)

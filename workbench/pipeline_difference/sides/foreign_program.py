@@ -1,9 +1,10 @@
 """Program that runs a pipeline in another Python environment. Needs only NumPy, not the workbench.
 
 ``python foreign_program.py file.py:name`` runs a function of one image. A request on stdin is the
-number of images and then the images; an answer on stdout is one result for each. Each is a length
-in 8 bytes and that many bytes, whose first one is the kind: ``b`` encoded bytes, ``a`` an array in
-NumPy's ``.npy`` format without pickle, ``p`` such an array for a Pillow image, ``e`` an error.
+number of images, then the images. An answer on stdout is one result for each image. Each message is
+a length in 8 bytes, then that many bytes. The first of these is the kind: ``b`` encoded bytes,
+``a`` an array in NumPy's ``.npy`` format without pickle, ``p`` such an array for a Pillow image,
+``e`` an error.
 
 If the name is ``build_pipeline`` of an exported program, DALI's pipeline runs on a temporary
 folder with the images.
@@ -24,7 +25,7 @@ import numpy as np
 
 
 def read_exactly(stream: BinaryIO, count: int) -> bytes:
-    """Read bytes; end the program if the stream ended."""
+    """Read ``count`` bytes; exit the program at the end of the stream."""
     data = stream.read(count)
     if len(data) != count:
         raise SystemExit(0)
@@ -72,7 +73,7 @@ def pack(value: Any, kind: bytes = b"a") -> bytes:
 
 
 def load(spec: str) -> Any:
-    """Import a file and return what ``file.py:name`` names."""
+    """Import a file and return the object that ``file.py:name`` names."""
     path, _, name = spec.rpartition(":")
     sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
     made: Any = importlib.util.spec_from_file_location("compared_pipeline", path)
@@ -99,7 +100,7 @@ def run_pipeline(build: Callable[..., Any], images: Sequence[bytes]) -> list[Any
 
 
 def results_of(function: Callable[..., Any], name: str, images: Sequence[Any]) -> list[Any]:
-    """Apply the function to each image; an exception is the result of its image."""
+    """Apply the function to each image. If it raises, the exception is the result."""
     found: list[Any] = []
     if name == "build_pipeline":
         try:
@@ -115,7 +116,7 @@ def results_of(function: Callable[..., Any], name: str, images: Sequence[Any]) -
 
 
 def packed(value: Any) -> bytes:
-    """Encode a result, or the error that encoding raises."""
+    """Encode a result, or the exception that encoding raises."""
     try:
         return pack(value)
     except Exception as error:

@@ -62,9 +62,10 @@ _HOLDING = ("Compose", "Sequential", "ImageOnly", "AugmentationSequential", "Mod
 def decode_with_pillow(
     data: bytes, *, upright: bool = False, backdrop: int | None = None
 ) -> NDArray[np.uint8]:
-    """Decode an image as torchvision's ``ImageFolder`` does: Pillow, RGB.
+    """Decode an image to RGB with Pillow, as torchvision's ``ImageFolder`` does.
 
-    ``upright`` applies the EXIF orientation; ``backdrop`` blends transparent pixels with a grey.
+    ``upright`` applies the EXIF orientation; ``backdrop`` is the grey level behind transparent
+    pixels.
     """
     from PIL import Image, ImageOps
 
@@ -88,7 +89,7 @@ def decode_with_opencv(data: bytes) -> NDArray[np.uint8]:
 
 
 def decode_step(library: str) -> tuple[Step, str]:
-    """Return the decoding that users of a library write, and a sentence about it."""
+    """Return the decoding step that users of a library usually write, and a sentence about it."""
     if library == "albumentations":
         try:
             import cv2  # noqa: F401
@@ -104,7 +105,7 @@ def decode_step(library: str) -> tuple[Step, str]:
 
 
 def library_side(call: TransformCall, name: str, label: str) -> Side:
-    """Return the steps of a composition. Raises ArgumentError if values cannot be fixed."""
+    """Return the steps of a composition. Raises ArgumentError if random values cannot be fixed."""
     within = call.library if call.library in LIBRARIES else "torchvision"
     notes: list[str] = []
     calls = list(_flat(call, notes, name))
@@ -138,7 +139,7 @@ def _calls_in(call: TransformCall) -> Iterator[TransformCall]:
 
 
 def _flat(call: TransformCall, notes: list[str], name: str) -> Iterator[TransformCall]:
-    """Yield the transforms in order, with fixed random values."""
+    """Yield the transforms of nested compositions in order, with fixed random values."""
     comparison = comparison_of(call)
     if comparison.role == "holds":
         if call.short_name not in _HOLDING and call.library != "own":

@@ -1,4 +1,4 @@
-"""Make the steps of what a user compares: graphs, compositions, functions, files, programs."""
+"""Convert the user's arguments to steps: graphs, compositions, functions, files, programs."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ _WORDS = {
     "gray": "colour", "grey": "colour", "hue": "colour", "norm": TAIL, "tensor": TAIL,
     "layout": TAIL, "float": TAIL, "transpose": TAIL,
 }  # fmt: skip
-"""Part of a function's name -> what the function does."""
+"""Part of a function's name -> kind of step that the function is assumed to be."""
 WHOLE = "everything"
-"""Kind of a step that does everything after decoding."""
+"""Kind of a step that includes everything after decoding."""
 
 
 class Sides:
@@ -75,15 +75,16 @@ class Sides:
         self._folder = tempfile.TemporaryDirectory(prefix="workbench-diff-")
 
     def close(self) -> None:
-        """End the processes and remove the files."""
+        """End the processes and remove the temporary files."""
         for each in self._processes:
             each.close()
         self._folder.cleanup()
 
     def open(self, what: Any, label: str, trial: Sequence[bytes], python: str = "") -> Side:
-        """Return the steps of a pipeline. ``trial`` are images to find out what a function accepts.
+        """Return the steps of a pipeline.
 
-        Raises ArgumentError for anything that is not a pipeline.
+        ``trial`` are images that are used to find out what a function accepts. Raises ArgumentError
+        for anything that is not a pipeline.
         """
         name = label
         if isinstance(what, str | Path):
@@ -146,7 +147,7 @@ class Sides:
         return Side(f"{label} ({', '.join(names)})", (*first.steps[:-1], *steps), first.notes)
 
     def _opaque(self, step: Step, name: str, trial: Sequence[bytes], run: Backend) -> Side:
-        """Find out if a function accepts encoded bytes, arrays or Pillow images."""
+        """Return a side for a function; tries encoded bytes, arrays and Pillow images as input."""
         wanted = _annotation(step.payload)
         decode, _ = decode_step("torchvision")
         forms: dict[str, tuple[str, Callable[[Any], Any]]] = {
@@ -191,7 +192,7 @@ class Sides:
     def _program(
         self, graph: Graph, name: str, label: str, trial: Sequence[bytes], python: str
     ) -> Side:
-        """Run a graph as an exported program in another interpreter."""
+        """Export a graph, and return a side that runs the program in another interpreter."""
         side = graph_side(graph, name, label)
         path = Path(self._folder.name, f"{label}.py")
         exported = export(program_graph(side.steps), "script", plain=True)
@@ -206,7 +207,7 @@ class Sides:
 
 
 def _opened(path: str) -> Any:
-    """Open a path: a graph, a recipe, a script; ``file.py:name`` if it must run in a process."""
+    """Open a graph, recipe or script; returns the path unchanged if it must run in a process."""
     if path in load_recipes():
         return load_recipe(path)
     if path.endswith(".py"):
@@ -227,7 +228,7 @@ def _kind_of(name: str, at: int) -> str:
 
 
 def _annotation(function: Any) -> str:
-    """What a function's first parameter accepts, by its annotation; empty if unknown."""
+    """Return which input a function's annotation names: bytes, Image or array; empty if unknown."""
     try:
         first = next(iter(inspect.signature(function).parameters.values()))
     except (TypeError, ValueError, StopIteration):
@@ -268,7 +269,7 @@ def _is_sequential(what: Any) -> bool:
 
 
 def as_png(image: Any) -> bytes:
-    """Encode decoded pixels without loss, for a function that accepts encoded bytes."""
+    """Encode decoded pixels losslessly, for a function that accepts encoded bytes."""
     from PIL import Image
 
     written = io.BytesIO()

@@ -86,8 +86,9 @@ def _white(dtype: str, low: float, high: float) -> int:
 _UNIT = 8
 """Maximum value of an image that has the scale 0 to 1, even if it was brightened."""
 _BRIGHTEST = 4 * 255
-"""Maximum value of an image that has the scale 0 to 255, even if it was brightened. It is smaller
-than 12-bit values."""
+"""Images whose maximum is at most this are treated as having the scale 0 to 255, possibly
+brightened. 12-bit images usually have larger values.
+"""
 _CLASSES = 64
 """Integers up to this value may be classes of a mask, which the scale 0 to 255 would show as black.
 """

@@ -1,4 +1,4 @@
-"""Convert batches of any library to fields with one value and one fingerprint per sample."""
+"""Convert batches of any library to fields, each with one value and one fingerprint per sample."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ Id = int | str
 _MOST_SORTED = 1_000_000
 """Maximum number of elements of a sample whose values are sorted for a fingerprint."""
 VALUES = " (values)"
-"""Suffix of fingerprints that ignore the place of pixels: equal for a flipped image."""
+"""Suffix of fingerprints that ignore the positions of pixels, so a flipped image has the same one.
+"""
 
 
 @dataclass(slots=True)
 class ReadBatch:
     """A batch: its number of samples, scalars by field, and fingerprints by field.
 
-    ``ids`` are the results of the caller's function ``index``, ``images`` the fields with arrays
-    of many numbers, and ``colours`` the median colours of images, by field.
+    ``ids`` are the results of the caller's function ``index``, ``images`` the fields with large
+    arrays, and ``colours`` the median colours of images, by field.
     """
 
     size: int
@@ -42,7 +43,7 @@ def read_batch(
 ) -> ReadBatch:
     """Convert a batch: a tensor, a mapping, a sequence of these, or DALI outputs.
 
-    Raises what ``index`` raises, and ValueError if it does not return one id per sample.
+    Errors of ``index`` are not caught. Raises ValueError if it does not return one id per sample.
     """
     fields = dict(_fields("", batch))
     lengths = Counter(len(values) for values in fields.values())
@@ -105,14 +106,14 @@ def _read_field(read: ReadBatch, name: str, values: Any, colours: bool) -> None:
 
 
 def fingerprint(array: np.ndarray[Any, Any]) -> int:
-    """Return 64 bits that are equal for arrays of equal type, shape and elements."""
+    """Return a 64-bit hash of an array's type, shape and elements."""
     head = f"{array.dtype.str}{array.shape}".encode()
     code = hashlib.blake2b(head + np.ascontiguousarray(array).tobytes(), digest_size=8)
     return int.from_bytes(code.digest(), "little")
 
 
 def median_colour(image: np.ndarray[Any, Any]) -> tuple[float, ...] | None:
-    """Return the median of each of three channels, or None if this is not a colour image."""
+    """Return the median of each of three channels, or None if the array is not a colour image."""
     if image.ndim < 3 or 3 not in (image.shape[-1], image.shape[-3]):
         return None
     axis = -1 if image.shape[-1] == 3 else -3
@@ -127,7 +128,7 @@ def _sorted_values(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def _valid(values: Any, size: int) -> np.ndarray[Any, np.dtype[np.bool_]] | None:
-    """Return the marks of real samples, as in batches of the JAX export."""
+    """Return the mask of real samples (not padding) in batches of the JAX export, or None."""
     if values is None:
         return None
     marks = np.asarray(values)
@@ -195,7 +196,7 @@ def _fields(name: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _columns(name: str, samples: Sequence[Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the fields of samples that are tuples or mappings of the same kind, or the samples."""
+    """Transpose samples of equal structure into fields, and yield them; else yield the samples."""
     first = samples[0]
     begin = f"{name}." if name else ""
     if all(isinstance(each, Mapping) and each.keys() == first.keys() for each in samples):
@@ -209,7 +210,7 @@ def _columns(name: str, samples: Sequence[Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _joined(parts: Sequence[Any]) -> dict[str, list[Any]]:
-    """Join the outputs of several DALI pipelines: mappings of tensors with equal names."""
+    """Concatenate the outputs of several DALI pipelines, which are mappings with equal names."""
     if not all(isinstance(each, Mapping) and each for each in parts):
         return {}
     names = set(parts[0])

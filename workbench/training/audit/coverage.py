@@ -1,4 +1,4 @@
-"""Which samples are delivered, how often, by which rank, and in which order."""
+"""Find which samples are delivered, how often, by which rank, and in which order."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from workbench.training.audit.findings import Finding, plural, some
 from workbench.training.audit.streams import Stream
 
 _REPLACED = 0.15
-"""Minimum share of missed and of repeated samples for sampling with replacement."""
+"""Minimum share of missed samples, and of repeated ones, to report sampling with replacement."""
 _NEVER = 0.75
-"""Minimum share of an epoch's missing samples that are missing in all epochs."""
+"""Minimum share of an epoch's missing samples that must be missing in all epochs to report this."""
 _WEAK_RHO, _WEAK_DEVIATIONS = 0.4, 6.0
 
 
 @dataclass(frozen=True, slots=True)
 class EpochCount:
-    """How often the samples of an epoch were seen by all ranks together."""
+    """Counts of how often all ranks together delivered the samples of an epoch."""
 
     epoch: int
     seen: int
@@ -33,7 +33,7 @@ class EpochCount:
 
 
 def by_epoch(streams: Sequence[Stream]) -> dict[int, list[Stream]]:
-    """Group whole streams by epoch."""
+    """Group streams by epoch."""
     found: dict[int, list[Stream]] = {}
     for stream in streams:
         found.setdefault(stream.epoch, []).append(stream)
@@ -41,13 +41,13 @@ def by_epoch(streams: Sequence[Stream]) -> dict[int, list[Stream]]:
 
 
 def population(streams: Sequence[Stream], count: int | None) -> tuple[set[Id], int]:
-    """Return the ids that were seen, and the number of samples: the given one, or theirs."""
+    """Return the seen ids and the number of samples, which is ``count`` unless more were seen."""
     seen = {each for stream in streams for each in stream.ids or ()}
     return seen, max(count or 0, len(seen))
 
 
 def counts_of(streams: Sequence[Stream], count: int | None) -> list[EpochCount]:
-    """Return how often samples were seen in each epoch that was read by all ranks to its end."""
+    """Return the counts of each epoch that all ranks read to its end."""
     _, total = population(streams, count)
     rows = []
     for epoch, members in by_epoch(streams).items():
@@ -63,9 +63,9 @@ def counts_of(streams: Sequence[Stream], count: int | None) -> list[EpochCount]:
 
 
 def _padding(members: Sequence[Stream]) -> dict[int, list[Id]]:
-    """Return the samples at the end of each rank's last batch that were delivered before.
+    """Return the samples at the end of each rank's last batch that were already delivered, by rank.
 
-    Samples before the last batch, and those of other ranks, count as delivered.
+    Only samples that earlier batches or other ranks delivered too are padding.
     """
     found: dict[int, list[Id]] = {}
     times = Counter(each for stream in members for each in stream.ids or ())
@@ -86,7 +86,7 @@ def _padding(members: Sequence[Stream]) -> dict[int, list[Id]]:
 def coverage_findings(
     streams: Sequence[Stream], count: int | None, training: bool | None
 ) -> Iterator[Finding]:
-    """Yield findings about repeated and missed samples, shards, and the order."""
+    """Yield findings about repeated and missed samples, about shards, and about the order."""
     epochs = {
         epoch: members
         for epoch, members in by_epoch(streams).items()
@@ -106,7 +106,10 @@ def coverage_findings(
 
 
 def _with_replacement(epochs: dict[int, list[Stream]], total: int) -> Finding | None:
-    """Sampling with replacement: many samples repeat and many are missed, each time others."""
+    """Return the finding that samples are drawn with replacement, or None.
+
+    Then many samples repeat and many are missed, and these differ between epochs.
+    """
     times = {
         epoch: Counter(each for stream in members for each in stream.ids or ())
         for epoch, members in epochs.items()
@@ -128,7 +131,7 @@ def _with_replacement(epochs: dict[int, list[Stream]], total: int) -> Finding | 
 
 
 def sorted_ids(ids: Sequence[Id] | frozenset[Id]) -> list[Id]:
-    """Sort ids: integers before strings."""
+    """Sort ids, with integers before strings."""
     return sorted(ids, key=lambda each: (isinstance(each, str), each))
 
 
@@ -186,7 +189,7 @@ def _repeated(epochs: dict[int, list[Stream]]) -> Iterator[Finding]:
 def _padded(
     epochs: dict[int, list[Stream]], padded: dict[int, dict[int, list[Id]]]
 ) -> Iterator[Finding]:
-    """Yield the padding of last batches, unless it only makes the shards equally long."""
+    """Yield findings about padding of last batches, unless it only makes shards equally long."""
     for epoch, tails in padded.items():
         ranks = len(epochs[epoch])
         number = sum(map(len, tails.values()))
@@ -204,7 +207,7 @@ def _padded(
 
 
 def padding_note(epochs: dict[int, list[Stream]]) -> str:
-    """Describe repeated samples that make shards equally long, or an empty text."""
+    """Describe repeated samples that make shards equally long. Returns "" if there are none."""
     for epoch, members in epochs.items():
         if any(stream.ids is None for stream in members):
             continue
@@ -269,7 +272,7 @@ def _missed(
 
 
 def _drops_remainder(members: Sequence[Stream], lacking: int) -> bool:
-    """Return whether full batches, or shards of equal size, explain the missing samples."""
+    """Return whether dropping incomplete batches, or equal shards, explains the missing samples."""
     sizes = {size for stream in members for size in stream.sizes}
     if len(sizes) == 1 and lacking < len(members) * next(iter(sizes)):
         return True
@@ -325,9 +328,10 @@ def same_order(streams: Sequence[Stream]) -> bool:
 
 
 def rank_correlation(stream: Stream) -> float | None:
-    """Return Spearman's correlation between position and integer id, if it is not noise.
+    """Return Spearman's correlation between position and integer id: 0 if it is not significant.
 
     Its standard deviation without correlation is 1 / sqrt(n - 1) (Kendall and Gibbons, 1990).
+    Returns None for fewer than 20 samples, or if ids are not integers.
     """
     ids = stream.ids or ()
     if len(ids) < 20 or not all(isinstance(each, int) for each in ids):

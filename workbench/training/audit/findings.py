@@ -1,4 +1,4 @@
-"""A finding of an audit: its kind, a sentence with numbers, and the line to change."""
+"""A finding of an audit: its kind, a sentence with numbers, and the code to change."""
 
 from __future__ import annotations
 
@@ -37,15 +37,16 @@ KINDS: dict[str, str] = {
     "not_reproducible": "two runs with the same global seeds differ",
     "raised": "the loader raised an error",
 }
-"""Kind of finding -> what it means."""
+"""Description of each kind of finding."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A finding: its ``kind``, a sentence with the numbers, and the line to change.
+    """A finding: its ``kind``, a sentence with the numbers, and the code to change (``fix``).
 
-    ``level`` is ``fault``, or ``information`` for what is right for some uses. ``probability`` is
-    an upper bound of the probability of repeated values if they were independent.
+    ``level`` is ``fault``, or ``information`` for behaviour that is right for some uses.
+    ``probability`` is an upper bound of the probability of the repeated values if random values
+    were independent.
     """
 
     kind: str

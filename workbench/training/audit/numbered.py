@@ -1,4 +1,4 @@
-"""Generated images for an audit: equal images, and images whose colour is their number."""
+"""Generate images for an audit: equal images, and images whose colour encodes their number."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 
 SAMPLES = 203
-"""Default number of images: odd, so that no batch size and number of ranks divides it."""
+"""Default number of images: odd, so that common batch sizes and numbers of ranks do not divide it.
+"""
 _HEIGHT, _WIDTH = 288, 352
 _CLEAR = 3.0
 """Minimum ratio between the distance of two colour levels and the spread of one level."""
@@ -36,7 +37,7 @@ def write_equal(folder: Path, count: int) -> Path:
 
 
 def write_coloured(folder: Path, count: int) -> Path:
-    """Write ``count`` PNG files of one colour each: the digits of the number in base `levels`."""
+    """Write ``count`` PNG files of one colour each, which encodes the number in base `levels`."""
     from PIL import Image
 
     base = levels(count)
@@ -50,15 +51,15 @@ def write_coloured(folder: Path, count: int) -> Path:
 
 
 def levels(count: int) -> int:
-    """Return the number of levels per colour channel that ``count`` colours need."""
+    """Return the number of levels per colour channel that are needed for ``count`` colours."""
     return max(2, ceil(round(float(np.cbrt(count)), 9)))
 
 
 def numbers_of(colours: Sequence[Sequence[float]], count: int) -> list[int] | None:
-    """Return the numbers of images of one colour, from the median colours of all outputs.
+    """Return the numbers of coloured images, decoded from the median colours of all outputs.
 
-    Crops, flips, scaling and a normalisation keep them apart; with swapped channels the numbers
-    are permuted. Returns None if random changes of colour make the levels overlap.
+    Crops, flips, scaling and normalisation preserve them; with swapped channels the numbers are
+    permuted. Returns None if random changes of colour make the levels overlap.
     """
     base = levels(count)
     number = np.zeros(len(colours), int)

@@ -1,4 +1,4 @@
-"""Random values that repeat, found from equal outputs, with their probability if independent."""
+"""Find random values that repeat, with the probability of this for independent values."""
 
 from __future__ import annotations
 
@@ -17,21 +17,22 @@ from workbench.training.audit.streams import Stream
 Prints = np.ndarray[Any, np.dtype[np.uint64]]
 _LEAST_SHARE = 0.5
 _LARGEST_P = 1e-6
-"""Probability, times the number of tests, below which equal values are reported."""
+"""Equal values are reported if their probability, times the number of tests, is below this."""
 _TESTS = 1_000
 _PAIRS = 20_000
 _FEWEST_PAIRS = 30
 _REPEATED_BATCH = 0.9
-"""Minimum share of equal samples in two batches with the same random values."""
+"""Minimum share of equal samples at which two batches are reported to have the same random values.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Randomness:
-    """The random values of a field.
+    """Statistics of the random values of a field.
 
     ``collision`` is the share of equal outputs among pairs of samples of different batches and
     positions, or None if there were too few pairs; ``upper`` is its upper confidence limit.
-    ``varies`` is whether the field has random values at all, or None if that is unknown.
+    ``varies`` states whether the field has random values at all, or is None if that is unknown.
     """
 
     field: str
@@ -43,7 +44,7 @@ class Randomness:
 def randomness_of(streams: Sequence[Stream], name: str, equal: bool) -> Randomness:
     """Measure how often two samples have equal outputs, and whether a sample's output varies.
 
-    ``equal`` states that all images of the data are equal.
+    ``equal_images`` states that all images of the data are equal.
     """
     used = [stream for stream in streams if name in stream.prints and stream.size]
     if not used:
@@ -69,10 +70,10 @@ def randomness_of(streams: Sequence[Stream], name: str, equal: bool) -> Randomne
 
 
 def tail(equal: int, pairs: int, share: float) -> float:
-    """Return an upper bound of the probability of ``equal`` or more equal pairs of ``pairs``.
+    """Return an upper bound of the probability that ``equal`` or more of ``pairs`` are equal.
 
-    Each pair is equal with probability ``share``: exp(-n KL(k/n || q)), theorem 1 of Hoeffding
-    (1963).
+    Each pair is equal with probability ``share``. The bound is exp(-n KL(k/n || q)), theorem 1 of
+    Hoeffding (1963).
     """
     rate = equal / pairs if pairs else 0.0
     if rate <= share or share >= 1:
@@ -88,7 +89,7 @@ def tail(equal: int, pairs: int, share: float) -> float:
 def randomness_findings(
     streams: Sequence[Stream], equal: bool, known: dict[str, Randomness]
 ) -> Iterator[Finding]:
-    """Yield one finding per kind: the field and place with the smallest probability."""
+    """Yield at most one finding of each kind: that with the smallest probability."""
     used = {name: r for name, r in known.items() if r.varies and r.collision is not None}
     for search in (_within_batches, _across_epochs, _across_ranks, _across_workers):
         found: list[tuple[float, bool, str, Finding]] = []
@@ -110,7 +111,10 @@ def randomness_findings(
 def _across_epochs(
     streams: Sequence[Stream], name: str, random: Randomness, equal: bool
 ) -> Iterator[Finding]:
-    """Compare epochs of a rank by position, and by sample if all images are equal."""
+    """Yield findings about equal outputs in two epochs of a rank.
+
+    Outputs are compared by position, and by sample if all images are equal.
+    """
     for a, b in combinations([s for s in streams if name in s.prints], 2):
         if a.rank == b.rank and a.epoch != b.epoch:
             same = _by_position(a, b, name, equal)
@@ -142,7 +146,7 @@ def _across_ranks(
 def _across_workers(
     streams: Sequence[Stream], name: str, random: Randomness, equal: bool
 ) -> Iterator[Finding]:
-    """Find batches of an epoch that equal an earlier one, position by position."""
+    """Yield findings about batches of an epoch that equal an earlier batch at each position."""
     for stream in streams:
         if name not in stream.prints:
             continue
@@ -228,7 +232,7 @@ _FIX = {
 
 
 def _equal_views(streams: Sequence[Stream], known: dict[str, Randomness]) -> Finding | None:
-    """Find two fields that are equal for nearly all samples although they are random."""
+    """Return the finding that two random fields are equal for nearly all samples, or None."""
     names = [
         name
         for name, random in known.items()
@@ -297,7 +301,7 @@ def _new_outputs(streams: Sequence[Stream], name: str) -> bool | None:
 
 
 def _codes(streams: Sequence[Stream]) -> np.ndarray[Any, np.dtype[np.int64]] | None:
-    """Return ids as integers."""
+    """Return the sample ids of streams as integers, or None if they are unknown."""
     if any(stream.ids is None for stream in streams):
         return None
     codes: dict[Any, int] = {}
@@ -315,7 +319,7 @@ def _probability(p: float, random: Randomness) -> str:
 
 
 def _choose(n: float, k: int) -> float:
-    """Return the binomial coefficient, as an approximation for large numbers."""
+    """Return the binomial coefficient; large ones are approximate."""
     if k > n:
         return 1.0
     value = lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)

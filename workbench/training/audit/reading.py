@@ -1,4 +1,4 @@
-"""Read a loader as a training loop does: each rank, each epoch, left early, and resumed."""
+"""Read a loader as a training loop does: by rank and epoch, left early, and resumed."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ BEYOND = 20
 class EpochRead:
     """The batches of one epoch of one rank.
 
-    ``length`` is ``len(loader)`` before the epoch; ``end`` is why the reading ended.
+    ``length`` is ``len(loader)`` before the epoch; ``end`` is the reason why the reading ended.
     """
 
     rank: int
@@ -57,7 +57,7 @@ class EpochRead:
 
 @dataclass(slots=True)
 class ResumeRead:
-    """A run that continued after ``taken`` batches, and one resumed from its state."""
+    """A run after its batches ``taken``: the uninterrupted ``rest``, and the resumed run."""
 
     taken: EpochRead
     rest: list[EpochRead]
@@ -65,7 +65,7 @@ class ResumeRead:
 
 
 class Factory:
-    """A call of the user's function with the parameters that it has, or a loader that exists."""
+    """Creates loaders with the user's function, or returns the loader that the user passed."""
 
     def __init__(self, make_loader: Any, data: Any = None) -> None:
         is_function = callable(make_loader) and (
@@ -167,7 +167,7 @@ def length_of(loader: Any) -> int | None:
 
 
 def dataset_size(loader: Any) -> int | None:
-    """Return the number of samples of a PyTorch loader whose sampler visits all of them."""
+    """Return the length of a PyTorch loader's dataset, or None if its sampler may skip samples."""
     sampler = type(getattr(loader, "sampler", None)).__name__
     if sampler not in ("SequentialSampler", "RandomSampler", "DistributedSampler"):
         return None
@@ -232,7 +232,7 @@ def seed_all(seed: int) -> None:
 
 @contextmanager
 def unchanged_state() -> Iterator[None]:
-    """Restore the global random number generators and the variables of ranks."""
+    """Context that restores the global random number generators and the rank's variables."""
     kept = {name: os.environ.get(name) for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE")}
     python, numpy_state = random.getstate(), np.random.get_state()
     torch = sys.modules.get("torch")
@@ -252,14 +252,14 @@ def unchanged_state() -> Iterator[None]:
 
 
 def set_rank(rank: int, ranks: int) -> None:
-    """Set the variables that launchers such as torchrun set."""
+    """Set the environment variables that launchers such as torchrun set."""
     values: Mapping[str, int] = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": ranks}
     os.environ.update({name: str(value) for name, value in values.items()})
 
 
 @contextmanager
 def generated(kind: Literal["equal", "coloured"], count: int) -> Iterator[Path]:
-    """Yield a folder of generated images."""
+    """Context with a temporary folder of generated images."""
     with tempfile.TemporaryDirectory(prefix="workbench-audit-") as folder:
         write = write_equal if kind == "equal" else write_coloured
         yield write(Path(folder), count)

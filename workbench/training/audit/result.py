@@ -25,10 +25,10 @@ _MOST_EPOCHS = 12
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Audit(DocumentedResult):
-    """What the epochs of a loader delivered. ``findings`` is empty if nothing is wrong.
+    """Samples that the epochs of a loader delivered, and ``findings``: empty if nothing is wrong.
 
     ``faults`` are the findings that are wrong for training; others are right for some uses.
-    ``notes`` are facts, and what was not checked with the reason. ``streams`` are the delivered
+    ``notes`` are facts, and checks that were not made, with reasons. ``streams`` are the delivered
     samples of each epoch and rank in order.
 
     ::

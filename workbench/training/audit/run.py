@@ -1,4 +1,4 @@
-"""The function ``audit``: read the loader of each rank, and judge what was delivered."""
+"""The function ``audit``: read the loader of each rank, and check the delivered samples."""
 
 from __future__ import annotations
 
@@ -228,7 +228,7 @@ class _Run:
             self.resumed = f"it raised {type(error).__name__}: {shortened(str(error), 200)}"
 
     def judge(self) -> Audit:
-        """Return the findings and notes about what was read."""
+        """Return the audit: findings and notes about the batches that were read."""
         self.notes.update(self.reader.notes)
         streams = [s for s in streams_of(self.reads, self.ids) if s.epoch >= 0]
         delivered = streams_of(self.coloured, GIVEN) if self.coloured else streams
@@ -272,7 +272,7 @@ class _Run:
         )
 
     def _believed(self, streams: list[Stream]) -> int | None:
-        """Return the stated number of samples, unless more ids than that were seen."""
+        """Return the stated number of samples, or None if more ids than that were seen."""
         seen, _ = population(streams, None)
         return None if self.samples is None or len(seen) > self.samples else self.samples
 
@@ -291,7 +291,7 @@ class _Run:
         return False if random and all(each.varies is False for each in random) else None
 
     def _reproducible(self) -> list[Finding]:
-        """Compare the first batches of two loaders that were made with the same global seeds."""
+        """Return findings from the first batches of two loaders that had the same global seeds."""
         if self.factory.made is not None or self.second is None:
             return []
         once = next(read for read in self.reads if read.rank == 0 and read.epoch == 0)

@@ -1,4 +1,4 @@
-"""Epochs as numbers: the id, batch, position and fingerprints of each delivered sample."""
+"""Convert epochs to numbers: the id, batch, position and fingerprints of each delivered sample."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from workbench.training.audit.reading import EpochRead
 
 _USUAL = ("index", "indices", "idx", "id", "ids", "sample", "number", "label", "labels", "target")
 _INDICES = _USUAL[: _USUAL.index("label")]
-"""Names of fields whose values identify samples even if many repeat, unlike class labels."""
+"""Names of fields whose values may be ids even if many repeat, unlike class labels."""
 _DISTINCT = 0.6
-"""Minimum share of the samples that the values of a field must distinguish."""
+"""Minimum number of distinct values of an id field, as a share of the samples."""
 _FEW = 8
 _EXPECTED = 6.0
 _RECURRING = 0.5
-"""Minimum share of an epoch's ids that another epoch contains too."""
+"""Minimum share of an epoch's ids that another epoch must contain too."""
 
 
 @dataclass(slots=True)
@@ -77,8 +77,8 @@ def find_ids(reads: Sequence[EpochRead], count: int | None, generated: bool) -> 
 
     ``count`` is the number of samples, if known; labels of generated images are their numbers. The
     values of a field must be distinct in each epoch of a rank, unless its name or ``count`` shows
-    that they are indices, and recur in other epochs. Fingerprints are used if the pixels of each
-    sample are the same in all epochs.
+    that they are indices, and must recur in other epochs. Fingerprints are used if the pixels of
+    each sample are the same in all epochs.
     """
     batches = [batch for read in reads for batch in read.batches]
     if not batches:
@@ -95,7 +95,7 @@ def find_ids(reads: Sequence[EpochRead], count: int | None, generated: bool) -> 
 
 
 def coloured_ids(reads: Sequence[EpochRead], count: int) -> bool:
-    """Set the ids of batches to the numbers of coloured images. Returns whether this succeeded."""
+    """Replace the ids of batches by the numbers of coloured images. Returns False on failure."""
     batches = [batch for read in reads for batch in read.batches]
     for name in batches[0].colours if batches else ():
         if not all(name in batch.colours for batch in batches):
@@ -145,9 +145,10 @@ def _score(
 
 
 def _distinct_in_batches(reads: Sequence[EpochRead], name: str, distinct: int) -> bool:
-    """Return whether values that repeat in an epoch never do in a batch, unlike those of classes.
+    """Return whether no value repeats within a batch, although values repeat within an epoch.
 
-    Classes in random order would repeat ``_EXPECTED`` times or more: batches * pairs / classes.
+    Class labels in random order would repeat within batches: about batches * pairs / classes times,
+    which must be ``_EXPECTED`` or more.
     """
     batches = [batch.scalars[name] for read in reads for batch in read.batches]
     pairs = sum(len(values) * (len(values) - 1) / 2 for values in batches)
@@ -159,7 +160,10 @@ def _distinct_in_batches(reads: Sequence[EpochRead], name: str, distinct: int) -
 
 
 def _recur(epochs: Sequence[set[Id]]) -> bool:
-    """Return whether the ids of epochs recur; shards that rotate need not in two epochs."""
+    """Return whether ids of one epoch recur in others.
+
+    Also True for two epochs without common ids, because shards may rotate.
+    """
     if len(epochs) < 2:
         return True
     shares = [len(a & b) / max(1, min(len(a), len(b))) for a, b in combinations(epochs, 2)]

@@ -1,4 +1,4 @@
-"""Numbers of batches, epochs that end early or raise, and epochs that were left or resumed."""
+"""Check lengths of epochs, errors, and epochs that were left early or resumed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from workbench.training.audit.streams import Stream, streams_of
 
 
 def structure_findings(reads: Sequence[EpochRead], streams: Sequence[Stream]) -> Iterator[Finding]:
-    """Yield findings that need no ids: errors, lengths, and the kinds of batches."""
+    """Yield findings that need no sample ids: errors, lengths, and types of batches."""
     yield from _raised(reads)
     yield from _lengths(reads)
     whole = [stream for stream in streams if stream.whole]
@@ -209,7 +209,7 @@ def _compare_values(
 
 
 def _order_of(stream: Stream) -> list[int | str] | None:
-    """Return the ids of a stream, or its fingerprints if these are unknown."""
+    """Return the ids of a stream, or its fingerprints if the ids are unknown."""
     if stream.ids is not None:
         return list(stream.ids)
     first = next(iter(stream.prints.values()), None)

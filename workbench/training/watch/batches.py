@@ -1,6 +1,6 @@
-"""Facts about a batch of any library: samples, kind, devices; and copies of it.
+"""Inspect a batch of any library (number of samples, types, devices), and copy it.
 
-A batch is an array, or lists, tuples and mappings of arrays. Nothing is imported: tensors are
+A batch is an array, or lists, tuples and mappings of arrays. No library is imported: tensors are
 recognised by their attributes.
 """
 
@@ -23,7 +23,7 @@ def length_of(loader: Any) -> int | None:
 
 
 def arrays(batch: Any) -> Iterator[Any]:
-    """Yield the arrays and tensors of a batch, 64 at most."""
+    """Yield the arrays and tensors of a batch, at most 64."""
     found = [batch]
     count = 0
     while found and count < _MOST_ARRAYS:
@@ -40,8 +40,8 @@ def arrays(batch: Any) -> Iterator[Any]:
 def sample_count(batch: Any) -> int | None:
     """Return the number of samples of a batch; None if it has no arrays.
 
-    It is the first side of the first array. A list of images has one sample per image, and the
-    list of a DALI iterator the samples of all its pipelines.
+    This is the first dimension of the first array. A list of images has one sample per image, and
+    the list of a DALI iterator has the samples of all its pipelines.
     """
     if isinstance(batch, list | tuple) and batch:
         if all(isinstance(each, Mapping) for each in batch):
@@ -71,7 +71,7 @@ def _is_picture(value: Any) -> bool:
 
 
 def kind_of(batch: Any) -> tuple[Any, ...]:
-    """Return what should be equal for all batches: types, element types and dimensions."""
+    """Return types, element types and dimensions, which should be equal for all batches."""
     found = tuple(
         (type(each).__name__, str(getattr(each, "dtype", "")), getattr(each, "ndim", None))
         for each in arrays(batch)
@@ -89,9 +89,10 @@ def devices_of(batch: Any) -> frozenset[str]:
 
 
 def fingerprint(batch: Any) -> tuple[Any, ...]:
-    """Return a value that changes if a step changes the batch in place, as far as is cheap.
+    """Return a value that usually changes if a step changes the batch in place.
 
-    Covers the keys and lengths of containers, torch's version counters, and 16 values of an array.
+    It is cheap: it covers the keys and lengths of containers, torch's version counters, and 16
+    values of each array.
     """
     sizes = len(batch) if isinstance(batch, list | tuple | Mapping) else None
     names = tuple(map(str, batch)) if isinstance(batch, Mapping) else ()

@@ -77,7 +77,7 @@ class WatchCallback:
         return self._report is not None
 
     def report(self) -> WatchReport:
-        """Return what was measured so far; after the last step, the complete report.
+        """Return a report of the steps so far; after the last step, the complete report.
 
         ::
 

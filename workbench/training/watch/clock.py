@@ -1,8 +1,8 @@
 """Clock of a training loop: the host's time, and with CUDA the time of the GPU's stream.
 
-A step that trains on a GPU returns before the GPU has finished. An event at each border of a step
-is reached when the GPU has done all work before it, so the times between events are those of the
-GPU: the wait for data that it was idle for, and the work of the step.
+A step that trains on a GPU returns before the GPU has finished. An event that is recorded at the
+start or end of a step completes when the GPU has done all work before it. Times between events are
+therefore those of the GPU: its idle time while it waits for data, and the work of the step.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Find what a training process uses: models, schedulers, GPUs, pipelines, waits for the GPU.
+"""Find models, schedulers, GPUs, pipelines, and waits for the GPU in a training process.
 
 torch is looked up in ``sys.modules``: a process that has not imported it has no tensors.
 """
@@ -21,7 +21,7 @@ from workbench.engine.resources.gpu import Gpu, first_visible_gpu
 from workbench.training.watch.batches import arrays
 
 _SYNCHRONISING = "synchronizing CUDA operation"
-"""Part of the warning of torch's ``set_sync_debug_mode``."""
+"""Text that identifies the warnings of torch's ``set_sync_debug_mode``."""
 _PIPELINE_NAMES = ("_pipes", "pipes", "_pipelines", "pipelines", "_pipe", "pipe", "batches")
 _COPIES = 5
 
@@ -61,12 +61,12 @@ def _parameters(model: Any) -> list[Any]:
 
 
 def devices_of_models(models: Iterable[Any]) -> list[str]:
-    """Return the devices of the parameters of models, the first of the first model first."""
+    """Return the distinct devices of the models' parameters, in order of the parameters."""
     return list(dict.fromkeys(str(one.device) for model in models for one in _parameters(model)))
 
 
 def is_finite(models: Iterable[Any]) -> bool:
-    """Return whether all parameters of the models are finite numbers."""
+    """Return whether all parameters of the models are finite."""
     torch = torch_module()
     return all(bool(torch.isfinite(one).all()) for model in models for one in _parameters(model))
 
@@ -98,7 +98,7 @@ def reason_against_repeating(restored: Iterable[Any]) -> str:
 
 
 def pipeline_devices(loader: Any, depth: int = 3) -> set[int]:
-    """Return the GPU numbers of the DALI pipelines in a loader, if it uses a GPU."""
+    """Return the GPU numbers of the DALI pipelines in a loader; empty if it uses no GPU."""
     found = set()
     for name in _PIPELINE_NAMES if depth else ():
         value = getattr(loader, "__dict__", {}).get(name)
@@ -120,7 +120,7 @@ def gpu_of(device: str) -> Gpu:
 
 
 def seconds_to_copy(batch: Any, device: str) -> float | None:
-    """Measure the copy of a batch to a GPU, apart from the loop; None if it is not on the host."""
+    """Measure the seconds to copy a batch to a GPU. None if it is not in host memory."""
     torch = torch_module()
     if torch is None or not device.startswith("cuda"):
         return None
@@ -141,9 +141,9 @@ def seconds_to_copy(batch: Any, device: str) -> float | None:
 
 @contextmanager
 def waits_for_gpu(found: Counter[str]) -> Iterator[None]:
-    """Count the lines that wait for the GPU, such as ``.item()`` and ``.cpu()``, in ``found``.
+    """Context that counts the lines that wait for the GPU (``.item()``, ``.cpu()``) in ``found``.
 
-    Uses ``torch.cuda.set_sync_debug_mode``, whose warnings are not shown. Others are issued again.
+    Uses ``torch.cuda.set_sync_debug_mode``, whose warnings are hidden. Other warnings are shown.
     """
     cuda = torch_module().cuda
     before = cuda.get_sync_debug_mode()

@@ -12,9 +12,9 @@ from workbench.training.watch.verdict import LoopTimes, duration_text
 
 _MOST_LINES = 5
 _SLOW_COPY = 0.05
-"""Fraction of a step from which copying the batch is reported."""
+"""Copying a batch is reported if it takes at least this fraction of a step."""
 _WAITS = 0.02
-"""Fraction of a step from which waiting for the loader matters."""
+"""Waiting for the loader matters if it takes at least this fraction of a step."""
 _ASYNCHRONOUS = ("jax", "tensorflow")
 
 

@@ -1,4 +1,4 @@
-"""Display of a watched loop: a line that changes in a notebook, and the report at the end."""
+"""Display of a watched loop: a progress line in a notebook, and the report at the end."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 from workbench.training.watch.recorder import Recorder
 
 _SECONDS = 1.0
-"""Minimum seconds between two updates of the line."""
+"""Minimum seconds between two updates of the progress line."""
 
 
 class LiveDisplay:
     """Shows the progress in a notebook, and the report in a notebook or on the standard output.
 
-    In a run of several processes only that with ``RANK`` 0 shows anything.
+    If several processes train together, only the process with ``RANK`` 0 shows anything.
     """
 
     def __init__(self, steps: int, show: bool) -> None:

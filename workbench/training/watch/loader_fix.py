@@ -1,4 +1,4 @@
-"""Measured fix of a slow loader of ``wb.loader``: mixed decoding and better settings."""
+"""Measure a fix for a slow loader of ``wb.loader``: mixed decoding and better settings."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from workbench.results import DocumentedResult, ResultDocument, ResultTable, rec
 from workbench.training.watch.verdict import LoopTimes
 
 _GAIN = 1.05
-"""Speed-up of a loader from which it is reported."""
+"""A speed-up of a loader is reported if it is at least this."""
 _FEWEST_TRIED = 4
 
 
@@ -31,17 +31,17 @@ _FEWEST_TRIED = 4
 class LoaderFix(DocumentedResult):
     """Faster settings of a loader. ``factor`` is the measured speed-up of the loader alone.
 
-    ``loop_factor`` is the expected speed-up of the training loop, whose step has its own time.
-    ``graph`` has the settings.
+    ``loop_factor`` is the expected speed-up of the training loop, which is smaller because the
+    training step takes time too. ``graph`` has the settings.
     """
 
     graph: Graph
     rates: tuple[tuple[str, float], ...]
-    """Settings -> images per second, those of the watched loader first."""
+    """Pairs of settings and images per second; the first is the watched loader."""
     factor: float
     loop_factor: float | None
     tried: tuple[int, int]
-    """Number of settings that were tried, and of all."""
+    """Number of settings that were measured, and number of all possible settings."""
     created: str = field(default_factory=lambda: time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
 
     def document(self) -> ResultDocument:
@@ -62,9 +62,9 @@ class LoaderFix(DocumentedResult):
 
 
 def measure_loader_fix(loader: Any, times: LoopTimes | None, seconds: float) -> LoaderFix:
-    """Measure other settings of a loader with the same batch size. ``times`` are of its loop.
+    """Measure other settings of a loader with the same batch size. ``times`` are those of the loop.
 
-    Raises ArgumentError if the loader is not one of ``wb.loader``.
+    Raises ArgumentError if the loader was not created by ``wb.loader``.
     """
     if not isinstance(loader, InProcessLoader):
         raise ArgumentError(
@@ -109,7 +109,7 @@ def _own_rate(report: Report, base: Config) -> dict[str, float]:
 
 
 def _loop_factor(times: LoopTimes, factor: float) -> float:
-    """Return the speed-up of a loop whose loader works ahead and becomes faster by ``factor``."""
+    """Return the speed-up of a loop whose prefetching loader becomes faster by ``factor``."""
     waits = times.total.value - times.free.value > 0.02 * times.total.value
     if not waits:
         return 1.0

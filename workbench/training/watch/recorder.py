@@ -1,4 +1,4 @@
-"""Record the steps of a training loop: which phase comes when, and the times of each step."""
+"""Record the steps of a training loop: their phases and times."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from workbench.training.watch.clock import Clock, Mark
 from workbench.training.watch.step_times import Phase, StepTime, mean_of
 
 _INSPECTED = 3
-"""Number of steps of the warm-up in which waits for the GPU are searched."""
+"""Number of warm-up steps in which waits for the GPU are traced."""
 _FEWEST_MEASURED = 12
 _FEWEST_IN_LOADER = 50
 """Minimum number of steps before the batch may be repeated at the end of an epoch."""
 _SETTLING = 3
 """Number of steps on the repeated batch before the measurement."""
 _PRECISE = 0.003
-"""Relative standard error at which no more steps on the repeated batch are needed."""
+"""Steps on the repeated batch end when their mean has at most this relative standard error."""
 _QUEUE = 3
-"""Assumed number of batches that a loader prepares ahead, if it does not report it."""
+"""Number of batches that a loader is assumed to prefetch if it does not report it."""
 _WARM_SECONDS = 1.0
 """Minimum seconds of the warm-up with a GPU, which raises its clock meanwhile."""
 _LONGEST_PAUSE = 10.0
@@ -35,8 +35,8 @@ _OWN_SECONDS = 1e-3
 class Plan:
     """Number of steps of each phase. ``repeated`` is 0 if the ceiling is not measured.
 
-    ``check`` is the number of steps on batches of the loader after the repeated batch, which show
-    whether the speed of the machine changed.
+    ``check`` is the number of steps with the loader after the repeated batch. They show whether the
+    speed of the machine changed.
     """
 
     warm_up: int
@@ -122,19 +122,19 @@ class Recorder:
 
     @property
     def may_repeat(self) -> bool:
-        """True if enough steps were measured to end with the repeated batch at an epoch's end."""
+        """True if enough steps were measured to start repeating a batch at an epoch's end."""
         enough = self._counts["loader"] >= min(_FEWEST_IN_LOADER, self.plan.loader)
         return enough and self.plan.repeated > 0
 
     @property
     def last_size_is_usual(self) -> bool:
-        """True unless other batches had more often another size than the last one."""
+        """True if no batch size is more frequent than that of the last batch."""
         samples = self._steps[-1].samples
         return samples is None or self.sizes[samples] == max(self.sizes.values())
 
     @property
     def inspects(self) -> bool:
-        """True if the next step searches for waits for the GPU."""
+        """True if waits for the GPU are traced in the next step."""
         return 0 < self.plan.warm_up - self.count <= _INSPECTED and environment.cuda_in_use()
 
     def start_epoch(self) -> None:
@@ -186,7 +186,7 @@ class Recorder:
         return samples
 
     def _end_warm_up(self) -> None:
-        """Look for the model and its GPU, which exist now, and measure with CUDA's clock."""
+        """Find the model and its GPU, which exist by now; with CUDA, use its clock from now on."""
         self.models = self.models or environment.models_in_memory()
         if environment.cuda_in_use():
             places = environment.devices_of_models(self.models)
@@ -236,7 +236,7 @@ class Recorder:
         return f"The last one waited {waited:.1f} ms and took {1000 * took:.1f} ms."
 
     def step_times(self) -> tuple[StepTime, ...]:
-        """Return the times of all completed steps. Waits for the GPU to reach the last one."""
+        """Return the times of all completed steps. Waits until the GPU has finished them."""
         self.clock.synchronize()
         found = []
         for number, step in enumerate(self._steps):

@@ -34,8 +34,9 @@ _COLOURS = {"waiting for data": "#c9a25f", "step": "#6b7f99", "step, repeated ba
 class WatchReport(DocumentedResult):
     """Times of a training loop, and what limits it; returned by ``report()`` of ``wb.watch``.
 
-    ``steps`` has a row for each step (``pandas.DataFrame(report.steps)``), ``notes`` what else was
-    found, ``utilisation`` of the GPU in percent with the loader and on the repeated batch.
+    ``steps`` has a row for each step (``pandas.DataFrame(report.steps)``), ``notes`` has sentences
+    about other problems, and ``utilisation`` is that of the GPU in percent, with the loader and on
+    the repeated batch.
 
     ::
 
@@ -82,7 +83,7 @@ class WatchReport(DocumentedResult):
 
     @property
     def limit(self) -> Limit:
-        """What limits the loop: ``model``, ``loader``, ``both`` or ``unknown``.
+        """Limiting part of the loop: ``model``, ``loader``, ``both`` or ``unknown``.
 
         ::
 
@@ -94,7 +95,7 @@ class WatchReport(DocumentedResult):
     def measure_fix(self, seconds: float = 30.0) -> LoaderFix:
         """Measure mixed decoding and other settings of a loader of ``wb.loader``.
 
-        ``seconds`` (20 or more) is for the search of settings; mixed decoding is measured too if
+        ``seconds`` (20 or more) limits the search of settings; mixed decoding is also measured if
         there is a GPU. Raises ArgumentError for another loader.
 
         ::
@@ -174,7 +175,7 @@ class WatchReport(DocumentedResult):
 
 
 def build_report(recorder: Recorder, loader: Any, repeated: Any, why_bound: str) -> WatchReport:
-    """Return the report of what was recorded so far. ``repeated`` is the batch, if still there."""
+    """Return a report of the steps recorded so far. ``repeated`` is the repeated batch or None."""
     steps = recorder.step_times()
     notes, copy_seconds = find_problems(recorder, loader, repeated, loop_times(steps))
     return WatchReport(

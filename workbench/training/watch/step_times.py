@@ -1,6 +1,6 @@
 """Statistics of step times: steady part, mean with interval, and the ratio of two means.
 
-Pure functions of numbers; nothing here measures.
+All functions are pure functions of numbers.
 """
 
 from __future__ import annotations
@@ -13,13 +13,16 @@ from statistics import fmean, variance
 from typing import Literal, NamedTuple
 
 Phase = Literal["warm-up", "loader", "settling", "repeated", "check"]
-"""Steps before the measurement, on batches of the loader, on one repeated batch, and again on
-batches of the loader. During the settling steps the batch is repeated too, but not measured."""
+"""Phase of a step.
+
+Warm-up; on batches of the loader; settling, while a batch is repeated but not measured; on the
+repeated batch; and a check on batches of the loader again.
+"""
 _MOST_BLOCKS, _BLOCK_STEPS = 20, 4
 _MOST_TRIMMED = 0.3
-"""Maximum fraction of the steps that `steady_steps` drops at the ends."""
+"""Maximum fraction of the steps that `steady_steps` drops at the start and end."""
 _NO_WAIT = 0.02
-"""Waiting below this fraction of the time per step does not limit the loop."""
+"""A loader limits the loop only if waiting takes at least this fraction of a step."""
 
 
 class StepTime(NamedTuple):
@@ -61,9 +64,9 @@ class Ratio:
 def steady_steps(steps: Sequence[StepTime]) -> Sequence[StepTime]:
     """Return the steps on batches of the loader without those that a filled queue served.
 
-    A queue that was full when the loop began delays the first waits, although they are usual
-    later; these steps are dropped. Loaders with several workers deliver batches in bursts.
-    Therefore the part begins and ends at a wait above the mean, so that it has whole bursts.
+    A queue that was full when the loop began hides the waits of the first steps, which are
+    therefore dropped. Loaders with several workers deliver batches in bursts. To contain whole
+    bursts, the result begins and ends at a wait above the mean.
     """
     steps = [each for each in steps if each.phase == "loader" and not each.first]
     if not steps:
@@ -81,11 +84,11 @@ def steady_steps(steps: Sequence[StepTime]) -> Sequence[StepTime]:
 
 
 def mean_of(values: Sequence[float]) -> Mean:
-    """Return the mean of consecutive values, which may depend on their neighbours.
+    """Return the mean of consecutive values, which may be correlated.
 
     The standard error is that of non-overlapping batch means (B. Schmeiser, Batch size effects in
     the analysis of simulation output, Operations Research 30 (1982) 556-568, who recommends 10 to
-    30 batches). Infinite with fewer than 4 values.
+    30 batches). It is infinite for fewer than 4 values.
     """
     count = len(values)
     if count < _BLOCK_STEPS:
@@ -115,9 +118,10 @@ def ratio_of(above: Mean, below: Mean) -> Ratio:
 
 
 def t_quantile(freedom: float) -> float:
-    """Return the 97.5 % quantile of Student's t distribution, to 1 % from 3 degrees of freedom.
+    """Return the 97.5 % quantile of Student's t distribution.
 
-    M. Abramowitz and I. A. Stegun, Handbook of Mathematical Functions, 1964, formula 26.7.5.
+    The error is at most 1 % for 3 or more degrees of freedom. Source: M. Abramowitz and
+    I. A. Stegun, Handbook of Mathematical Functions, 1964, formula 26.7.5.
     """
     z = 1.959964
     terms = (

@@ -1,4 +1,4 @@
-"""The verdict on a training loop: numbers in, sentences out."""
+"""Convert the times of a training loop to sentences: the verdict and details."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from workbench.training.watch.step_times import (
 
 Limit = Literal["model", "loader", "both", "unknown"]
 SMALL_GAIN = 1.1
-"""Speed-up without loading time below which the model is the limit."""
+"""If loading without time would speed the loop up by less than this, the model is the limit."""
 _NO_GAIN = 1.01
 _FEWEST_REPEATED = 8
 _FEWEST_LOADER = 8
 _SHORTEST = 2e-4
-"""Seconds per step below which the time of measuring would matter."""
+"""Steps shorter than this (seconds) get no verdict, because measuring takes a part of them."""
 _DRIFT = 1.2
-"""Ratio of times before and after from which the machine's speed counts as changed."""
+"""The machine's speed counts as changed if times differ by at least this ratio."""
 _SLOWER = 1.05
-"""Ratio of step times from which the loader is reported to slow the steps down."""
+"""The loader is reported to slow the steps down if their times differ by at least this ratio."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoopTimes:
-    """Times per step in seconds: with the loader and on the repeated batch.
+    """Mean times per step in seconds: with the loader and on the repeated batch.
 
-    ``free`` is the time of a step without loading: that on the repeated batch if ``measured``,
-    otherwise that in the loop. ``start`` is the wait at the start of an epoch. ``samples`` is the
-    mean number of samples per batch, None if unknown.
+    ``free`` is the time of a step if loading took no time: the time on the repeated batch if
+    ``measured``, otherwise that of the loop's body. ``start`` is the wait at the start of an epoch.
+    ``samples`` is the mean number of samples per batch, None if unknown.
     """
 
     total: Mean
@@ -51,13 +51,13 @@ class LoopTimes:
     repeated: int
     """Number of all steps on the repeated batch."""
     drift: str = ""
-    """How the speed changed during the watch; empty if it did not."""
+    """Description of how the speed changed during the watch; empty if it did not."""
     change: float = 0.0
     """Logarithm of the ratio of the step times before and after the repeated batch."""
 
     @property
     def ceiling(self) -> Ratio:
-        """Speed-up if loading took no time. Its interval is wider if the machine changed speed."""
+        """Speed-up if loading took no time. The interval includes changes of machine speed."""
         found = ratio_of(self.total, self.free)
         if not found.low > 0:
             return found
@@ -66,7 +66,7 @@ class LoopTimes:
 
     @property
     def limit(self) -> Limit:
-        """What limits the loop. It is unknown if the interval allows different verdicts."""
+        """Limiting part of the loop; unknown if the interval allows different verdicts."""
         ceiling = self.ceiling
         if self.drift or self.total.value < _SHORTEST:
             return "unknown"
@@ -106,7 +106,7 @@ def loop_times(steps: Sequence[StepTime]) -> LoopTimes | None:
 
 
 def _drift(steady: Sequence[StepTime], checks: Sequence[float]) -> str:
-    """Return how the speed changed: in the steps with the loader, or from these to ``checks``."""
+    """Describe a change of speed during the steps with the loader, or from these to ``checks``."""
     half = len(steady) // 2
     found = [("", [each.total for each in steady[:half]], [each.total for each in steady[half:]])]
     if checks:
@@ -192,7 +192,7 @@ def time_sentences(times: LoopTimes, batches: int | None) -> list[str]:
 
 
 def rate_text(times: LoopTimes, seconds: float) -> str:
-    """Return the rate of a loop with this time per step, in samples or batches per second."""
+    """Return a time per step as a rate, in samples or batches per second."""
     if not seconds or not math.isfinite(seconds):
         return "an unknown number of samples/s"
     rate, unit = (times.samples or 1) / seconds, "samples" if times.samples else "batches"

@@ -19,9 +19,9 @@ from workbench.training.watch.report import WatchReport, build_report
 
 FEWEST_STEPS = 40
 _ATTRIBUTE = "_workbench_watch"
-"""Attribute of a loader in which its watch is stored."""
+"""Attribute of a loader that stores its watch."""
 _MOST_CANDIDATES = 20
-"""Number of batches to wait for one of the usual size, which is then repeated."""
+"""Maximum number of batches to wait for one of the most frequent size, which is then repeated."""
 
 
 @checked(steps=WHOLE, ceiling=FLAG, show=FLAG)
@@ -132,7 +132,7 @@ class Watch:
         return getattr(self.loader, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Set an attribute of the loader, as scripts do: ``loader.mixup_enabled = False``."""
+        """Set the attribute of the loader, as scripts do: ``loader.mixup_enabled = False``."""
         if name in _OWN:
             vars(self)[name] = value
         else:
@@ -149,7 +149,7 @@ class Watch:
         return self._report is not None
 
     def report(self) -> WatchReport:
-        """Return what was measured so far; after the last step, the complete report.
+        """Return a report of the steps so far; after the last step, the complete report.
 
         ::
 
@@ -255,14 +255,14 @@ _OWN = frozenset(
 
 
 def _cell_number() -> int | None:
-    """Return the number of the notebook's cell that runs; None outside of IPython."""
+    """Return the execution count of the notebook's current cell; None outside of IPython."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     return None if shell is None else int(shell.execution_count)
 
 
 def _rest(iterator: Iterator[Any]) -> Iterator[Any]:
-    """Yield the other batches without ``iter()``, which would reset an iterator of DALI."""
+    """Yield the remaining batches without ``iter()``, which would reset a DALI iterator."""
     try:
         while True:
             yield next(iterator)
@@ -271,7 +271,7 @@ def _rest(iterator: Iterator[Any]) -> Iterator[Any]:
 
 
 class _SizedWatch(Watch):
-    """A watched loader with a number of batches."""
+    """A watched loader that has a length."""
 
     def __len__(self) -> int:
         return len(self.loader)

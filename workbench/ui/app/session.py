@@ -1,4 +1,4 @@
-"""Session of a view model: autosave, restore, recent work, and the actions of the bar."""
+"""Session of a view model: autosave, restore, recent work, and the actions of the toolbar."""
 
 from __future__ import annotations
 

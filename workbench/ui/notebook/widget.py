@@ -376,7 +376,7 @@ class Workbench(CodeAccess, VBox):
 
     @checked(part=TEXT)
     def panel(self, part: str = "all") -> Any:
-        """Return the same panels, or one of them, for your own Panel app.
+        """Return the interface of this workbench, or one panel of it, for your own Panel app.
 
         ``part`` is ``"all"``, ``"canvas"``, ``"inspector"``, ``"preview"``, ``"speed"``,
         ``"code"``, ``"data"``, ``"results"``, ``"bar"``, ``"tabs"`` or ``"status"``. Changes on

@@ -1,4 +1,4 @@
-"""The list of results, and the one that is shown."""
+"""The list of results, and the selected result."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ _MIMES = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg"}
 
 
 class ResultsPanel:
-    """Results, the newest first. The view model's lock is held during every call.
+    """List of results, newest first. The view model's lock is held during every call.
 
-    Without ``follows``, results of this process are not listed: pages of the web app belong to
+    Unless ``follows``, results of this process are not listed: pages of the web app belong to
     different users, who share the process.
     """
 
@@ -49,7 +49,7 @@ class ResultsPanel:
         self.shown = ""
         """Id of the result that is shown; empty for none."""
         self.message = ""
-        """Why the last file could not be opened."""
+        """Reason why the last file could not be opened."""
         self._view: ShownResult | Empty = {}
         self._stop = on_result(self._on_result) if follows else lambda: None
         for document in recorded_results() if follows else ():
@@ -80,7 +80,7 @@ class ResultsPanel:
         self._view, self.message = _shown(key, self._documents[key]), ""
 
     def remove(self, key: str) -> None:
-        """Remove a result from the list, and show the newest if it was shown."""
+        """Remove a result from the list. If it was shown, show the newest one."""
         self._documents.pop(key, None)
         if key == self.shown:
             self.shown, self._view = "", {}
@@ -88,7 +88,7 @@ class ResultsPanel:
                 self.show(next(iter(self._documents)))
 
     def open(self, text: str) -> None:
-        """Add a result from the text of a file. Raises DataError."""
+        """Add a result from the text of a file. Raises DataError if it is not a result."""
         if len(text) > LARGEST:
             raise DataError(
                 f"The file has {len(text):,} characters; at most {LARGEST:,} are allowed."
@@ -102,7 +102,7 @@ class ResultsPanel:
         self._add(ResultDocument.from_json(values))
 
     def fields(self) -> dict[str, Any]:
-        """Return the fields of the component."""
+        """Return the fields of the browser component."""
         return {
             "entries": [_entry(key, each) for key, each in self._documents.items()],
             "shown": self._view,
