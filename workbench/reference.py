@@ -230,7 +230,7 @@ def _markdown(text: str) -> str:
     return re.sub(r"\n{3,}", "\n\n", _BLOCK.sub(fence, _SECTION.sub(listed, text))).strip()
 
 
-def _places() -> dict[str, str]:
+def _heading_anchors() -> dict[str, str]:
     """Map each heading to its anchor. Equal headings are numbered, as on GitHub."""
     taken, found = Counter({"reference": 1}), {}
     for title, (_, listed) in GROUPS.items():
@@ -249,7 +249,7 @@ def build() -> str:
         "`python -m workbench.reference`. The tests run every example after these lines:",
         f"```python\n{START}```",
     ]
-    places = _places()
+    places = _heading_anchors()
     for title, (_, listed) in GROUPS.items():
         links = ", ".join(f"[`{name}`](#{places[name]})" for name in listed.split())
         parts.append(f"**{title}**: {links}")

@@ -117,7 +117,9 @@ def _graph_of(source: str) -> Graph:
         raise click.BadParameter(str(error)) from None
 
 
-def _data(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dict[str, Dataset]:
+def _parse_datasets(
+    _: click.Context, __: click.Parameter, values: tuple[str, ...]
+) -> dict[str, Dataset]:
     """Parse ``[NAME=]PATH`` to data sets by parameter name. The default name is ``data``."""
     found: dict[str, Dataset] = {}
     for value in values:
@@ -319,7 +321,7 @@ DATA = click.option(
     "--data",
     multiple=True,
     metavar="[NAME=]DATA",
-    callback=_data,
+    callback=_parse_datasets,
     help=f"{_KINDS}. If the graph has several parameters, repeat the option with the name of each. "
     "Not needed if the graph's reader already lists its files.",
 )

@@ -445,7 +445,7 @@ def _picture(entry: tuple[float, int, str, Array, Array]) -> ResultPicture:
     from PIL import Image
 
     cost, _, name, a, b = entry
-    first, second = (_shown(each, a, b) for each in (a, b))
+    first, second = (_as_rgb_bytes(each, a, b) for each in (a, b))
     parts = [first, second]
     if first.shape == second.shape:
         gap = np.abs(first.astype(np.int16) - second.astype(np.int16))
@@ -468,7 +468,7 @@ def _picture(entry: tuple[float, int, str, Array, Array]) -> ResultPicture:
     return ResultPicture(f"{name}: {words}; {cost:.2f} of 255 on average", written.getvalue())
 
 
-def _shown(image: Array, a: Array, b: Array) -> NDArray[np.uint8]:
+def _as_rgb_bytes(image: Array, a: Array, b: Array) -> NDArray[np.uint8]:
     """Scale an image to 8-bit RGB, with the same scale for both sides."""
     found = np.nan_to_num(image.astype(np.float32))
     if found.ndim == 3 and found.shape[0] in (1, 3, 4) and found.shape[2] not in (1, 3, 4):

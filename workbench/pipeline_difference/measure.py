@@ -93,7 +93,7 @@ def image_difference(ours: Array, theirs: Array, scale: float) -> ImageDifferenc
     if a.shape != b.shape:
         shapes = f"{ours.shape} and {theirs.shape}"
         a, b = _channels_last(a), _channels_last(b)
-        if _is_first(ours) != _is_first(theirs):
+        if _has_channels_first(ours) != _has_channels_first(theirs):
             penalty += _LAYOUT
         if a.shape[2] != b.shape[2]:
             penalty += _CHANNELS
@@ -117,14 +117,14 @@ def _floats(image: Array) -> Array:
     return image.astype(np.float32) if image.dtype != np.float64 else image
 
 
-def _is_first(image: Array) -> bool:
+def _has_channels_first(image: Array) -> bool:
     """True if an array is an image with channels first."""
     return image.ndim == 3 and image.shape[0] in (1, 3, 4) and image.shape[2] not in (1, 3, 4)
 
 
 def _channels_last(image: Array) -> Array:
     if image.ndim == 3:
-        return np.moveaxis(image, 0, -1) if _is_first(image) else image
+        return np.moveaxis(image, 0, -1) if _has_channels_first(image) else image
     return image[..., None] if image.ndim == 2 else image.reshape(image.shape[0], -1, 1)
 
 

@@ -38,7 +38,7 @@ class Cause:
     alternative: str = ""
 
 
-def _code(calls: Sequence[str]) -> str:
+def _calls_text(calls: Sequence[str]) -> str:
     """Return calls as the text of a table cell; the arguments of long calls are omitted."""
     found = "; ".join(calls)
     if len(found) > _LONG:
@@ -179,7 +179,7 @@ class PipelineDifference(DocumentedResult):
         rows = tuple(
             (
                 each.name, each.mean, each.largest, each.mean / total,
-                _code(each.ours), _code(each.theirs), each.sizes,
+                _calls_text(each.ours), _calls_text(each.theirs), each.sizes,
             )
             for each in self.steps
         )  # fmt: skip

@@ -126,14 +126,14 @@ class _Search:
         while waiting and expanded < _MOST_EXPANDED:
             state = waiting.pop(0)
             expanded += 1
-            following = self._following(state)
+            following = self._next_states(state)
             if following and following[0].order < self.best.order:
                 self.best = following[0]
             waiting = [*following, *waiting]
             if not following and self.best.current.cost * self._limits.levels < _GOOD:
                 return
 
-    def _following(self, state: _State) -> list[_State]:
+    def _next_states(self, state: _State) -> list[_State]:
         """Return the states after the best change, and after changes that tie with it."""
         if self._limits.is_equal(state.current) or len(state.found) >= MOST_CAUSES:
             return []
@@ -156,7 +156,7 @@ class _Search:
             change
             for change in self._changes(state.sides)
             if (change.label, change.text) not in self._hopeless
-            and not any(_same(change, each.change) for each in state.found)
+            and not any(_have_same_cause(change, each.change) for each in state.found)
         ]
         for at in range(0, len(candidates), _AT_ONCE):
             group = candidates[at : at + _AT_ONCE]
@@ -220,11 +220,11 @@ def explain(
     best = search.best
     found, last, current = [*best.found], best.sides, best.current
     if not interrupted:
-        found, last, current = _needed(found, sides, last, current, limits, evaluate)
+        found, last, current = _without_needless(found, sides, last, current, limits, evaluate)
     return Explanation(tuple(found), start, current, last, search.tried, interrupted)
 
 
-def _same(one: Change, other: Change) -> bool:
+def _have_same_cause(one: Change, other: Change) -> bool:
     """True if two changes have the same cause, so at most one of them is used."""
     return one.cause == other.cause and one.cause not in ("interpolation",)
 
@@ -261,7 +261,7 @@ def _best(trials: Sequence[tuple[Change, Distance]], before: Distance, limits: L
     return [(c, d, others) for c, d in same if c.label == label][:_TIES]
 
 
-def _needed(
+def _without_needless(
     found: list[Found],
     initial: Pair,
     sides: Pair,

@@ -61,19 +61,19 @@ _ARRAYS, _ARRAY_SIZE = 8, (160, 120)
 def target_files(load: Photos, names: tuple[str, ...]) -> dict[str, dict[str, Save]]:
     """Return functions that write the files, by folder and file name. ``load`` returns a photo."""
 
-    def every() -> tuple[Scene, ...]:
+    def all_scenes() -> tuple[Scene, ...]:
         return scenes(load, names)
 
     moving = partial(_frames, load, names)
 
     def saved(content: Callable[[Scene], bytes], number: int) -> Save:
-        return lambda path: _write(path, content(every()[number]))
+        return lambda path: _write(path, content(all_scenes()[number]))
 
     def joined(record: Callable[[Scene], bytes]) -> Save:
-        return lambda path: _write(path, b"".join(map(record, every())))
+        return lambda path: _write(path, b"".join(map(record, all_scenes())))
 
     def stored(value: Callable[[bytes, int], bytes]) -> Save:
-        return lambda path: write_lmdb([value(one.jpeg, one.label) for one in every()], path)
+        return lambda path: write_lmdb([value(one.jpeg, one.label) for one in all_scenes()], path)
 
     numbers = [f"{number:06}" for number in range(SCENES)]
     pictures: dict[str, Save] = {
@@ -85,7 +85,7 @@ def target_files(load: Photos, names: tuple[str, ...]) -> dict[str, dict[str, Sa
         "coco": {
             **pictures,
             **{
-                name: lambda path: _write(path, _annotations(every()))
+                name: lambda path: _write(path, _annotations(all_scenes()))
                 for name in ("annotations.json", "keypoints.json")
             },
         },
@@ -94,7 +94,7 @@ def target_files(load: Photos, names: tuple[str, ...]) -> dict[str, dict[str, Sa
             for name in CLASSES
             for number in range(0, FRAMES, _APART)
         },
-        "numpy": {f"{numbers[n]}.npy": partial(_save_array, every, n) for n in range(_ARRAYS)},
+        "numpy": {f"{numbers[n]}.npy": partial(_save_array, all_scenes, n) for n in range(_ARRAYS)},
         "recordio": {"samples.rec": joined(lambda one: recorded(one.jpeg, one.label))},
         "segmentation": {
             **pictures,
@@ -116,7 +116,7 @@ def target_files(load: Photos, names: tuple[str, ...]) -> dict[str, dict[str, Sa
             for n in range(VOLUMES)
         },
         "webdataset": {
-            "samples-000000.tar": lambda path: write_shard(map(_components, every()), path)
+            "samples-000000.tar": lambda path: write_shard(map(_components, all_scenes()), path)
         },
     }
 
@@ -220,8 +220,8 @@ def _npy(values: NDArray[np.generic]) -> bytes:
     return file.getvalue()
 
 
-def _save_array(every: Callable[[], tuple[Scene, ...]], number: int, path: Path) -> None:
-    picture = Image.fromarray(every()[number].pixels)
+def _save_array(all_scenes: Callable[[], tuple[Scene, ...]], number: int, path: Path) -> None:
+    picture = Image.fromarray(all_scenes()[number].pixels)
     _write(path, _npy(np.asarray(picture.resize(_ARRAY_SIZE))))
 
 

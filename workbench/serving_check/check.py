@@ -178,13 +178,13 @@ def judge(
         elif array is None:
             verdicts.append(Verdict(name, about, "different", ("failed",), error))
         else:
-            state, mistakes, detail = _judged(pack, image, *formed[name], common)
+            state, mistakes, detail = _verdict_parts(pack, image, *formed[name], common)
             if not detail and mistakes and mistakes[0] in _OF_FORM.split():
                 expected = pack.arrays[name]
                 detail = f"{array.dtype}{array.shape}, not {expected.dtype}{expected.shape}"
             twin = formed.get(image["same_as"], (None,))[0]
             if state == "different" and twin is not None and formed[name][0] is not None:
-                mistakes += _turned(pack, image, formed[name][0], twin, common)
+                mistakes += _orientation_mistakes(pack, image, formed[name][0], twin, common)
             if "scaled" in mistakes and common.scaling:
                 detail = _scaling_text(pack, common)
             verdicts.append(Verdict(name, about, state, tuple(dict.fromkeys(mistakes)), detail))
@@ -238,7 +238,7 @@ def _in_form(
     return array.astype(float), mistakes
 
 
-def _judged(
+def _verdict_parts(
     pack: Pack,
     image: dict[str, Any],
     array: Array | None,
@@ -278,7 +278,7 @@ def _judged(
     return "different", [*found, "unknown"], _amount(levels, wanted)
 
 
-def _turned(
+def _orientation_mistakes(
     pack: Pack, image: dict[str, Any], array: Array, twin: Array, common: Candidate
 ) -> list[str]:
     """Return the mistake ``orientation_ignored`` if an image and its upright twin differ.
@@ -322,7 +322,7 @@ def find_candidate(pack: Pack, plain: list[tuple[dict[str, Any], Array]]) -> Can
             return best
     if start <= 1:  # few values differ
         return Candidate()
-    if (scaled := _scaled(pack, plain, variants)) != Candidate():
+    if (scaled := _find_scaled_candidate(pack, plain, variants)) != Candidate():
         return scaled
     best = min(scores, key=lambda each: scores[each] * 1.3 ** len(each.mistakes))
     return best if scores[best] < min(start / 3, 4) else Candidate()
@@ -413,7 +413,7 @@ def _amount(levels: Array, wanted: Array) -> str:
     return f"mean {apart.mean():.2f}, largest {apart.max():.1f} levels"
 
 
-def _scaled(
+def _find_scaled_candidate(
     pack: Pack, plain: list[tuple[dict[str, Any], Array]], variants: list[str]
 ) -> Candidate:
     """Return the mistakes, including a linear function per channel, that explain the arrays.

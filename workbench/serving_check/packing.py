@@ -138,7 +138,7 @@ class _Packer:
         pngs = [encode_png(Image.new("RGB", (300, 300), colour)) for colour in colours]
         outputs = self.runner.run(self.graph, pngs)
         values = [_colour_of(self._last(each)) for each in outputs if not isinstance(each, Refusal)]
-        found = _fitted([v for v in values if v is not None])
+        found = _fit_levels([v for v in values if v is not None])
         if found is not None:
             return found
         stacked = [each.ravel() for each in self.arrays.values()]
@@ -165,7 +165,7 @@ class _Packer:
         whole = with_arguments(self.graph, catalog, subpixel_scale=False)
         fast = with_arguments(self.graph, catalog, use_fast_idct=True)
         found: dict[str, list[_Measured]] = {name: [] for name in images}
-        for name, one in self._apart(whole, {n: e.data for n, e in images.items()}):
+        for name, one in self._differences(whole, {n: e.data for n, e in images.items()}):
             found[name].append(_Measured(*one, "a resize to whole pixels"))
         for name, one in self._resized_by_pillow(decoded):
             found[name].append(_Measured(*one, "resizing with Pillow"))
@@ -175,7 +175,7 @@ class _Packer:
             ("chroma without interpolation", self.graph, blocks),
         )
         for what, graph, encoded in decoders:
-            for name, one in self._apart(graph, encoded):
+            for name, one in self._differences(graph, encoded):
                 found[name].append(_Measured(*one, what))
         if jpegs:  # DALI decodes some of them in another way, so that nothing was measured
             largest = [max(found[name], default=_Measured()) for name in jpegs]
@@ -184,7 +184,7 @@ class _Packer:
                 found[name].append(typical._replace(largest=0.0))
         return {name: _tolerance(each) for name, each in found.items()}
 
-    def _apart(
+    def _differences(
         self, graph: Graph | None, encoded: Mapping[str, bytes]
     ) -> Iterator[tuple[str, tuple[float, float]]]:
         """Yield mean and largest difference of a graph's outputs from the references, by image."""
@@ -394,7 +394,7 @@ def _colour_of(array: Array) -> Array | None:
     return values[0] if np.ptp(values, axis=0).max() <= 1e-3 * max(1, np.ptp(values)) else None
 
 
-def _fitted(values: Sequence[Array]) -> Levels | None:
+def _fit_levels(values: Sequence[Array]) -> Levels | None:
     """Return the linear function that maps the greys and colours to these values, or None."""
     if len(values) < len(_GREYS) + len(_COLOURS):
         return None

@@ -289,7 +289,7 @@ class SourceKind:
         """Path, relative to the root, of the file that contains the named sample."""
         return name
 
-    def samples_at(self, dataset: Dataset, places: Sequence[int]) -> list[Sample]:
+    def samples_at(self, dataset: Dataset, indices: Sequence[int]) -> list[Sample]:
         """Return samples of an in-memory dataset by index, with only name and fault set.
 
         DALI reports no names for such data; ``samples`` in the pipeline's ``reader_meta`` returns
@@ -441,7 +441,7 @@ READER_OPTIONS = frozenset(
 """Options that all of DALI's readers of encoded data have."""
 
 
-class Annotated(SourceKind):
+class AnnotatedKind(SourceKind):
     """Base class of kinds that are used only if a graph uses annotations, or if they are named.
 
     It must precede the kind that reads the same data: ``class Masks(Annotated, WebDataset)``.
@@ -456,7 +456,7 @@ class Annotated(SourceKind):
         return False  # most data have one class per image
 
 
-class AnnotatedBoxes(Annotated):
+class AnnotatedBoxes(AnnotatedKind):
     """Base class of kinds with boxes and key points. The outputs equal those of COCO's reader."""
 
     outputs = ("jpegs", "boxes", "labels", "polygons", "vertices")

@@ -293,7 +293,7 @@ def create_app(
     if limit is not None and not limit.acquire():
         return limit.limit_page()
     try:
-        session = Session(data, graph, roots or default_roots(_places(data), loopback=True))
+        session = Session(data, graph, roots or default_roots(_data_paths(data), loopback=True))
     except BaseException:
         if limit is not None:
             limit.release()
@@ -313,7 +313,7 @@ def create_app(
     return page
 
 
-def _places(data: Start) -> list[str | Path]:
+def _data_paths(data: Start) -> list[str | Path]:
     """Return the paths of the data; empty if the images are in the memory of this process."""
     if isinstance(data, Dataset):
         return [data.location] if data.location else []
@@ -356,9 +356,9 @@ def start_server(
     """
     policy = access or AccessPolicy()
     allowed = (
-        Roots.of([*roots, *map(data_folder, _places(data))])
+        Roots.of([*roots, *map(data_folder, _data_paths(data))])
         if roots
-        else default_roots(_places(data), policy.loopback)
+        else default_roots(_data_paths(data), policy.loopback)
     )
     source = None if graph is None else to_document(graph)
     _require_free(policy.host, port)

@@ -13,7 +13,7 @@ from tests.thorough import one_in
 from tests.training.audit.planted import Loader, factory
 from workbench.training.audit.coverage import coverage_findings
 from workbench.training.audit.findings import KINDS
-from workbench.training.audit.randomness import randomness_findings, randomness_of, tail
+from workbench.training.audit.randomness import hoeffding_bound, randomness_findings, randomness_of
 from workbench.training.audit.streams import Stream
 
 FAULTS = (
@@ -104,8 +104,8 @@ def test_the_bound_is_above_the_binomial_probability(equal: int, pairs: int, sha
     exact = sum(
         math.comb(pairs, k) * share**k * (1 - share) ** (pairs - k) for k in range(equal, pairs + 1)
     )
-    assert exact <= tail(equal, pairs, share) <= 40 * exact
-    assert tail(0, 0, share) == 1
+    assert exact <= hoeffding_bound(equal, pairs, share) <= 40 * exact
+    assert hoeffding_bound(0, 0, share) == 1
 
 
 def torch_cases() -> dict[str, tuple[str, object]]:

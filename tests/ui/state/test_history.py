@@ -148,11 +148,11 @@ def test_what_was_opened_and_the_line_of_all_documents() -> None:
     history.push(named("d"))
     assert history.opened.graph.name == "c reads other data"
     names = ["a", "b", "c reads other data", "d"]
-    assert [each.graph.name for each in history.line] == names
+    assert [each.graph.name for each in history.timeline] == names
     history.undo()
     history.undo()
     assert (history.opened.graph.name, history.graph_number) == ("a", 0)
-    assert [each.graph.name for each in history.line] == names
+    assert [each.graph.name for each in history.timeline] == names
     history.redo()
     assert (history.opened.graph.name, history.graph_number) == ("c reads other data", 1)
     history.undo()

@@ -58,11 +58,11 @@ def arithmetic_specs() -> dict[str, OpSpec]:
         *(_binary(function, whole=False) for function in _FUNCTIONS["binary"]),
         *(_binary(function, whole=True) for function in _FUNCTIONS["bitwise"]),
         *(
-            _operator(function, (_data(_NUMBERS),), {}, (("data",),))
+            _operator(function, (_data_port(_NUMBERS),), {}, (("data",),))
             for function in _FUNCTIONS["unary"]
         ),
         *(
-            _operator(function, (_data(_WHOLE),), {}, (("data",),))
+            _operator(function, (_data_port(_WHOLE),), {}, (("data",),))
             for function in _FUNCTIONS["not"]
         ),
         *(_clamp(function) for function in _FUNCTIONS["clamp"]),
@@ -72,7 +72,7 @@ def arithmetic_specs() -> dict[str, OpSpec]:
     return {op.name: op for op in made}
 
 
-def _data(dtypes: tuple[str, ...]) -> PortSpec:
+def _data_port(dtypes: tuple[str, ...]) -> PortSpec:
     return PortSpec("data", dtypes=dtypes)
 
 
@@ -107,7 +107,7 @@ def _binary(function: _Function, *, whole: bool) -> OpSpec:
         first, second, group = ("data",), ("right", "other"), ("right", "other")
     return _operator(
         function,
-        (_data(dtypes), PortSpec("other", optional=True, dtypes=dtypes)),
+        (_data_port(dtypes), PortSpec("other", optional=True, dtypes=dtypes)),
         args,
         (first, second),
         mutually_exclusive=(group,),
@@ -129,7 +129,7 @@ def _clamp(function: _Function) -> OpSpec:
     return _operator(
         function,
         (
-            _data(CONSTANT_TYPES),
+            _data_port(CONSTANT_TYPES),
             PortSpec("lo_input", optional=True, dtypes=CONSTANT_TYPES),
             PortSpec("hi_input", optional=True, dtypes=CONSTANT_TYPES),
         ),

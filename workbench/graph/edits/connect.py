@@ -93,7 +93,7 @@ def connect_targets(typed: TypedGraph, source: Port) -> dict[tuple[str, str], st
         spec = typed.catalog.find(node.op)
         if spec is None:
             continue
-        for into in _places(node, spec, facts.kind):
+        for into in _possible_inputs(node, spec, facts.kind):
             reason = _refusal(typed, facts, node, into) or port_taken_reason(
                 typed.graph, node.id, into, source
             )
@@ -129,7 +129,7 @@ def _number_ports(typed: TypedGraph) -> Iterator[Port]:
                 yield port
 
 
-def _places(node: Node, spec: OpSpec, kind: PortKind) -> Iterator[str]:
+def _possible_inputs(node: Node, spec: OpSpec, kind: PortKind) -> Iterator[str]:
     yield from _ports_with_a_free_one(node, spec)
     if kind_fits("number", kind):
         yield from (name for name, arg in spec.args.items() if arg.tensor and not arg.deprecated)

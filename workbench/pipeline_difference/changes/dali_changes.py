@@ -31,24 +31,24 @@ _RATIOS = (1.0, 224 / 256, 224 / 232, 224 / 248, 0.9, 0.95, 0.96, 0.8)
 
 def dali_changes(side: Side, at: int, label: str, facts: Facts) -> Iterator[Change]:
     """Yield changes of one step that may explain a difference."""
-    maker = _Maker(side.steps[at].payload, label)
-    if maker.op == "decoders.image":
-        yield from _decoder(maker, facts)
-    elif maker.op == "resize":
-        yield from _resize(maker)
-        yield from _size(maker, side, at)
-    elif maker.op == "crop":
-        yield from _crop(maker)
-    elif maker.op == "crop_mirror_normalize":
-        yield from _normalise(maker)
-        yield maker.args("flip", mirror=0 if maker.get("mirror") else 1)
-    elif maker.op == "flip":
-        yield maker.args("flip", horizontal=0 if maker.get("horizontal", 1) else 1)
-    yield from _colour(maker)
+    factory = _ChangeFactory(side.steps[at].payload, label)
+    if factory.op == "decoders.image":
+        yield from _decoder(factory, facts)
+    elif factory.op == "resize":
+        yield from _resize(factory)
+        yield from _size(factory, side, at)
+    elif factory.op == "crop":
+        yield from _crop(factory)
+    elif factory.op == "crop_mirror_normalize":
+        yield from _normalise(factory)
+        yield factory.with_arguments("flip", mirror=0 if factory.get("mirror") else 1)
+    elif factory.op == "flip":
+        yield factory.with_arguments("flip", horizontal=0 if factory.get("horizontal", 1) else 1)
+    yield from _colour(factory)
 
 
 @dataclass(frozen=True, slots=True)
-class _Maker:
+class _ChangeFactory:
     """Creates ``Change`` objects. Each of them modifies one node."""
 
     call: Call
@@ -61,19 +61,21 @@ class _Maker:
     def get(self, name: str, default: Any = None) -> Any:
         return self.call.node.args.get(name, default)
 
-    def args(self, cause: str, remark: str = "", **given: Any) -> Change:
+    def with_arguments(self, cause: str, remark: str = "", **given: Any) -> Change:
         """Return a change that sets arguments; None removes one."""
         words = ", ".join(f"{key}={value!r}" for key, value in given.items() if value is not None)
-        return self.edit(cause, f"{words}{remark}", lambda call: call.with_args(**given))
+        return self.with_edited_call(
+            cause, f"{words}{remark}", lambda call: call.with_args(**given)
+        )
 
-    def edit(self, cause: str, words: str, change: Callable[[Call], Call]) -> Change:
-        return self.made(cause, f"fn.{self.op}({words})", ARGUMENT, partial(_edited, change))
+    def with_edited_call(self, cause: str, words: str, change: Callable[[Call], Call]) -> Change:
+        return self.with_steps(cause, f"fn.{self.op}({words})", ARGUMENT, partial(_edited, change))
 
-    def instead(self, cause: str, step: Step) -> Change:
+    def replaced_by(self, cause: str, step: Step) -> Change:
         """Return a change that runs another step instead of the node."""
-        return self.made(cause, step.text, IMITATED, lambda _: [step])
+        return self.with_steps(cause, step.text, IMITATED, lambda _: [step])
 
-    def function(
+    def with_function_before(
         self, cause: str, text: str, function: Callable[[Any], Any], **left: Any
     ) -> Change:
         """Return a change that imitates the node with a function.
@@ -83,24 +85,26 @@ class _Maker:
         """
         step = function_step(function, text, ("imitated",), text)
         rest = dict.fromkeys(left)
-        return self.made(
+        return self.with_steps(
             cause,
             text,
             IMITATED,
             lambda own: [step, _on(own, lambda call: call.with_args(**rest))] if left else [step],
         )
 
-    def made(self, cause: str, text: str, rank: int, steps: Callable[[Step], list[Step]]) -> Change:
+    def with_steps(
+        self, cause: str, text: str, rank: int, steps: Callable[[Step], list[Step]]
+    ) -> Change:
         node = self.call.node.id
 
         def apply(side: Side) -> Side | None:
-            at = place(side, node)
+            at = step_index(side, node)
             return None if at is None else side.with_step(at, *steps(side.steps[at]))
 
         return Change(cause, self.label, text, rank, apply)
 
 
-def place(side: Side, node: str) -> int | None:
+def step_index(side: Side, node: str) -> int | None:
     """Return the position of the step that runs a node, or None."""
     for at, step in enumerate(side.steps):
         if step.group.startswith(DALI) and step.payload.node.id == node:
@@ -116,68 +120,74 @@ def _on(step: Step, change: Callable[[Call], Call]) -> Step:
     return changed_step(step, change(step.payload))
 
 
-def _decoder(maker: _Maker, facts: Facts) -> Iterator[Change]:
-    upright = bool(maker.get("adjust_orientation", True))
-    colour = maker.get("output_type", "RGB")
-    yield maker.args("orientation", adjust_orientation=not upright)
-    yield maker.args("inverse DCT", use_fast_idct=not maker.get("use_fast_idct", False))
+def _decoder(factory: _ChangeFactory, facts: Facts) -> Iterator[Change]:
+    upright = bool(factory.get("adjust_orientation", True))
+    colour = factory.get("output_type", "RGB")
+    yield factory.with_arguments("orientation", adjust_orientation=not upright)
+    yield factory.with_arguments(
+        "inverse DCT", use_fast_idct=not factory.get("use_fast_idct", False)
+    )
     if colour in ("RGB", "BGR"):
-        yield maker.args("channel order", output_type="BGR" if colour == "RGB" else "RGB")
+        yield factory.with_arguments(
+            "channel order", output_type="BGR" if colour == "RGB" else "RGB"
+        )
         pillow = partial(decode_with_pillow, upright=upright)
-        yield maker.instead("decoder", decoding(pillow, f"Pillow decodes, upright={upright}"))
+        yield factory.replaced_by("decoder", decoding(pillow, f"Pillow decodes, upright={upright}"))
         if facts.has_opencv:
-            yield maker.instead("decoder", decoding(decode_with_opencv, "OpenCV decodes"))
+            yield factory.replaced_by("decoder", decoding(decode_with_opencv, "OpenCV decodes"))
     for backdrop, words in ((255, "white"), (0, "black")) if facts.alpha else ():
         blended = partial(decode_with_pillow, upright=upright, backdrop=backdrop)
         text = f"transparent pixels blended with {words} (Pillow)"
-        yield maker.instead("alpha", decoding(blended, text))
+        yield factory.replaced_by("alpha", decoding(blended, text))
 
 
-def _resize(maker: _Maker) -> Iterator[Change]:
-    yield maker.args("antialias", antialias=not maker.get("antialias", True))
-    used = maker.get("interp_type", "INTERP_LINEAR")
+def _resize(factory: _ChangeFactory) -> Iterator[Change]:
+    yield factory.with_arguments("antialias", antialias=not factory.get("antialias", True))
+    used = factory.get("interp_type", "INTERP_LINEAR")
     for each in (f"INTERP_{name}" for name in _INTERPOLATIONS):
         if each != used:
-            yield maker.args("interpolation", interp_type=each)
-    yield maker.args("subpixel scale", subpixel_scale=not maker.get("subpixel_scale", True))
+            yield factory.with_arguments("interpolation", interp_type=each)
+    yield factory.with_arguments(
+        "subpixel scale", subpixel_scale=not factory.get("subpixel_scale", True)
+    )
     for down, words in ((True, "rounded down"), (False, "not rounded")):
         change = partial(_as_floats, down=down)
         text = f"fn.resize(dtype=FLOAT), values {words}"
-        yield maker.made("rounding of values", text, OTHER, partial(_edited, change))
+        yield factory.with_steps("rounding of values", text, OTHER, partial(_edited, change))
 
 
-def _size(maker: _Maker, side: Side, at: int) -> Iterator[Change]:
+def _size(factory: _ChangeFactory, side: Side, at: int) -> Iterator[Change]:
     """Yield changes of how the longer side is rounded, and of the ratio of resize and crop."""
-    shorter = _shorter_side(maker.call)
+    shorter = _shorter_side(factory.call)
     following = [s for s in side.steps[at + 1 :] if s.group.startswith(DALI)]
     crop = next((s.payload for s in following if s.payload.node.op == "crop"), None)
     cropped = _crop_size(crop) if crop is not None else None
     if shorter:
         for how in ("floor", "ceil"):
             words = f"size=[{how}(height * s), {how}(width * s)], s={shorter:g} / shorter side"
-            yield maker.edit("size rounding", words, partial(_rounded_size, how=how))
-    both = _both_sides(maker.call)
+            yield factory.with_edited_call("size rounding", words, partial(_rounded_size, how=how))
+    both = _both_sides(factory.call)
     for mode in ("stretch", "not_larger", "not_smaller") if both else ():
-        if mode != maker.get("mode", "stretch") or maker.get("max_size"):
+        if mode != factory.get("mode", "stretch") or factory.get("max_size"):
             change = partial(_with_size, size=both, mode=mode)
-            yield maker.edit("resize mode", f"size={both}, mode={mode!r}", change)
+            yield factory.with_edited_call("resize mode", f"size={both}, mode={mode!r}", change)
     if (shorter or both) and crop is not None and cropped is not None:
         for value in dict.fromkeys(round(max(cropped) / ratio) for ratio in _RATIOS):
             if value != shorter:
                 change = partial(_with_size, resize_shorter=float(value))
-                yield maker.edit("resize ratio", f"resize_shorter={value}", change)
+                yield factory.with_edited_call("resize ratio", f"resize_shorter={value}", change)
         stretched = partial(_with_size, size=tuple(map(float, cropped)))
         text = f"fn.resize(size={cropped}) without the crop"
-        steps = partial(_two, maker.call.node.id, crop.node.id, stretched)
-        yield Change("resize ratio", maker.label, text, ARGUMENT, steps)
+        steps = partial(_merge_or_swap, factory.call.node.id, crop.node.id, stretched)
+        yield Change("resize ratio", factory.label, text, ARGUMENT, steps)
         if following and following[0].payload is crop:
-            swap = partial(_two, maker.call.node.id, crop.node.id, None)
-            yield Change("order", maker.label, "fn.crop before fn.resize", ARGUMENT, swap)
+            swap = partial(_merge_or_swap, factory.call.node.id, crop.node.id, None)
+            yield Change("order", factory.label, "fn.crop before fn.resize", ARGUMENT, swap)
     if both and crop is None and not shorter:
         for value in dict.fromkeys(round(max(both) / ratio) for ratio in _RATIOS):
             text = f"fn.resize(resize_shorter={value}), fn.crop({both})"
             cropping = partial(_with_crop, shorter=float(value), size=both)
-            yield maker.made("resize ratio", text, ARGUMENT, cropping)
+            yield factory.with_steps("resize ratio", text, ARGUMENT, cropping)
 
 
 def _shorter_side(call: Call) -> float | None:
@@ -217,9 +227,11 @@ def _with_size(call: Call, **size: Any) -> Call:
     return call.with_args(**{**dict.fromkeys(names), **size})
 
 
-def _two(resize: str, crop: str, change: Callable[[Call], Call] | None, side: Side) -> Side | None:
+def _merge_or_swap(
+    resize: str, crop: str, change: Callable[[Call], Call] | None, side: Side
+) -> Side | None:
     """Change a resize and remove the crop; without ``change``, swap both."""
-    first, second = place(side, resize), place(side, crop)
+    first, second = step_index(side, resize), step_index(side, crop)
     if first is None or second is None:
         return None
     if change is not None:
@@ -273,35 +285,37 @@ def _rounded_size(call: Call, how: str) -> Call:
     return changed.with_node(changed.node.fed({**changed.node.inputs, "size": end}), *made)
 
 
-def _crop(maker: _Maker) -> Iterator[Change]:
+def _crop(factory: _ChangeFactory) -> Iterator[Change]:
     for each in ("truncate", "round"):
-        if maker.get("rounding", "round") != each:
-            yield maker.args("crop position", rounding=each)
-    if maker.get("crop_pos_x", 0.5) == maker.get("crop_pos_y", 0.5) == 0.5:
-        yield maker.args("crop position", crop_pos_x=0.0, crop_pos_y=0.0)
-        size = _crop_size(maker.call)
+        if factory.get("rounding", "round") != each:
+            yield factory.with_arguments("crop position", rounding=each)
+    if factory.get("crop_pos_x", 0.5) == factory.get("crop_pos_y", 0.5) == 0.5:
+        yield factory.with_arguments("crop position", crop_pos_x=0.0, crop_pos_y=0.0)
+        size = _crop_size(factory.call)
         if size is not None:
             text = "fn.crop at a centre rounded half to even, as torchvision does, imitated"
             even = partial(imitated.crop_even, size=size)
-            yield maker.instead("crop position", function_step(even, text, ("crop",), text))
+            yield factory.replaced_by("crop position", function_step(even, text, ("crop",), text))
 
 
-def _normalise(maker: _Maker) -> Iterator[Change]:
-    mean, std = _three(maker.get("mean", 0.0)), _three(maker.get("std", 1.0))
+def _normalise(factory: _ChangeFactory) -> Iterator[Change]:
+    mean, std = _three(factory.get("mean", 0.0)), _three(factory.get("std", 1.0))
     if mean is None or std is None:
         return
     other: dict[str, Any] = {"mean": _other_scale(mean), "std": _other_scale(std)}
     for names in (("mean", "std"), ("mean",), ("std",)):
-        yield maker.args("scale of mean and std", **{name: other[name] for name in names})
+        yield factory.with_arguments(
+            "scale of mean and std", **{name: other[name] for name in names}
+        )
     if len(set(mean)) > 1 or len(set(std)) > 1:
-        yield maker.args("channel order", mean=mean[::-1], std=std[::-1])
+        yield factory.with_arguments("channel order", mean=mean[::-1], std=std[::-1])
     for words, (means, stds) in MEANS.items():
         new = tuple(tuple(round(255 * each, 4) for each in values) for values in (means, stds))
         if any(abs(a - b) > 0.01 for a, b in zip((*new[0], *new[1]), (*mean, *std), strict=True)):
-            yield maker.args("mean and std", f" [{words}]", mean=new[0], std=new[1])
-    yield maker.args("value range", mean=(0.0,), std=(1.0,))
-    first = maker.get("output_layout", "CHW") == "CHW"
-    yield maker.args("layout", output_layout="HWC" if first else "CHW")
+            yield factory.with_arguments("mean and std", f" [{words}]", mean=new[0], std=new[1])
+    yield factory.with_arguments("value range", mean=(0.0,), std=(1.0,))
+    first = factory.get("output_layout", "CHW") == "CHW"
+    yield factory.with_arguments("layout", output_layout="HWC" if first else "CHW")
 
 
 def _other_scale(values: tuple[float, ...]) -> tuple[float, ...]:
@@ -316,17 +330,21 @@ def _three(value: Any) -> tuple[float, ...] | None:
     return tuple(float(each) for each in (values * 3 if len(values) == 1 else values))
 
 
-def _colour(maker: _Maker) -> Iterator[Change]:
+def _colour(factory: _ChangeFactory) -> Iterator[Change]:
     """Yield imitations of colour operations for which DALI has no argument."""
-    name, angle, factor = f"fn.{maker.op}", maker.get("hue"), maker.get("contrast", 1)
+    name, angle, factor = f"fn.{factory.op}", factory.get("hue"), factory.get("contrast", 1)
     if angle:
         text = f"hue of {angle:g} degrees rotated in HSV, imitated; {name} rotates in YIQ"
-        yield maker.function("hue", text, partial(imitated.rotate_hue, degrees=angle), hue=angle)
-    if maker.get("saturation") == 0:
+        yield factory.with_function_before(
+            "hue", text, partial(imitated.rotate_hue, degrees=angle), hue=angle
+        )
+    if factory.get("saturation") == 0:
         for words, weights in imitated.GREY.items():
             text = f"grey = {words}, imitated; {name} uses BT.601"
-            yield maker.function("grey", text, partial(imitated.grey, weights=weights))
-    if factor != 1 and "contrast_center" not in maker.call.node.args:
+            yield factory.with_function_before(
+                "grey", text, partial(imitated.grey, weights=weights)
+            )
+    if factor != 1 and "contrast_center" not in factory.call.node.args:
         text = f"contrast around the mean grey of the image, imitated; {name} uses 128"
         changed = partial(imitated.contrast, factor=factor)
-        yield maker.function("contrast", text, changed, contrast=factor)
+        yield factory.with_function_before("contrast", text, changed, contrast=factor)

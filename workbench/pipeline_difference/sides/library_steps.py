@@ -108,7 +108,7 @@ def library_side(call: TransformCall, name: str, label: str) -> Side:
     """Return the steps of a composition. Raises ArgumentError if random values cannot be fixed."""
     within = call.library if call.library in LIBRARIES else "torchvision"
     notes: list[str] = []
-    calls = list(_flat(call, notes, name))
+    calls = list(_flattened(call, notes, name))
     decode, sentence = decode_step(within)
     steps = [
         Step(
@@ -138,7 +138,7 @@ def _calls_in(call: TransformCall) -> Iterator[TransformCall]:
         yield call
 
 
-def _flat(call: TransformCall, notes: list[str], name: str) -> Iterator[TransformCall]:
+def _flattened(call: TransformCall, notes: list[str], name: str) -> Iterator[TransformCall]:
     """Yield the transforms of nested compositions in order, with fixed random values."""
     comparison = comparison_of(call)
     if comparison.role == "holds":
@@ -148,7 +148,7 @@ def _flat(call: TransformCall, notes: list[str], name: str) -> Iterator[Transfor
                 "compared one by one. Use the composition without it."
             )
         for each in inner_calls(call):
-            yield from _flat(call_of(each), notes, name)
+            yield from _flattened(call_of(each), notes, name)
     elif comparison.role == "form" or call.short_name == "ToPILImage":
         yield call
     elif comparison.role != "nothing":

@@ -130,7 +130,7 @@ class Sides:
         name = f"{label} ({getattr(function, '__name__', type(function).__name__)})"
 
         step = function_step(function, name, (WHOLE,))
-        return self._opaque(step, name, trial, run_functions)
+        return self._function_side(step, name, trial, run_functions)
 
     def _functions(
         self, functions: Sequence[Callable[[Any], Any]], label: str, trial: Sequence[bytes]
@@ -142,11 +142,11 @@ class Sides:
         ]
         if DECODE in steps[0].kinds:
             return Side(f"{label} ({', '.join(names)})", tuple(steps))
-        first = self._opaque(steps[0], label, trial, run_functions)
+        first = self._function_side(steps[0], label, trial, run_functions)
         steps[0] = replace(first.steps[-1], kinds=steps[0].kinds)
         return Side(f"{label} ({', '.join(names)})", (*first.steps[:-1], *steps), first.notes)
 
-    def _opaque(self, step: Step, name: str, trial: Sequence[bytes], run: Backend) -> Side:
+    def _function_side(self, step: Step, name: str, trial: Sequence[bytes], run: Backend) -> Side:
         """Return a side for a function; tries encoded bytes, arrays and Pillow images as input."""
         wanted = _annotation(step.payload)
         decode, _ = decode_step("torchvision")
@@ -187,7 +187,7 @@ class Sides:
         self.backends[f"{FOREIGN}{label}"] = process
         step = Step((WHOLE,), spec, f"{FOREIGN}{label}", None, f"{spec} {python}")
         where = "" if python == sys.executable else f" in {python}"
-        return self._opaque(step, f"{label} ({spec}{where})", trial, process)
+        return self._function_side(step, f"{label} ({spec}{where})", trial, process)
 
     def _program(
         self, graph: Graph, name: str, label: str, trial: Sequence[bytes], python: str

@@ -107,12 +107,12 @@ def _matching_samples(
         found = shown
         came = places.run() if places else {}
         for scopes in blocks.values():  # in any iteration of a repeated body
-            found &= _places(each for name, each in came.items() if scope_of(name) in scopes)
+            found &= _all_indices(each for name, each in came.items() if scope_of(name) in scopes)
         if found and augmented:
             got = worker.runner.augmented(graph, request.data, list(augmented), batch, count)
             for node, names in augmented.items():
                 turns = taps_of_scope(within[node], came) if node in within else []
-                there = [frozenset(_places([came[turn]])) for turn in turns] or [found]
+                there = [frozenset(_all_indices([came[turn]])) for turn in turns] or [found]
                 found &= {
                     at
                     for call, places in zip(got[node], there, strict=True)
@@ -122,7 +122,7 @@ def _matching_samples(
         yield found
 
 
-def _places(came: Iterable[Any]) -> set[int]:
+def _all_indices(came: Iterable[Any]) -> set[int]:
     return {int(np.asarray(each[at])) for each in came for at in range(len(each))}
 
 

@@ -256,7 +256,7 @@ def samples_of(folder: str) -> Iterator[Sample]:
         yield UnreadSample(path, str(row), label, row, size)
 
 
-def samples_at(folder: str, places: Sequence[int]) -> list[Sample]:
+def samples_at(folder: str, indices: Sequence[int]) -> list[Sample]:
     """Return the samples of a store at the given indices, with only name and fault set."""
     images = kept.CachedImages(folder)
-    return [Sample("", str(row), 0, fault=images.fault(row)) for row in images.rows[list(places)]]
+    return [Sample("", str(row), 0, fault=images.fault(row)) for row in images.rows[list(indices)]]

@@ -214,16 +214,16 @@ class ImageBatches:
             epochs, at = np.divmod(at, -(-whole // self.batch_size) * self.batch_size)
             shard = (self.shard_id + epochs) % shards
             first, last = size * shard // shards, size * (shard + 1) // shards - 1
-            places = np.minimum(first + at, np.maximum(last, 0))
+            indices = np.minimum(first + at, np.maximum(last, 0))
         else:
             rounds, at = np.divmod(at, size)
-            places = (size * self.shard_id // shards + at) % size
-            shard = ((places + 1) * shards - 1) // size
+            indices = (size * self.shard_id // shards + at) % size
+            shard = ((indices + 1) * shards - 1) // size
             epochs = rounds * shards + (shard - self.shard_id) % shards
         if self.random_shuffle:
-            found = zip(epochs, shard, places, strict=True)
-            places = [self._order(*which)[at - size * which[1] // shards] for *which, at in found]
-        return [int(place) for place in places]
+            found = zip(epochs, shard, indices, strict=True)
+            indices = [self._order(*which)[at - size * which[1] // shards] for *which, at in found]
+        return [int(place) for place in indices]
 
     def _order(self, epoch: int, shard: int) -> Any:
         """Sample indices of a shard in an epoch."""
@@ -426,8 +426,8 @@ class Memory(SourceKind):
     def argument(self, dataset: Dataset) -> Any:
         return loader_argument(self.root(dataset))
 
-    def samples_at(self, dataset: Dataset, places: Sequence[int]) -> list[Sample]:
-        return samples_at(self.root(dataset), places)
+    def samples_at(self, dataset: Dataset, indices: Sequence[int]) -> list[Sample]:
+        return samples_at(self.root(dataset), indices)
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
         return samples_of(self.root(dataset))

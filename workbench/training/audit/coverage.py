@@ -10,7 +10,7 @@ from math import comb, sqrt
 import numpy as np
 
 from workbench.training.audit.batches import Id
-from workbench.training.audit.findings import Finding, plural, some
+from workbench.training.audit.findings import Finding, ids_text, plural
 from workbench.training.audit.streams import Stream
 
 _REPLACED = 0.15
@@ -95,17 +95,17 @@ def coverage_findings(
     if not epochs:
         return
     seen, total = population(streams, count)
-    replaced = _with_replacement(epochs, total)
+    replaced = _replacement_finding(epochs, total)
     if replaced is not None:
         yield replaced
     else:
         yield from _repeated(epochs)
-        yield from _missed(epochs, seen, total, training)
+        yield from _missed_findings(epochs, seen, total, training)
     yield from _order(epochs, training)
-    yield from _shards(epochs)
+    yield from _shard_findings(epochs)
 
 
-def _with_replacement(epochs: dict[int, list[Stream]], total: int) -> Finding | None:
+def _replacement_finding(epochs: dict[int, list[Stream]], total: int) -> Finding | None:
     """Return the finding that samples are drawn with replacement, or None.
 
     Then many samples repeat and many are missed, and these differ between epochs.
@@ -161,7 +161,7 @@ def _repeated(epochs: dict[int, list[Stream]]) -> Iterator[Finding]:
         yield Finding(
             "overlapping_shards",
             f"Ranks {a} and {b} both read {len(common)} of the {size} samples of rank {b} in "
-            f"epoch {epoch} ({some(common)}){_also(across)}.",
+            f"epoch {epoch} ({ids_text(common)}){_also(across)}.",
             "Give each rank its own shard: DistributedSampler(dataset, ranks, rank), or "
             "shard_id=rank, num_shards=ranks in a DALI reader."
             if len(common) > size / 2
@@ -176,17 +176,17 @@ def _repeated(epochs: dict[int, list[Stream]]) -> Iterator[Finding]:
         yield Finding(
             "repeated",
             f"Rank {rank} reads {len(times)} of {len({*(stream.ids or ())})} samples {how} in "
-            f"epoch {epoch} ({some({*times})}){_also(within)}.",
+            f"epoch {epoch} ({ids_text({*times})}){_also(within)}.",
             "If each worker of an IterableDataset reads everything, divide the samples: "
             "islice(samples, info.id, None, info.num_workers) with info = get_worker_info()."
             if workers
             else "Check the sampler: its indices must be a permutation.",
         )
     if not across and not within:
-        yield from _padded(epochs, padded)
+        yield from _padding_findings(epochs, padded)
 
 
-def _padded(
+def _padding_findings(
     epochs: dict[int, list[Stream]], padded: dict[int, dict[int, list[Id]]]
 ) -> Iterator[Finding]:
     """Yield findings about padding of last batches, unless it only makes shards equally long."""
@@ -199,7 +199,7 @@ def _padded(
         yield Finding(
             "padded_last_batch",
             f"The last batch of rank {rank} in epoch {epoch} repeats {len(tails[rank])} samples "
-            f"({some({*tails[rank]})}); all ranks repeat {number}{_also(padded)}.",
+            f"({ids_text({*tails[rank]})}); all ranks repeat {number}{_also(padded)}.",
             "For evaluation, use last_batch_policy=LastBatchPolicy.PARTIAL in a DALI iterator, or "
             "remove the repeated samples from the metric.",
         )
@@ -221,7 +221,7 @@ def padding_note(epochs: dict[int, list[Stream]]) -> str:
     return ""
 
 
-def _missed(
+def _missed_findings(
     epochs: dict[int, list[Stream]], seen: set[Id], total: int, training: bool | None
 ) -> Iterator[Finding]:
     never = total - len(seen)
@@ -234,7 +234,7 @@ def _missed(
         return
     epoch = next(iter(lacking))
     ids = missed[epoch]
-    which = f" ({some(ids)})" if ids else ""
+    which = f" ({ids_text(ids)})" if ids else ""
     if all(_drops_remainder(epochs[each], number) for each, number in lacking.items()):
         stream = epochs[epoch][0]
         others = never < lacking[epoch]
@@ -264,7 +264,7 @@ def _missed(
         yield Finding(
             "missed",
             f"Epoch {epoch} misses {lacking[epoch]} of {total} samples "
-            f"({some(missed[epoch])}){_also([e for e, found in missed.items() if found])}; "
+            f"({ids_text(missed[epoch])}){_also([e for e, found in missed.items() if found])}; "
             f"{never or 'none'} of them are missing in all epochs.",
             "Check where the epoch ends, and that each rank reads its whole shard. For "
             "DALI readers set pad_last_batch=True, as a batch takes samples of the next epoch.",
@@ -341,7 +341,7 @@ def rank_correlation(stream: Stream) -> float | None:
     return rho if abs(rho) * sqrt(len(ids) - 1) > _WEAK_DEVIATIONS else 0.0
 
 
-def _shards(epochs: dict[int, list[Stream]]) -> Iterator[Finding]:
+def _shard_findings(epochs: dict[int, list[Stream]]) -> Iterator[Finding]:
     first = next(iter(epochs.values()))
     if len(epochs) < 2 or len(first) < 2:
         return

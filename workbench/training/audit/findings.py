@@ -59,7 +59,7 @@ class Finding:
         return f"{self.sentence} {self.fix}".rstrip()
 
 
-def some(ids: Sequence[Id] | set[Id], most: int = 5) -> str:
+def ids_text(ids: Sequence[Id] | set[Id], most: int = 5) -> str:
     """Return the first ids as text: ``3, 7, 12 and 40 more``."""
     listed = sorted(ids, key=lambda each: (isinstance(each, str), each))
     shown = ", ".join(map(str, listed[:most]))

@@ -41,7 +41,7 @@ class Randomness:
     varies: bool | None
 
 
-def randomness_of(streams: Sequence[Stream], name: str, equal: bool) -> Randomness:
+def randomness_of(streams: Sequence[Stream], name: str, equal_images: bool) -> Randomness:
     """Measure how often two samples have equal outputs, and whether a sample's output varies.
 
     ``equal_images`` states that all images of the data are equal.
@@ -60,7 +60,7 @@ def randomness_of(streams: Sequence[Stream], name: str, equal: bool) -> Randomne
         apart &= position[a] != position[b]
     if ids is not None:
         apart &= ids[a] != ids[b]
-    varies = len({*prints.tolist()}) > 1 if equal else _varies(used, name)
+    varies = len({*prints.tolist()}) > 1 if equal_images else _varies(used, name)
     if apart.sum() < _FEWEST_PAIRS:
         return Randomness(name, None, 1.0, varies)
     share = float((prints[a] == prints[b])[apart].mean())
@@ -69,7 +69,7 @@ def randomness_of(streams: Sequence[Stream], name: str, equal: bool) -> Randomne
     return Randomness(name, share, upper, varies)
 
 
-def tail(equal: int, pairs: int, share: float) -> float:
+def hoeffding_bound(equal: int, pairs: int, share: float) -> float:
     """Return an upper bound of the probability that ``equal`` or more of ``pairs`` are equal.
 
     Each pair is equal with probability ``share``. The bound is exp(-n KL(k/n || q)), theorem 1 of
@@ -87,14 +87,14 @@ def tail(equal: int, pairs: int, share: float) -> float:
 
 
 def randomness_findings(
-    streams: Sequence[Stream], equal: bool, known: dict[str, Randomness]
+    streams: Sequence[Stream], equal_images: bool, known: dict[str, Randomness]
 ) -> Iterator[Finding]:
     """Yield at most one finding of each kind: that with the smallest probability."""
     used = {name: r for name, r in known.items() if r.varies and r.collision is not None}
     for search in (_within_batches, _across_epochs, _across_ranks, _across_workers):
         found: list[tuple[float, bool, str, Finding]] = []
         for name, random in used.items():
-            for each in search(streams, name, random, equal):
+            for each in search(streams, name, random, equal_images):
                 found.append((each.probability or 0.0, name.endswith(VALUES), name, each))
         if search is _within_batches:  # otherwise whole batches would count as many samples
             for _, _, name, _ in found:
@@ -109,7 +109,7 @@ def randomness_findings(
 
 
 def _across_epochs(
-    streams: Sequence[Stream], name: str, random: Randomness, equal: bool
+    streams: Sequence[Stream], name: str, random: Randomness, equal_images: bool
 ) -> Iterator[Finding]:
     """Yield findings about equal outputs in two epochs of a rank.
 
@@ -117,10 +117,10 @@ def _across_epochs(
     """
     for a, b in combinations([s for s in streams if name in s.prints], 2):
         if a.rank == b.rank and a.epoch != b.epoch:
-            same = _by_position(a, b, name, equal)
+            same = _by_position(a, b, name, equal_images)
             where = f"the same position of epochs {a.epoch} and {b.epoch} (rank {a.rank})"
             yield from _judged("repeated_across_epochs", same, where, random)
-    if equal:
+    if equal_images:
         epochs: dict[int, dict[Any, int]] = {}
         for stream in streams:
             if stream.ids is not None and name in stream.prints:
@@ -134,17 +134,17 @@ def _across_epochs(
 
 
 def _across_ranks(
-    streams: Sequence[Stream], name: str, random: Randomness, equal: bool
+    streams: Sequence[Stream], name: str, random: Randomness, equal_images: bool
 ) -> Iterator[Finding]:
     for a, b in combinations([s for s in streams if name in s.prints], 2):
         if a.epoch == b.epoch and a.rank != b.rank:
-            same = _by_position(a, b, name, equal)
+            same = _by_position(a, b, name, equal_images)
             where = f"the same position of ranks {a.rank} and {b.rank} in epoch {a.epoch}"
             yield from _judged("repeated_across_ranks", same, where, random)
 
 
 def _across_workers(
-    streams: Sequence[Stream], name: str, random: Randomness, equal: bool
+    streams: Sequence[Stream], name: str, random: Randomness, equal_images: bool
 ) -> Iterator[Finding]:
     """Yield findings about batches of an epoch that equal an earlier batch at each position."""
     for stream in streams:
@@ -157,7 +157,9 @@ def _across_workers(
         for k in range(1, len(parts)):
             for j in range(max(0, k - 64), k):
                 n = min(len(parts[j]), len(parts[k]))
-                if not n or (ids is not None and not equal and (ids[j][:n] == ids[k][:n]).any()):
+                if not n or (
+                    ids is not None and not equal_images and (ids[j][:n] == ids[k][:n]).any()
+                ):
                     continue
                 same = int((parts[j][:n] == parts[k][:n]).sum())
                 if same >= _REPEATED_BATCH * n:
@@ -168,8 +170,8 @@ def _across_workers(
         # The union bound over all sets of as many pairs of batches.
         pairs = len(parts) * (len(parts) - 1) / 2
         count = len(repeats)
-        chance = _log(_choose(pairs, count)) + sum(
-            _log(tail(same, n, random.upper)) for _, _, same, n in repeats
+        chance = _log(_binomial(pairs, count)) + sum(
+            _log(hoeffding_bound(same, n, random.upper)) for _, _, same, n in repeats
         )
         p = exp(min(0.0, chance))
         if p * _TESTS > _LARGEST_P:
@@ -186,7 +188,7 @@ def _across_workers(
 
 
 def _within_batches(
-    streams: Sequence[Stream], name: str, random: Randomness, equal: bool
+    streams: Sequence[Stream], name: str, random: Randomness, equal_images: bool
 ) -> Iterator[Finding]:
     for stream in streams:
         if name not in stream.prints or max(stream.sizes, default=0) < 2:
@@ -194,7 +196,7 @@ def _within_batches(
         prints, batch = stream.prints[name], stream.batch
         ids = _codes([stream])
         near = batch[1:] == batch[:-1]
-        if not equal and ids is not None:
+        if not equal_images and ids is not None:
             near &= ids[1:] != ids[:-1]
         same = (prints[1:] == prints[:-1])[near]
         where = f"neighbours in a batch of epoch {stream.epoch} (rank {stream.rank})"
@@ -207,7 +209,7 @@ def _judged(
     equal, pairs = int(same.sum()), len(same)
     if not pairs or equal < _LEAST_SHARE * pairs:
         return
-    p = tail(equal, pairs, random.upper)
+    p = hoeffding_bound(equal, pairs, random.upper)
     if p * _TESTS > _LARGEST_P:
         return
     yield Finding(
@@ -244,7 +246,7 @@ def _equal_views(streams: Sequence[Stream], known: dict[str, Randomness]) -> Fin
             continue
         same = np.concatenate([s.prints[first] == s.prints[second] for s in used])
         random = max((known[first], known[second]), key=lambda each: each.upper)
-        p = tail(int(same.sum()), len(same), random.upper)
+        p = hoeffding_bound(int(same.sum()), len(same), random.upper)
         if same.mean() >= _REPEATED_BATCH and p * _TESTS < _LARGEST_P:
             return Finding(
                 "equal_views",
@@ -257,7 +259,7 @@ def _equal_views(streams: Sequence[Stream], known: dict[str, Randomness]) -> Fin
 
 
 def _by_position(
-    a: Stream, b: Stream, name: str, equal: bool
+    a: Stream, b: Stream, name: str, equal_images: bool
 ) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """Return for each position whether two epochs have the same output there.
 
@@ -267,7 +269,7 @@ def _by_position(
         return np.zeros(0, bool)
     n = min(a.size, b.size)
     same: np.ndarray[Any, np.dtype[np.bool_]] = a.prints[name][:n] == b.prints[name][:n]
-    if equal:
+    if equal_images:
         return same
     ids = _codes([a, b])
     if ids is None:
@@ -318,7 +320,7 @@ def _probability(p: float, random: Randomness) -> str:
     )
 
 
-def _choose(n: float, k: int) -> float:
+def _binomial(n: float, k: int) -> float:
     """Return the binomial coefficient; large ones are approximate."""
     if k > n:
         return 1.0

@@ -231,7 +231,7 @@ def seed_all(seed: int) -> None:
 
 
 @contextmanager
-def unchanged_state() -> Iterator[None]:
+def restored_state() -> Iterator[None]:
     """Context that restores the global random number generators and the rank's variables."""
     kept = {name: os.environ.get(name) for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE")}
     python, numpy_state = random.getstate(), np.random.get_state()
@@ -258,7 +258,7 @@ def set_rank(rank: int, ranks: int) -> None:
 
 
 @contextmanager
-def generated(kind: Literal["equal", "coloured"], count: int) -> Iterator[Path]:
+def generated_images(kind: Literal["equal", "coloured"], count: int) -> Iterator[Path]:
     """Context with a temporary folder of generated images."""
     with tempfile.TemporaryDirectory(prefix="workbench-audit-") as folder:
         write = write_equal if kind == "equal" else write_coloured

@@ -29,10 +29,10 @@ from workbench.training.audit.reading import (
     Reader,
     ResumeRead,
     dataset_size,
-    generated,
+    generated_images,
+    restored_state,
     resume,
     set_rank,
-    unchanged_state,
 )
 from workbench.training.audit.result import Audit
 from workbench.training.audit.streams import (
@@ -116,11 +116,11 @@ def audit(
         run.note("ranks, seeds and resuming", "a loader was passed, not a function that makes one")
     elif not factory.can("rank") and ranks > 1:
         run.note("other ranks than one", "make_loader has no parameter rank")
-    with unchanged_state(), ExitStack() as stack:
+    with restored_state(), ExitStack() as stack:
         if factory.needs_data and data is None:
             run.generated = True
             run.samples = samples or SAMPLES
-            factory.data = str(stack.enter_context(generated("equal", run.samples)))
+            factory.data = str(stack.enter_context(generated_images("equal", run.samples)))
         try:
             run.read(on_progress)
         except KeyboardInterrupt:
@@ -170,7 +170,7 @@ class _Run:
             self._resume()
         if self.generated and self.ids is None:
             on_progress(0.9, "coloured images")
-            with generated("coloured", self.samples or SAMPLES) as folder:
+            with generated_images("coloured", self.samples or SAMPLES) as folder:
                 equal, self.factory.data = self.factory.data, str(folder)
                 self.reader.colours = True
                 self.coloured = self._read_epochs(on_progress, 0.9, 1.0)
@@ -178,7 +178,7 @@ class _Run:
             if not coloured_ids(self.coloured, self.samples or SAMPLES):
                 self.coloured = []
 
-    def _read_epochs(self, on_progress: Progress, start: float, end: float) -> list[EpochRead]:
+    def _read_epochs(self, on_progress: Progress, first: float, last: float) -> list[EpochRead]:
         reads: list[EpochRead] = []
         total = self.ranks * self.epochs
         for rank in range(self.ranks):
@@ -194,7 +194,7 @@ class _Run:
                 continue
             for epoch in range(self.epochs):
                 done = (rank * self.epochs + epoch) / total
-                on_progress(start + (end - start) * done, f"epoch {epoch} of rank {rank}")
+                on_progress(first + (last - first) * done, f"epoch {epoch} of rank {rank}")
                 reads.append(self.reader.epoch(loader, rank, epoch))
                 if reads[-1].end == "interrupted":
                     return reads
@@ -232,7 +232,7 @@ class _Run:
         self.notes.update(self.reader.notes)
         streams = [s for s in streams_of(self.reads, self.ids) if s.epoch >= 0]
         delivered = streams_of(self.coloured, GIVEN) if self.coloured else streams
-        count = self.samples if self.generated else self._believed(delivered)
+        count = self.samples if self.generated else self._plausible_count(delivered)
         self._notes_about_ids(delivered)
         random = self._randomness(streams)
         findings = [*structure_findings(self.reads, streams)]
@@ -247,7 +247,7 @@ class _Run:
                     "Check that the random transforms are applied, and their probabilities.",
                 )
             )
-        findings += self._reproducible()
+        findings += self._reproducibility_findings()
         if self.second is not None:
             half, following = streams_of(self.second, self.ids)
             usual = next(s for s in streams if s.rank == 0 and s.epoch == 0)
@@ -271,7 +271,7 @@ class _Run:
             self.interrupted,
         )
 
-    def _believed(self, streams: list[Stream]) -> int | None:
+    def _plausible_count(self, streams: list[Stream]) -> int | None:
         """Return the stated number of samples, or None if more ids than that were seen."""
         seen, _ = population(streams, None)
         return None if self.samples is None or len(seen) > self.samples else self.samples
@@ -290,7 +290,7 @@ class _Run:
             return True
         return False if random and all(each.varies is False for each in random) else None
 
-    def _reproducible(self) -> list[Finding]:
+    def _reproducibility_findings(self) -> list[Finding]:
         """Return findings from the first batches of two loaders that had the same global seeds."""
         if self.factory.made is not None or self.second is None:
             return []

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from workbench.training.audit.coverage import by_epoch
-from workbench.training.audit.findings import Finding, named, plural, some
+from workbench.training.audit.findings import Finding, ids_text, named, plural
 from workbench.training.audit.reading import EpochRead, ResumeRead
 from workbench.training.audit.streams import Stream, streams_of
 
 
 def structure_findings(reads: Sequence[EpochRead], streams: Sequence[Stream]) -> Iterator[Finding]:
     """Yield findings that need no sample ids: errors, lengths, and types of batches."""
-    yield from _raised(reads)
-    yield from _lengths(reads)
+    yield from _error_findings(reads)
+    yield from _length_findings(reads)
     whole = [stream for stream in streams if stream.whole]
     for stream in whole:
         if stream.epoch and not stream.sizes:
@@ -49,7 +49,7 @@ def structure_findings(reads: Sequence[EpochRead], streams: Sequence[Stream]) ->
     yield from _changing(reads)
 
 
-def _raised(reads: Sequence[EpochRead]) -> Iterator[Finding]:
+def _error_findings(reads: Sequence[EpochRead]) -> Iterator[Finding]:
     for read in reads:
         if read.end == "raised":
             where = (
@@ -65,7 +65,7 @@ def _raised(reads: Sequence[EpochRead]) -> Iterator[Finding]:
             return
 
 
-def _lengths(reads: Sequence[EpochRead]) -> Iterator[Finding]:
+def _length_findings(reads: Sequence[EpochRead]) -> Iterator[Finding]:
     wrong = []
     for read in reads:
         found = len(read.batches)
@@ -175,7 +175,7 @@ def resume_findings(read: ResumeRead, ids: str | None, values: bool) -> tuple[li
     sentence = (
         f"A run resumed {after} differs from the uninterrupted one: of {len(expected)} samples "
         f"left in the epoch {len(lost)} are lost, and {len(twice)} are repeated"
-        f"{f' ({some(twice)})' if twice and taken.ids is not None else ''}."
+        f"{f' ({ids_text(twice)})' if twice and taken.ids is not None else ''}."
     )
     if not lost and not twice:
         sentence = f"A run resumed {after} has the right samples in another order."

@@ -133,7 +133,7 @@ class Recorder:
         return samples is None or self.sizes[samples] == max(self.sizes.values())
 
     @property
-    def inspects(self) -> bool:
+    def traces_waits(self) -> bool:
         """True if waits for the GPU are traced in the next step."""
         return 0 < self.plan.warm_up - self.count <= _INSPECTED and environment.cuda_in_use()
 

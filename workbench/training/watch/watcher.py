@@ -177,9 +177,9 @@ class Watch:
             before_end = delivered == length - 1 if length else not self._mutates
             if recorder.loader_is_measured or recorder.count == 1 or before_end:
                 before, saved = fingerprint(batch), copy_batch(batch, self._mutates)
-            inspects = recorder.inspects
+            traces_waits = recorder.traces_waits
             recorder.give(batch)
-            with environment.waits_for_gpu(recorder.waits) if inspects else nullcontext():
+            with environment.waits_for_gpu(recorder.waits) if traces_waits else nullcontext():
                 yield batch
             recorder.end_step()
             self._display.update(recorder)
@@ -194,7 +194,7 @@ class Watch:
                     yield from self._repeat(usual)
                     del batch, saved, usual
                     yield from self._check(iterator)
-                    yield from _rest(iterator)
+                    yield from _remaining_batches(iterator)
                     return
         recorder.epoch_batches = delivered
         if usual is not None and recorder.may_repeat:
@@ -261,7 +261,7 @@ def _cell_number() -> int | None:
     return None if shell is None else int(shell.execution_count)
 
 
-def _rest(iterator: Iterator[Any]) -> Iterator[Any]:
+def _remaining_batches(iterator: Iterator[Any]) -> Iterator[Any]:
     """Yield the remaining batches without ``iter()``, which would reset a DALI iterator."""
     try:
         while True:

@@ -114,13 +114,15 @@ def _path(pattern: str, handler: type[RequestHandler], **settings: Any) -> Rule:
 
 
 class _Matches(Matcher):
-    """Matches requests for which ``look`` returns arguments for the handler."""
+    """Matches requests for which ``handler_arguments`` returns arguments for the handler."""
 
-    def __init__(self, look: Callable[[HTTPServerRequest], dict[str, Any] | None]) -> None:
-        self._look = look
+    def __init__(
+        self, handler_arguments: Callable[[HTTPServerRequest], dict[str, Any] | None]
+    ) -> None:
+        self._handler_arguments = handler_arguments
 
     def match(self, request: HTTPServerRequest) -> dict[str, Any] | None:
-        found = self._look(request)
+        found = self._handler_arguments(request)
         return None if found is None else {"target_kwargs": found}
 
 

@@ -134,7 +134,7 @@ def graph_fields(
                 "path": data_panel.view["root"],
                 "refused": data_panel.view["refused"] or data_panel.error,
                 "outside": data_panel.view["outside"],
-                "places": memo(_places, data_panel.datasets),
+                "places": memo(_dataset_texts, data_panel.datasets),
             },
             "device": settings.device,
             "can_undo": history.can_undo,
@@ -258,7 +258,7 @@ def graph_fields(
     }
 
 
-def _places(data: Datasets) -> dict[str, str]:
+def _dataset_texts(data: Datasets) -> dict[str, str]:
     """Return a text for each dataset that opens it from any folder; empty if one has none."""
     places = {name: replace(each, location=each.place).text for name, each in data.items()}
     return places if all(places.values()) else {}

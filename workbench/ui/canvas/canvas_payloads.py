@@ -166,7 +166,9 @@ def node_entries(
                 "label": spec.label if spec else "",
                 "role": role_of(spec),
                 "device": devices[node.id],
-                "output": _generator_text(typed, node) or facts.get(node.id) or _told(outputs),
+                "output": _generator_text(typed, node)
+                or facts.get(node.id)
+                or _outputs_text(outputs),
                 "values": changed_values(node, spec),
                 "draws": _draws(typed, node, folded),
                 "inputs": _inputs(typed, node, folded),
@@ -251,7 +253,7 @@ def _generator_text(typed: TypedGraph, node: Node) -> str:
     return distribution(view["op"], view["args"]) if view else ""
 
 
-def _told(outputs: Sequence[PortEntry]) -> str:
+def _outputs_text(outputs: Sequence[PortEntry]) -> str:
     return ", ".join(port["flows"] or port["kind"] for port in outputs) or "?"
 
 

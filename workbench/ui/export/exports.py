@@ -120,10 +120,12 @@ class Exports:
         if any(a is not b for a, b in zip(of, self._of, strict=True)):
             in_view = state.code_in_view
             self._of = of if in_view else (None,) * len(of)
-            self._fields = self._look(state, layout, panel) if in_view else _no_code(NO_FAULT)
+            self._fields = (
+                self._build_fields(state, layout, panel) if in_view else _no_code(NO_FAULT)
+            )
         return self._fields
 
-    def _look(self, state: ViewState, layout: Layout, panel: DataPanel) -> dict[str, Any]:
+    def _build_fields(self, state: ViewState, layout: Layout, panel: DataPanel) -> dict[str, Any]:
         found = self._export(state, layout, panel)
         if isinstance(found, dict):
             return _no_code(found)

@@ -85,7 +85,7 @@ def _show(line: str, cell: str) -> None:
         found = from_file(path, given.pipeline, args or None)
     if found.report.entries or found.report.faults:
         print(found.report)
-    shown = Workbench(_data(given.data, found), found.document)
+    shown = Workbench(_open_data(given.data, found), found.document)
     from IPython.core.getipython import get_ipython
 
     shell: Any = get_ipython()
@@ -104,7 +104,7 @@ def _only_parameter(cell: str) -> str:
     return needed[0][0].arg if len(needed) == 1 and len(needed[0]) == 1 else ""
 
 
-def _data(path: str | None, found: ImportedGraph) -> Datasets:
+def _open_data(path: str | None, found: ImportedGraph) -> Datasets:
     """Return the data to read, and print them if the line does not set them."""
     if path is None and not parameters(found.graph.sources):
         print("The pipeline lists its files itself, so no folder is needed.")

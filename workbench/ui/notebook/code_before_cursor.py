@@ -55,7 +55,7 @@ class Call:
     function: Any
     keywords: frozenset[str]
     """Names of the keyword arguments before the cursor."""
-    place: int
+    argument_count: int
     """Number of complete arguments before the cursor."""
 
 
@@ -84,10 +84,10 @@ class CodeBeforeCursor:
             self.tokens.append(Token(kind, text))
         self._within.append(self._opened[-1] if self._opened else -1)  # at the cursor
 
-    def text(self, place: int) -> str:
+    def text(self, index: int) -> str:
         """Return the text of a token; empty outside of the code, and for strings and numbers."""
-        inside = 0 <= place < len(self.tokens)
-        return self.tokens[place].text if inside and self.tokens[place].kind in _CODE else ""
+        inside = 0 <= index < len(self.tokens)
+        return self.tokens[index].text if inside and self.tokens[index].kind in _CODE else ""
 
     def object_before(self, end: int, depth: int = 0) -> Any:
         """Return the object of the expression that ends before a token; None if unknown."""
@@ -111,42 +111,42 @@ class CodeBeforeCursor:
             return result_of(owner)
         return _item(owner, self.tokens[opening + 1 : last])
 
-    def _variable(self, name: str, place: int, depth: int) -> Any:
-        for opening in self._brackets_around(place):
-            if any(self._binds(name, each) for each in range(opening + 1, place)):
+    def _variable(self, name: str, index: int, depth: int) -> Any:
+        for opening in self._brackets_around(index):
+            if any(self._binds(name, each) for each in range(opening + 1, index)):
                 owner = self.object_before(opening - 2, depth)
                 return owner if isinstance(owner, Graph) else Graph()
-        for at in reversed(range(place - 1)):
+        for at in reversed(range(index - 1)):
             begins = at == 0 or self.tokens[at - 1].kind == "newline"
             if begins and self.text(at) == name and self.text(at + 1) == "=":
-                line = range(at + 2, place)
+                line = range(at + 2, index)
                 ends = [each for each in line if self.tokens[each].kind == "newline"]
                 if ends:
                     return self.object_before(ends[0], depth)
         return self._names.get(name)
 
-    def _binds(self, name: str, place: int) -> bool:
-        is_parameter = self.text(place) == name and self.text(place - 1) == "lambda"
-        return is_parameter and self.text(place + 1) == ":"
+    def _binds(self, name: str, index: int) -> bool:
+        is_parameter = self.text(index) == name and self.text(index - 1) == "lambda"
+        return is_parameter and self.text(index + 1) == ":"
 
-    def _brackets_around(self, place: int) -> Iterator[int]:
+    def _brackets_around(self, index: int) -> Iterator[int]:
         """Yield the opening brackets around a token, innermost first."""
-        opening = self._within[place]
+        opening = self._within[index]
         while opening >= 0:
             yield opening
             opening = self._within[opening]
 
-    def bracket_around(self, place: int) -> int:
+    def bracket_around(self, index: int) -> int:
         """Position of the innermost bracket around a token; -1 if there is none."""
-        return self._within[place]
+        return self._within[index]
 
-    def call_around(self, place: int) -> Call | None:
+    def call_around(self, index: int) -> Call | None:
         """Return the innermost call around a token; None if the innermost bracket is not a call."""
-        opening = self._within[place]
+        opening = self._within[index]
         function = self.object_before(opening) if self.text(opening) == "(" else None
         if function is None:
             return None
-        own = [each for each in range(opening + 1, place) if self._within[each] == opening]
+        own = [each for each in range(opening + 1, index) if self._within[each] == opening]
         keywords = {self.text(each - 1) for each in own if self.text(each) == "="}
         commas = [each for each in own if self.text(each) == ","]
         return Call(function, frozenset(keywords), len(commas))

@@ -181,7 +181,7 @@ def _positional(call: Call) -> str:
         parameters = [*inspect.signature(call.function).parameters]
     except (TypeError, ValueError):
         return ""
-    return parameters[call.place] if call.place < len(parameters) else ""
+    return parameters[call.argument_count] if call.argument_count < len(parameters) else ""
 
 
 def _values(function: Any, name: str) -> Iterable[str]:

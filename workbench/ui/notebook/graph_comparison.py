@@ -138,10 +138,10 @@ def is_same_data(one: Datasets, other: Datasets) -> bool:
 
     Copies in memory are different.
     """
-    return _places(one) == _places(other)
+    return _kinds_and_identities(one) == _kinds_and_identities(other)
 
 
-def _places(datasets: Datasets) -> dict[str, tuple[str, str]]:
+def _kinds_and_identities(datasets: Datasets) -> dict[str, tuple[str, str]]:
     return {name: (dataset.kind, dataset.identity) for name, dataset in datasets.items()}
 
 

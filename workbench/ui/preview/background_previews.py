@@ -262,11 +262,11 @@ class BackgroundPreviews:
         of = state.closeup.of if state.closeup.of in choices else choices[0]
         state.closeup = look = replace(state.closeup, of=of)
 
-        def on_painted(outcome: Any) -> None:
+        def on_rendered(outcome: Any) -> None:
             self._closeup, self._opened = closeup_bytes(look, choices, outcome), look
 
         picture = partial(preview_picture, request=base, index=look.index, of=of, frame=look.frame)
-        self._background.request("closeup", (base, look), picture, on_painted)
+        self._background.request("closeup", (base, look), picture, on_rendered)
         if state.probe is not None:
             at = state.probe
             values = partial(_region, request=base, look=look, at=at)

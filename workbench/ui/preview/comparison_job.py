@@ -94,7 +94,7 @@ class ComparedGraphs:
                 return self.history.before[-1].document
             case "opened":
                 return self.history.opened
-            case "step" if name.isdecimal() and int(name) < len(line := self.history.line):
+            case "step" if name.isdecimal() and int(name) < len(line := self.history.timeline):
                 return line[int(name)]
             case "recipe":
                 try:
@@ -410,7 +410,7 @@ class ComparedCloseup:
             self.picture = closeup_bytes(look, [], GraphError(reason))
             return
 
-        def on_painted(outcome: Any) -> None:
+        def on_rendered(outcome: Any) -> None:
             if isinstance(outcome, Picture) and outcome.sample.file != file:
                 outcome = replace(outcome, note=f"another photo: {outcome.sample.file}")
             self.picture = closeup_bytes(look, [], outcome)
@@ -422,7 +422,7 @@ class ComparedCloseup:
             of=of,
             frame=look.frame,
         )
-        self.background.request(_NAME, key, run, on_painted)
+        self.background.request(_NAME, key, run, on_rendered)
 
     def clear(self) -> None:
         self.background.forget(_NAME)

@@ -114,8 +114,8 @@ def measured_on(key: str, report: Report, earlier: str = "") -> MeasuredOn:
     rows = report.measurements
     parts = [
         machine_text(report.machine),
-        _data(report),
-        _settings(report),
+        _data_text(report),
+        _settings_text(report),
         f"page cache {report.cache.state}" if report.cache else "page cache not recorded",
         ending_text(rows),
         "unstable" if any(row.unstable for row in rows) else "",
@@ -147,7 +147,7 @@ def rounds_text(report: Report) -> str:
     return f"{rounds} round{'s' * (rounds != 1)}"
 
 
-def _data(report: Report) -> str:
+def _data_text(report: Report) -> str:
     if report.files is None:
         return "files not counted"
     mean = report.fingerprint.mean_size if report.fingerprint else None
@@ -155,7 +155,7 @@ def _data(report: Report) -> str:
     return f"{report.files:,} files{without}" + (f" of {size_text(mean)}" if mean else "")
 
 
-def _settings(report: Report) -> str:
+def _settings_text(report: Report) -> str:
     """Return the settings that all rows share; empty for a sweep, in which each row has its own."""
     found = {row.config.settings for row in report.measurements}
     if len(found) == 1:
@@ -191,7 +191,7 @@ def _facts(report: Report) -> dict[str, str]:
         "Versions": f"DALI {machine.dali}, Python {machine.python}, {machine.system}, "
         f"workbench {context.get('workbench', 'not recorded')}",
         "Checkout": commit,
-        "Data": f"{report.data}: {_data(report)}, {size_text(report.size)}",
+        "Data": f"{report.data}: {_data_text(report)}, {size_text(report.size)}",
         **({"Skipped": "; ".join(report.left_out)} if report.left_out else {}),
         "Formats": formats or NOT_MEASURED,
         "Page cache": cache,

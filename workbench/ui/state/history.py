@@ -139,7 +139,7 @@ class History:
         return max(found, default=0)
 
     @property
-    def line(self) -> tuple[Document, ...]:
+    def timeline(self) -> tuple[Document, ...]:
         """All documents, oldest first, including the current and undone ones."""
         done = [step.document for step in self._before]
         return (*done, self.document, *(step.document for step in reversed(self._undone)))

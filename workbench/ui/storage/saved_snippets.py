@@ -96,7 +96,7 @@ def snippet_entries(snippets: Iterable[Snippet]) -> list[TemplateEntry]:
             "name": PREFIX + snippet.name,
             "label": snippet.name,
             "synonyms": ["my snippet", "saved snippet"],
-            "summary": f"Saved by you: {_told(snippet)}.",
+            "summary": f"Saved by you: {_operators_text(snippet)}.",
             "nodes": [node.op for node in snippet.part.walk()],
             "mixes": False,
             "first_for": [],
@@ -105,7 +105,7 @@ def snippet_entries(snippets: Iterable[Snippet]) -> list[TemplateEntry]:
     ]
 
 
-def _told(snippet: Snippet) -> str:
+def _operators_text(snippet: Snippet) -> str:
     """Return the names of a snippet's operators and blocks, including nested ones.
 
     Generators are named only if there is nothing else.

@@ -105,7 +105,7 @@ def load_session(text: str) -> Session:
         document,
         before,
         undone,
-        _data(entry),
+        _dataset_locations(entry),
         tuple(node for node in selected if isinstance(node, str))
         if isinstance(selected, list)
         else (),
@@ -121,10 +121,10 @@ def data_of(text: str) -> dict[str, str]:
     except GraphFormatError:  # a program
         return {}
     entry = found.get("session") if isinstance(found, dict) else None
-    return _data(entry) if isinstance(entry, dict) else {}
+    return _dataset_locations(entry) if isinstance(entry, dict) else {}
 
 
-def _data(entry: Mapping[str, Any]) -> dict[str, str]:
+def _dataset_locations(entry: Mapping[str, Any]) -> dict[str, str]:
     data = entry.get("data")
     data = data if isinstance(data, dict) else {}
     return {name: place for name, place in data.items() if isinstance(place, str)}

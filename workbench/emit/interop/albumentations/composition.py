@@ -306,4 +306,4 @@ def normalize(
 
 @_exports("decoders.image")
 def export_decode(transforms: Transforms, step: Step) -> None:
-    exporters.decoded_with_pillow(step)
+    exporters.require_pillow_decoder_arguments(step)

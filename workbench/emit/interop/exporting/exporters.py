@@ -105,7 +105,7 @@ def integers_if_whole(ends: tuple[float, float]) -> tuple[float, float]:
     return low, high
 
 
-def decoded_with_pillow(step: Step) -> None:
+def require_pillow_decoder_arguments(step: Step) -> None:
     """Raise GraphExportError for decoder arguments that a Pillow decoder does not support."""
     step.fixed("adjust_orientation")
     kind = step.fixed("output_type")

@@ -237,7 +237,7 @@ def normalize(images: Images, mean: Any, std: Any) -> None:
 
 @_exports("decoders.image")
 def export_decode(transforms: Transforms, step: Step) -> None:
-    exporters.decoded_with_pillow(step)
+    exporters.require_pillow_decoder_arguments(step)
     transforms.add("ToImage")
 
 

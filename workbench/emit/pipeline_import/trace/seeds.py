@@ -25,7 +25,7 @@ class Seeds:
 
 
 def assign_seeds(
-    seeded: Sequence[TracedOp], ops: Sequence[TracedOp], lines: Lines, pipeline: int | None
+    seedable: Sequence[TracedOp], ops: Sequence[TracedOp], lines: Lines, pipeline: int | None
 ) -> Seeds:
     """Choose the graph's seed and the seeds of its calls.
 
@@ -40,9 +40,9 @@ def assign_seeds(
     ops:
         Calls that a graph can represent, in source order.
     """
-    explicit = {op.name: seed for op in seeded if (seed := _explicit_seed(op)) is not None}
+    explicit = {op.name: seed for op in seedable if (seed := _explicit_seed(op)) is not None}
     if pipeline is not None:
-        without = [op.name for op in seeded if op.name not in explicit]
+        without = [op.name for op in seedable if op.name not in explicit]
         sequence = assigned_seeds(pipeline)
         derived = {name: sequence[n % len(sequence)] for n, name in enumerate(without)}
     else:
@@ -72,7 +72,7 @@ def assign_seeds(
 
 
 def automatic_changes(
-    seeded: Sequence[TracedOp],
+    seedable: Sequence[TracedOp],
     automatic: Mapping[str, AutomaticCall],
     pipeline: int | None,
     base: int,
@@ -87,7 +87,7 @@ def automatic_changes(
         why = f"the graph's seed is {base}, the pipeline's {pipeline}: its random values differ"
         return dict.fromkeys(automatic, why)
     caller = {name: made for made, call in automatic.items() for name in call.draws}
-    without = [op.name for op in seeded if _explicit_seed(op) is None]
+    without = [op.name for op in seedable if _explicit_seed(op) is None]
     alone = [name for name in without if name in caller]
     moved = {caller[name] for name, here in zip(alone, without, strict=False) if name != here}
     later = alone[next((i for i, n in enumerate(alone) if caller[n] in moved), len(alone)) :]

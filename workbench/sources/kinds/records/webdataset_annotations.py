@@ -25,7 +25,7 @@ from workbench.sources.kinds.records.webdataset import (
     first_components,
     list_shards,
 )
-from workbench.sources.source_kind import Annotated, AnnotatedBoxes, names_of_numbers
+from workbench.sources.source_kind import AnnotatedBoxes, AnnotatedKind, names_of_numbers
 
 if TYPE_CHECKING:
     from nvidia.dali import fn, types  # the exported program has them
@@ -219,7 +219,7 @@ def read_masked(**options: Any) -> Any:
     return jpegs, masks
 
 
-class WebDatasetMasks(Annotated, WebDataset):
+class WebDatasetMasks(AnnotatedKind, WebDataset):
     """Images with masks in tar archives."""
 
     about = "WebDataset with masks (0000.jpg, 0000.mask.png)"

@@ -15,9 +15,9 @@ interface Props {
   stay: () => void;
 }
 
-const MAP = { width: 132, height: 84 };
+const MINIMAP_SIZE = { width: 132, height: 84 };
 /** Canvas width from which the minimap appears automatically. */
-const MAP_FROM = 640;
+const MINIMAP_FROM_WIDTH = 640;
 
 /** Whether some boxes are out of view. */
 function hasHiddenBoxes({ transform: [x, y, zoom], width, height, nodes }: ReactFlowState): boolean {
@@ -38,7 +38,7 @@ export function Footer({ fit, stay }: Props) {
   const store = useCanvasStore();
   const empty = useCanvasState((state) => !state.nodes.length);
   const asked = useCanvasState((state) => state.map);
-  const unasked = useStore((state) => state.width >= MAP_FROM && hasHiddenBoxes(state));
+  const unasked = useStore((state) => state.width >= MINIMAP_FROM_WIDTH && hasHiddenBoxes(state));
   return (
     <>
       {!empty && (asked ?? unasked) && (
@@ -46,7 +46,7 @@ export function Footer({ fit, stay }: Props) {
           className="wb-map"
           data-wb="minimap"
           onPointerDownCapture={stay}
-          style={MAP}
+          style={MINIMAP_SIZE}
           ariaLabel="Minimap"
           nodeColor={colour}
           nodeBorderRadius={12}

@@ -48,7 +48,7 @@ export interface Socket extends Point {
 }
 
 /** Size of a block or a part of it, with values that depend on its contents. */
-export interface Place extends Size {
+export interface BlockSize extends Size {
   /** Position of its first port. */
   line: number;
   /** Bodies of a frame. */
@@ -56,7 +56,7 @@ export interface Place extends Size {
 }
 
 /** Node with its size. */
-export type DrawnNode = DrawnEntry & { place?: Place };
+export type DrawnNode = DrawnEntry & { place?: BlockSize };
 
 /** Id of an output's box, the same as of its edge: `:images`, `branch.then:images`. */
 export const outputId = (name: string): string => `:${name}`;

@@ -1,7 +1,7 @@
 // Layout of blocks with their contents: each body separately, one below the other in a frame.
 
 import type { EdgeEntry, NodeEntry, ScopeEntry } from "../../payloads";
-import { BODY, CARD, FRAME, titleWidth, type DrawnNode, type Place, type Point } from "./geometry";
+import { BODY, CARD, FRAME, titleWidth, type DrawnNode, type BlockSize, type Point } from "./geometry";
 import { arrange, boxesOf, type Layout } from "./layout";
 import { manualLayout } from "./manualLayout";
 
@@ -12,7 +12,7 @@ export interface InnerLayout extends Point {
 
 export interface NestedLayout {
   /** Sizes of boxes that depend on their contents; the others have their default size. */
-  places: ReadonlyMap<string, Place>;
+  places: ReadonlyMap<string, BlockSize>;
   inner: ReadonlyMap<string, InnerLayout>;
   /** Edge inside a frame -> its reserved lane, relative to the frame's left edge. */
   lanes: ReadonlyMap<string, InnerLayout>;
@@ -82,7 +82,7 @@ interface Body {
 }
 
 class Maker implements NestedLayout {
-  readonly places = new Map<string, Place>();
+  readonly places = new Map<string, BlockSize>();
   readonly inner = new Map<string, InnerLayout>();
   readonly lanes = new Map<string, InnerLayout>();
   private readonly drawn: ReadonlySet<string>;
@@ -176,7 +176,7 @@ class Maker implements NestedLayout {
     return { spots: manualLayout(nodes, edges, positions), lanes: new Map() };
   }
 
-  /** Place the contents of a frame relative to the outermost frame. */
+  /** BlockSize the contents of a frame relative to the outermost frame. */
   private put({ id }: NodeEntry, frame: string, corner: Point): void {
     for (const { scope, x, y } of this.places.get(id)!.rects!) {
       const { spots, lanes } = this.bodies.get(scope)!;
