@@ -86,10 +86,7 @@ class Pack:
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise PackError(f"{self.folder} is not a pack: {error}.") from None
         if found != (FORMAT, VERSION):
-            raise PackError(
-                f"{self.folder} has format {found[0]!r}, version {found[1]}, but this check.py "
-                f"reads version {VERSION}. Use the check.py of the pack."
-            )
+            raise PackError(f"{self.folder} has version {found[1]}. Use the check.py of this pack.")
         self._read("tensors.npz", self.manifest["tensors"])
         self.arrays = dict(np.load(self.folder / "tensors.npz"))
         self.images: list[dict[str, Any]] = self.manifest["images"]
@@ -532,9 +529,7 @@ def triton_function(address: str, model: str, output: str = "") -> Function:
         entry = facts["inputs"][0]
         names = [each["name"] for each in facts["outputs"]]
     except (OSError, ValueError, LookupError) as error:
-        raise PackError(
-            f"{url} does not describe a model: {error}. Check the address and the model's name."
-        ) from None
+        raise PackError(f"{url} does not describe a model: {error}.") from None
     if output and output not in names:
         raise PackError(f"{model} has no output {output!r}. Use one of: {', '.join(names)}.")
     as_text = entry["datatype"] == "BYTES"

@@ -415,7 +415,7 @@ def test_arrays_that_do_not_fit_the_function_are_named() -> None:
     graph = two.after(load_recipe("rotate-jitter"), "resize", draws={"by": (0, 1)})
     (fault,) = wb.check_graph(graph, load_catalog())
     assert "has 2 arguments (out, image), first 1 to write and then 2 to read" in str(fault)
-    with pytest.raises(wb.GraphEditError, match="Set all layouts, or none"):
+    with pytest.raises(wb.GraphEditError, match="Set all, or none"):
         wb.numba_node("UINT8 HWC", ("UINT8 HWC", "FLOAT 1"))(invert.function)
 
 
