@@ -42,11 +42,11 @@ def watch(
     shown, and the loop continues without overhead. ``report()`` returns it at any time.
 
     The ceiling, the speed-up if loading took no time, is measured: up to 30 % of the steps repeat a
-    batch while the loader is not advanced. These are additional steps: the loader's batches
-    are all delivered, but the model is trained on one batch several times. ``restore`` is a list of
-    objects with ``state_dict`` and ``load_state_dict`` (model, optimizer, scheduler) whose state is
-    restored afterwards. With ``ceiling=False`` no batch is repeated, and the ceiling is computed
-    from the time of the steps.
+    batch while the loader is not advanced, after a pause of up to 10 s in which its queue is
+    filled. These are additional steps: the loader's batches are all delivered, but the model is
+    trained on one batch several times. ``restore`` is a list of objects with ``state_dict`` and
+    ``load_state_dict`` (model, optimizer, scheduler) whose state is restored afterwards. With
+    ``ceiling=False`` no batch is repeated, and the ceiling is computed from the time of the steps.
 
     Watching the same loader again, as in a loop over epochs, continues the watch; a new run of a
     notebook's cell starts another.
