@@ -271,12 +271,12 @@ def _in_worker(
     mark = str(uuid.uuid4())
     try:
         with Engine(call_limit=seconds + _GRACE, environment={_MARK: mark}) as engine:
-            return _called(engine, traced, path, name, args, seconds)
+            return _call_worker(engine, traced, path, name, args, seconds)
     finally:
         _end_what_is_left(f"{_MARK}={mark}".encode())
 
 
-def _called(
+def _call_worker(
     engine: Engine,
     traced: Task,
     path: str,

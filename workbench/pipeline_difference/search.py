@@ -141,9 +141,11 @@ class _Search:
         chosen = _best(trials, state.current, self._limits)
         if not chosen:
             return self._pairs(state, trials)
-        return [self._after(state, change, result, others) for change, result, others in chosen]
+        return [
+            self._state_after(state, change, result, others) for change, result, others in chosen
+        ]
 
-    def _after(
+    def _state_after(
         self, state: _State, change: Change, result: Distance, others: tuple[Change, ...] = ()
     ) -> _State:
         found = Found(change, state.current, result, others)
@@ -196,7 +198,7 @@ class _Search:
         if not results:
             return []
         _, one, first, other, result = min(results, key=lambda each: each[0])
-        return [self._after(self._after(state, one, first), other, result)]
+        return [self._state_after(self._state_after(state, one, first), other, result)]
 
 
 def explain(

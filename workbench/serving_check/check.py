@@ -57,10 +57,7 @@ class Verdict(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """A combination of mistakes that affect all images of a server: spatial, channel order, values.
-
-    ``form`` names a normalisation, and the last field a stored variant.
-    """
+    """Mistakes that affect all images: spatial, channel order, normalisation, stored variant."""
 
     spatial: str = ""
     channels: str = ""
@@ -251,7 +248,7 @@ def _verdict_parts(
         return state or "equal", mistakes, ""
     wanted, plain_levels = pack.levels(image), pack.corrected(array, Candidate())
     if _within(plain_levels, wanted, image):
-        amount = "" if mistakes else _amount(plain_levels, wanted)
+        amount = "" if mistakes else _difference_text(plain_levels, wanted)
         return state or "within tolerance", mistakes, amount
     found = [*mistakes, *common.mistakes]
     levels = pack.corrected(array, common)
@@ -272,16 +269,13 @@ def _verdict_parts(
         return "different", [*mistakes, *alone.mistakes], ""
     if "dtype" in mistakes:  # values cast to another type may be lost
         return "different", mistakes, ""
-    return "different", [*found, "unknown"], _amount(levels, wanted)
+    return "different", [*found, "unknown"], _difference_text(levels, wanted)
 
 
 def _orientation_mistakes(
     pack: Pack, image: dict[str, Any], array: Array, twin: Array, common: Candidate
 ) -> list[str]:
-    """Return the mistake ``orientation_ignored`` if an image and its upright twin differ.
-
-    Both arrays come from the server, so its way of resizing does not matter.
-    """
+    """Return ``orientation_ignored`` if the server's arrays of an image and its twin differ."""
     if "orientation_ignored" not in image["mistakes"]:
         return []
     apart = np.abs(pack.corrected(array, common) - pack.corrected(twin, common)).mean()
@@ -390,7 +384,7 @@ def _value_forms(slope: Array, offset: Array) -> dict[str, tuple[Array, Array]]:
 def _within(
     levels: Array, wanted: Array, image: dict[str, Any], factor: float = 1.0, spatial: str = ""
 ) -> bool:
-    apart = _inner(np.abs(levels - wanted), spatial)
+    apart = _without_border(np.abs(levels - wanted), spatial)
     limits = image["tolerance"]
     return bool(
         apart.mean() <= factor * limits["mean"] and apart.max() <= factor * limits["largest"]
@@ -398,14 +392,14 @@ def _within(
 
 
 def _distance(levels: Array, wanted: Array, spatial: str) -> float:
-    return float(_inner(np.abs(levels - wanted), spatial).mean())
+    return float(_without_border(np.abs(levels - wanted), spatial).mean())
 
 
-def _inner(array: Array, spatial: str) -> Array:
+def _without_border(array: Array, spatial: str) -> Array:
     return array[2:-2, 2:-2] if spatial.startswith(_SHIFTED) else array
 
 
-def _amount(levels: Array, wanted: Array) -> str:
+def _difference_text(levels: Array, wanted: Array) -> str:
     apart = np.abs(levels - wanted)
     return f"mean {apart.mean():.2f}, largest {apart.max():.1f} levels"
 

@@ -112,9 +112,9 @@ class GraphRunner:
         reader = opened.sources[0]
         opened = opened.replace_node(replace(reader, args={}))
         require_gpu_if_used(opened, describe_machine())
-        return [self._one(opened, datasets, index) for index in range(len(images))]
+        return [self._run_one(opened, datasets, index) for index in range(len(images))]
 
-    def _one(self, graph: Graph, datasets: Datasets, index: int) -> Array | Refusal:
+    def _run_one(self, graph: Graph, datasets: Datasets, index: int) -> Array | Refusal:
         request = PreviewRequest(graph, datasets, index, 1, _TILE)
         try:
             found: BatchArrays = call_isolating_faults(self.engine, read_outputs, request)

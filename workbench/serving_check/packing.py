@@ -126,24 +126,28 @@ class _Packer:
                 made = replace(made, mean=mean, largest=largest, reason=reason, mistakes=found)
             self.packed.append(made)
 
-    def _last(self, array: Array) -> Array:
+    def _channels_last(self, array: Array) -> Array:
         return np.moveaxis(array, 0, -1) if self.layout == "CHW" else array
 
     def _reference(self, name: str) -> Array:
-        return self.levels.of(self._last(self.arrays[name]))
+        return self.levels.of(self._channels_last(self.arrays[name]))
 
     def _levels(self) -> Levels:
         """Fit the function from pixels to values, using images of one colour."""
         colours = [*((grey,) * 3 for grey in _GREYS), *_COLOURS]
         pngs = [encode_png(Image.new("RGB", (300, 300), colour)) for colour in colours]
         outputs = self.runner.run(self.graph, pngs)
-        values = [_colour_of(self._last(each)) for each in outputs if not isinstance(each, Refusal)]
+        values = [
+            _colour_of(self._channels_last(each))
+            for each in outputs
+            if not isinstance(each, Refusal)
+        ]
         found = _fit_levels([v for v in values if v is not None])
         if found is not None:
             return found
         stacked = [each.ravel() for each in self.arrays.values()]
         values_of_all = np.concatenate(stacked).astype(float)
-        channels = self._last(next(iter(self.arrays.values()))).shape[-1]
+        channels = self._channels_last(next(iter(self.arrays.values()))).shape[-1]
         scale = max(float(np.ptp(values_of_all)), 1e-9) / 255
         self.notes.append(
             "The output is not a linear function of the pixel values, so mistakes of normalisation "
@@ -191,7 +195,7 @@ class _Packer:
         outputs = self.runner.run(graph, list(encoded.values())) if graph else []
         for name, output in zip(encoded, outputs, strict=False):
             if not isinstance(output, Refusal) and output.shape == self.arrays[name].shape:
-                apart = np.abs(self.levels.of(self._last(output)) - self._reference(name))
+                apart = np.abs(self.levels.of(self._channels_last(output)) - self._reference(name))
                 if apart.mean() < _MOST_APART:
                     yield name, (float(apart.mean()), float(apart.max()))
 
@@ -243,8 +247,8 @@ class _Packer:
         for key, graph, data in graphs:
             (output,) = self.runner.run(graph, [data])
             if not isinstance(output, Refusal):
-                yield key, self.levels.of(self._last(output))
-        if image.plain and self.levels.known and image.decoded and self._one_size:
+                yield key, self.levels.of(self._channels_last(output))
+        if image.plain and self.levels.known and image.decoded and self._has_one_size:
             height, width = self._reference(image.name).shape[:2]
             decoded = _opened(image.decoded)
             known = {key for key, _, _ in graphs}
@@ -254,7 +258,7 @@ class _Packer:
                     yield key, self.levels.of_image(picture)
 
     @property
-    def _one_size(self) -> bool:
+    def _has_one_size(self) -> bool:
         return len({array.shape for key, array in self.arrays.items() if "|" not in key}) == 1
 
     def files(self) -> dict[str, str | bytes]:

@@ -205,8 +205,8 @@ class _Given:
     """The arguments of a call by name, both positional and keyword arguments."""
 
     def __init__(self, call: TransformCall, signature: inspect.Signature) -> None:
-        args = tuple(_upper(each) for each in call.args)
-        self.call = replace(call, args=args, kwargs=_upper(dict(call.kwargs)))
+        args = tuple(_upper_end(each) for each in call.args)
+        self.call = replace(call, args=args, kwargs=_upper_end(dict(call.kwargs)))
         parameters = signature.parameters.values()
         named = [each.name for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD]
         self._places = {name: place for place, name in enumerate(named[: len(call.args)])}
@@ -263,14 +263,14 @@ class _Given:
         return replace(self.call, name=f"{module}.Resize", args=args, kwargs=given)
 
 
-def _upper(value: Any) -> Any:
+def _upper_end(value: Any) -> Any:
     """Replace every ``RandomValue`` by its upper end, also in lists and nested calls."""
     if isinstance(value, list | tuple):
-        return tuple(_upper(each) for each in value)
+        return tuple(_upper_end(each) for each in value)
     if isinstance(value, Mapping):
-        return {name: _upper(each) for name, each in value.items()}
+        return {name: _upper_end(each) for name, each in value.items()}
     if isinstance(value, TransformCall):  # a filter of Pillow's
-        return replace(value, args=_upper(value.args), kwargs=_upper(value.kwargs))
+        return replace(value, args=_upper_end(value.args), kwargs=_upper_end(value.kwargs))
     return value.high if isinstance(value, RandomValue) else value
 
 

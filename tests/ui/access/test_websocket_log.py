@@ -15,7 +15,7 @@ from tornado.websocket import websocket_connect
 from tests.ui.access.client import PATIENCE, AppServer, run
 from workbench.errors import WorkbenchError
 from workbench.graph import load_recipe
-from workbench.ui.access.websocket_log import MOST, OneLine
+from workbench.ui.access.websocket_log import MOST, OneLineFilter
 
 pytestmark = pytest.mark.xdist_group("access")  # in one worker: one app for all of them
 
@@ -103,6 +103,6 @@ def fault_of_ours() -> Exception:
 )
 def test_which_tracebacks_are_kept(error: Exception, logger: str, kept: bool) -> None:
     found = record(error, logger)
-    assert OneLine().filter(found)
+    assert OneLineFilter().filter(found)
     assert (found.exc_info is not None) is kept
     assert ("\n" in found.getMessage()) is kept

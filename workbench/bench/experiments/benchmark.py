@@ -165,9 +165,9 @@ class Benchmark(ComparedExperiment):
             return None
         machine = describe_machine()
         programs = self.programs(machine, {})
-        able = [one.config.device for one in programs if not one.reason]
-        count = len(able) * self.measurement_config.processes
-        return limit * (count + ({"cpu", "mixed"} <= set(able)))
+        devices = [one.config.device for one in programs if not one.reason]
+        count = len(devices) * self.measurement_config.processes
+        return limit * (count + ({"cpu", "mixed"} <= set(devices)))
 
     def on_rows(self, rows: tuple[Measurement, ...]) -> None:
         """Publish the results after a timed round, or during the search, record them as probes."""
@@ -209,11 +209,13 @@ class Benchmark(ComparedExperiment):
         limit = self.measurement_config.limit
         return math.inf if limit is None or not self.peers else limit
 
-    def _config_in_turns(self, able: Sequence[ComparedProgram]) -> MeasurementConfig:
+    def _config_in_turns(self, usable_programs: Sequence[ComparedProgram]) -> MeasurementConfig:
         """Return the config for interleaved rounds, limited to the programs' remaining time."""
-        if not able or math.isinf(self._seconds):
+        if not usable_programs or math.isinf(self._seconds):
             return self.measurement_config
-        return replace(self.measurement_config, limit=fmean(one.seconds_left for one in able))
+        return replace(
+            self.measurement_config, limit=fmean(one.seconds_left for one in usable_programs)
+        )
 
 
 def _as_tuple(value: Any) -> tuple[Any, ...]:

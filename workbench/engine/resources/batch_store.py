@@ -133,11 +133,11 @@ class BatchStore:
             self._kept.move_to_end(key)
         return self._kept.get(key)
 
-    def put(self, key: str, things: Sequence[StoredValue]) -> None:
+    def put(self, key: str, values: Sequence[StoredValue]) -> None:
         """Cache values under a key, and evict older ones if a budget is exceeded."""
         self._drop(key)
-        self._kept[key] = tuple(things)
-        for thing in things:
+        self._kept[key] = tuple(values)
+        for thing in values:
             self.used[thing.device] += thing.nbytes
         self._fit(key)
 

@@ -313,7 +313,7 @@ def _condition_nodes(
     body: Graph, catalog: Catalog, condition: Condition, source: Port | None
 ) -> tuple[Node, ...]:
     """Create the nodes of a condition; the last node outputs its value."""
-    maker = _Maker(body, catalog)
+    maker = _ConditionBuilder(body, catalog)
     match condition:
         case Chance(probability):
             args: dict[str, Value] = {"probability": probability, "dtype": "BOOL"}
@@ -337,7 +337,7 @@ def _condition_nodes(
     return tuple(maker.nodes)
 
 
-class _Maker(NewNodes):
+class _ConditionBuilder(NewNodes):
     def measured(self, measure: Measure, image: Port) -> Port:
         if op := SIDES.get(measure):
             first, second = ("1", "0") if measure == "aspect" else ("0", "1")

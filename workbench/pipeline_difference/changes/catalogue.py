@@ -42,17 +42,19 @@ def changes_of(side: Side, label: str, facts: Facts) -> Iterator[Change]:
             yield from dali_changes(side, at, label, facts)
         elif step.group.startswith(LIBRARY):
             for cause, text, new in _library_changes(step, step.payload):
-                yield Change(cause, label, text, OTHER, partial(_exchanged, step, new))
+                yield Change(cause, label, text, OTHER, partial(_with_replaced_step, step, new))
         elif step.key in ("pillow", "cv2"):
             for cause, new in _decode_changes(step.key, facts):
-                yield Change(cause, label, new.text, OTHER, partial(_exchanged, step, new))
+                yield Change(cause, label, new.text, OTHER, partial(_with_replaced_step, step, new))
     for cause, text, function in _AFTER:
         last = function_step(function, text, (TAIL,), f"{text} {label}")
-        yield Change(cause, label, text, OUTSIDE, partial(_extended, (), (last,)))
+        yield Change(cause, label, text, OUTSIDE, partial(_with_added_steps, (), (last,)))
     if DECODE in side.steps[0].kinds and len(side.steps[0].kinds) > 1:  # a function of bytes
         for text, function in _BEFORE:
             first = function_step(function, text, ("orientation",), f"{text} {label}")
-            yield Change("orientation", label, text, OUTSIDE, partial(_extended, (first,), ()))
+            yield Change(
+                "orientation", label, text, OUTSIDE, partial(_with_added_steps, (first,), ())
+            )
 
 
 _AFTER: tuple[tuple[str, str, Callable[[Any], Any]], ...] = (
@@ -72,16 +74,16 @@ _BEFORE = (
 )
 
 
-def _extended(first: tuple[Step, ...], last: tuple[Step, ...], side: Side) -> Side:
+def _with_added_steps(first: tuple[Step, ...], last: tuple[Step, ...], side: Side) -> Side:
     return replace(side, steps=(*first, *side.steps, *last))
 
 
-def _exchanged(old: Step, new: Step, side: Side) -> Side | None:
+def _with_replaced_step(old: Step, new: Step, side: Side) -> Side | None:
     return side.with_step(side.steps.index(old), new) if old in side.steps else None
 
 
 def _library_changes(step: Step, call: TransformCall) -> Iterator[tuple[str, str, Step]]:
-    def made(cause: str, remark: str = "", **given: Any) -> tuple[str, str, Step]:
+    def with_argument(cause: str, remark: str = "", **given: Any) -> tuple[str, str, Step]:
         new = replace(call, kwargs={**call.kwargs, **given})
         words = ", ".join(f"{name}={call_text(value)}" for name, value in given.items())
         changed = replace(step, payload=new, key=repr(new), text=call_text(new))
@@ -92,17 +94,17 @@ def _library_changes(step: Step, call: TransformCall) -> Iterator[tuple[str, str
         if library == "torchvision":
             for each in ("NEAREST", "BILINEAR", "BICUBIC", "LANCZOS"):
                 kind = NamedValue(f"InterpolationMode.{each}")
-                yield made("interpolation", interpolation=kind)
-            yield made("antialias", antialias=not call.kwargs.get("antialias", True))
+                yield with_argument("interpolation", interpolation=kind)
+            yield with_argument("antialias", antialias=not call.kwargs.get("antialias", True))
         elif library == "albumentations":
             for number in range(5):
-                yield made("interpolation", interpolation=number)
-            yield made("antialias", area_for_downscale="image")
+                yield with_argument("interpolation", interpolation=number)
+            yield with_argument("antialias", area_for_downscale="image")
     if name == "Normalize":
         for words, (mean, std) in MEANS.items():
-            yield made("mean and std", f" [{words}]", mean=mean, std=std)
+            yield with_argument("mean and std", f" [{words}]", mean=mean, std=std)
         if library == "albumentations":
-            yield made("scale of mean and std", max_pixel_value=1.0)
+            yield with_argument("scale of mean and std", max_pixel_value=1.0)
 
 
 def _decode_changes(library: str, facts: Facts) -> Iterator[tuple[str, Step]]:
@@ -151,4 +153,4 @@ def fitted_change(ours: list[Any], theirs: list[Any], label: str) -> Change | No
     text = f"result * {numbers[0]} + {numbers[1]}"
     apply = partial(imitated.linear, gain=gain, offset=offset)
     last = function_step(apply, text, (TAIL,), f"{text} {label}")
-    return Change("mean and std", label, text, FITTED, partial(_extended, (), (last,)))
+    return Change("mean and std", label, text, FITTED, partial(_with_added_steps, (), (last,)))

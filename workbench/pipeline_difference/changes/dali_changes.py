@@ -89,7 +89,11 @@ class _ChangeFactory:
             cause,
             text,
             IMITATED,
-            lambda own: [step, _on(own, lambda call: call.with_args(**rest))] if left else [step],
+            lambda own: (
+                [step, _with_changed_call(own, lambda call: call.with_args(**rest))]
+                if left
+                else [step]
+            ),
         )
 
     def with_steps(
@@ -113,10 +117,10 @@ def step_index(side: Side, node: str) -> int | None:
 
 
 def _edited(change: Callable[[Call], Call], step: Step) -> list[Step]:
-    return [_on(step, change)]
+    return [_with_changed_call(step, change)]
 
 
-def _on(step: Step, change: Callable[[Call], Call]) -> Step:
+def _with_changed_call(step: Step, change: Callable[[Call], Call]) -> Step:
     return changed_step(step, change(step.payload))
 
 
@@ -235,7 +239,9 @@ def _merge_or_swap(
     if first is None or second is None:
         return None
     if change is not None:
-        return side.with_step(second).with_step(first, _on(side.steps[first], change))
+        return side.with_step(second).with_step(
+            first, _with_changed_call(side.steps[first], change)
+        )
     steps = [*side.steps]
     steps[first], steps[second] = steps[second], steps[first]
     return replace(side, steps=tuple(steps))
@@ -245,7 +251,7 @@ def _with_crop(step: Step, shorter: float, size: Any) -> list[Step]:
     call: Call = step.payload
     node = Node(f"{call.node.id}_crop", "crop", {"crop": size}, {"data": call.exit})
     crop = Call(node, (node,), call.exit, Port(node.id, "output"))
-    resized = _on(step, partial(_with_size, resize_shorter=shorter))
+    resized = _with_changed_call(step, partial(_with_size, resize_shorter=shorter))
     return [resized, changed_step(replace(step, kinds=("crop",)), crop)]
 
 
@@ -299,7 +305,7 @@ def _crop(factory: _ChangeFactory) -> Iterator[Change]:
 
 
 def _normalise(factory: _ChangeFactory) -> Iterator[Change]:
-    mean, std = _three(factory.get("mean", 0.0)), _three(factory.get("std", 1.0))
+    mean, std = _three_values(factory.get("mean", 0.0)), _three_values(factory.get("std", 1.0))
     if mean is None or std is None:
         return
     other: dict[str, Any] = {"mean": _other_scale(mean), "std": _other_scale(std)}
@@ -323,7 +329,7 @@ def _other_scale(values: tuple[float, ...]) -> tuple[float, ...]:
     return tuple(round(each * factor, 6) for each in values)
 
 
-def _three(value: Any) -> tuple[float, ...] | None:
+def _three_values(value: Any) -> tuple[float, ...] | None:
     values = value if isinstance(value, tuple) else (value,)
     if len(values) not in (1, 3) or not all(isinstance(each, int | float) for each in values):
         return None

@@ -135,14 +135,14 @@ def _pinned(graph: Graph, port: Port, name: str) -> tuple[Graph, Port, list[str]
             graph = graph.replace_node(node)
             fixed.append(f"{node.id}: the whole image instead of a random window")
         for argument, source in list(node.inputs.items()):
-            value = _upper(graph.node(source.node)) if graph.has(source.node) else None
+            value = _upper_end(graph.node(source.node)) if graph.has(source.node) else None
             if value is not None:
                 node = node.without([argument]).with_args({**node.args, argument: value})
                 graph = graph.replace_node(node)
                 fixed.append(f"{node.id}.{argument}={value:g}")
     left = ancestors(graph, [port])
     for node in [each for each in graph.nodes if each.id in left]:
-        value = _upper(node)
+        value = _upper_end(node)
         if value is not None:  # its arithmetic may round down: just below the upper end
             below = float(np.nextafter(np.float32(value), np.float32(-np.inf)))
             args = {"fdata": (below,), "shape": ()} if node.op == "random.uniform" else {"idata": 1}
@@ -163,7 +163,7 @@ def _pinned(graph: Graph, port: Port, name: str) -> tuple[Graph, Port, list[str]
     return graph, port, fixed
 
 
-def _upper(node: Node) -> float | int | None:
+def _upper_end(node: Node) -> float | int | None:
     """Return the upper end of a random generator's range; None if the node is not a generator."""
     if node.inputs:
         return None
@@ -289,7 +289,7 @@ class DaliBackend:
         outputs = {f"images_{number}": end for number, end in enumerate(ends)}
         graph = replace(self._start, nodes=tuple(nodes), outputs=outputs)
         graph = graph.with_settings(batch_size=len(items))
-        data = {PARAMETER: open_dataset([_readable(each) for each in items])}
+        data = {PARAMETER: open_dataset([_as_input(each) for each in items])}
         answers: list[list[tuple[str, NDArray[Any]]]] = self._engine.call(
             run_images, graph, data, ends
         )
@@ -326,7 +326,7 @@ def _chained(calls: Sequence[Call], at: Port, suffix: str) -> tuple[list[Node], 
     return nodes, at
 
 
-def _readable(item: Item) -> Any:
+def _as_input(item: Item) -> Any:
     if isinstance(item, np.ndarray) and (item.dtype != np.uint8 or item.ndim != 3):
         raise PipelineError(f"DALI receives {item.dtype} {item.shape}, not a uint8 image.")
     return np.ascontiguousarray(item) if isinstance(item, np.ndarray) else item

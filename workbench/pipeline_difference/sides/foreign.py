@@ -63,18 +63,18 @@ class ForeignProcess:
                 self._process.stdin.write(struct.pack("<Q", len(blob)) + blob)
             self._process.stdin.flush()
         except OSError:
-            raise self._ended() from None
+            raise self._exit_error() from None
         return [_item(self._read()) for _ in items]
 
     def _read(self) -> bytes:
         assert self._process.stdout is not None
         head = self._process.stdout.read(8)
         if len(head) < 8:
-            raise self._ended()
+            raise self._exit_error()
         (count,) = struct.unpack("<Q", head)
         return self._process.stdout.read(count)
 
-    def _ended(self) -> EngineError:
+    def _exit_error(self) -> EngineError:
         code = self._process.wait()
         self._log.seek(0)
         lines = self._log.read().decode("utf-8", "replace").strip().splitlines()

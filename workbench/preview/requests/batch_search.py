@@ -81,10 +81,10 @@ def _with_one(
     wanted: SampleFilter,
     batches: range,
 ) -> Iterator[int]:
-    came = _matching_samples(worker, request, resolved.graph, wanted)
+    matches = _matching_samples(worker, request, resolved.graph, wanted)
     for batch in range(batches.stop):
         worker.check_interrupt()
-        found = next(came)
+        found = next(matches)
         if batch >= batches.start and found and wanted.classes:
             found = found & _of_classes(worker, request, resolved, wanted.classes, batch)
         if batch >= batches.start and found:
@@ -105,14 +105,16 @@ def _matching_samples(
     places = worker.runner.branch_places(graph, request.data, nodes) if nodes else None
     for batch in itertools.count():
         found = shown
-        came = places.run() if places else {}
+        executed = places.run() if places else {}
         for scopes in blocks.values():  # in any iteration of a repeated body
-            found &= _all_indices(each for name, each in came.items() if scope_of(name) in scopes)
+            found &= _all_indices(
+                each for name, each in executed.items() if scope_of(name) in scopes
+            )
         if found and augmented:
             got = worker.runner.augmented(graph, request.data, list(augmented), batch, count)
             for node, names in augmented.items():
-                turns = taps_of_scope(within[node], came) if node in within else []
-                there = [frozenset(_all_indices([came[turn]])) for turn in turns] or [found]
+                turns = taps_of_scope(within[node], executed) if node in within else []
+                there = [frozenset(_all_indices([executed[turn]])) for turn in turns] or [found]
                 found &= {
                     at
                     for call, places in zip(got[node], there, strict=True)
@@ -122,8 +124,8 @@ def _matching_samples(
         yield found
 
 
-def _all_indices(came: Iterable[Any]) -> set[int]:
-    return {int(np.asarray(each[at])) for each in came for at in range(len(each))}
+def _all_indices(executed: Iterable[Any]) -> set[int]:
+    return {int(np.asarray(each[at])) for each in executed for at in range(len(each))}
 
 
 def _of_classes(

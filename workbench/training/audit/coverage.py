@@ -161,7 +161,7 @@ def _repeated(epochs: dict[int, list[Stream]]) -> Iterator[Finding]:
         yield Finding(
             "overlapping_shards",
             f"Ranks {a} and {b} both read {len(common)} of the {size} samples of rank {b} in "
-            f"epoch {epoch} ({ids_text(common)}){_also(across)}.",
+            f"epoch {epoch} ({ids_text(common)}){_other_epochs_text(across)}.",
             "Give each rank its own shard: DistributedSampler(dataset, ranks, rank), or "
             "shard_id=rank, num_shards=ranks in a DALI reader."
             if len(common) > size / 2
@@ -176,7 +176,7 @@ def _repeated(epochs: dict[int, list[Stream]]) -> Iterator[Finding]:
         yield Finding(
             "repeated",
             f"Rank {rank} reads {len(times)} of {len({*(stream.ids or ())})} samples {how} in "
-            f"epoch {epoch} ({ids_text({*times})}){_also(within)}.",
+            f"epoch {epoch} ({ids_text({*times})}){_other_epochs_text(within)}.",
             "If each worker of an IterableDataset reads everything, divide the samples: "
             "islice(samples, info.id, None, info.num_workers) with info = get_worker_info()."
             if workers
@@ -199,7 +199,7 @@ def _padding_findings(
         yield Finding(
             "padded_last_batch",
             f"The last batch of rank {rank} in epoch {epoch} repeats {len(tails[rank])} samples "
-            f"({ids_text({*tails[rank]})}); all ranks repeat {number}{_also(padded)}.",
+            f"({ids_text({*tails[rank]})}); all ranks repeat {number}{_other_epochs_text(padded)}.",
             "For evaluation, use last_batch_policy=LastBatchPolicy.PARTIAL in a DALI iterator, or "
             "remove the repeated samples from the metric.",
         )
@@ -264,7 +264,8 @@ def _missed_findings(
         yield Finding(
             "missed",
             f"Epoch {epoch} misses {lacking[epoch]} of {total} samples "
-            f"({ids_text(missed[epoch])}){_also([e for e, found in missed.items() if found])}; "
+            f"({ids_text(missed[epoch])})"
+            f"{_other_epochs_text([e for e, found in missed.items() if found])}; "
             f"{never or 'none'} of them are missing in all epochs.",
             "Check where the epoch ends, and that each rank reads its whole shard. For "
             "DALI readers set pad_last_batch=True, as a batch takes samples of the next epoch.",
@@ -369,6 +370,6 @@ def _shard_findings(epochs: dict[int, list[Stream]]) -> Iterator[Finding]:
     )
 
 
-def _also(epochs: Sized) -> str:
+def _other_epochs_text(epochs: Sized) -> str:
     others = len(epochs) - 1
     return f", and in {plural(others, 'other epoch')}" if others > 0 else ""

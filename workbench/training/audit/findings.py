@@ -67,7 +67,7 @@ def ids_text(ids: Sequence[Id] | set[Id], most: int = 5) -> str:
     return f"{shown} and {more} more" if more > 0 else shown
 
 
-def named(field: str) -> str:
+def field_text(field: str) -> str:
     """Return a field's name for a sentence: ``image``, or ``output 0`` of a tuple."""
     return f"output {field}" if field[:1].isdigit() else field
 

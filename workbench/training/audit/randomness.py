@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from workbench.training.audit.batches import VALUES
-from workbench.training.audit.findings import Finding, named, plural
+from workbench.training.audit.findings import Finding, field_text, plural
 from workbench.training.audit.streams import Stream
 
 Prints = np.ndarray[Any, np.dtype[np.uint64]]
@@ -119,7 +119,7 @@ def _across_epochs(
         if a.rank == b.rank and a.epoch != b.epoch:
             same = _by_position(a, b, name, equal_images)
             where = f"the same position of epochs {a.epoch} and {b.epoch} (rank {a.rank})"
-            yield from _judged("repeated_across_epochs", same, where, random)
+            yield from _repetition_findings("repeated_across_epochs", same, where, random)
     if equal_images:
         epochs: dict[int, dict[Any, int]] = {}
         for stream in streams:
@@ -130,7 +130,7 @@ def _across_epochs(
             common = epochs[e].keys() & epochs[f].keys()
             same = np.array([epochs[e][each] == epochs[f][each] for each in common], bool)
             where = f"the same sample in epochs {e} and {f}"
-            yield from _judged("repeated_across_epochs", same, where, random)
+            yield from _repetition_findings("repeated_across_epochs", same, where, random)
 
 
 def _across_ranks(
@@ -140,7 +140,7 @@ def _across_ranks(
         if a.epoch == b.epoch and a.rank != b.rank:
             same = _by_position(a, b, name, equal_images)
             where = f"the same position of ranks {a.rank} and {b.rank} in epoch {a.epoch}"
-            yield from _judged("repeated_across_ranks", same, where, random)
+            yield from _repetition_findings("repeated_across_ranks", same, where, random)
 
 
 def _across_workers(
@@ -181,7 +181,7 @@ def _across_workers(
             "repeated_across_workers",
             f"{plural(count, 'batch')} of {len(parts)} in epoch {stream.epoch} of rank "
             f"{stream.rank} repeat the random values of an earlier batch (batches {j} and {k}: "
-            f"{named(name)} is equal for {same} of {n} samples). {_probability(p, random)}",
+            f"{field_text(name)} is equal for {same} of {n} samples). {_probability(p, random)}",
             _FIX["repeated_across_workers"],
             probability=p,
         )
@@ -200,10 +200,10 @@ def _within_batches(
             near &= ids[1:] != ids[:-1]
         same = (prints[1:] == prints[:-1])[near]
         where = f"neighbours in a batch of epoch {stream.epoch} (rank {stream.rank})"
-        yield from _judged("repeated_across_samples", same, where, random)
+        yield from _repetition_findings("repeated_across_samples", same, where, random)
 
 
-def _judged(
+def _repetition_findings(
     kind: str, same: np.ndarray[Any, np.dtype[np.bool_]], where: str, random: Randomness
 ) -> Iterator[Finding]:
     equal, pairs = int(same.sum()), len(same)
@@ -214,8 +214,8 @@ def _judged(
         return
     yield Finding(
         kind,
-        f"Random values repeat: {named(random.field)} is equal for {equal} of {pairs} pairs of "
-        f"{where}. {_probability(p, random)}",
+        f"Random values repeat: {field_text(random.field)} is equal for {equal} of {pairs} pairs "
+        f"of {where}. {_probability(p, random)}",
         _FIX[kind],
         probability=p,
     )
@@ -250,8 +250,8 @@ def _equal_views(streams: Sequence[Stream], known: dict[str, Randomness]) -> Fin
         if same.mean() >= _REPEATED_BATCH and p * _TESTS < _LARGEST_P:
             return Finding(
                 "equal_views",
-                f"The views {named(first)} and {named(second)} are equal for {int(same.sum())} of "
-                f"{len(same)} samples. {_probability(p, random)}",
+                f"The views {field_text(first)} and {field_text(second)} are equal for "
+                f"{int(same.sum())} of {len(same)} samples. {_probability(p, random)}",
                 _FIX["equal_views"],
                 probability=p,
             )

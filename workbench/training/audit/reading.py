@@ -95,7 +95,7 @@ class Factory:
         allowed = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
         return tuple(each.name for each in found if each.kind in allowed)
 
-    def can(self, role: str) -> bool:
+    def accepts(self, role: str) -> bool:
         return role in self.about
 
     def __call__(self, rank: int, ranks: int, state: Any = None) -> Any:
@@ -185,7 +185,7 @@ def resume(reader: Reader, factory: Factory, ranks: int) -> ResumeRead | str:
     if save is None:
         return "the loader has neither state_dict() nor checkpoint()"
     loads = callable(getattr(loader, "load_state_dict", None))
-    if not loads and not factory.can("state"):
+    if not loads and not factory.accepts("state"):
         return "the loader has no load_state_dict(), and make_loader no parameter checkpoint"
     length = length_of(loader)
     if length is not None and length < 2:

@@ -20,7 +20,7 @@ from workbench.training.audit.coverage import (
     population,
     same_order,
 )
-from workbench.training.audit.findings import Finding, named, plural
+from workbench.training.audit.findings import Finding, field_text, plural
 from workbench.training.audit.numbered import SAMPLES
 from workbench.training.audit.randomness import Randomness, randomness_findings, randomness_of
 from workbench.training.audit.reading import (
@@ -109,12 +109,12 @@ def audit(
         if value < least:
             raise ArgumentError(f"audit: {name} is {value}. Use an integer of {least} or more.")
     factory = Factory(make_loader, data)
-    run = _Run(factory, epochs, ranks if factory.can("rank") else 1, samples)
+    run = _Run(factory, epochs, ranks if factory.accepts("rank") else 1, samples)
     run.reader = Reader(index, before_epoch, limit, time.monotonic() + seconds)
     run.training = training
     if factory.made is not None:
         run.note("ranks, seeds and resuming", "a loader was passed, not a function that makes one")
-    elif not factory.can("rank") and ranks > 1:
+    elif not factory.accepts("rank") and ranks > 1:
         run.note("other ranks than one", "make_loader has no parameter rank")
     with restored_state(), ExitStack() as stack:
         if factory.needs_data and data is None:
@@ -314,7 +314,7 @@ class _Run:
                     Finding(
                         "not_reproducible",
                         f"Two runs with the same global seeds of Python, NumPy and PyTorch differ: "
-                        f"{share:.0%} of {named(name)} in the first {n} samples differ.",
+                        f"{share:.0%} of {field_text(name)} in the first {n} samples differ.",
                         "If runs should be reproducible, seed the augmentation: seed= in "
                         "albumentations.Compose or in the DALI pipeline.",
                         "information",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from workbench.training.audit.coverage import by_epoch
-from workbench.training.audit.findings import Finding, ids_text, named, plural
+from workbench.training.audit.findings import Finding, field_text, ids_text, plural
 from workbench.training.audit.reading import EpochRead, ResumeRead
 from workbench.training.audit.streams import Stream, streams_of
 
@@ -46,7 +46,7 @@ def structure_findings(reads: Sequence[EpochRead], streams: Sequence[Stream]) ->
                 "DALI reader), or train with join().",
             )
             break
-    yield from _changing(reads)
+    yield from _field_findings(reads)
 
 
 def _error_findings(reads: Sequence[EpochRead]) -> Iterator[Finding]:
@@ -90,7 +90,7 @@ def _length_findings(reads: Sequence[EpochRead]) -> Iterator[Finding]:
         )
 
 
-def _changing(reads: Sequence[EpochRead]) -> Iterator[Finding]:
+def _field_findings(reads: Sequence[EpochRead]) -> Iterator[Finding]:
     first: tuple[str, ...] | None = None
     for read in reads:
         for number, batch in enumerate(read.batches):
@@ -200,8 +200,9 @@ def _compare_values(
         same = (rest.prints[name] == again.prints[name]).mean()
         if same < 1:
             sentence = (
-                f"A run resumed {after} has the right samples, but {named(name)} of {1 - same:.0%} "
-                "differs from the uninterrupted run: the state has no random numbers."
+                f"A run resumed {after} has the right samples, but {field_text(name)} of "
+                f"{1 - same:.0%} differs from the uninterrupted run: the state has no random "
+                "numbers."
             )
             fix = "Store the state of the random number generators, or derive seeds from the step."
             return [Finding("resume_differs", sentence, fix, "information")], ""

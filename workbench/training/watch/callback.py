@@ -116,7 +116,7 @@ class WatchCallback:
 
     def _start_step(self, batch: Any) -> None:
         if self._report is None:
-            self._recorder.give(batch)
+            self._recorder.record_batch(batch)
             self._in_step = True
 
     def _end_step(self) -> None:
@@ -131,4 +131,4 @@ class WatchCallback:
             record_result(self._report)
             self._display.show(self._report)
         else:
-            self._recorder.ask()
+            self._recorder.record_request()

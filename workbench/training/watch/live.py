@@ -34,9 +34,9 @@ class LiveDisplay:
         if self._handle is None:
             from IPython.display import display
 
-            self._handle = display(_Line(words), display_id=True)
+            self._handle = display(_ProgressLine(words), display_id=True)
         else:
-            self._handle.update(_Line(words))
+            self._handle.update(_ProgressLine(words))
         self._next = time.monotonic() + _SECONDS
 
     def show(self, report: Any) -> None:
@@ -51,7 +51,7 @@ class LiveDisplay:
             print(report, flush=True)
 
 
-class _Line:
+class _ProgressLine:
     def __init__(self, words: str) -> None:
         self._words = words
 

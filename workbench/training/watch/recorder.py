@@ -67,8 +67,8 @@ class _Step:
 class Recorder:
     """Times of the steps of a loop, and facts about its batches.
 
-    A loop calls ``ask`` before it requests a batch, ``give`` before the body runs with it, and
-    ``end_step`` after the body.
+    A loop calls ``record_request`` before it requests a batch, ``record_batch`` before the body
+    runs with it, and ``end_step`` after the body.
     """
 
     def __init__(self, plan: Plan, clock: Clock | None = None) -> None:
@@ -142,15 +142,15 @@ class Recorder:
         self.epochs += 1
         self._first = True
         self._asked = None
-        self.ask()
+        self.record_request()
 
-    def ask(self) -> None:
+    def record_request(self) -> None:
         """Record that a batch is requested."""
         if self._asked is None:
             self._asked = self.clock.mark()
         self._requested = self.clock.now
 
-    def give(self, batch: Any, phase: Phase | None = None) -> None:
+    def record_batch(self, batch: Any, phase: Phase | None = None) -> None:
         """Record that a batch has arrived and the body of the loop starts."""
         fetched = self.clock.now
         samples = self._examine(batch) if phase is None else sample_count(batch)

@@ -118,7 +118,7 @@ class WatchReport(DocumentedResult):
             sentences = [
                 verdict(times, self.batches),
                 *time_sentences(times, self.batches),
-                self._how(times),
+                self._method_sentence(times),
             ]
             tables = (self._table(times),)
             pictures = (ResultPicture("Time of each step", _strip_chart(self.steps)),)
@@ -140,7 +140,7 @@ class WatchReport(DocumentedResult):
         """
         return _figure(self.steps)
 
-    def _how(self, times: LoopTimes) -> str:
+    def _method_sentence(self, times: LoopTimes) -> str:
         if times.measured:
             return (
                 f"The ceiling was measured: {times.repeated} additional steps trained on one "

@@ -141,7 +141,7 @@ class Watch:
     def __iter__(self) -> Iterator[Any]:
         if self.finished:
             return iter(self.loader)
-        return self._watched()
+        return self._watch_steps()
 
     @property
     def finished(self) -> bool:
@@ -159,7 +159,7 @@ class Watch:
         """
         return self._report or self._build_report()
 
-    def _watched(self) -> Iterator[Any]:
+    def _watch_steps(self) -> Iterator[Any]:
         recorder = self._recorder
         recorder.start_epoch()
         iterator = iter(self.loader)
@@ -167,7 +167,7 @@ class Watch:
         usual = None
         candidates = delivered = 0
         while True:
-            recorder.ask()
+            recorder.record_request()
             try:
                 batch = next(iterator)
             except StopIteration:
@@ -178,7 +178,7 @@ class Watch:
             if recorder.loader_is_measured or recorder.count == 1 or before_end:
                 before, saved = fingerprint(batch), copy_batch(batch, self._mutates)
             traces_waits = recorder.traces_waits
-            recorder.give(batch)
+            recorder.record_batch(batch)
             with environment.waits_for_gpu(recorder.waits) if traces_waits else nullcontext():
                 yield batch
             recorder.end_step()
@@ -213,9 +213,9 @@ class Watch:
         recorder.wait_for_queue()
         try:
             while not recorder.repeated_enough():
-                recorder.ask()
+                recorder.record_request()
                 given = copy_batch(batch, self._mutates)
-                recorder.give(given, recorder.repeated_phase)
+                recorder.record_batch(given, recorder.repeated_phase)
                 yield given
                 recorder.end_step()
                 self._display.update(recorder)
@@ -227,12 +227,12 @@ class Watch:
         """Watch some more steps on batches of the loader, then finish."""
         recorder = self._recorder
         for _ in range(0 if self._why_bound else recorder.plan.check):
-            recorder.ask()
+            recorder.record_request()
             try:
                 batch = next(iterator)
             except StopIteration:
                 break
-            recorder.give(batch, "check")
+            recorder.record_batch(batch, "check")
             yield batch
             recorder.end_step()
             self._display.update(recorder)

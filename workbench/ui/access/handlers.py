@@ -101,9 +101,9 @@ def guard_handlers(application: Application, access: AccessContext) -> None:
     rules = [
         Rule(_Matches(lambda request: _refusal(access, request)), _Refused),
         _path(f"{prefix}/login", _Login, access=access),
-        Rule(_Matches(lambda request: _detour(access, request)), _Detour),
+        Rule(_Matches(lambda request: _login_redirect(access, request)), _LoginRedirect),
         _path(rf"{prefix}/components/(.+)", _ComponentFile, files=access.components),
-        Rule(_Matches(lambda request: _unknown(known, request)), _Refused),
+        Rule(_Matches(lambda request: _not_found(known, request)), _Refused),
     ]
     application.default_router.rules[:0] = map(application.default_router.process_rule, rules)
     application.transforms.append(_SecurityHeaders)
@@ -147,7 +147,7 @@ def _needs_token(access: AccessContext, request: HTTPServerRequest) -> bool:
     return request.path not in open_to_all and not access.is_in(request)
 
 
-def _detour(access: AccessContext, request: HTTPServerRequest) -> dict[str, Any] | None:
+def _login_redirect(access: AccessContext, request: HTTPServerRequest) -> dict[str, Any] | None:
     """Match a request for the page itself without the token or without this server's cookie."""
     page = f"{access.policy.prefix}/"
     if not access.policy.token or request.path not in (page, page[:-1]):
@@ -160,7 +160,7 @@ def _detour(access: AccessContext, request: HTTPServerRequest) -> dict[str, Any]
     return None
 
 
-def _unknown(known: re.Pattern[str], request: HTTPServerRequest) -> dict[str, Any] | None:
+def _not_found(known: re.Pattern[str], request: HTTPServerRequest) -> dict[str, Any] | None:
     if known.fullmatch(request.path):
         return None
     return {"status": 404, "reason": "Page not found."}
@@ -199,7 +199,7 @@ class _AccessHandler(RequestHandler):
         self.finish(_PAGE + body)
 
 
-class _Detour(_AccessHandler):
+class _LoginRedirect(_AccessHandler):
     """Redirect to the login page, which redirects authenticated users back."""
 
     def initialize(self, access: AccessContext, let_in: bool) -> None:  # type: ignore[override]
@@ -217,7 +217,7 @@ class _Login(_AccessHandler):
 
     def get(self) -> None:
         if self.access.is_in(self.request):
-            self._go_on()
+            self._redirect_to_app()
         else:
             self.show(_LOGIN.replace("{{said}}", ""))
 
@@ -225,7 +225,7 @@ class _Login(_AccessHandler):
         given = self.get_body_argument("token", "")
         if not self.access.policy.token or self.access.policy.is_token(given):
             self.set_access_cookie()
-            self._go_on()
+            self._redirect_to_app()
             return
         self.set_status(403)
         self.show(
@@ -235,7 +235,7 @@ class _Login(_AccessHandler):
             )
         )
 
-    def _go_on(self) -> None:
+    def _redirect_to_app(self) -> None:
         self.redirect("./", status=303)
 
 

@@ -22,15 +22,15 @@ _WEBSOCKET = str(ws.__file__)
 _PACKAGE = f"{Path(__file__).parents[2]}{os.sep}"
 
 
-class OneLine(logging.Filter):
+class OneLineFilter(logging.Filter):
     """Shorten records to one line, except errors raised by this package."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         error = record.exc_info[1] if record.exc_info else None
         refused = record.name == _APPLICATION
-        if error is not None and _passed(error, _PACKAGE):
+        if error is not None and _has_frame_in(error, _PACKAGE):
             return True
-        if refused and (error is None or not _passed(error, _WEBSOCKET)):
+        if refused and (error is None or not _has_frame_in(error, _WEBSOCKET)):
             return True
         message = f"ERROR:{record.name}:{error!r}" if refused else record.getMessage()
         text = " ".join(message.split())
@@ -39,7 +39,7 @@ class OneLine(logging.Filter):
         return True
 
 
-def _passed(error: BaseException, place: str) -> bool:
+def _has_frame_in(error: BaseException, place: str) -> bool:
     """Return whether a traceback contains a frame from a folder or file."""
     frames = traceback.walk_tb(error.__traceback__)
     return any(frame.f_code.co_filename.startswith(place) for frame, _ in frames)
@@ -49,5 +49,5 @@ def log_malformed_messages_in_one_line() -> None:
     """Install the filters in this process; repeated calls have no effect."""
     for name in (*_LOGGERS, _APPLICATION):
         logger = logging.getLogger(name)
-        if not any(isinstance(each, OneLine) for each in logger.filters):
-            logger.addFilter(OneLine())
+        if not any(isinstance(each, OneLineFilter) for each in logger.filters):
+            logger.addFilter(OneLineFilter())

@@ -145,11 +145,11 @@ class ShareImageJob:
             return
         self._asked = document
 
-        def on_end(picture: bytes | None, wrong: str) -> None:
+        def on_end(picture: bytes | None, error_text: str) -> None:
             if self._asked is document:
                 self._asked = None
             if not self._closed:
-                self._done(document, picture, wrong)
+                self._done(document, picture, error_text)
 
         listener = TaskListener(self._lock, self._changed, on_end)
         run_in_background("picture", lambda: self._picture(document, request, reason), listener)

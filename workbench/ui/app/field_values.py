@@ -217,7 +217,7 @@ def graph_fields(
             "shown_classes": state.shown_classes,
             "shown_branches": list(state.present_shown_branches),
             "shown_augmentations": list(state.present_shown_augmentations),
-            "stale": data_panel.error or (_first(faults) if graph.nodes else _EMPTY),
+            "stale": data_panel.error or (_first_text(faults) if graph.nodes else _EMPTY),
             "rendering": state.preview is not None and state.pictured != history.graph_number,
             "fault": entries[0] if stops else {},
             "retryable": again,
@@ -237,7 +237,7 @@ def graph_fields(
             "pipelines": settings.pipelines,
         },
         "code": {
-            "note": data_panel.export_note(_left_out(state), state.skip_bad),
+            "note": data_panel.export_note(_skipped_count(state), state.skip_bad),
             "lists_files": data_panel.found is not None,
             "source": state.checked.source.text if state.checked.source else "",
             "target": state.target,
@@ -356,7 +356,7 @@ def _fragment(shown: Graph, layout: Layout, selected: Sequence[str]) -> str:
     return copied_text(shown, layout, nodes) if nodes else ""
 
 
-def _first(faults: Sequence[Fault]) -> str:
+def _first_text(faults: Sequence[Fault]) -> str:
     if not faults:
         return ""
     more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
@@ -380,11 +380,11 @@ def _status(state: ViewState, data_panel: DataPanel, faults: Sequence[Fault]) ->
         usual = "computing" if state.started else "starting"
         return {"state": "busy", "text": state.making or usual}
     what = "provisional" if data_panel.view["provisional"] else "ready"
-    parts = [what, *_remark(state, data_panel), _duration(state.preview.milliseconds)]
+    parts = [what, *_sample_remarks(state, data_panel), _duration(state.preview.milliseconds)]
     return {"state": "ready", "text": " · ".join(parts)}
 
 
-def _remark(state: ViewState, data_panel: DataPanel) -> list[str]:
+def _sample_remarks(state: ViewState, data_panel: DataPanel) -> list[str]:
     """Return a label for unusable samples that the check, the count or the preview found.
 
     If there are none, return a label for suspicious annotations.
@@ -396,7 +396,7 @@ def _remark(state: ViewState, data_panel: DataPanel) -> list[str]:
     return ["some annotations look wrong"] if data_panel.view["at_fault"] else []
 
 
-def _left_out(state: ViewState) -> int:
+def _skipped_count(state: ViewState) -> int:
     """Return the number of files that the current preview skips."""
     tiles = state.preview.tiles if state.preview else ()
     return len({tile.sample.file for tile in tiles if tile.sample.error})

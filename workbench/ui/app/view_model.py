@@ -494,9 +494,9 @@ class ViewModel:
             indexed = self._asked and self._asked.data != self.data_panel.previewed
             (self.changed if indexed else self._refresh)()
 
-    def _on_shared(self, document: Document, picture: bytes | None, wrong: str) -> None:
+    def _on_shared(self, document: Document, picture: bytes | None, error_text: str) -> None:
         if picture is None:
-            self.state.message = wrong or self.state.message
+            self.state.message = error_text or self.state.message
         elif document is self.state.shared_of:
             self.state.shared = picture
 

@@ -231,7 +231,7 @@ class DataPanel:
                 self._roots,
                 lambda count: self._show(None, count=count, counted=False),
                 self._on_indexed,
-                self._counted,
+                self._store_count,
                 self._read.kind,
             )
             self._count.start()
@@ -277,8 +277,8 @@ class DataPanel:
         """List the subfolders of a folder in the background; if empty, those next to the data."""
         start = path or os.path.dirname(os.path.abspath(self.dataset.root or "."))
 
-        def on_end(found: FolderListing | None, wrong: str) -> None:
-            self.folders = found or {**NO_FOLDERS, "error": wrong}
+        def on_end(found: FolderListing | None, error_text: str) -> None:
+            self.folders = found or {**NO_FOLDERS, "error": error_text}
             self._show(None)
 
         self._run("listing", lambda: list_folders(start, self._roots, anywhere=not path), on_end)
@@ -291,7 +291,7 @@ class DataPanel:
             unwanted = threading.Event()
             work = FunctionWork(partial(self._check_files, unwanted), unwanted.set)
             listener: TaskListener[FolderCheck] = TaskListener(
-                self._lock, self._on_check, self._checked
+                self._lock, self._on_check, self._store_check
             )
             self.view = {**self.view, "checking": True}
             self._check = BackgroundTask("check", work, listener, self._queue)
@@ -345,10 +345,10 @@ class DataPanel:
         if found is None:
             raise GraphEditError("There is no report. Check the files first.")
 
-        def on_end(text: str | None, wrong: str) -> None:
+        def on_end(text: str | None, error_text: str) -> None:
             if text is not None:
                 self.report = {"number": self.report["number"] + 1, "text": text}
-            self._show(wrong or "The report is ready.")
+            self._show(error_text or "The report is ready.")
 
         self._run("report", lambda: html_report(found), on_end)
 
@@ -401,7 +401,7 @@ class DataPanel:
             "files, and open good.txt."
         )
 
-    def _counted(self, facts: FolderFacts | DataError) -> None:
+    def _store_count(self, facts: FolderFacts | DataError) -> None:
         if isinstance(facts, DataError):
             self._show(None, error=str(facts), counting=False)
             return
@@ -455,10 +455,10 @@ class DataPanel:
         if self._check is not None and self._check.outcome is None:
             self._show(self._check.text)
 
-    def _checked(self, found: FolderCheck | None, wrong: str) -> None:
+    def _store_check(self, found: FolderCheck | None, error_text: str) -> None:
         if found is None:
             stopped = "The check was stopped. The next check continues from here."
-            self._show(wrong or stopped, checking=False)
+            self._show(error_text or stopped, checking=False)
             return
         self.found = found
         known = self.facts.get(self.parameter, NO_FACTS)

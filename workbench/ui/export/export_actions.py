@@ -89,7 +89,7 @@ class FindRefusals(Action, tag="find_refusals", frozen=True):
             return
         state.refusals, state.refusals_of = {}, checked
 
-        def on_end(found: dict[str, str] | None, wrong: str) -> None:
+        def on_end(found: dict[str, str] | None, error_text: str) -> None:
             if state.refusals_of is checked and found is not None:
                 state.refusals = found
                 model.changed()

@@ -174,7 +174,7 @@ class BackgroundTask(Generic[T]):
             listener.ended(*outcome)
 
     def _run(self) -> None:
-        result, wrong = None, ""
+        result, error_text = None, ""
         try:
             queue = self._queue
             with queue.turn(self._wait, lambda: self.cancelling) if queue else nullcontext():
@@ -184,21 +184,21 @@ class BackgroundTask(Generic[T]):
         except CancelledError:
             result = self.so_far()
         except WorkbenchError as error:
-            wrong = str(error)
+            error_text = str(error)
         except Exception as error:
             logging.getLogger(__name__).exception("The %s failed", self.name)
-            wrong = f"The {self.name} failed: {type(error).__name__}: {error}"
-        while not self._end(result, wrong):
+            error_text = f"The {self.name} failed: {type(error).__name__}: {error}"
+        while not self._end(result, error_text):
             pass
 
-    def _end(self, result: T | None, wrong: str) -> bool:
+    def _end(self, result: T | None, error_text: str) -> bool:
         """Call the listener; return False if another listener was set meanwhile."""
         listener = self.listener
         if listener is None:
             with self._lock:
                 if self.listener is not None:
                     return False
-                self.outcome = result, wrong
+                self.outcome = result, error_text
             if result is not None:
                 try:
                     self.store_result(result)
@@ -209,8 +209,8 @@ class BackgroundTask(Generic[T]):
             with self._lock:
                 if self.listener is not listener:
                     return False
-                self.outcome, self.listener = (result, wrong), None
-            listener.ended(result, wrong)
+                self.outcome, self.listener = (result, error_text), None
+            listener.ended(result, error_text)
             listener.changed()
         return True
 

@@ -29,7 +29,9 @@ GIVEN = ("graph", "data", "on_progress")
 """Arguments of experiments that a workbench passes."""
 
 
-def _made(name: str, make: Callable[..., E], options: Mapping[str, Any], *arguments: Any) -> E:
+def _create_experiment(
+    name: str, make: Callable[..., E], options: Mapping[str, Any], *arguments: Any
+) -> E:
     """Create an experiment; ``name`` is its name in error messages."""
     _require_options(name, make, options)
     with argument_errors_as(name, make.__name__):
@@ -81,7 +83,9 @@ class RunAccess:
 
             report = w.bench(devices=("cpu",), measurement_config=COARSE_CONFIG)
         """
-        return self._measured(_made("w.bench", Benchmark, options, self.graph, self._read_data))
+        return self._measured(
+            _create_experiment("w.bench", Benchmark, options, self.graph, self._read_data)
+        )
 
     @checked()
     def stages(self, **options: Any) -> Report:
@@ -98,7 +102,9 @@ class RunAccess:
         """
         options.setdefault("seconds", None if "measurement_config" in options else _STAGE_SECONDS)
         return self._measured(
-            _made("w.stages", StageCostExperiment, options, self.graph, self._read_data)
+            _create_experiment(
+                "w.stages", StageCostExperiment, options, self.graph, self._read_data
+            )
         )
 
     @checked()
@@ -123,7 +129,8 @@ class RunAccess:
         data, graph = self._read_data, self.graph
         given = {"device": device, **options}
         return tuned_report(
-            self._measured(_made("w.tune", TuningExperiment, given, graph, data)), graph
+            self._measured(_create_experiment("w.tune", TuningExperiment, given, graph, data)),
+            graph,
         )
 
     def _measured(self, experiment: SpeedExperiment) -> Report:

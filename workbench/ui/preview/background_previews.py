@@ -98,7 +98,7 @@ class BackgroundPreviews:
         return {
             "preview": {
                 "statistics": self._statistics if state.show_statistics else [],
-                "statistics_pending": state.show_statistics and measuring and not self._counted,
+                "statistics_pending": state.show_statistics and measuring and not self._is_counted,
                 "statistics_error": "" if measuring else self._unmeasured,
                 "closeup": self._closeup if state.closeup else b"",
                 "values": self._values if state.closeup else b"",
@@ -124,7 +124,7 @@ class BackgroundPreviews:
         pending requests are dropped.
         """
         if request is None:
-            if not self._counted:
+            if not self._is_counted:
                 self._clear_statistics()
             self._background.forget(*_NAMES)
             self._branch_shares.follow(state, None)
@@ -166,7 +166,7 @@ class BackgroundPreviews:
                 plain = replace(base, graph=state.checked.active)
                 self._show_cards(state, plain, sample)
                 return
-            self._carded(outcome)
+            self._store_cards(outcome)
             if isinstance(outcome, CardPictures):
                 self._cards_of = cards_of
             more = with_step_followers(base.graph, self._catalog) if state.show_targets else None
@@ -192,9 +192,9 @@ class BackgroundPreviews:
         timed = partial(steps, times=True)
 
         def first(outcome: Any) -> None:
-            self._detailed(node, outcome)
+            self._store_detail(node, outcome)
             if isinstance(outcome, Steps) and self._background.requested_key("detail") == key:
-                self._background.request("times", key, timed, partial(self._detailed, node))
+                self._background.request("times", key, timed, partial(self._store_detail, node))
 
         self._background.request("detail", key, run, first)
 
@@ -203,7 +203,7 @@ class BackgroundPreviews:
         old = self._measured_of
         if not state.show_statistics:
             self._background.forget("statistics")
-        if not state.show_statistics or (old is not None and not _akin(old, base)):
+        if not state.show_statistics or (old is not None and not _differ_only_in_values(old, base)):
             self._clear_statistics()
         if not state.show_statistics:
             return
@@ -211,7 +211,7 @@ class BackgroundPreviews:
         self._background.request("statistics", base, run, partial(self._measured, base))
 
     @property
-    def _counted(self) -> bool:
+    def _is_counted(self) -> bool:
         """Return whether the displayed values are those of the last request."""
         requested = self._background.requested_key("statistics")
         return requested is not None and self._measured_of == requested
@@ -245,7 +245,7 @@ class BackgroundPreviews:
             )
         elif state.probe is not None and state.probe != self._probed_at:
             reason = "No values: this picture is of an earlier graph or folder."
-            self._probed(state.closeup, state.probe, GraphError(reason))
+            self._store_pixels(state.closeup, state.probe, GraphError(reason))
 
     def _close(self) -> None:
         self._background.forget("closeup", "values")
@@ -270,7 +270,7 @@ class BackgroundPreviews:
         if state.probe is not None:
             at = state.probe
             values = partial(_region, request=base, look=look, at=at)
-            probed = partial(self._probed, look, at)
+            probed = partial(self._store_pixels, look, at)
             self._background.request("values", (base, look, at), values, probed)
 
     def _measured(self, base: PreviewRequest, outcome: Any) -> None:
@@ -280,14 +280,14 @@ class BackgroundPreviews:
             self._statistics = to_json(outcome)
             self._measured_of, self._unmeasured = base, ""
 
-    def _probed(self, look: CloseupSample, at: tuple[int, int], outcome: Any) -> None:
+    def _store_pixels(self, look: CloseupSample, at: tuple[int, int], outcome: Any) -> None:
         self._probed_at = at
         if isinstance(outcome, Pixels):
             self._values = values_bytes(look, outcome)
         else:
             self._values = no_values_bytes(look, at, str(outcome))
 
-    def _carded(self, outcome: Any) -> None:
+    def _store_cards(self, outcome: Any) -> None:
         if isinstance(outcome, CardPictures):
             self._chosen_of = outcome.samples
             self._cards, self._cards_fault = cards_bytes(outcome), ""
@@ -297,9 +297,9 @@ class BackgroundPreviews:
     def _with_targets(self, outcome: Any) -> None:
         """Show the cards with annotations, which cover fewer samples, unless that failed."""
         if isinstance(outcome, CardPictures):
-            self._carded(replace(outcome, samples=max(outcome.samples, self._chosen_of)))
+            self._store_cards(replace(outcome, samples=max(outcome.samples, self._chosen_of)))
 
-    def _detailed(self, node: str, outcome: Any) -> None:
+    def _store_detail(self, node: str, outcome: Any) -> None:
         shown = isinstance(outcome, Steps)
         self._detail = detail_bytes(outcome) if shown else no_detail_bytes(node, str(outcome))
 
@@ -317,7 +317,7 @@ def closeup_request(request: PreviewRequest) -> PreviewRequest:
     )
 
 
-def _akin(one: PreviewRequest, other: PreviewRequest) -> bool:
+def _differ_only_in_values(one: PreviewRequest, other: PreviewRequest) -> bool:
     """Return whether two requests differ only in values of nodes, as while a slider is dragged."""
     nodes = [[(node.id, node.op) for node in each.graph.nodes] for each in (one, other)]
     return nodes[0] == nodes[1] and replace(one, graph=other.graph) == other

@@ -232,7 +232,7 @@ PICTURE_SIZE = 128
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
+class _EffectRequest:
     request: PreviewRequest
     node: str
     args: tuple[str, ...]
@@ -247,7 +247,7 @@ class EffectJob:
         self._catalog = catalog
         self._debounced = DebouncedJob(background, EFFECT, self._begin)
         self._sheet = b""
-        self._sheet_of: _Wanted | None = None
+        self._sheet_of: _EffectRequest | None = None
         self._names_of: tuple[Graph, str, list[str]] | None = None
         self._idle = IdleArguments(background, catalog)
 
@@ -287,7 +287,7 @@ class EffectJob:
         args = tuple(self._chosen(state, request.graph, names))
         sample = shown_sample(state, request)
         base = small_pictures(request, PICTURE_SIZE)
-        wanted = _Wanted(base, state.inspected, args, sample)
+        wanted = _EffectRequest(base, state.inspected, args, sample)
         if not self._debounced.is_wanted(wanted):
             self._idle.forget()
             self._debounced.request(wanted)
@@ -313,7 +313,7 @@ class EffectJob:
         given = node.args.keys() | node.inputs.keys() if node else ()
         return chosen_arguments(names, state.effect_args, given)
 
-    def _begin(self, wanted: _Wanted) -> None:
+    def _begin(self, wanted: _EffectRequest) -> None:
         """Create the variants and request their pictures. Called without the lock."""
         with self._background.lock:
             if self._debounced.wanted is not wanted:

@@ -24,7 +24,7 @@ PICTURE_SIZE = 96
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
+class _PolicyRequest:
     request: PreviewRequest
     node: str
     sub_policies: tuple[Value, ...]
@@ -53,7 +53,7 @@ class PolicyJob:
             return
         chosen = tuple(dict.fromkeys(policy[row] for row in rows))
         base, sample = small_pictures(request, PICTURE_SIZE), shown_sample(state, request)
-        self._debounced.request(_Wanted(base, state.inspected, chosen, sample))
+        self._debounced.request(_PolicyRequest(base, state.inspected, chosen, sample))
 
     def forget(self) -> None:
         """Cancel the computation; the current sheet stays."""
@@ -63,7 +63,7 @@ class PolicyJob:
         self.forget()
         self._sheet = b""
 
-    def _begin(self, wanted: _Wanted) -> None:
+    def _begin(self, wanted: _PolicyRequest) -> None:
         def run(engine: Caller) -> Effect:
             graphs = [
                 _sub_policy_graph(wanted.request.graph, wanted.node, sub_policy)

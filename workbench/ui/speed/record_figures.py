@@ -218,12 +218,12 @@ def last_speeds(
         if report.context.get("graph_sha256") != graph_sha256():
             continue
         for row in report.measurements:
-            if row.device not in found and _tells(row, report.kind, now):
+            if row.device not in found and _is_complete(row, report.kind, now):
                 found[row.device] = _entry(row, report.created)
     return [found[device] for device in ("mixed", "cpu") if device in found]
 
 
-def _tells(row: Measurement, kind: str, now: Config) -> bool:
+def _is_complete(row: Measurement, kind: str, now: Config) -> bool:
     """Return whether a row is a complete measurement of the whole pipeline."""
     config = row.config
     if row.median is None or row.probe or config.regime != "pipeline":

@@ -6,7 +6,7 @@ import type { DataParameter, DataView as Folder } from "./payloads";
 import { WordButton } from "./lib/button";
 import { component, type PanelProps } from "./lib/component";
 import { download } from "./lib/files";
-import { focused } from "./lib/focus";
+import { focusedElement } from "./lib/focus";
 import { useField, useRootData } from "./lib/hooks";
 import { Icon } from "./lib/icons";
 import { Notice } from "./lib/notice";
@@ -26,7 +26,7 @@ function Data({ link, root }: PanelProps<"data">) {
   useLayoutEffect(() => {
     const field = path.current!;
     // Text being typed, and a refused path, stay.
-    if (!field.value || (focused(field) !== field && !folder.refused)) field.value = folder.root ?? "";
+    if (!field.value || (focusedElement(field) !== field && !folder.refused)) field.value = folder.root ?? "";
   }, [folder]);
   const open = (event: Event): void => {
     event.preventDefault();

@@ -65,7 +65,7 @@ function Inspector({ link, root }: PanelProps<"inspector">) {
     const row = (target as Element).closest<HTMLElement>("[data-arg]");
     if (!row) return;
     setInUse(row.dataset["arg"]!);
-    avoid(notices.current!, row, scroll.current!);
+    scrollClearOf(notices.current!, row, scroll.current!);
   };
   const device = <Device link={link} view={view} />;
   const unfold = (): void => {
@@ -126,7 +126,7 @@ function Inspector({ link, root }: PanelProps<"inspector">) {
 }
 
 /** Show the messages at the edge of the panel where they do not cover the row. */
-function avoid(notices: HTMLElement, row: HTMLElement, panel: HTMLElement): void {
+function scrollClearOf(notices: HTMLElement, row: HTMLElement, panel: HTMLElement): void {
   const { top, bottom } = row.getBoundingClientRect();
   const covering = notices.getBoundingClientRect();
   if (covering.height && top < covering.bottom && bottom > covering.top)

@@ -12,17 +12,17 @@ export interface DroppedGraph {
   refuse(reason: string): void;
 }
 
-const LARGEST = 16_000_000;
-const HEAD = 5_000_000;
-const TAKEN = ["Files", "text/plain"];
+const LARGEST_FILE = 16_000_000;
+const HEAD_BYTES = 5_000_000;
+const ACCEPTED_TYPES = ["Files", "text/plain"];
 const PNG = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
 
 export async function readFile(file: File, into: DroppedGraph): Promise<void> {
-  const start = new Uint8Array(await file.slice(0, HEAD).arrayBuffer());
+  const start = new Uint8Array(await file.slice(0, HEAD_BYTES).arrayBuffer());
   if (PNG.every((byte, at) => start[at] === byte)) into.picture(base64(bytesBeforePixels(start)));
   else if (file.type.startsWith("image/")) {
     into.refuse(`${file.name} is not a PNG. Only shared pictures in PNG format contain a graph.`);
-  } else if (file.size > LARGEST) into.refuse(`${file.name} is too large for a graph file.`);
+  } else if (file.size > LARGEST_FILE) into.refuse(`${file.name} is too large for a graph file.`);
   else into.text(await file.text(), file.name);
 }
 
@@ -50,7 +50,7 @@ export function acceptDroppedFiles(root: HTMLElement, into: DroppedGraph): () =>
   let leaving = 0;
   const over = (event: Event): void => {
     const { dataTransfer } = event as DragEvent;
-    if (!meant(event) || !dataTransfer?.types.some((type) => TAKEN.includes(type))) return;
+    if (!meant(event) || !dataTransfer?.types.some((type) => ACCEPTED_TYPES.includes(type))) return;
     event.preventDefault();
     dataTransfer.dropEffect = "copy";
     root.dataset["drop"] = "";

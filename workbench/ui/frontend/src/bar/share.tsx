@@ -22,9 +22,9 @@ interface Props {
 
 export const FRAGMENT = "#graph=";
 const LONG = 32_000;
-const DRAWING = "Rendering the picture";
-const WHERE = "To open it, others need this app and its token, which is in the link that the app printed.";
-const HINT = "It contains the graph: drop it on a workbench to open it.";
+const RENDERING_TEXT = "Rendering the picture";
+const LINK_NOTE = "To open it, others need this app and its token, which is in the link that the app printed.";
+const PICTURE_NOTE = "It contains the graph: drop it on a workbench to open it.";
 
 export function Share({ picture, ask, graph, stem, data, linked }: Props) {
   const [words, say] = useState("");
@@ -37,11 +37,11 @@ export function Share({ picture, ask, graph, stem, data, linked }: Props) {
     if (!blob) return setAddress("");
     const url = URL.createObjectURL(blob);
     setAddress(url);
-    say((said) => (said === DRAWING ? HINT : said));
+    say((said) => (said === RENDERING_TEXT ? PICTURE_NOTE : said));
     return () => URL.revokeObjectURL(url);
   }, [blob]);
   const opening = (): void => {
-    say(blob ? HINT : DRAWING);
+    say(blob ? PICTURE_NOTE : RENDERING_TEXT);
     if (!blob) ask();
   };
   const copyLink = async (): Promise<void> => {
@@ -51,7 +51,7 @@ export function Share({ picture, ask, graph, stem, data, linked }: Props) {
     const link = `${location.href.split("#")[0]}${FRAGMENT}${packed}`;
     const copied = await copyText(link);
     const long = link.length > LONG ? " It is long, and some programs truncate long links; the PNG is safer." : "";
-    say(copied ? `Link copied. It contains the graph and the paths of its data. ${WHERE}${long}` : "The link could not be copied.");
+    say(copied ? `Link copied. It contains the graph and the paths of its data. ${LINK_NOTE}${long}` : "The link could not be copied.");
   };
   return (
     <Popover
@@ -70,7 +70,7 @@ export function Share({ picture, ask, graph, stem, data, linked }: Props) {
           class="wb-bar-drawing"
           role="status"
           data-wb="share-note"
-          data-busy={words === DRAWING ? "" : undefined}
+          data-busy={words === RENDERING_TEXT ? "" : undefined}
         >
           {words}
         </p>
@@ -82,7 +82,7 @@ export function Share({ picture, ask, graph, stem, data, linked }: Props) {
             disabled={!blob}
             onClick={() => {
               download(`${stem()}.png`, blob!, "image/png");
-              say(`Downloaded ${stem()}.png. ${HINT}`);
+              say(`Downloaded ${stem()}.png. ${PICTURE_NOTE}`);
             }}
           >
             <Icon name="download" size={14} />

@@ -20,7 +20,7 @@ import { CARD, type Point } from "./layout/geometry";
 import { freeSpot } from "./layout/manualLayout";
 import { PointerHandlers } from "./input/pointerHandlers";
 import { DropHint } from "./edges/dropHint";
-import { listen } from "./input/keyboardShortcuts";
+import { listenToKeys } from "./input/keyboardShortcuts";
 import { NodeDetail } from "./nodes/nodeDetail";
 import { EdgeLabels } from "./edges/edgeLabels";
 import { EdgeLine } from "./edges/edgePaths";
@@ -37,10 +37,10 @@ import { useSize, useView } from "./viewport";
 
 const NODES = { op: Card, group: GroupCard, draw: Generator, out: Output, block: BlockFrame, body: BodyBar };
 const EDGES = { line: EdgeLine };
-const PRO = { hideAttribution: true };
-const MULTI = ["Control", "Meta", "Shift"];
+const NO_ATTRIBUTION = { hideAttribution: true };
+const MULTI_SELECT_KEYS = ["Control", "Meta", "Shift"];
 /** With more nodes than this, position changes are not animated: each frame would be too slow. */
-const GLIDERS = 60;
+const MOST_ANIMATED = 60;
 /** The same object each time, so that nothing is laid out again. */
 const NO_POSITIONS = {};
 const noop = (): void => undefined;
@@ -64,7 +64,7 @@ export function FlowCanvas() {
   const size = useSize(store);
   const layout = useLayoutCache(graph);
   store.layout = layout;
-  const glides = graph.nodes.length <= GLIDERS;
+  const glides = graph.nodes.length <= MOST_ANIMATED;
   const { fit, reveal, follows, stay, zoom } = useView(store, graph.graph_number, layout, size, glides);
   const flow = useReactFlow<BoxFlow, LineFlow>();
   const text = useStore(({ transform }) => legibility(transform[2]).text);
@@ -102,7 +102,7 @@ export function FlowCanvas() {
     const ends = [
       holder.listen(),
       clipboard(store, spot),
-      listen(store, {
+      listenToKeys(store, {
         reveal,
         fit: showAll,
         arrange,
@@ -203,7 +203,7 @@ export function FlowCanvas() {
           disableKeyboardA11y
           deleteKeyCode={null}
           selectionKeyCode="Shift"
-          multiSelectionKeyCode={MULTI}
+          multiSelectionKeyCode={MULTI_SELECT_KEYS}
           panActivationKeyCode={null}
           zoomActivationKeyCode={null}
           selectionMode={SelectionMode.Partial}
@@ -216,7 +216,7 @@ export function FlowCanvas() {
           nodeDragThreshold={4}
           elevateEdgesOnSelect={false}
           elevateNodesOnSelect={false}
-          proOptions={PRO}
+          proOptions={NO_ATTRIBUTION}
           aria-label="Operators and edges"
         >
           <Background gap={18} size={1.6} color="var(--dot)" />

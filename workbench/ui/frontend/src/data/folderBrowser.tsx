@@ -122,7 +122,7 @@ export function FolderBrowser(props: Props) {
           <div key={entry.path} class="wb-folder-row" data-folder={entry.name}>
             <button type="button" data-wb="look-into" onClick={() => look(entry.path)}>
               <span>{entry.name}</span>
-              <small>{within(entry)}</small>
+              <small>{contentsText(entry)}</small>
             </button>
             <button
               class="wb-open-folder"
@@ -147,7 +147,7 @@ export function FolderBrowser(props: Props) {
   );
 }
 
-function within({ images, folders, more }: FolderEntry): string {
+function contentsText({ images, folders, more }: FolderEntry): string {
   const counts = [countText(images, "image", more), countText(folders, "folder", more)];
   return counts.filter(Boolean).join(", ") || "no images";
 }

@@ -14,7 +14,7 @@ import { RandomControl, randomShape, defaultDistribution } from "./randomControl
 import { ValueSource } from "./valueSource";
 
 /** Characters of documentation in the tooltip; the full text opens in the row. */
-const TIP = 420;
+const TIP_LENGTH = 420;
 
 interface Props {
   /** Operator and node, the key for previous values. */
@@ -184,7 +184,7 @@ function explain(row: ArgRow): string {
   return `${head}\n\n${parts.filter(Boolean).join("\n")}`;
 }
 
-function shortened(words: string, most = TIP): string {
+function shortened(words: string, most = TIP_LENGTH): string {
   return words.length > most ? `${words.slice(0, most)}…` : words;
 }
 

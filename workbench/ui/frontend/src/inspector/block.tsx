@@ -62,7 +62,7 @@ export function Block({ link, view, guard }: Props) {
                 has a fault
               </span>
             ) : (
-              <span class="wb-muted">{nodes === 0 ? "no operators" : counted(nodes)}</span>
+              <span class="wb-muted">{nodes === 0 ? "no operators" : operatorCount(nodes)}</span>
             )}
             <WordButton
               label="Open"
@@ -162,6 +162,6 @@ function percent(share: number): string {
   return `${roundedText(share * 100)} %`;
 }
 
-function counted(nodes: number): string {
+function operatorCount(nodes: number): string {
   return `${nodes} ${nodes === 1 ? "operator" : "operators"}`;
 }

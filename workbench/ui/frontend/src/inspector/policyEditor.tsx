@@ -115,7 +115,7 @@ export function PolicyEditor({ link, node, row, bins, guard }: Props) {
         disabled={present.current.length >= MOST_SUB_POLICIES}
         onClick={() => {
           const at = present.current.length;
-          edit.rows((rows) => [...rows, [newOperation(takes, bins, "rotate")]], field(at, 0, "name"));
+          edit.rows((rows) => [...rows, [newOperation(takes, bins, "rotate")]], operationSelector(at, 0, "name"));
         }}
       />
     </section>
@@ -180,7 +180,7 @@ function SubPolicy({ own, at, count, node, takes, bins, edit, sheet }: RowProps)
             edit.operations(
               at,
               (all) => [...all, newOperation(takes, bins, "equalize")],
-              field(at, own.length, "name"),
+              operationSelector(at, own.length, "name"),
             )
           }
         />
@@ -219,7 +219,7 @@ function OperationFields({ operation, at, place, count, takes, bins, edit }: Ope
         name={`Augmentation, ${called}`}
         options={[...(names.includes(known) ? [] : [known]), ...names]}
         value={known}
-        choose={(value) => edit.operation(at, place, renamed(value, share, magnitude, takes, bins))}
+        choose={(value) => edit.operation(at, place, withOperationName(value, share, magnitude, takes, bins))}
       />
       <span class="wb-policy-numbers">
         <label data-tip="Probability that it is applied">
@@ -359,7 +359,7 @@ function hasSameSteps(one: Operation[], other: Operation[]): boolean {
   return jsonEqual(applied(one), applied(other));
 }
 
-function field(at: number, place: number, name: string): string {
+function operationSelector(at: number, place: number, name: string): string {
   return `[data-row="${at}"] [data-operation="${place}"] [data-wb="policy-${name}"]`;
 }
 
@@ -369,11 +369,11 @@ function policyOf(value: Json): Policy {
 }
 
 function newOperation(takes: Record<string, boolean>, bins: number, name: string): Operation {
-  return renamed(name, 0.5, null, takes, bins);
+  return withOperationName(name, 0.5, null, takes, bins);
 }
 
 /** Change the augmentation of an operation, with a magnitude if it has one. */
-function renamed(
+function withOperationName(
   name: string,
   share: Json,
   magnitude: Json,

@@ -6,9 +6,9 @@ import { jsonEqual } from "../lib/jsonEquality";
 import type { Link } from "../lib/link";
 
 /** Milliseconds without another row scrolling into view. */
-const REST = 100;
+const REST_MS = 100;
 /** Maximum number of pictures that Python renders at once. */
-const MOST = 16;
+const MOST_PICTURES = 16;
 
 /** Report visible rows, children of `list` with `data-row`, to Python when they change. */
 export function useRowsInView(
@@ -20,7 +20,7 @@ export function useRowsInView(
     const seen = new Set<number>();
     let timer = 0;
     const tell = (): void => {
-      const rows = [...seen].sort((one, other) => one - other).slice(0, MOST);
+      const rows = [...seen].sort((one, other) => one - other).slice(0, MOST_PICTURES);
       if (!jsonEqual(rows, link.get("policy_rows", []))) link.set("policy_rows", rows);
     };
     const observer = new IntersectionObserver((entries) => {
@@ -30,7 +30,7 @@ export function useRowsInView(
         else seen.delete(row);
       }
       clearTimeout(timer);
-      timer = window.setTimeout(tell, REST);
+      timer = window.setTimeout(tell, REST_MS);
     });
     for (const row of list.current?.children ?? []) observer.observe(row);
     return () => {

@@ -15,7 +15,7 @@ export interface ConnectionLoss {
 }
 
 const BEATS = Symbol.for("dali-workbench.connections");
-const KEPT = "dali-workbench-kept";
+const STORAGE_KEY = "dali-workbench-kept";
 /** Milliseconds without a beat (sent every 400) after which Python counts as silent. */
 const SILENCE = 1300;
 const TICK = 100;
@@ -81,7 +81,7 @@ export class Connection {
   /** Store unsent values for the next page of this tab, and reload. */
   reload(): void {
     try {
-      sessionStorage.setItem(KEPT, JSON.stringify([...this.kept.values()]));
+      sessionStorage.setItem(STORAGE_KEY, JSON.stringify([...this.kept.values()]));
     } catch {
       // Without storage the session itself is still restored.
     }
@@ -141,8 +141,8 @@ export function connectionOf(workbench: string): Connection {
 /** Unsent values of the previous page in the same tab. Returned once. */
 export function takePendingChanges(): UnsentChange[] {
   try {
-    const text = sessionStorage.getItem(KEPT);
-    sessionStorage.removeItem(KEPT);
+    const text = sessionStorage.getItem(STORAGE_KEY);
+    sessionStorage.removeItem(STORAGE_KEY);
     return text ? (JSON.parse(text) as UnsentChange[]) : [];
   } catch {
     return [];

@@ -1,7 +1,7 @@
 // Keyboard focus.
 
 /** Focused element in this document or shadow root. */
-export function focused(inside: Node): Element | null {
+export function focusedElement(inside: Node): Element | null {
   const root = inside.getRootNode();
   return root instanceof Document || root instanceof ShadowRoot ? root.activeElement : null;
 }

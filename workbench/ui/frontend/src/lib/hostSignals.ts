@@ -31,7 +31,7 @@ const KERNEL_SILENT = `${SILENT} If the kernel was restarted, run the cell again
 /** Milliseconds between checks whether the server is back. */
 const PROBE = 1000;
 /** Status of a proxy whose server is not reachable. */
-const NOT_THERE = 502;
+const BAD_GATEWAY = 502;
 
 /** Message while Python is silent for an unknown reason. */
 export function silenceOf(host: Host): string {
@@ -74,7 +74,7 @@ function followSocket(connection: Connection, documents: BokehDocument[]): () =>
         method: "HEAD",
         cache: "no-store",
       });
-      if (status < NOT_THERE) return connection.reload();
+      if (status < BAD_GATEWAY) return connection.reload();
     } catch {
       // Not back yet.
     }

@@ -1,6 +1,6 @@
 // Keyboard handling that prevents conflicts with JupyterLab.
 
-import { focused } from "./focus";
+import { focusedElement } from "./focus";
 import { isPage } from "./fullPage";
 import { followTyping, handlesStep, stepText, type TextField } from "./typedText";
 
@@ -53,7 +53,7 @@ export function keepFocus(root: HTMLElement): void {
 
 /** Whether an element or a descendant has the focus, also within a shadow root (Panel). */
 function holdsFocus(el: HTMLElement): boolean {
-  const active = focused(el);
+  const active = focusedElement(el);
   return active !== null && el.contains(active);
 }
 

@@ -26,9 +26,9 @@ interface Edit {
 }
 
 /** Milliseconds after which the latest value of a drag is sent, even if none was acknowledged. */
-const LATE = 300;
+const MOST_SEND_DELAY = 300;
 /** Events that end the use of a control: the pending value is sent before anything else. */
-const LEAVING = ["pointerup", "focusout"] as const;
+const LEAVING_EVENTS = ["pointerup", "focusout"] as const;
 
 export class Link<N extends Name> {
   /** Identifies the rendered view, also across reloads of the page. */
@@ -57,7 +57,7 @@ export class Link<N extends Name> {
       this.connection.join(component, host),
       this.connection.watch(() => this.follow()),
     ];
-    for (const event of LEAVING) window.addEventListener(event, this.flush, true);
+    for (const event of LEAVING_EVENTS) window.addEventListener(event, this.flush, true);
     this.on("ack", () => this.acknowledge());
     this.on("outbox", () => this.adopt());
   }
@@ -133,7 +133,7 @@ export class Link<N extends Name> {
     if (replaces) this.values.add(edit.n);
     if (away) this.keep(edit);
     else if (!replaced) this.send();
-    else this.held ??= window.setTimeout(() => this.send(), LATE);
+    else this.held ??= window.setTimeout(() => this.send(), MOST_SEND_DELAY);
     return true;
   }
 
@@ -198,7 +198,7 @@ export class Link<N extends Name> {
 
   dispose(): void {
     this.flush();
-    for (const event of LEAVING) window.removeEventListener(event, this.flush, true);
+    for (const event of LEAVING_EVENTS) window.removeEventListener(event, this.flush, true);
     for (const [event, callback] of this.listening) this.host.off?.(event, callback);
     this.listening = [];
     for (const end of this.ends) end();

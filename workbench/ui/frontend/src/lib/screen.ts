@@ -17,7 +17,7 @@ const STEP = 16;
 const PANELS_SHARE = 0.5;
 /** The share of the canvas where the inspector is below it, as in `screen.css`. */
 const CANVAS_SHARE = 0.57;
-const KEPT = "dali-workbench-panes";
+const STORAGE_KEY = "dali-workbench-panes";
 
 type Pane = "canvas" | "inspector";
 
@@ -161,7 +161,7 @@ function setWidth(panes: HTMLElement, pane: Pane, width: number | null): void {
 function keepWidths(panes: HTMLElement): void {
   const widths = { canvas: widthOf(panes, "canvas"), inspector: widthOf(panes, "inspector") };
   try {
-    localStorage.setItem(KEPT, JSON.stringify(widths));
+    localStorage.setItem(STORAGE_KEY, JSON.stringify(widths));
   } catch {
     // Without storage the widths last as long as the page.
   }
@@ -170,7 +170,7 @@ function keepWidths(panes: HTMLElement): void {
 function restoreWidths(panes: HTMLElement): void {
   let kept: unknown;
   try {
-    kept = JSON.parse(localStorage.getItem(KEPT) ?? "{}");
+    kept = JSON.parse(localStorage.getItem(STORAGE_KEY) ?? "{}");
   } catch {
     return;
   }

@@ -32,7 +32,7 @@ export function ClassFilter({ link, header, tiles }: Props) {
     "data-tip": "Filter by class",
     children: [
       <span data-wb="of-classes">
-        {shown.length && header ? counted(header, tiles.length, shown) : "all classes"}
+        {shown.length && header ? countsText(header, tiles.length, shown) : "all classes"}
       </span>,
       <Icon name="down" size={11} />,
     ],
@@ -55,14 +55,14 @@ export function ClassFilter({ link, header, tiles }: Props) {
         </IconButton>
       )}
       <span class="wb-hidden" role="status">
-        {shown.length > 0 && header && counted(header, tiles.length, shown)}
+        {shown.length > 0 && header && countsText(header, tiles.length, shown)}
       </span>
     </span>
   );
 }
 
 /** `4 of 64 in this batch are cat`; only the first samples of a larger batch are counted. */
-function counted({ tiles, of }: SheetHeader, count: number, shown: string[]): string {
+function countsText({ tiles, of }: SheetHeader, count: number, shown: string[]): string {
   const all = tiles.length < of ? `the first ${tiles.length} of ${of}` : String(of);
   return `${count} of ${all} in this batch ${count === 1 ? "is" : "are"} ${namedShortly(shown)}`;
 }

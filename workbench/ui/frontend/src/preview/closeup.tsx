@@ -356,7 +356,7 @@ function Reading({ link, header, pixel, byKey, asked }: ReadingProps) {
     <>
       <span>{at ? `x ${at.x}  y ${at.y}` : "Point at a pixel to see its values"}</span>
       <output data-wb="reading" aria-live={byKey ? "polite" : "off"}>
-        {at && (found ? named(found, values!.header.dtype) : failed || "…")}
+        {at && (found ? valuesText(found, values!.header.dtype) : failed || "…")}
       </output>
     </>
   );
@@ -374,7 +374,7 @@ function inSample(pixel: Pixel | null, { size, full }: CloseupHeader): Pixel | n
   };
 }
 
-function named(found: number[], dtype: string): string {
+function valuesText(found: number[], dtype: string): string {
   const names = found.length === 3 ? ["R", "G", "B"] : found.map((_, at) => String(at));
   const words = found.map((value, at) =>
     found.length === 1 ? valueText(value) : `${names[at]} ${valueText(value)}`,

@@ -24,14 +24,14 @@ const MORE_MODES = [
   { id: "compare", label: "Compare" },
 ];
 const MODES = [...USUAL_MODES, ...MORE_MODES];
-const FAR = "Applies to all tiles. A close-up shows one picture, selected below.";
+const ALL_TILES_TIP = "Applies to all tiles. A close-up shows one picture, selected below.";
 const SEEDS = 100_000;
-const SHUFFLES =
+const SHUFFLE_TIP =
   "The reader shuffles, so a new seed also selects other photos. To keep the current photos, pin " +
   "seed and batch, or use the dice on a tile.";
-const PINNED =
+const PINNED_TIP =
   "Seed and batch are pinned\n\nAll differences you see come from your edits.";
-const PIN = "Pin seed and batch\n\nThey stay the same while you change values.";
+const PIN_TIP = "Pin seed and batch\n\nThey stay the same while you change values.";
 
 type Numbered = "batch" | "seed";
 
@@ -48,7 +48,7 @@ export function Controls({ link, near, showingOriginal, hold }: Props) {
   const mode = useField(link, "mode", "both");
   const batch = useField(link, "batch", 0);
   const pinned = useField(link, "pinned", false);
-  const more = useField(link, "shuffles", false) ? SHUFFLES : "";
+  const more = useField(link, "shuffles", false) ? SHUFFLE_TIP : "";
   const [reasons, setReasons] = useState({ batch: "", seed: "" });
   const refuse = (name: Numbered, reason: string): void =>
     setReasons((last) => ({ ...last, [name]: reason }));
@@ -58,7 +58,7 @@ export function Controls({ link, near, showingOriginal, hold }: Props) {
   const choices = (some: typeof MODES) => (
     <Segmented
       label="Preview mode"
-      choices={some.map((each) => ({ ...each, disabled: near ? FAR : "" }))}
+      choices={some.map((each) => ({ ...each, disabled: near ? ALL_TILES_TIP : "" }))}
       chosen={mode}
       choose={(id) => link.set("mode", id as PreviewFields["mode"])}
     />
@@ -134,7 +134,7 @@ export function Controls({ link, near, showingOriginal, hold }: Props) {
         type="button"
         data-wb="pin"
         aria-pressed={pinned}
-        data-tip={pinned ? PINNED : PIN}
+        data-tip={pinned ? PINNED_TIP : PIN_TIP}
         onClick={() => link.set("pinned", !pinned)}
       >
         <Icon name="pin" size={13} />

@@ -30,7 +30,7 @@ export function DisplayOptions({ link, header, tiles, filtered }: Props) {
     class: "wb-shown",
     "data-wb": "shown",
     "data-tip": header && "Number and size of tiles, lossless pictures",
-    children: [<span>{header && !filtered ? counted(header, tiles) : "tiles"}</span>, <Icon name="down" size={11} />],
+    children: [<span>{header && !filtered ? countsText(header, tiles) : "tiles"}</span>, <Icon name="down" size={11} />],
   };
   return (
     <span>
@@ -83,7 +83,7 @@ export function DisplayOptions({ link, header, tiles, filtered }: Props) {
   );
 }
 
-function counted({ of }: SheetHeader, tiles: TileEntry[]): string {
+function countsText({ of }: SheetHeader, tiles: TileEntry[]): string {
   const bad = tiles.filter((tile) => tile.error).length;
   const left = bad ? ` · ${bad} skipped` : "";
   return `${tiles.length - bad} of ${of} shown${left}`;

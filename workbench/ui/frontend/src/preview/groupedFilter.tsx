@@ -51,7 +51,7 @@ interface Props {
 export function GroupedFilter(props: Props): ComponentChild {
   const { noun, name, choices, shown, header, tiles, keysOf, choose } = props;
   if (!choices.length && !shown.length) return null;
-  const words = header && shown.length ? counted(header, tiles.length, props) : "";
+  const words = header && shown.length ? countsText(header, tiles.length, props) : "";
   const button = {
     class: "wb-shown",
     "data-wb": `${name}-filter`,
@@ -82,7 +82,7 @@ export function GroupedFilter(props: Props): ComponentChild {
                     }
                   />
                   {label}
-                  <small>{header && came(header, key, keysOf)}</small>
+                  <small>{header && shareText(header, key, keysOf)}</small>
                 </label>
               ))}
             </div>
@@ -101,12 +101,12 @@ export function GroupedFilter(props: Props): ComponentChild {
   );
 }
 
-function came({ tiles }: SheetHeader, key: string, keysOf: Props["keysOf"]): string {
+function shareText({ tiles }: SheetHeader, key: string, keysOf: Props["keysOf"]): string {
   return `${tiles.filter((tile) => keysOf(tile).includes(key)).length} of ${tiles.length}`;
 }
 
 /** `4 of 64 in this batch · branch: then`; only the first samples of a larger batch are counted. */
-function counted({ tiles, of }: SheetHeader, count: number, props: Props): string {
+function countsText({ tiles, of }: SheetHeader, count: number, props: Props): string {
   const { noun, choices, shown } = props;
   const all = tiles.length < of ? `the first ${tiles.length} of ${of}` : String(of);
   const texts = choices.filter(({ key }) => shown.includes(key)).map(({ text }) => text);

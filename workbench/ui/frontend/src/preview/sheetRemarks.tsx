@@ -16,7 +16,7 @@ interface Props {
 
 export function SheetRemarks({ header, mode, originals, manyPhotos, children }: Props) {
   const mixed = header?.tiles.some((tile) => tile.original.length && tile.augmented.length);
-  const sides = header && (originals ? "originals" : besides(header, mode));
+  const sides = header && (originals ? "originals" : outputRemark(header, mode));
   const note = originals && mixed ? "" : header?.note;
   const words = [note, sides].filter(Boolean).join(" · ");
   return (
@@ -44,7 +44,7 @@ export function SheetRemarks({ header, mode, originals, manyPhotos, children }: 
 }
 
 /** Order of the pictures in a tile. */
-function besides(header: SheetHeader, mode: PreviewFields["mode"]): string {
+function outputRemark(header: SheetHeader, mode: PreviewFields["mode"]): string {
   const { outputs } = header;
   const several = outputs.length > 1;
   switch (mode) {

@@ -68,10 +68,10 @@ export function SplitHandle({ split, label, reached }: HandleProps) {
       aria-valuemin={0}
       aria-valuemax={100}
       aria-valuenow={split.at}
-      aria-valuetext={words(split.at)}
-      onPointerDown={start}
-      onPointerMove={(event) => follow(event, split)}
-      onKeyDown={(event) => press(event, split)}
+      aria-valuetext={splitText(split.at)}
+      onPointerDown={startDrag}
+      onPointerMove={(event) => followPointer(event, split)}
+      onKeyDown={(event) => moveByKey(event, split)}
     />
   );
 }
@@ -91,8 +91,8 @@ export function SplitHandles({ split, has, file, reached }: HandlesProps) {
               class="wb-split-handle"
               data-wb="split"
               aria-hidden="true"
-              onPointerDown={start}
-              onPointerMove={(event) => follow(event, split)}
+              onPointerDown={startDrag}
+              onPointerMove={(event) => followPointer(event, split)}
             />
           )}
         </div>
@@ -101,7 +101,7 @@ export function SplitHandles({ split, has, file, reached }: HandlesProps) {
   );
 }
 
-function words(at: number): string {
+function splitText(at: number): string {
   return at === 0
     ? "only the current graph"
     : at === 100
@@ -109,7 +109,7 @@ function words(at: number): string {
       : `${at} % other graph, then the current one`;
 }
 
-function start(event: TargetedPointerEvent<HTMLElement>): void {
+function startDrag(event: TargetedPointerEvent<HTMLElement>): void {
   if (event.button) return;
   event.preventDefault(); // no text selection or picture drag
   event.stopPropagation(); // and no panning in the close-up
@@ -117,14 +117,14 @@ function start(event: TargetedPointerEvent<HTMLElement>): void {
   event.currentTarget.setPointerCapture(event.pointerId);
 }
 
-function follow(event: TargetedPointerEvent<HTMLElement>, split: Split): void {
+function followPointer(event: TargetedPointerEvent<HTMLElement>, split: Split): void {
   event.stopPropagation();
   if (!event.currentTarget.hasPointerCapture(event.pointerId)) return;
   const { left, width } = event.currentTarget.parentElement!.getBoundingClientRect();
-  split.move(within(Math.round(((event.clientX - left) / width) * 100)));
+  split.move(clamped(Math.round(((event.clientX - left) / width) * 100)));
 }
 
-function press(event: TargetedKeyboardEvent<HTMLElement>, split: Split): void {
+function moveByKey(event: TargetedKeyboardEvent<HTMLElement>, split: Split): void {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const step = event.shiftKey ? LEAP : STEP;
   const at = {
@@ -140,9 +140,9 @@ function press(event: TargetedKeyboardEvent<HTMLElement>, split: Split): void {
   if (at === undefined) return;
   event.preventDefault();
   event.stopPropagation(); // elsewhere arrow keys move between tiles
-  split.move(within(at));
+  split.move(clamped(at));
 }
 
-function within(at: number): number {
+function clamped(at: number): number {
   return Math.min(100, Math.max(0, at));
 }

@@ -1,10 +1,10 @@
 // Zoomable picture with one marked pixel.
 
-const MOST = 64;
-const STEP = 1.25;
+const LARGEST_ZOOM = 64;
+const ZOOM_STEP = 1.25;
 const STRIDE = 10;
 /** Screen pixels per picture pixel from which the marked pixel is outlined. */
-const FRAMED = 4;
+const OUTLINE_FROM_ZOOM = 4;
 
 /** Position and scale of the picture. */
 export interface View {
@@ -102,7 +102,7 @@ export class Zoom {
   zoom(by: number, at?: { x: number; y: number }): void {
     const old = this.now();
     const box = this.el.getBoundingClientRect();
-    const to = Math.min(MOST, Math.max(0.05, old * by));
+    const to = Math.min(LARGEST_ZOOM, Math.max(0.05, old * by));
     const x = (at?.x ?? box.left + box.width / 2) - box.left;
     const y = (at?.y ?? box.top + box.height / 2) - box.top;
     this.left = x - ((x - this.left) / old) * to;
@@ -119,7 +119,7 @@ export class Zoom {
     if (this.scale !== null) return this.scale;
     const [wide = 1, tall = 1] = this.size;
     const { clientWidth, clientHeight } = this.el;
-    return Math.min(MOST, Math.max(0.02, Math.min(clientWidth / wide, clientHeight / tall)));
+    return Math.min(LARGEST_ZOOM, Math.max(0.02, Math.min(clientWidth / wide, clientHeight / tall)));
   }
 
   private place(): void {
@@ -154,7 +154,7 @@ export class Zoom {
     const inside = this.pixel && this.pixel.x < wide && this.pixel.y < tall;
     this.mark.hidden = !inside;
     if (!this.pixel) return;
-    const side = Math.max(scale, FRAMED);
+    const side = Math.max(scale, OUTLINE_FROM_ZOOM);
     const off = (side - scale) / 2;
     Object.assign(this.mark.style, {
       width: `${side}px`,
@@ -182,7 +182,7 @@ export class Zoom {
 
   private wheel(event: WheelEvent): void {
     event.preventDefault();
-    this.zoom(STEP ** (-Math.sign(event.deltaY) || 0), { x: event.clientX, y: event.clientY });
+    this.zoom(ZOOM_STEP ** (-Math.sign(event.deltaY) || 0), { x: event.clientX, y: event.clientY });
   }
 
   private grab(event: PointerEvent): void {
@@ -215,8 +215,8 @@ export class Zoom {
       const from = this.pixel ?? { x: wide / 2, y: tall / 2 };
       const stride = this.pixel === null ? 0 : event.shiftKey ? STRIDE : 1;
       this.choose(from.x + (by[0] ?? 0) * stride, from.y + (by[1] ?? 0) * stride, true);
-    } else if (event.key === "+" || event.key === "=") this.zoom(STEP);
-    else if (event.key === "-") this.zoom(1 / STEP);
+    } else if (event.key === "+" || event.key === "=") this.zoom(ZOOM_STEP);
+    else if (event.key === "-") this.zoom(1 / ZOOM_STEP);
     else if (event.key === "0") this.fit();
     else return;
     event.preventDefault();

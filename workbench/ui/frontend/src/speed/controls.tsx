@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { WordButton } from "../lib/button";
 import { Select } from "../lib/fields";
-import { focused } from "../lib/focus";
+import { focusedElement } from "../lib/focus";
 import { useField } from "../lib/hooks";
 import { Icon } from "../lib/icons";
 import type { Link } from "../lib/link";
@@ -70,7 +70,7 @@ function Setting({ link, name, label, usual }: SettingProps) {
   const input = useRef<HTMLInputElement>(null);
   useLayoutEffect(() => {
     const el = input.current!;
-    if (focused(el) !== el || !el.value) el.value = String(value);
+    if (focusedElement(el) !== el || !el.value) el.value = String(value);
   }, [value]);
   return (
     <input

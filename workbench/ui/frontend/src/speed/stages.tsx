@@ -10,9 +10,9 @@ import { isStale, Provenance, QualityFlags, sentence } from "./provenance";
 import { Table, Wide } from "./table";
 
 /** Fraction of the width below which a name does not fit. */
-const NAMED = 0.09;
+const NAME_FROM_SHARE = 0.09;
 /** Fraction of the width below which nothing is drawn. */
-const SEEN = 0.001;
+const DRAWN_FROM_SHARE = 0.001;
 
 type Show = (node: string) => void;
 
@@ -165,7 +165,7 @@ function Stack({ label, stages, value, most, rest, bottleneck, show }: StackProp
       <div class="wb-stack">
         {stages.map((stage, at) => {
           const share = Math.max(0, value(stage) ?? 0) / most;
-          if (share <= SEEN) return null;
+          if (share <= DRAWN_FROM_SHARE) return null;
           return (
             <Part
               key={stage.name}
@@ -178,13 +178,13 @@ function Stack({ label, stages, value, most, rest, bottleneck, show }: StackProp
             />
           );
         })}
-        {rest / most > SEEN && (
+        {rest / most > DRAWN_FROM_SHARE && (
           <span
             class="wb-stage wb-stage-rest"
             data-tip={`${left}: reading, waiting, data transfer`}
             style={{ width: `${(rest / most) * 100}%` }}
           >
-            {rest / most > NAMED && (
+            {rest / most > NAME_FROM_SHARE && (
               <>
                 <span>remainder</span>
                 <small>{ms(rest)}</small>
@@ -233,7 +233,7 @@ function Part({ stage, spent, share, odd, worst, show }: PartProps) {
       style={{ width: `${share * 100}%` }}
       onClick={() => show(node)}
     >
-      {share > NAMED ? (
+      {share > NAME_FROM_SHARE ? (
         <>
           <span>{name}</span>{" "}
           <small>

@@ -47,7 +47,7 @@ export function Tune({ link }: { link: Speed }) {
           words="Tune"
           what={search}
           limit={seconds}
-          run={() => link.ask("tune", { search, seconds, ...typed(values.current!) })}
+          run={() => link.ask("tune", { search, seconds, ...fieldTexts(values.current!) })}
         />
       </Head>
       <Values list={values} usual={usual} />
@@ -97,7 +97,7 @@ function Values({ list, usual }: ValuesProps) {
   );
 }
 
-function typed(list: HTMLElement): Record<Field, string> {
+function fieldTexts(list: HTMLElement): Record<Field, string> {
   const inputs = [...list.querySelectorAll("input")];
   return Object.fromEntries(
     FIELDS.map(({ id }, at) => [id, inputs[at]?.value.trim() ?? ""]),

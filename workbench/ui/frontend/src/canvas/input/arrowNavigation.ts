@@ -33,7 +33,7 @@ export function neighbour(spots: readonly Spot[], from: string, key: string): st
 }
 
 /** Reading order: row by row, from the left. */
-export function reading(spots: readonly Spot[]): Spot[] {
+export function inReadingOrder(spots: readonly Spot[]): Spot[] {
   const rows: Spot[][] = [];
   for (const spot of [...spots].sort((a, b) => a.y - b.y)) {
     const row = rows.at(-1);

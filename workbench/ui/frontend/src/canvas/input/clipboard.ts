@@ -4,7 +4,7 @@
 import { copyText } from "../../lib/files";
 import { jsonEqual } from "../../lib/jsonEquality";
 import { isTyping } from "../../lib/keyboard";
-import { focused } from "../../lib/focus";
+import { focusedElement } from "../../lib/focus";
 import type { CanvasStore } from "../state/canvasStore";
 import { isOutput, type Point } from "../layout/geometry";
 
@@ -13,7 +13,7 @@ export function clipboard(store: CanvasStore, spot: () => Point): () => void {
   // The event is sent to the text cursor, which may be outside the canvas, so the document listens
   // and the focus decides.
   const mine = (): boolean => {
-    const el = focused(store.dom.root);
+    const el = focusedElement(store.dom.root);
     return !!el && store.dom.root.contains(el) && !isTyping(el) && !store.get().popup;
   };
   const selected = (): string[] => store.get().selected.filter((id) => !isOutput(id));

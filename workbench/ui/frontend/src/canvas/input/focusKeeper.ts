@@ -1,6 +1,6 @@
 // Keeps the keyboard focus on the canvas when the focused element disappears.
 
-import { focused } from "../../lib/focus";
+import { focusedElement } from "../../lib/focus";
 import type { CanvasStore } from "../state/canvasStore";
 
 export class FocusKeeper {
@@ -55,7 +55,7 @@ export class FocusKeeper {
     const { store } = this;
     const { popup, renaming } = store.get();
     if (!this.held || popup || renaming || !store.dom.root.isConnected) return;
-    const el = focused(store.dom.root);
+    const el = focusedElement(store.dom.root);
     const lost = !el || el === store.dom.root || !store.dom.root.contains(el);
     const there = store.dom.element(store.current) !== null;
     const free = lost || el.matches("[data-focus], .wb-canvas-box");

@@ -31,7 +31,7 @@ import { chooseAlignment } from "../state/alignment";
 import { isOutput } from "../layout/geometry";
 import type { LayoutCache } from "../layout/layoutCache";
 import { showPalette } from "../state/paletteVisibility";
-import { neighbour, reading, type Spot } from "./arrowNavigation";
+import { neighbour, inReadingOrder, type Spot } from "./arrowNavigation";
 
 /** Distance that a key moves a box: the grid spacing. */
 const STEP = 18;
@@ -50,7 +50,7 @@ export interface View {
 }
 
 /** Reference points for arrow keys: the middle of each box's upper part. */
-function middles({ boxes, settled }: LayoutCache): Spot[] {
+function boxCentres({ boxes, settled }: LayoutCache): Spot[] {
   return boxes.flatMap(({ id, width }) => {
     const at = settled.get(id);
     return at ? [{ id, x: at.x + width / 2, y: at.y + 27 }] : [];
@@ -58,7 +58,7 @@ function middles({ boxes, settled }: LayoutCache): Spot[] {
 }
 
 /** Returns a function that removes the listeners. */
-export function listen(store: CanvasStore, view: View): () => void {
+export function listenToKeys(store: CanvasStore, view: View): () => void {
   const at = (): string => store.dom.focusedId || store.current;
 
   /** Go to a box; with Shift extend the selection. */
@@ -71,10 +71,10 @@ export function listen(store: CanvasStore, view: View): () => void {
     store.dom.focus(id);
   };
   const arrow = (key: string, more: boolean): void => {
-    const spots = middles(store.layout);
-    go(at() ? neighbour(spots, at(), key) : (reading(spots)[0]?.id ?? ""), more);
+    const spots = boxCentres(store.layout);
+    go(at() ? neighbour(spots, at(), key) : (inReadingOrder(spots)[0]?.id ?? ""), more);
   };
-  const end = (index: 0 | -1): void => go(reading(middles(store.layout)).at(index)?.id ?? "", false);
+  const end = (index: 0 | -1): void => go(inReadingOrder(boxCentres(store.layout)).at(index)?.id ?? "", false);
   const selectAll = (): void => {
     const ids = store.get().nodes.map(({ id }) => id);
     const last = store.inspected;

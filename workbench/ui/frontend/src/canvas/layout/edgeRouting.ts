@@ -57,7 +57,7 @@ export function route(
   let best = direct;
   let least = to.y - from.y > 12 ? cost(direct, rects, port, runs) : Infinity;
   if (lane !== undefined) {
-    const shape = through(from, to, lane);
+    const shape = shapeThrough(from, to, lane);
     const price = cost(shape, rects, port, runs);
     if (price <= least) [best, least] = [shape, price];
   }
@@ -65,11 +65,11 @@ export function route(
     const detour =
       ROUTE_COST.detour + Math.abs(x - from.x) + Math.abs(x - to.x) - Math.abs(from.x - to.x);
     if (detour >= least) break;
-    const shape = through(from, to, x);
+    const shape = shapeThrough(from, to, x);
     const price = detour + cost(shape, rects, port, runs);
     if (price < least) [best, least] = [shape, price];
   }
-  if (least === Infinity) best = through(from, to, (from.x + to.x) / 2);
+  if (least === Infinity) best = shapeThrough(from, to, (from.x + to.x) / 2);
   const run = runOf(best, port);
   if (run) runs.push(run);
   return { from, to, path: pathOf(best), middle: middleOf(best), along: along(best) };
@@ -94,7 +94,7 @@ function cost(shape: Shape, rects: readonly Rect[], port: string, runs: readonly
   let sum = 0;
   const points = along(shape);
   const [a, b] = [shape[3], shape[4]];
-  for (const rect of near(shape, rects)) {
+  for (const rect of rectsNear(shape, rects)) {
     const inside = ({ x, y }: Point): boolean =>
       x > rect.x - 3 && x < rect.right + 3 && y > rect.y - 3 && y < rect.bottom + 3;
     const run =
@@ -117,7 +117,7 @@ function cost(shape: Shape, rects: readonly Rect[], port: string, runs: readonly
 }
 
 /** Rectangles that a path can intersect: it stays between its outermost points. */
-function near(shape: Shape, rects: readonly Rect[]): Rect[] {
+function rectsNear(shape: Shape, rects: readonly Rect[]): Rect[] {
   const [xs, ys] = [shape.map(({ x }) => x), shape.map(({ y }) => y)];
   const [left, right] = [Math.min(...xs) - 3, Math.max(...xs) + 3];
   const [top, bottom] = [Math.min(...ys) - 3, Math.max(...ys) + 3];
@@ -150,7 +150,7 @@ const outwards = ({ x, y, side }: End, by: number): Point => ({
 });
 
 /** Down the lane at `x`; with wide curves if the target is above. */
-function through(from: End, to: End, x: number): Shape {
+function shapeThrough(from: End, to: End, x: number): Shape {
   const room = to.y - from.y;
   if (room > 24) {
     const turn = Math.min(TURN, room / 2);
@@ -223,5 +223,5 @@ const round = (value: number): number => Math.round(value * 10) / 10;
 /** Path of an edge while one end is being dragged. */
 export function unroutedPath(from: End, to: End): string {
   const back = to.y - from.y <= 12;
-  return pathOf(back ? through(from, to, (from.x + to.x) / 2) : straight(from, to));
+  return pathOf(back ? shapeThrough(from, to, (from.x + to.x) / 2) : straight(from, to));
 }

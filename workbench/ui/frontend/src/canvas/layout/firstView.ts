@@ -6,11 +6,11 @@ import type { Point, Size } from "./geometry";
 /** Free space in screen pixels. */
 export const ROOM = { above: 14, below: 46, breadcrumb: 30, side: 26, narrow: 12 };
 /** Minimum space at a side. */
-const RIM = 4;
+const SIDE_SPACE = 4;
 /** Below this zoom there is no room for values on a card: only its name is shown. */
 export const FAR = 0.66;
 /** Below this zoom there is only room for one line of the name, in place of the picture. */
-const CLOSE = 0.5;
+const PICTURE_ZOOM = 0.5;
 /** Below this zoom there is no room for text. */
 const TEXTLESS = 0.25;
 /** Smallest zoom chosen automatically, to read names and to click buttons on cards. */
@@ -33,7 +33,7 @@ export type Detail = "full" | "small" | "names" | "titles" | "none";
 export function legibility(zoom: number): { text: number; detail: Detail } {
   const step = Math.floor(Math.max(zoom, TEXTLESS) / TEXT_STEP + 1e-6) * TEXT_STEP;
   const text = Math.ceil((100 * LEAST_TEXT) / step) / 100;
-  const least = { none: TEXTLESS, titles: CLOSE, names: FAR, small: 1 - TEXT_STEP };
+  const least = { none: TEXTLESS, titles: PICTURE_ZOOM, names: FAR, small: 1 - TEXT_STEP };
   const below = (Object.keys(least) as (keyof typeof least)[]).find((each) => zoom < least[each]);
   return { text, detail: below ?? "full" };
 }
@@ -105,7 +105,7 @@ export function firstView(seen: ContentBounds, size: Size, all: boolean): View {
     const full = Math.min(pane.wide, pane.tall);
     const small = size.width < SMALL.width && size.height < SMALL.height;
     const readable = all
-      ? full >= CLOSE
+      ? full >= PICTURE_ZOOM
       : (small && full >= SMALLEST_ZOOM.small) || (pane.wide >= least && pane.tall >= Math.max(least, FAR));
     if (!readable && !(all && bounds === seen.cards)) continue;
     const zoom = full > 0.98 ? 1 : Math.max(LEAST_OF_ALL, full); // letters are sharp at 1
@@ -163,7 +163,7 @@ function partialView(seen: ContentBounds, pane: Pane, least: number): View {
     const ends = [head, current].flatMap((box) =>
       box ? [side - box.x * zoom, width - side - (box.x + box.width) * zoom] : [],
     );
-    return [side, RIM].map((room) => room - bounds.x * zoom).concat(ends);
+    return [side, SIDE_SPACE].map((room) => room - bounds.x * zoom).concat(ends);
   };
   const tops = (zoom: number): number[] => {
     const top = above - bounds.y * zoom; // avoid empty space above the graph
@@ -209,7 +209,7 @@ export function revealed(view: View, boxes: readonly Rectangle[], size: Size): V
   const width = Math.max(...boxes.map((box) => box.x + box.width)) - left;
   const height = Math.max(...boxes.map((box) => box.y + box.height)) - top;
   const fits = Math.min((right - rim) / width, (bottom - rim) / height);
-  const zoom = Math.min(view.zoom, Math.max(CLOSE, fits));
+  const zoom = Math.min(view.zoom, Math.max(PICTURE_ZOOM, fits));
   const scaled = (offset: number, middle: number): number => middle - ((middle - offset) * zoom) / view.zoom;
   let [x, y] = [scaled(view.x, size.width / 2), scaled(view.y, size.height / 2)];
   for (const box of [{ x: left, y: top, width, height }, boxes.at(-1)!]) {

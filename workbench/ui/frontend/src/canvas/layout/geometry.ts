@@ -139,7 +139,7 @@ function portOffset(node: DrawnNode, names: readonly string[], name: string): nu
 }
 
 /** End point of an edge: the outer edge of the port. */
-export function rim(box: Point, socket: Socket): Point {
+export function edgePoint(box: Point, socket: Socket): Point {
   const out = PORT.size / 2;
   return { x: box.x + socket.x, y: box.y + socket.y + (socket.side === "top" ? -out : out) };
 }

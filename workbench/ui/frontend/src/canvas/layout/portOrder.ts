@@ -25,8 +25,8 @@ export function orderPorts(
     add(departures, `${edge.source} ${edge.output}`, end);
   }
   return nodes.map((node) => {
-    const inputs = ordered(node.inputs, ({ name }) => mean(arrivals.get(`${node.id} ${name}`)));
-    const outputs = ordered(node.outputs, ({ name }) => mean(departures.get(`${node.id} ${name}`)));
+    const inputs = sortedPorts(node.inputs, ({ name }) => mean(arrivals.get(`${node.id} ${name}`)));
+    const outputs = sortedPorts(node.outputs, ({ name }) => mean(departures.get(`${node.id} ${name}`)));
     return inputs === node.inputs && outputs === node.outputs ? node : { ...node, inputs, outputs };
   });
 }
@@ -40,7 +40,7 @@ function mean(xs: readonly number[] | undefined): number {
   return xs ? xs.reduce((sum, x) => sum + x, 0) / xs.length : Infinity;
 }
 
-function ordered(ports: PortEntry[], x: (port: PortEntry) => number): PortEntry[] {
+function sortedPorts(ports: PortEntry[], x: (port: PortEntry) => number): PortEntry[] {
   const sorted = [...ports].sort((a, b) => (x(a) === x(b) ? 0 : x(a) - x(b)));
   return sorted.every((port, at) => port === ports[at]) ? ports : sorted;
 }

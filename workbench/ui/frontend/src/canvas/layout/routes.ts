@@ -2,7 +2,7 @@
 
 import type { EdgeEntry } from "../../payloads";
 import { route, type Rect, type Route, type Run } from "./edgeRouting";
-import { inputSocket, outputSize, outputSocket, pillSocket, rim, sizeOf } from "./geometry";
+import { inputSocket, outputSize, outputSocket, pillSocket, edgePoint, sizeOf } from "./geometry";
 import type { DrawnNode, Point, Size } from "./geometry";
 import { KeyedMemo } from "../../lib/keyedMemo";
 import { scopesOf } from "./nestedLayout";
@@ -44,8 +44,8 @@ export class Routes {
       const out = outputSocket(source, edge.output);
       const into = target ? inputSocket(target, edge.input) : pillSocket(edge);
       const made = route(
-        { ...rim(at, out), side: out.side },
-        { ...rim(to, into), side: into.side },
+        { ...edgePoint(at, out), side: out.side },
+        { ...edgePoint(to, into), side: into.side },
         rects.get(source.scope)!,
         `${edge.source}.${edge.output}`,
         runs.get(source.scope)!,

@@ -17,7 +17,7 @@ type PopupOf<K extends Popup["kind"]> = Extract<Popup, { kind: K }>;
 const WIDTH = 460;
 const HEIGHT = 350;
 /** Number of first results that are tried on the graph before one is selected. */
-const TRIED = 8;
+const MOST_TRIED = 8;
 
 export function Popups() {
   const popup = useCanvasState((state) => state.popup);
@@ -52,12 +52,12 @@ function usePopup(popup: Popup) {
     if (!chosen && popup.opener?.isConnected) popup.opener.focus({ preventScroll: true });
     else store.dom.focus(store.current);
   };
-  const [style] = useState(() => placed(popup, store.dom.box.getBoundingClientRect()));
+  const [style] = useState(() => popupStyle(popup, store.dom.box.getBoundingClientRect()));
   return { store, close, style };
 }
 
 /** Near the pointer, else at the top of the canvas; always on the screen. */
-function placed({ at }: Popup, box: DOMRect): CSSProperties {
+function popupStyle({ at }: Popup, box: DOMRect): CSSProperties {
   const width = Math.min(WIDTH, innerWidth - 24);
   const left = at ? at.x - 40 : box.left + (box.width - width) / 2;
   const top = at ? at.y + 12 : box.top + 14;
@@ -87,7 +87,7 @@ function Search({ popup }: { popup: PopupOf<"search"> }) {
   const tryOut = useCallback(
     (found: readonly Item[]): void => {
       if (asked === null || compatible !== asked) return;
-      const names = found.slice(0, TRIED).flatMap((item) => insertedName(item) ?? []);
+      const names = found.slice(0, MOST_TRIED).flatMap((item) => insertedName(item) ?? []);
       const fresh = names.filter((name) => !tried.current.has(name));
       for (const name of fresh) tried.current.add(name);
       if (fresh.length) askCompatibleOps(store, place, fresh);

@@ -25,11 +25,11 @@ type View = readonly [number, number, number];
 
 const GAP = 8;
 /** Screen pixels below a toolbar at the bottom of the canvas, as in `canvas.css`. */
-const BELOW = 46;
+const SPACE_BELOW = 46;
 /** Weight of the area outside of the canvas, relative to area on other nodes. */
-const OUTSIDE = 4;
+const OUTSIDE_WEIGHT = 4;
 /** Fraction of the toolbar that may cover other nodes before it moves away from its node. */
-const COVERED = 0.2;
+const MOST_COVERED = 0.2;
 
 /**
  * Null if there is no space next to the node. `size` is in screen pixels; `canvas` is its visible
@@ -61,10 +61,10 @@ export function freeSide(
     const area = placed(own, side, size);
     const inside = overlap(area, { x: 0, y: 0, ...canvas });
     const outside = area.width * area.height - inside;
-    const price = seen.reduce((sum, other) => sum + overlap(area, other), OUTSIDE * outside);
+    const price = seen.reduce((sum, other) => sum + overlap(area, other), OUTSIDE_WEIGHT * outside);
     if (price < least - 1) [best, least] = [side, price];
   }
-  return least <= COVERED * size.width * size.height ? best : null;
+  return least <= MOST_COVERED * size.width * size.height ? best : null;
 }
 
 /**
@@ -82,7 +82,7 @@ export function freeEdge(
   if (!box || !at) return "bottom-center";
   const bottom = {
     x: (canvas.width - size.width) / 2,
-    y: canvas.height - BELOW - size.height,
+    y: canvas.height - SPACE_BELOW - size.height,
     ...size,
   };
   return overlap(onScreen(box, at, view), bottom) > 0 ? "top-right" : "bottom-center";

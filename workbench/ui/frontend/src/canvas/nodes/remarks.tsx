@@ -172,7 +172,7 @@ interface WritableProps {
 
 type Field = HTMLInputElement | HTMLTextAreaElement;
 
-function begin<F extends Field>(el: F | null): void {
+function focusAndSelect<F extends Field>(el: F | null): void {
   el?.focus();
   el?.select();
 }
@@ -206,9 +206,9 @@ function Writable({ kind, id, text, label, most, write, remove, choose, move }: 
       },
     };
     return kind === "note" ? (
-      <textarea {...field} ref={begin<HTMLTextAreaElement>} />
+      <textarea {...field} ref={focusAndSelect<HTMLTextAreaElement>} />
     ) : (
-      <input {...field} ref={begin<HTMLInputElement>} />
+      <input {...field} ref={focusAndSelect<HTMLInputElement>} />
     );
   }
   const onKey = (event: TargetedKeyboardEvent<HTMLElement>): void => {

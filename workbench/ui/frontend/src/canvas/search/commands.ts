@@ -31,7 +31,7 @@ interface Run extends Command {
   selected?: number;
 }
 
-function press(
+function buttonCommand(
   id: string,
   name: string,
   control: readonly [string, string],
@@ -51,8 +51,8 @@ function measure(what: string, name: string, note: string, synonyms: readonly st
   return { id: `measure-${what}`, name, note, synonyms, run };
 }
 
-function tab(name: string, note: string, synonyms: readonly string[]): Run {
-  return press(`show-${name}`, `Show ${name}`, ["tabs", `[data-tab=${name}]`], note, synonyms);
+function tabCommand(name: string, note: string, synonyms: readonly string[]): Run {
+  return buttonCommand(`show-${name}`, `Show ${name}`, ["tabs", `[data-tab=${name}]`], note, synonyms);
 }
 
 const MASKS = ["mask", "masks", "segmentation", "pixelwise_masks", "follow_masks"];
@@ -87,13 +87,13 @@ const COMMANDS: readonly Run[] = [
   measure("stages", "Measure each operator", "Time per operator", ["profile", "bottleneck", "stages", "slowest"]),
   measure("threads", "Measure thread scaling", "Speed by number of threads", ["scaling", "num_threads"]),
   measure("peers", "Measure other libraries", "The same pipeline in torchvision and Albumentations", ["peers", "compare libraries"]),
-  press("export", "Export the script", ["bar", "[data-wb=export]"], "Write the Python script", [
+  buttonCommand("export", "Export the script", ["bar", "[data-wb=export]"], "Write the Python script", [
     ...["export", "python", "save script", "generate code", "write code"],
   ]),
-  press("save", "Save the graph", ["bar", "[data-wb=save]"], "Write the graph's JSON", ["save", "store", "json"], "Ctrl S"),
-  press("open", "Open a graph", ["bar", "[data-wb=open]"], "From a file, text or recent work", ["open", "load", "import", "recent"]),
-  press("share", "Share", ["bar", "[data-wb=share]"], "A picture that contains the graph, or a link", ["link", "picture", "send"]),
-  press("faults", "Show faults", ["bar", "[data-wb=status]"], "List faults and their fixes", ["errors", "problems", "status", "fix"]),
+  buttonCommand("save", "Save the graph", ["bar", "[data-wb=save]"], "Write the graph's JSON", ["save", "store", "json"], "Ctrl S"),
+  buttonCommand("open", "Open a graph", ["bar", "[data-wb=open]"], "From a file, text or recent work", ["open", "load", "import", "recent"]),
+  buttonCommand("share", "Share", ["bar", "[data-wb=share]"], "A picture that contains the graph, or a link", ["link", "picture", "send"]),
+  buttonCommand("faults", "Show faults", ["bar", "[data-wb=status]"], "List faults and their fixes", ["errors", "problems", "status", "fix"]),
   {
     id: "new",
     name: "New graph",
@@ -102,10 +102,10 @@ const COMMANDS: readonly Run[] = [
     replaces: true,
     run: (store) => void store.link.ask("new", {}),
   },
-  tab("preview", "Original and augmented images", ["pictures", "images", "see"]),
-  tab("speed", "Measurements and records", ["records", "tune", "tuner", "measurements"]),
-  tab("code", "The graph as code for a target", ["targets", "pytorch", "lightning", "triton", "source"]),
-  tab("data", "The data: folders, classes, files", ["dataset", "folder", "classes", "files", "open folder"]),
+  tabCommand("preview", "Original and augmented images", ["pictures", "images", "see"]),
+  tabCommand("speed", "Measurements and records", ["records", "tune", "tuner", "measurements"]),
+  tabCommand("code", "The graph as code for a target", ["targets", "pytorch", "lightning", "triton", "source"]),
+  tabCommand("data", "The data: folders, classes, files", ["dataset", "folder", "classes", "files", "open folder"]),
   {
     id: "arrange",
     name: "Arrange",

@@ -19,7 +19,7 @@ import { PREFIXES, type Item } from "./searchItems";
 
 /** Pixels of movement after which a press is a drag. */
 const THRESHOLD = 5;
-const FOUND = 60;
+const MOST_FOUND = 60;
 /** Removed from the start of names for lack of space; the tooltip has the full name. */
 const EXPERIMENTAL = /^experimental\./;
 
@@ -64,7 +64,7 @@ function Column({ store, dropUnder }: { store: CanvasStore; dropUnder: (at: Poin
   const known = [operators, categories, templates, snippets, blocks, recipes, selected];
   const groups = useMemo(() => paletteGroups(all), known);
   const wanted = query.trim();
-  const finds = useMemo(() => (wanted ? paletteFinds(all, wanted).slice(0, FOUND) : []), [wanted, ...known]);
+  const finds = useMemo(() => (wanted ? paletteFinds(all, wanted).slice(0, MOST_FOUND) : []), [wanted, ...known]);
 
   const take = (item: Item): void => {
     if (item.reason) return store.say(`${item.name}: ${item.reason}`);

@@ -4,7 +4,7 @@ import type { Link } from "../../lib/link";
 import type { EdgeEntry, NodeEntry } from "../../payloads";
 
 /** Milliseconds in which a requested edit appears on the canvas. */
-const OWN = 1000;
+const EDIT_TIMEOUT = 1000;
 
 export class AnnouncedEdit {
   private startedAt = -Infinity;
@@ -31,7 +31,7 @@ export class AnnouncedEdit {
 
   /** Whether nodes and edges result from another edit. */
   isOver(nodes: readonly NodeEntry[], edges: readonly EdgeEntry[]): boolean {
-    const own = this.link.waiting || performance.now() - this.startedAt < OWN;
+    const own = this.link.waiting || performance.now() - this.startedAt < EDIT_TIMEOUT;
     return !own || (this.result !== "" && this.result !== ids(nodes, edges));
   }
 }

@@ -1,6 +1,6 @@
 // Elements of the canvas on the page, and the focused one.
 
-import { focused } from "../../lib/focus";
+import { focusedElement } from "../../lib/focus";
 
 export class CanvasDom {
   constructor(readonly root: HTMLElement) {}
@@ -17,7 +17,7 @@ export class CanvasDom {
 
   /** Id of the focused node or output; empty if there is none. */
   get focusedId(): string {
-    const el = focused(this.root);
+    const el = focusedElement(this.root);
     return el instanceof HTMLElement && this.root.contains(el) ? (el.dataset["focus"] ?? "") : "";
   }
 

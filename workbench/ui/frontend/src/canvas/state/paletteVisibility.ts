@@ -2,11 +2,11 @@
 
 import type { CanvasStore } from "./canvasStore";
 
-const KEPT = "dali-workbench-palette";
+const STORAGE_KEY = "dali-workbench-palette";
 
 export function paletteWasOpen(): boolean {
   try {
-    return localStorage.getItem(KEPT) === "open";
+    return localStorage.getItem(STORAGE_KEY) === "open";
   } catch {
     return false;
   }
@@ -18,7 +18,7 @@ export function showPalette(store: CanvasStore, open = !store.get().palette): vo
   store.set({ palette: open });
   if (held && !open) store.dom.focus(store.current);
   try {
-    localStorage.setItem(KEPT, open ? "open" : "closed");
+    localStorage.setItem(STORAGE_KEY, open ? "open" : "closed");
   } catch {
     // Without storage the state lasts as long as the page.
   }
