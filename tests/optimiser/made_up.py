@@ -69,8 +69,8 @@ def make_up(
         self._compared[graph_hash(step.graph)] = pixels(step.name)
         return compared(self, engine, step)
 
-    compared = OptimisationExperiment._refused
-    monkeypatch.setattr(OptimisationExperiment, "_refused", refused)
+    compared = OptimisationExperiment._refusal_reason
+    monkeypatch.setattr(OptimisationExperiment, "_refusal_reason", refused)
     monkeypatch.setattr("workbench.bench.experiments.speed_experiment.measure", fake)
     of_cpu = {
         name: one for name, one in load_rewrites().items() if name in tried and not one.needs_gpu

@@ -183,14 +183,14 @@ def _add_branches(
         word = "if" if at == 0 else "elif"
         head = "else:" if at == last else f"{word} {number} == {at}:"
         lines.text.append(f"{emitter.indent}{head}{_comment(node, names[at])}")
-        lines.add(_or_pass(emitter, body))
+        lines.add(_pass_if_empty(emitter, body))
 
 
 def _body_or_pass(emitter: Emitter, node: Node, name: str) -> Lines:
-    return _or_pass(emitter, emitter.body_lines(node, name))
+    return _pass_if_empty(emitter, emitter.body_lines(node, name))
 
 
-def _or_pass(emitter: Emitter, body: Lines) -> Lines:
+def _pass_if_empty(emitter: Emitter, body: Lines) -> Lines:
     if not body.text:
         body.text.append(f"{emitter.indent}{INDENT}pass")
     return body

@@ -179,7 +179,7 @@ class OptimisationExperiment(SpeedExperiment):
         self.require_measurable(config)
         base = self.entry(config, ORIGINAL)
         self._probed = self._probe(base) if self.seconds else None
-        names = self._useful(self.prepared.machine)
+        names = self._usable_names(self.prepared.machine)
         rows: tuple[Measurement, ...] = ()
         while True:
             self._steps = self._within_pixel_limit(names)
@@ -204,7 +204,7 @@ class OptimisationExperiment(SpeedExperiment):
         optimise = self._to_record(self._proposals(rows, self._steps), rows)
         return Outcome(rows, {"optimise": optimise, "interrupted": self._cut})
 
-    def _useful(self, machine: Machine) -> list[str]:
+    def _usable_names(self, machine: Machine) -> list[str]:
         """Return the names to try, and reject rewrites that need a missing GPU."""
         names = []
         for name in self.names:
@@ -252,7 +252,7 @@ class OptimisationExperiment(SpeedExperiment):
                     self.check_cancelled()
                     self.progress(_COMPARING * place / len(steps), f"comparing {step.name}")
                     self._publish_compared(steps)
-                    why = self._late_to_compare(step) or self._refused(engine, step)
+                    why = self._lateness_reason(step) or self._refusal_reason(engine, step)
                     if why:
                         one = self._proposal(steps, place)
                         self._rejected[step.name] = replace(one, rejected=why)
@@ -262,7 +262,7 @@ class OptimisationExperiment(SpeedExperiment):
                     self._publish_compared(steps)
                     return steps
 
-    def _late_to_compare(self, step: CandidateRewrite) -> str:
+    def _lateness_reason(self, step: CandidateRewrite) -> str:
         """Return why a step, unless it is the first, cannot be compared in time; else empty."""
         known = graph_hash(step.graph) in self._compared or not self._compared
         if known or self._deadline.seconds_left(_COMPARE_UNTIL) >= self._compare_seconds:
@@ -270,7 +270,7 @@ class OptimisationExperiment(SpeedExperiment):
         self._cut = True
         return LATE.format("compared")
 
-    def _refused(self, engine: Engine, step: CandidateRewrite) -> str:
+    def _refusal_reason(self, engine: Engine, step: CandidateRewrite) -> str:
         """Return why a step's pixel difference exceeds the limit of its class, or empty."""
         key = graph_hash(step.graph)
         if key not in self._compared:

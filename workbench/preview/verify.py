@@ -246,7 +246,12 @@ class Verifier:
         try:
             self._progress(0.0, "building the script's pipeline")
             with ExportedScript(
-                source, data, settings.device, folder, self._go_on, self._progress.on_silence
+                source,
+                data,
+                settings.device,
+                folder,
+                self._require_not_cancelled,
+                self._progress.on_silence,
             ) as script:
                 for batch in range(self.batches):
                     self._progress(batch / self.batches, f"batch {batch + 1} of {self.batches}")
@@ -285,7 +290,7 @@ class Verifier:
             return f"The exported script fails like the preview: {error}"
         return ""
 
-    def _go_on(self) -> None:
+    def _require_not_cancelled(self) -> None:
         if self._cancelled.is_set():
             raise CancelledError("Cancelled.")
 

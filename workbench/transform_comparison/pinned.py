@@ -130,7 +130,7 @@ def fixed_values(call: TransformCall) -> Iterator[PinnedTransform]:
         yield PinnedTransform(call)
         return
     comparison = importer.comparison
-    given = _Given(call, importer.signature)
+    given = _CallArguments(call, importer.signature)
     if comparison is WINDOW:
         size = given.resize()
         if size is not None:
@@ -161,7 +161,7 @@ def fixed_values(call: TransformCall) -> Iterator[PinnedTransform]:
     yield PinnedTransform(given.call, notes=tuple(notes))
 
 
-def _one_at_a_time(arguments: _Given) -> Iterator[PinnedTransform]:
+def _one_at_a_time(arguments: _CallArguments) -> Iterator[PinnedTransform]:
     for name, unchanged in _COLOURS.items():
         value = pinned(arguments.get(name), unchanged)
         if value == (unchanged, unchanged) or value is None:
@@ -201,7 +201,7 @@ def pinned(value: Any, middle: float | None) -> Any:
     return (upper, upper)
 
 
-class _Given:
+class _CallArguments:
     """The arguments of a call by name, both positional and keyword arguments."""
 
     def __init__(self, call: TransformCall, signature: inspect.Signature) -> None:

@@ -136,7 +136,9 @@ class FactoryJob:
         with library_errors():
             factory = self._factory()
             files = sample_files(self.data)
-            batches = _endless(self.name, lambda: factory(files, self.batch_size, self.workers))
+            batches = _repeat_batches(
+                self.name, lambda: factory(files, self.batch_size, self.workers)
+            )
         return PeerWorkload(batches, _AHEAD * self.workers + 1)
 
     def _factory(self) -> Factory:
@@ -150,7 +152,7 @@ class FactoryJob:
         return factory
 
 
-def _endless(name: str, make: Callable[[], Iterable[Any]]) -> Iterator[Any]:
+def _repeat_batches(name: str, make: Callable[[], Iterable[Any]]) -> Iterator[Any]:
     while True:
         batch = None
         for batch in make():

@@ -172,7 +172,7 @@ def _compared_peer(
     def check(call: Callable[..., Any]) -> tuple[str, ...]:
         facts[peer.name] = {"version": _version(peer.needs[-1]), "runs": "exported module"}
         try:
-            found = call(compare_with_peer, *_compared(experiment, peer))
+            found = call(compare_with_peer, *_compared_programs(experiment, peer))
         except CancelledError:
             experiment.check_cancelled()
             facts[peer.name]["difference"] = {"reason": NOT_COMPARED}
@@ -209,7 +209,7 @@ def difference_note(found: PixelDifference) -> str:
     )
 
 
-def _compared(experiment: SpeedExperiment, peer: Peer) -> tuple[Code, Code, Datasets]:
+def _compared_programs(experiment: SpeedExperiment, peer: Peer) -> tuple[Code, Code, Datasets]:
     still = experiment.resolved.for_graph(without_randomness(experiment.resolved))
     config = replace(config_of(still.graph, "cpu"), batch_size=IMAGES, pipelines=1)
     source = script_of(with_config(still, config).sound())
@@ -232,10 +232,12 @@ def compare_with_peer(
         paths = sample_files(data)
         files = [paths[index % len(paths)] for index in range(len(ours))]
         theirs = first_outputs(module, files)
-    return compare_cpu_with_mixed(ours, [_like(a, b) for a, b in zip(theirs, ours, strict=True)])
+    return compare_cpu_with_mixed(
+        ours, [_with_channels_like(a, b) for a, b in zip(theirs, ours, strict=True)]
+    )
 
 
-def _like(image: NDArray[Any], ours: NDArray[Any]) -> NDArray[Any]:
+def _with_channels_like(image: NDArray[Any], ours: NDArray[Any]) -> NDArray[Any]:
     """Move the channels of an image (channels-first) to the position that DALI's image has."""
     if image.shape != ours.shape and image.ndim == ours.ndim == 3:
         return np.moveaxis(image, 0, -1)

@@ -84,7 +84,7 @@ def make_stage_report(
             return replace(report, bottleneck=slowest.stage, gain=None, advice=advice)
         return replace(report, bottleneck="", gain=None, advice=f"{doubt} {AGAIN}")
     advice = bottleneck_advice(worst, share, without, whole, graph, machine)
-    return replace(report, advice=advice, critical=_critical(own))
+    return replace(report, advice=advice, critical=_find_critical_path(own))
 
 
 def stage_costs(
@@ -103,7 +103,7 @@ def stage_costs(
     before: Measurement | None = None
     for number, (node, kind, device) in enumerate(stages):
         row = whole if number == len(stages) - 1 else by_name[f"up to {node.id}"]
-        adds = _added(row, before, batch)
+        adds = _added_milliseconds(row, before, batch)
         costs.append(
             StageCost(node.id, kind, device, adds[0], alone.get(node.id), node.op, *adds[1:])
         )
@@ -114,7 +114,7 @@ def stage_costs(
         costs = [replace(c, exclusive=ms) for c, ms in zip(costs, shares, strict=True)]
     copied = by_name.get(f"{WHOLE}, copied to the host")
     if copied is not None and copied.median is not None:
-        adds = _added(copied, whole, batch)
+        adds = _added_milliseconds(copied, whole, batch)
         costs.append(StageCost("copy to the host", COPY, "gpu", adds[0], None, "", *adds[1:]))
     return total, costs
 
@@ -189,11 +189,13 @@ def _instability_reason(costs: Sequence[StageCost], whole: Measurement, total: f
     if (below.adds or 0.0) < -_BELOW_NOTHING * total:
         return f"Unstable: {below.stage} has a negative cost."
     known = [cost for cost in costs if cost.low is not None and cost.high is not None]
-    apart = {cost.stage: ((cost.high or 0.0) - (cost.low or 0.0)) / 2 / total for cost in known}
-    least = max(apart, key=lambda stage: apart[stage], default="")
-    if least and apart[least] > REPEATABILITY:
+    uncertainties = {
+        cost.stage: ((cost.high or 0.0) - (cost.low or 0.0)) / 2 / total for cost in known
+    }
+    least = max(uncertainties, key=lambda stage: uncertainties[stage], default="")
+    if least and uncertainties[least] > REPEATABILITY:
         return (
-            f"Unstable: the cost of {least} is uncertain by ±{apart[least]:.0%} of a "
+            f"Unstable: the cost of {least} is uncertain by ±{uncertainties[least]:.0%} of a "
             f"batch's time; the limit is ±{REPEATABILITY:.0%}."
         )
     if disagreement := _disagreement(costs):
@@ -219,11 +221,11 @@ def _disagreement(costs: Sequence[StageCost]) -> str:
     if not known or not adds or not alone or any(cost.device != "cpu" for cost in costs):
         return ""
 
-    def apart(cost: StageCost) -> float:
+    def share_difference(cost: StageCost) -> float:
         return abs((cost.exclusive or 0.0) / adds - (cost.alone or 0.0) / alone)
 
-    worst = max(worked, key=apart)
-    if apart(worst) <= _DISAGREE:
+    worst = max(worked, key=share_difference)
+    if share_difference(worst) <= _DISAGREE:
         return ""
     return (
         f"Unstable: {worst.stage} takes {worst.exclusive:.1f} ms of a batch in the pipeline, and "
@@ -231,7 +233,7 @@ def _disagreement(costs: Sequence[StageCost]) -> str:
     )
 
 
-def _critical(costs: Sequence[StageCost]) -> CriticalPath | None:
+def _find_critical_path(costs: Sequence[StageCost]) -> CriticalPath | None:
     """Return the critical path, from the time of each operator alone and that of reading."""
     busy = []
     for cost in costs:
@@ -261,7 +263,7 @@ def _busy_milliseconds(costs: Sequence[StageCost]) -> dict[str, float]:
     return found
 
 
-def _added(
+def _added_milliseconds(
     row: Measurement, before: Measurement | None, batch: int
 ) -> tuple[float, float, float] | tuple[None, None, None]:
     """Return the milliseconds that ``row`` adds to a batch of ``before``, with their interval.
@@ -350,7 +352,7 @@ def function_costs(graph: Graph, rows: Sequence[Measurement], batch: int) -> lis
             reason = "later nodes need its output" if row is None else row.reason
             found.append(FunctionCost(node.id, name, reason=reason))
             continue
-        adds, low, high = _added(whole, row, batch)
+        adds, low, high = _added_milliseconds(whole, row, batch)
         rates = whole.median, row.median
         frames = row.config.frames
         found.append(FunctionCost(node.id, name, adds, low, high, *rates, frames=frames))

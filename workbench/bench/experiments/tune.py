@@ -259,7 +259,7 @@ class TuningExperiment(GridExperiment):
             else:
                 chosen = self._measure_long(rows, time)
         else:
-            rows = [_uncompared(probes.rows)]
+            rows = [_fastest_uncompared(probes.rows)]
         head = headroom_of(chosen[0], cores) if chosen else None
         tune = {
             "probes": probed,
@@ -340,7 +340,7 @@ def _with_flag(row: Measurement, flag: str) -> Measurement:
     return replace(row, flags=(*row.flags, flag))
 
 
-def _uncompared(probed: Sequence[Measurement]) -> Measurement:
+def _fastest_uncompared(probed: Sequence[Measurement]) -> Measurement:
     """Return the fastest probe, flagged as not compared because there was no time."""
     best = max(probed, key=lambda row: row.rate)
     if not best.rounds:

@@ -143,13 +143,13 @@ class InterleavedRun:
             for process in range(self.measurement_config.processes):
                 self._process = process
                 for candidate in self._shuffled():
-                    self._guarded(candidate, self._start)
+                    self._run_guarded(candidate, self._start)
                 self._interleave()
                 for candidate in self._alive():
-                    self._guarded(candidate, self._end)
-                self._dismiss_all()
+                    self._run_guarded(candidate, self._end)
+                self._release_all_workers()
         finally:
-            self._dismiss_all()
+            self._release_all_workers()
         return tuple(_measurement(candidate) for candidate in self._candidates)
 
     def _alive(self) -> list[ConfigMeasurement]:
@@ -196,7 +196,7 @@ class InterleavedRun:
         cycles = 0
         while alive := self._shuffled():
             for candidate in alive:
-                self._guarded(candidate, self._timed_round)
+                self._run_guarded(candidate, self._timed_round)
             cycles += 1
             alive = self._alive()
             stop_reason = self.measurement_config.stop_reason(
@@ -230,7 +230,7 @@ class InterleavedRun:
         began = time.monotonic()
         if self._before_round is not None:
             self._before_round()
-        candidate.group.allow(self._left(candidate))
+        candidate.group.allow(self._seconds_left(candidate))
 
         def on_report(share: float) -> None:
             self._check_cancelled()
@@ -248,7 +248,7 @@ class InterleavedRun:
         candidate.gpu_use += candidate.group.gpu_use()
         return one
 
-    def _left(self, candidate: ConfigMeasurement) -> float:
+    def _seconds_left(self, candidate: ConfigMeasurement) -> float:
         """Return the seconds left for a candidate's next round: its own, or all candidates'."""
         own = candidate.entry.seconds - candidate.spent
         return max(own, sum(one.entry.seconds - one.spent for one in self._alive()))
@@ -262,19 +262,19 @@ class InterleavedRun:
         candidate.peak = max(candidate.peak[0], host), gpu if gpu is not None else began_with
         _require_room(candidate.entry, *candidate.peak)
 
-    def _dismiss_all(self) -> None:
+    def _release_all_workers(self) -> None:
         """End all workers in parallel: each takes up to 0.05 s to end."""
         with ThreadPoolExecutor(max(1, len(self._candidates))) as pool:
-            list(pool.map(self._dismiss, self._candidates))
+            list(pool.map(self._release_workers, self._candidates))
 
-    def _dismiss(self, candidate: ConfigMeasurement) -> None:
+    def _release_workers(self, candidate: ConfigMeasurement) -> None:
         group, candidate.group = candidate.group, None
         if group is not None and self._kept and not (candidate.reason or candidate.is_over):
             self._kept.store(group)
         elif group is not None:
             group.close()
 
-    def _guarded(
+    def _run_guarded(
         self, candidate: ConfigMeasurement, step: Callable[[ConfigMeasurement], None]
     ) -> None:
         """Run one step of a candidate; a failure ends only this candidate."""
@@ -289,7 +289,7 @@ class InterleavedRun:
         except EngineError as error:
             candidate.reason = f"not measured: {without_traceback(error)}"
             self._failed = f"; {candidate.entry.name} {candidate.reason.partition('. ')[0]}"
-            self._dismiss(candidate)
+            self._release_workers(candidate)
             self._report("")
 
     def _end_overdue(self, candidate: ConfigMeasurement) -> None:
@@ -299,7 +299,7 @@ class InterleavedRun:
             candidate.hurried.add(ROUND_CUT)
         else:
             candidate.reason = f"not measured: {TIME_UP}"
-        self._dismiss(candidate)
+        self._release_workers(candidate)
 
     def _check_cancelled(self) -> None:
         if self._stop.is_set():

@@ -134,7 +134,7 @@ class _ScriptWorkload:
             ]
             self._real: Iterator[int] = itertools.chain.from_iterable(zip(*real, strict=True))
         except Exception as error:
-            raise self._explained(error) from None
+            raise self._as_workbench_error(error) from None
         self.lead = len(pipes) * (job.prefetch + 2)
 
     def run(self) -> int:
@@ -145,11 +145,11 @@ class _ScriptWorkload:
                     if hasattr(output, "as_cpu"):
                         output.as_cpu()
         except Exception as error:
-            raise self._explained(error) from None
+            raise self._as_workbench_error(error) from None
         self._batch += 1
         return min(len(outputs[0]), next(self._real))
 
-    def _explained(self, error: Exception) -> WorkbenchError:
+    def _as_workbench_error(self, error: Exception) -> WorkbenchError:
         if isinstance(error, WorkbenchError):
             return error
         for dataset in self._job.data.values():
@@ -226,7 +226,7 @@ def start_workload(worker: Worker, job: Job, cores: tuple[int, ...] = ()) -> Sta
         os.sched_setaffinity(0, cores)
     worker.report(0.0)
     if worker.kept.pop(_KEY, None) is not None:
-        _drop_the_last(worker)
+        _release_previous(worker)
     gpu = Gpu(first_visible_gpu())
     before = gpu.memory_used()
     start = time.perf_counter()
@@ -242,7 +242,7 @@ def start_workload(worker: Worker, job: Job, cores: tuple[int, ...] = ()) -> Sta
     return StartupStats(spent, peak_host_bytes(descendants(os.getpid())), used)
 
 
-def _drop_the_last(worker: Worker) -> None:
+def _release_previous(worker: Worker) -> None:
     """Release the previous workload, so that the next one starts as in a new process."""
     worker.kept.pop(_END, None)
     gc.collect()

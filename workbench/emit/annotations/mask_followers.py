@@ -50,7 +50,7 @@ class MaskWriter(FollowerWriter):
     def follow(self) -> None:
         """Write one warp of the combined map, or one call per operator."""
         if self.carries_map or self.path.in_one_warp:
-            self._warped()
+            self._write_warped()
         else:
             self.write_carried()
 
@@ -85,7 +85,7 @@ class MaskWriter(FollowerWriter):
             self.add(self.output_variable("seen"), seen)
         self.add(self.output_variable("map"), map_)
 
-    def _warped(self) -> None:
+    def _write_warped(self) -> None:
         mask, port = self.variable("masks", "masks"), self.node.inputs["masks"]
         matrix = self._compose()
         dtype, size = self._assign_mask(mask, "masks"), self.size(self.path.frame)

@@ -159,7 +159,7 @@ class _Namer:
                 for port in _unchanged_sources(node, spec):
                     last_use[port] = max(last_use.get(port, -1), line + 1)
 
-            def busy(name: str, line: int = line, own: list[str] = own) -> bool:
+            def is_taken(name: str, line: int = line, own: list[str] = own) -> bool:
                 live = name in current and last_use.get(current[name], -1) > line
                 return live or name in self.taken or name in blocked or name in own
 
@@ -175,7 +175,7 @@ class _Namer:
             for drawn in _hoisted_ports(node, self.catalog):
                 if drawn not in self.names:
                     name = self._called(drawn.node)
-                    while busy(name) or name in self.names.values():
+                    while is_taken(name) or name in self.names.values():
                         name += "_"
                     self.names[drawn] = name
                     current[name] = drawn
@@ -190,10 +190,10 @@ class _Namer:
                 ends = {targets[end] for end in reached.get(port, ())}
                 name = self._usual(node, output, len(given), ends, port in last_use)
                 named = port not in outputs.values() and self._is_named(node, targets.values())
-                if named or busy(name) or another_view(name, port):
+                if named or is_taken(name) or another_view(name, port):
                     own_id = self._called(node.id)
                     name = own_id if len(given) == 1 else f"{own_id}_{output.name}"
-                while busy(name):
+                while is_taken(name):
                     name += "_"
                 self.names[port] = name
                 own.append(name)

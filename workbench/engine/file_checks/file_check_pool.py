@@ -146,16 +146,16 @@ def _check_part(
         return []
     begun = 0
 
-    def heard(number: float | str) -> None:
+    def store_progress(number: float | str) -> None:
         nonlocal begun
         begun = int(number)
 
     try:
         task = check_decoding if full else check_headers
-        found: list[CheckedFile] = engine.call(task, files, on_report=heard)
+        found: list[CheckedFile] = engine.call(task, files, on_report=store_progress)
         return found
     except WorkerLostError as error:
-        if suspected or _took_too_long(error):
+        if suspected or _is_timeout(error):
             at = [_crash_finding(files[begun], error)]
         else:
             at = _check_part(engine, [files[begun]], full, suspected=True)
@@ -163,7 +163,7 @@ def _check_part(
         return [*_check_part(engine, before, full), *at, *_check_part(engine, after, full)]
 
 
-def _took_too_long(error: WorkerLostError) -> bool:
+def _is_timeout(error: WorkerLostError) -> bool:
     return isinstance(error, WorkerTimeoutError) and not isinstance(error, WorkerSilentError)
 
 

@@ -178,7 +178,7 @@ class Engine:
                 try:
                     process.channel.send(call, payload)
                 except OSError:
-                    raise self._lost(process, handle) from None
+                    raise self._end_lost_worker(process, handle) from None
 
             def interrupt() -> None:
                 with suppress(OSError):
@@ -210,9 +210,9 @@ class Engine:
                 return decode_error(message.error, payload), None
             return None, result_codec(task).decode(payload)
         except (EOFError, OSError):
-            raise self._lost(process, handle) from None
+            raise self._end_lost_worker(process, handle) from None
         except (ChannelError, MsgspecError, ValueError) as error:
-            raise self._lost(process, handle, error) from None
+            raise self._end_lost_worker(process, handle, error) from None
         except BaseException:  # after an interrupt, the answer would be taken for the next call's
             self._end()
             raise
@@ -296,7 +296,7 @@ class Engine:
         """Return the worker, or None if there is none or it has ended."""
         if self._process is not None and not self._process.alive:
             if not self._restarts:
-                raise self._lost(self._process, handle)
+                raise self._end_lost_worker(self._process, handle)
             self._end()
         return self._process
 
@@ -329,28 +329,30 @@ class Engine:
                 if time.monotonic() > deadline:
                     raise WorkerTimeoutError(f"The worker did not start within {START_LIMIT:g} s.")
         except (EOFError, OSError):
-            raise self._lost(process, handle) from None
+            raise self._end_lost_worker(process, handle) from None
         except VersionError as error:
             self._end()
             raise EngineError(str(error)) from None
         except ChannelError as error:
-            raise self._lost(process, handle, error) from None
+            raise self._end_lost_worker(process, handle, error) from None
         except BaseException:
             self._end()
             raise
         finally:
             stopped.on_data()
         if not isinstance(received[0], Ready):
-            raise self._lost(process, handle, ChannelError(f"{received[0]} at its start"))
+            raise self._end_lost_worker(
+                process, handle, ChannelError(f"{received[0]} at its start")
+            )
         return process
 
-    def _lost(
-        self, process: WorkerProcess, handle: CallHandle, garbled: Exception | None = None
+    def _end_lost_worker(
+        self, process: WorkerProcess, handle: CallHandle, bad_data: Exception | None = None
     ) -> EngineError:
         """End the worker, and return the error of a call whose worker is gone or sent bad data."""
         try:
             self._require_active(handle)
-            error = worker_lost(process, garbled)
+            error = worker_lost(process, bad_data)
         except CancelledError as cancelled:
             error = cancelled
         self._end()

@@ -143,7 +143,7 @@ _CRASHES = (-signal.SIGSEGV, -signal.SIGFPE, -signal.SIGABRT, -signal.SIGILL, -s
 """Exit codes of a process that crashed."""
 
 
-def worker_lost(process: WorkerProcess, garbled: Exception | None = None) -> EngineError:
+def worker_lost(process: WorkerProcess, bad_data: Exception | None = None) -> EngineError:
     """Return the error for a worker that is gone or answered invalidly. Waits for its end."""
     if process.ended and not process.ended_because:
         return CancelledError("Cancelled: the worker was terminated.")
@@ -154,10 +154,10 @@ def worker_lost(process: WorkerProcess, garbled: Exception | None = None) -> Eng
             process.running,
             killed=True,
         )
-    code = None if garbled else process.wait(5.0)
+    code = None if bad_data else process.wait(5.0)
     words = process.output_tail()
     crashed = "" if code not in _CRASHES or reports_out_of_memory(words) else _files(process)
-    how = f"wrote an invalid response ({garbled})" if garbled else describe_exit(code, words)
+    how = f"wrote an invalid response ({bad_data})" if bad_data else describe_exit(code, words)
     return WorkerCrashedError(
         f"The worker {how}{_where(process)}.{exit_remedy(code, words)}{crashed} The graph "
         f"is unchanged; the next change starts a new worker.{words}",

@@ -203,7 +203,7 @@ class Runner:
         given = [job.samples[node.id] for node in plan.nodes if isinstance(node, Source)]
         return Result(
             plan,
-            {port: self._wanted(job, port, places) for port in taps},
+            {port: self._requested_batch(job, port, places) for port in taps},
             merge_samples(given, plan.wanted),
             tuple(node.id for node in plan.nodes if node.id in missing),
             places,
@@ -227,7 +227,7 @@ class Runner:
             for call, places in zip(turns, indices, strict=False)
         )
 
-    def _wanted(self, job: _Job, port: Port, places: Mapping[str, Sequence[int]]) -> Batch:
+    def _requested_batch(self, job: _Job, port: Port, places: Mapping[str, Sequence[int]]) -> Batch:
         scope = job.plan.graph.scope_of(port.node)
         if is_batch_generator(job.plan.graph.node(port.node), self.catalog):
             scope = ""

@@ -63,10 +63,10 @@ class UniformNumber:
 
     def value(self) -> RandomValue:
         """Return the number's range, for use as an argument value."""
-        self._use()
+        self._require_unused()
         return RandomValue(self._low, self._high, self._whole)
 
-    def _use(self) -> None:
+    def _require_unused(self) -> None:
         if self._used[0]:
             raise UnreadableError("a random value is used twice")
         self._used[0] = True
@@ -85,15 +85,15 @@ class UniformNumber:
             raise UnreadableError("a random value is compared with something that is not a number")
         if self._whole:
             values = range(int(self._low), int(self._high) + 1)
-            return self._decided(
+            return self._decide(
                 sum(n < limit or (including and n == limit) for n in values) / len(values)
             )
         span = self._high - self._low
-        return self._decided((limit - self._low) / span if span else float(self._low < limit))
+        return self._decide((limit - self._low) / span if span else float(self._low < limit))
 
-    def _decided(self, p: float) -> bool:
+    def _decide(self, p: float) -> bool:
         if 0 < p < 1:  # else it decides nothing, as when its limits are checked
-            self._use()
+            self._require_unused()
         return self._path.choose(p)
 
     def __lt__(self, other: Any) -> bool:
@@ -114,7 +114,7 @@ class UniformNumber:
                 "a random value is compared with something that is not an integer"
             )
         inside = self._low <= other <= self._high
-        return self._decided(inside / (self._high - self._low + 1))
+        return self._decide(inside / (self._high - self._low + 1))
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -280,7 +280,7 @@ def _single_random_value(make: Callable[..., Any], path: _Path) -> Callable[...,
     return drawn
 
 
-def _unit(path: _Path, *size: int) -> UniformNumber:
+def _uniform_unit(path: _Path, *size: int) -> UniformNumber:
     if any(each != 1 for each in size):
         raise TypeError
     return UniformNumber(path, 0.0, 1.0)
@@ -318,15 +318,20 @@ _OPERATIONS = (
 )
 _RECORDED: Mapping[str, Mapping[str, Callable[..., Any] | None]] = {
     "random": {
-        **{"random": _unit, "uniform": _uniform, "randint": _uniform_integer, "choice": _choice},
+        **{
+            "random": _uniform_unit,
+            "uniform": _uniform,
+            "randint": _uniform_integer,
+            "choice": _choice,
+        },
         "randrange": _whole_below,
     },
     "numpy.random": {
-        **dict.fromkeys(("rand", "random", "random_sample"), _unit),
+        **dict.fromkeys(("rand", "random", "random_sample"), _uniform_unit),
         **{"uniform": _uniform, "randint": _whole_below, "choice": _choice},
         "binomial": _binomial,
     },
-    "torch": {"rand": _unit},
+    "torch": {"rand": _uniform_unit},
     "PIL.ImageOps": dict.fromkeys(_OPERATIONS),
     "PIL.ImageEnhance": dict.fromkeys(("Brightness", "Color", "Contrast", "Sharpness")),
 }

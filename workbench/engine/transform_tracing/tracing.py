@@ -223,19 +223,19 @@ class _Search:
         if wanted is None:
             if len(compositions) == 1:
                 return next(iter(compositions.items()))
-            makers = [*compositions, *self._makers()]
+            makers = [*compositions, *self._composition_makers()]
             if compositions or len(makers) != 1:
-                raise self._which(makers)
+                raise self._ambiguity_error(makers)
             wanted = makers[0]
         wanted, _, line = wanted.partition(":")
         if wanted in compositions:
             return wanted, compositions[wanted]
-        maker, inner = self._named(wanted, [*compositions, *self._makers()])
+        maker, inner = self._named(wanted, [*compositions, *self._composition_makers()])
         made = self._compositions_made_by(maker)
         self.script.lines.stand_ins.answered.update(answered)
         if inner and inner not in made:
             outer = wanted.removesuffix(f".{inner}")
-            raise self._which([f"{outer}.{name}" for name in made])
+            raise self._ambiguity_error([f"{outer}.{name}" for name in made])
         if inner:
             made = {inner: made[inner]}
         if line:
@@ -243,7 +243,7 @@ class _Search:
         if len(made) != 1:
             places = _lines_of(made.values())
             by_line = len({*places}) == len(places)
-            raise self._which(
+            raise self._ambiguity_error(
                 [f"{wanted}:{each}" for each in places]
                 if by_line
                 else [f"{wanted}.{name}" for name in made]
@@ -282,7 +282,7 @@ class _Search:
         given: Any = None
         failure: Exception | None = None
         try:
-            given = self._skipping(maker)(**values)
+            given = self._copy_that_skips(maker)(**values)
         except Exception as error:
             failure = error
         self.assumed.update(called.assumed)
@@ -297,7 +297,7 @@ class _Search:
             raise failure
         return outer
 
-    def _skipping(self, maker: Any) -> Any:
+    def _copy_that_skips(self, maker: Any) -> Any:
         """Return a copy of a script's function or class in which failing lines are skipped."""
         for file, tree in self.script.cells.items():
             for node in tree.body:
@@ -325,7 +325,7 @@ class _Search:
 
         return skip
 
-    def _makers(self) -> list[str]:
+    def _composition_makers(self) -> list[str]:
         """Return the names of the script's functions and classes that contain compositions."""
         found = []
         for tree in self.script.cells.values():
@@ -335,7 +335,7 @@ class _Search:
                     found.append(node.name)
         return found
 
-    def _which(self, names: Sequence[str]) -> ImportFailedError:
+    def _ambiguity_error(self, names: Sequence[str]) -> ImportFailedError:
         file = self.script.file
         if not names and self.script.lines.failures:
             raise self.script.lines.failures[0]

@@ -141,11 +141,11 @@ def _differing_bodies(node: Node, output: str, types: Mapping[Port, TensorType])
     }
     taken = types.get(node.inputs[output]) if output in node.inputs else None
 
-    def agreeing(name: str) -> tuple[int, bool]:
+    def agreement(name: str) -> tuple[int, bool]:
         like = sum(_difference(found[name], each) is None for each in found.values())
         return like, taken is not None and _difference(taken, found[name]) is None
 
-    usual = max(found, key=agreeing, default="")
+    usual = max(found, key=agreement, default="")
     for name, each in found.items():
         difference = _difference(found[usual], each)
         if difference:

@@ -316,7 +316,7 @@ def memory_dataset(data: Any) -> Dataset:
         except Exception as error:  # a user's dataset may raise anything
             return ValueError(_error_text(error))
 
-    def one(at: int) -> tuple[Any, int] | Exception:
+    def read_row(at: int) -> tuple[Any, int] | Exception:
         try:
             row = rows[at]
         except Exception as error:
@@ -331,7 +331,7 @@ def memory_dataset(data: Any) -> Dataset:
                 found = None  # one of them is faulty: fetch them one by one
             if found is not None:
                 return map(read, indices, found)
-        return map(one, indices)
+        return map(read_row, indices)
 
     require_readable(data, fetch(range(min(count, 3))))
     made = ImageStore(

@@ -70,12 +70,12 @@ def scheduler(document: Document | None, run: Callable[[], None]) -> Callable[[]
         return lambda: None
     loop = IOLoop.current()
 
-    def locked(_: Document) -> None:
+    def run_locked(_: Document) -> None:
         with set_curdoc(document):
             run()
 
-    async def enter() -> None:
+    async def enter_lock() -> None:
         if not context.destroyed:
-            await context.with_locked_document(locked)
+            await context.with_locked_document(run_locked)
 
-    return partial(loop.add_callback, enter)
+    return partial(loop.add_callback, enter_lock)

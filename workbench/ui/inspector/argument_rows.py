@@ -144,7 +144,7 @@ def _row(
     link = node.inputs.get(arg.name)
     usual = arg.default if arg.start is None else arg.start
     value = node.args.get(arg.name, arg.default)
-    off = _off(node, spec, arg)
+    off = _no_effect_reason(node, spec, arg)
     view = random_view(typed, link, f"{node.id}.{arg.name}") if link else None
     share = _is_share(typed.graph, node, arg, view)
     limits = (0, 1) if share else limits_of_fed(typed, node, arg)
@@ -172,7 +172,7 @@ def _row(
         "fixed_only": _fixed_only(arg),
         "distributions": distributions_for(arg),
         "off": off,
-        "locked": _locked(arg),
+        "locked": _locked_reason(arg),
         "required": arg.required,
         "advanced": arg.advanced,
         "deprecated": arg.deprecated or "",
@@ -205,7 +205,7 @@ def _fixed_only(arg: ArgSpec) -> str:
     return "" if element_for(arg) else _NO_SOURCE
 
 
-def _locked(arg: ArgSpec) -> str:
+def _locked_reason(arg: ArgSpec) -> str:
     if _is_object(arg):
         return "A value from Python that cannot be edited here."
     return f"{arg.doc} It cannot be edited." if arg.form == "shown" else ""
@@ -245,7 +245,7 @@ def _parts(node: Node, spec: OpSpec, arg: ArgSpec) -> tuple[str, ...]:
     return arg.parts
 
 
-def _off(node: Node, spec: OpSpec, arg: ArgSpec) -> str:
+def _no_effect_reason(node: Node, spec: OpSpec, arg: ArgSpec) -> str:
     """Return why an argument has no effect at present; empty if it has."""
     if arg.name in node.args or arg.name in node.inputs or arg.start is None:
         return ""
@@ -294,16 +294,16 @@ def _unsupported_rows(
 
 def caution_of(node: Node) -> str:
     """Return why the preview of a node differs from the exported script; empty if it does not."""
-    found = _found(node)
+    found = _undetermined_source(node)
     return found.warning if found else ""
 
 
 def caution_note(node: Node) -> str:
     """Return ``not exact`` for a card if the node's preview differs from the exported script."""
-    return "not exact" if _found(node) else ""
+    return "not exact" if _undetermined_source(node) else ""
 
 
-def _found(node: Node) -> Undetermined | None:
+def _undetermined_source(node: Node) -> Undetermined | None:
     if node.op not in OWN_CODE:
         return None
     return _undetermined(str(node.args.get("source", "")))

@@ -67,10 +67,10 @@ class BranchShareJob:
         counted = self._shares.batches if self._of == self._wanted else 0
         target = state.branch_batches or USUAL_BATCHES
         run = partial(preview_branch_shares, request=self._wanted, batches=target)
-        done = partial(self._counted, state, self._wanted)
+        done = partial(self._store_counts, state, self._wanted)
         self._background.request(NAME, (self._wanted, target, counted), run, done)
 
-    def _counted(self, state: ViewState, request: PreviewRequest, outcome: Any) -> None:
+    def _store_counts(self, state: ViewState, request: PreviewRequest, outcome: Any) -> None:
         if request != self._wanted:
             return
         self._of = request

@@ -220,7 +220,7 @@ class ComparisonJob:
         if self._checked is None or running != self._checked.graph:
             self._checked = check_before_run(running, self._catalog, self._machine, self._roots)
         faults = self._checked.faults
-        self._reason = self._why_not(other, faults) if faults else ""
+        self._reason = self._failure_text(other, faults) if faults else ""
         if faults:
             self.clear(self._reason)
         elif request is not None:
@@ -234,7 +234,7 @@ class ComparisonJob:
             return graph
         return replace(graph, settings=replace(graph.settings, device="cpu"))
 
-    def _why_not(self, other: Graph, faults: Sequence[Fault]) -> str:
+    def _failure_text(self, other: Graph, faults: Sequence[Fault]) -> str:
         """Return the reason in one or two sentences; a missing GPU cannot be fixed in the graph."""
         if self._runnable(other) is not other and not stopping_faults(other, self._catalog):
             node = faults[0].node
@@ -300,12 +300,12 @@ class ComparisonJob:
         if self._background.requested_key(_PICTURE) != other:
             self._failure = ""
         picture = partial(render_batch, request=other)
-        self._background.request(_PICTURE, other, picture, partial(self._pictured, other))
+        self._background.request(_PICTURE, other, picture, partial(self._store_picture, other))
         if not self._failure:
             distances = partial(preview_distances, request=request, other=other)
-            self._background.request(_DISTANCES, (request, other), distances, self._measured)
+            self._background.request(_DISTANCES, (request, other), distances, self._store_distances)
 
-    def _pictured(self, request: PreviewRequest, outcome: Any) -> None:
+    def _store_picture(self, request: PreviewRequest, outcome: Any) -> None:
         """Store the picture of the other graph, or the failure.
 
         A failed request may have crashed the worker, so it is not repeated until something changes.
@@ -316,7 +316,7 @@ class ComparisonJob:
             self._picture, self._distances, self._failure = b"", (), f"The graph failed: {outcome}"
             self._background.forget(_DISTANCES)
 
-    def _measured(self, outcome: Any) -> None:
+    def _store_distances(self, outcome: Any) -> None:
         self._distances = () if isinstance(outcome, WorkbenchError) else tuple(outcome)
 
 

@@ -93,17 +93,17 @@ class SessionVerification(SessionTask[VerificationTask]):
             if self._entry[0] is not task:
                 self._entry = task, task.entry()
             entry = self._entry[1]
-        return {**entry, "stale": task.of != _what(graph, data)}
+        return {**entry, "stale": task.of != _without_texts(graph, data)}
 
     def compare(self, graph: Graph, data: Datasets) -> None:
         """Compare a valid graph, unless a comparison is running."""
         if self.running is None:
             verifier = Verifier(graph, data, BATCHES, roots=self._roots)
-            self.start(VerificationTask(_what(graph, data), verifier, self.listener))
+            self.start(VerificationTask(_without_texts(graph, data), verifier, self.listener))
 
     def follow(self, graph: Graph, data: Datasets) -> None:
         """Stop a comparison if its graph or data are no longer displayed."""
-        task, now = self.running, _what(graph, data)
+        task, now = self.running, _without_texts(graph, data)
         if task is None or task.of == now or not self.cancel():
             return
         edited = task.of[0] != now[0]
@@ -133,7 +133,7 @@ class StopVerification(Action, tag="stop_verification", frozen=True):
         model.verification.cancel()
 
 
-def _what(graph: Graph, data: Datasets) -> What:
+def _without_texts(graph: Graph, data: Datasets) -> What:
     return replace(graph, name="", about=""), data
 
 

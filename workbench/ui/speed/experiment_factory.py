@@ -47,14 +47,17 @@ _START_SECONDS, _PROBE_SECONDS, _BEST_SECONDS = 4.0, 8.0, 60.0
 """
 
 
-def _limited(config: MeasurementConfig) -> MeasurementConfig:
+def _with_time_limit(config: MeasurementConfig) -> MeasurementConfig:
     """Return the config with the time limit shown to the user: start, warm-up and rounds."""
     return replace(config, limit=_START_SECONDS + config.budget)
 
 
-MEASUREMENT_CONFIGS = {"quick": _limited(QUICK_CONFIG), "usual": _limited(MeasurementConfig())}
+MEASUREMENT_CONFIGS = {
+    "quick": _with_time_limit(QUICK_CONFIG),
+    "usual": _with_time_limit(MeasurementConfig()),
+}
 """Measurement configs by precision: short rounds for a quick result, or the rounds of METHOD.md."""
-STAGE_CONFIGS = {"quick": _limited(COARSE_CONFIG), "usual": _limited(QUICK_CONFIG)}
+STAGE_CONFIGS = {"quick": _with_time_limit(COARSE_CONFIG), "usual": _with_time_limit(QUICK_CONFIG)}
 """Shorter measurement configs for the stages, because each stage needs its own measurement."""
 PEER_SECONDS = {"quick": 12.0, "usual": 30.0}
 """Time limit in seconds for each library in a comparison with peers, which take seconds to load."""
@@ -134,7 +137,7 @@ def tuner_for(
     values: dict[str, Any] = {
         knob: _values(texts[field], knob) or usual.values(knob) for field, knob in _FIELDS.items()
     }
-    values["dont_use_mmap"] = _mapping(texts["files"], graph) or usual.dont_use_mmap
+    values["dont_use_mmap"] = _parse_mapping(texts["files"], graph) or usual.dont_use_mmap
     try:
         grid = replace(usual, **cast(Any, {knob: tuple(found) for knob, found in values.items()}))
     except ValueError as error:
@@ -159,7 +162,7 @@ def _values(text: str, knob: str) -> tuple[float, ...] | tuple[int, ...]:
     return tuple(sorted(set(found)))
 
 
-def _mapping(text: str, graph: Graph) -> tuple[bool | None, ...]:
+def _parse_mapping(text: str, graph: Graph) -> tuple[bool | None, ...]:
     """Return the values of ``dont_use_mmap`` for a text such as ``mapped, read``, or none."""
     found = text.replace(",", " ").split()
     for part in found:
@@ -219,13 +222,15 @@ def _estimates(graph: Graph, machine: Machine, settings: int) -> dict[str, dict[
             "threads": (config, counts),
             "pipelines": (config, counts),
         }
-        found[effort] = {what: _up_to(how, count) for what, (how, count) in limited.items()}
+        found[effort] = {
+            what: _time_limit_text(how, count) for what, (how, count) in limited.items()
+        }
         others = {"rewrites": len(graph.nodes) * (config.limit or 0.0), **tuned}
         found[effort] |= {what: f"about {format_duration(most)}" for what, most in others.items()}
     return found
 
 
-def _up_to(config: MeasurementConfig, count: int) -> str:
+def _time_limit_text(config: MeasurementConfig, count: int) -> str:
     """Return a text with the time limit of ``count`` configurations; empty without a limit."""
     if config.limit is None:
         return ""

@@ -62,9 +62,9 @@ class RecordFigures:
     def of(self, version: object, choice: Choice, graph: Graph, data: Datasets) -> dict[str, Any]:
         """Return the fields that depend on records, graph and data."""
         self._choice = choice
-        return self._memo(self._make, version, graph, data)
+        return self._memo(self._make_fields, version, graph, data)
 
-    def _make(self, version: object, graph: Graph, data: Datasets) -> dict[str, Any]:
+    def _make_fields(self, version: object, graph: Graph, data: Datasets) -> dict[str, Any]:
         choice, records = self._choice, self._store.records
         shown_in = self._shown_in(choice, graph, data)
         shown = {*shown_in.values(), choice.overlay}
@@ -109,7 +109,7 @@ class RecordFigures:
         return shown
 
     def _is_edited(self, report: Report, graph: Graph) -> bool:
-        return report.context.get("graph_sha256") != self._sha(graph)
+        return report.context.get("graph_sha256") != self._graph_hash(graph)
 
     def _is_of_another(self, report: Report, graph: Graph) -> bool:
         return report.graph != graph.name and self._is_edited(report, graph)
@@ -123,7 +123,7 @@ class RecordFigures:
 
     def _figure(self, part: str, key: str, choice: Choice, graph: Graph, data: Datasets) -> Any:
         report = self._store.records[key]
-        earlier = self._earlier(report, graph, data)
+        earlier = self._changes_since_text(report, graph, data)
         if part == "tune":
             own = config_of(graph, report.measurements[0].device)
             return tune_view(measured_on(key, report, earlier), report, own)
@@ -132,7 +132,7 @@ class RecordFigures:
             return rewrites_view(measured_on(key, report, earlier), report, sought)
         other = self._store.get(choice.overlay)
         if part in ("compare", "peers") and other is not None and part_of(other) == part:
-            there = measured_on(choice.overlay, other, self._earlier(other, graph, data))
+            there = measured_on(choice.overlay, other, self._changes_since_text(other, graph, data))
             return compare_view(measured_on(key, report, earlier), report, (there, other))
         return view_of(key, report, earlier, [node.id for node in graph.nodes])
 
@@ -145,7 +145,7 @@ class RecordFigures:
     def _make_partial(
         self, part: str, report: Report, now: Config | None, graph: Graph, data: Datasets
     ) -> Any:
-        earlier = self._earlier(report, graph, data)
+        earlier = self._changes_since_text(report, graph, data)
         if part == "tune":
             return running_view(measured_on("", report, earlier), report, config_of(graph), now)
         if part == "rewrites":
@@ -158,9 +158,9 @@ class RecordFigures:
 
     def _make_speeds(self, version: object, graph: Graph, data: Datasets) -> list[LastSpeed]:
         records, where = self._store.records.values(), describe_datasets(data)
-        return last_speeds(records, graph, where, self._machine, lambda: self._sha(graph))
+        return last_speeds(records, graph, where, self._machine, lambda: self._graph_hash(graph))
 
-    def _earlier(self, report: Report, graph: Graph, data: Datasets) -> str:
+    def _changes_since_text(self, report: Report, graph: Graph, data: Datasets) -> str:
         """Return a text about what has changed since a record was made; empty if nothing has."""
         found = []
         known = report.context.get("graph_sha256")
@@ -168,7 +168,7 @@ class RecordFigures:
             found.append(f"another graph, {report.graph}")
         elif known is None:
             found.append("graph not recorded")
-        elif known != self._sha(graph):
+        elif known != self._graph_hash(graph):
             found.append("the graph has been edited since")
         if report.measurements and report.kind not in ("sweep", "tune"):
             config, now = report.measurements[0].config, config_of(graph)
@@ -182,7 +182,7 @@ class RecordFigures:
             found.append(f"other data, {report.data}")
         return "; ".join(found)
 
-    def _sha(self, graph: Graph) -> str:
+    def _graph_hash(self, graph: Graph) -> str:
         return self._memo(graph_hash, graph)
 
 

@@ -149,7 +149,7 @@ class Autosave:
                 claimed = self._claim()
             found = self.read(path)  # no other session writes it any more
             if not claimed:
-                self._leave()
+                self._release_file()
             return found
 
     def copy_aside(self) -> None:
@@ -234,9 +234,9 @@ class Autosave:
 
     def _hand_over(self) -> None:
         with self._writing, _open_lock:
-            self._leave()
+            self._release_file()
 
-    def _leave(self) -> None:
+    def _release_file(self) -> None:
         """Release the file; later changes go to a new one. The caller holds ``_open_lock``."""
         self._unlock()
         self.owner = new_owner()
@@ -259,7 +259,7 @@ class Autosave:
                     first = self._file_lock is None
                     path = self.folder / f"{self.owner}.json"
                     if not self._claim() or (first and path.exists()):
-                        self._leave()  # another process has it, or had it since the last check
+                        self._release_file()  # another process has, or had, the lock
                         self._claim()
                         path = self.folder / f"{self.owner}.json"
                 write_text(path, self._writer.dump(session))
@@ -315,7 +315,7 @@ def take_lock(path: Path) -> IO[bytes] | None:
         lock = path.open("ab")
         with suppress(OSError):
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if _is_at(path, lock):
+            if _still_exists(path, lock):
                 return lock
         lock.close()
     return None
@@ -335,12 +335,12 @@ def holding_lock(path: Path) -> Iterator[bool]:
     with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            free = _is_at(path, lock)
+            free = _still_exists(path, lock)
         except OSError:
             free = False
         yield free
 
 
-def _is_at(path: Path, lock: IO[bytes]) -> bool:
+def _still_exists(path: Path, lock: IO[bytes]) -> bool:
     """Return whether the file still exists, because a lock on a removed file has no effect."""
     return os.path.samestat(os.fstat(lock.fileno()), path.stat())
