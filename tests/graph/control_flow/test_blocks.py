@@ -309,7 +309,9 @@ def test_such_a_method_takes_what_decides_by_name() -> None:
 
 
 def test_such_a_method_wants_a_function_for_each_body() -> None:
-    with pytest.raises(GraphEditError, match=r"if has 1 functions\. Use 2: then, else"):
+    with pytest.raises(
+        GraphEditError, match=r"if needs 2 functions \(then, else\), but received 1"
+    ):
         block_method(IF)(JITTER, flipped)
 
 
