@@ -46,7 +46,7 @@ def test_a_graph_equals_itself(graph: Graph, small: Path) -> None:
     assert found.equal
     assert not found.causes
     assert not found.pictures
-    assert "return the same on 9 images" in repr(found)
+    assert "return the same pixels for 9 images" in repr(found)
 
 
 def test_the_change_names_the_argument_and_the_side(without_antialias: PipelineDifference) -> None:
@@ -240,7 +240,7 @@ def test_a_model_that_returns_nan_or_fails_is_reported(graph: Graph, small: Path
     assert found.model is not None
     assert len(found.model.nan) == 9
     assert found.model.changed == 0
-    assert "returned NaN for 9 images" in repr(found)
+    assert "Images with NaN results: 9" in repr(found)
     assert "no weights" in repr(wb.diff(graph, graph, small, model=failing))
 
 

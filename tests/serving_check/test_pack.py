@@ -85,7 +85,7 @@ def test_the_result_states_what_is_refused_and_why_differences_are_tolerated(
     made: ServingPack,
 ) -> None:
     assert made.refused == ("truncated.jpg",)
-    assert "The graph refuses truncated.jpg: ends early" in str(made)
+    assert "The graph cannot process truncated.jpg: ends early" in str(made)
     reasons = {each.name: each.reason for each in made.images}
     assert reasons["plain.png"] == "rounding"
     assert "changes the mean by" in reasons["plain_420.jpg"]
@@ -335,7 +335,7 @@ def test_the_command_writes_a_pack(photos: Path, tmp_path: Path) -> None:
     folder = tmp_path / "pack"
     found = CliRunner().invoke(main, ["pack", str(graph), "--data", str(photos), "-o", str(folder)])
     assert found.exit_code == 0, found.output
-    assert "The graph refuses one_pixel.png" in found.output
+    assert "The graph cannot process one_pixel.png" in found.output
     assert {each.name for each in folder.iterdir()} == {
         "check.py", "images", "manifest.json", "tensors.npz",
     }  # fmt: skip

@@ -138,7 +138,7 @@ def test_entries_that_lack_something_are_left_out(
         ("images", [{"id": 1}, {"file_name": "a.jpg"}], "no image has both id and file_name"),
         ("images", ["a.jpg"], "1 of its images are not objects"),
         ("annotations", [7], "1 of its annotations are not objects"),
-        ("categories", [{"name": "cat"}], "a category has no 'id'"),
+        ("categories", [{"name": "cat"}], "a category has no field 'id'"),
     ],
 )
 def test_annotations_of_another_form_are_refused_with_the_remedy(
@@ -390,7 +390,9 @@ def test_annotations_without_key_points_are_named(copied: Path, points: object) 
     document = json.loads(copied.read_text())
     document["annotations"][3]["keypoints"] = points
     copied.write_text(json.dumps(document))
-    with pytest.raises(DataError, match=r"1 annotations have no valid key points \(first: image"):
+    with pytest.raises(
+        DataError, match=r"key points are not valid in 1 of \d+ annotations \(first: im"
+    ):
         require_dataset(open_dataset(copied))
 
 

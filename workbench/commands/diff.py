@@ -35,7 +35,12 @@ _WHAT = "GRAPH|PROGRAM|FILE.py:NAME"
     default="",
     help="Run the second pipeline with another interpreter, such as other/bin/python.",
 )
-@click.option("--python-a", metavar="PATH", default="", help="The same for the first pipeline.")
+@click.option(
+    "--python-a",
+    metavar="PATH",
+    default="",
+    help="Run the first pipeline with another interpreter.",
+)
 @click.option(
     "-o",
     "--output",

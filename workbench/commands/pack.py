@@ -26,8 +26,8 @@ from workbench.sources import Datasets
 def pack(graph: str, data: Datasets, folder: str, image: str) -> None:
     """Write test images, their tensors, and a checker that compares a server with them.
 
-    The images are often decoded differently: Exif orientations, grey, CMYK, transparent, 16 bits,
-    very small. The tensors are computed by the graph without random values. check.py in the folder
+    Programs often decode these images differently: Exif orientations, grey, CMYK, transparent, 16
+    bits, very small. The graph computes the tensors without random values. check.py in the folder
     needs neither DALI nor the workbench, and names the mistakes of a server.
 
     Example:  workbench pack imagenet-eval --data photos -o pack && python pack/check.py server.py:f

@@ -199,8 +199,8 @@ class FolderCheck:
             listed = ", ".join(sorted(names, key=int)[:20])
             raise DataError(
                 f"{self.dataset} is a {load_source(self.dataset.kind).about}, which "
-                f"cannot exclude samples. Remove {len(names):,} samples where the data are "
-                f"created; their indices are {listed}."
+                f"cannot exclude samples. Remove these indices where the data are created: "
+                f"{listed}."
             )
         if all(file.name in names for file in list_samples(self.dataset)):
             raise DataError(f"No sample of {self.dataset} can be used.")

@@ -116,7 +116,7 @@ class PipelineDifference(DocumentedResult):
         if self.causes:
             rest = f"{self.rest:.2f} of 255 on average"
             decoder = any(each.name == "decode" and each.mean > 0 for each in self.steps)
-            where = " See the table of steps for where it arises." if decoder else ""
+            where = " The table of steps shows where it arises." if decoder else ""
             found.append(
                 f"With these changes the difference is {rest}."
                 if self.rest > 0.02
@@ -125,7 +125,7 @@ class PipelineDifference(DocumentedResult):
             found[-1] += where if self.rest > 0.02 else ""
         elif not self.equal and self.images:
             found.append(
-                f"No change of arguments explains it ({self.searched} were tried)."
+                f"No change of arguments explains the difference ({self.searched} were tried)."
                 if self.searched
                 else "Causes were not searched, because the difference is below 0.02 of 255."
             )
@@ -135,24 +135,24 @@ class PipelineDifference(DocumentedResult):
             )
         if self.failed:
             named = "; ".join(f"{file}: {why}" for file, why in self.failed[:3])
-            found.append(f"Not compared, {len(self.failed)} images: {named}.")
+            found.append(f"Images that could not be compared: {len(self.failed)} ({named}).")
         if self.model is not None:
             found.append(self._model_sentence(self.model))
         return [*found, *self.notes]
 
     def _verdict(self) -> str:
-        count = f"{self.images:,} images"
+        count = f"{self.images:,} image{'s' * (self.images != 1)}"
         if not self.images:
             return "No image could be compared."
         if self.equal:
-            return f"Both pipelines return the same on {count}."
+            return f"Both pipelines return the same pixels for {count}."
         amount = f"{self.mean:.2f} of 255 on average, {self.largest:.0f} at most"
         if not self.causes:
-            return f"The pipelines differ on {count}: {amount}."
+            return f"The pipelines differ for {count}: {amount}."
         first = self.causes[0]
         more = f" and {len(self.causes) - 1} more" if len(self.causes) > 1 else ""
         return (
-            f"The pipelines differ on {count}: {amount}. Cause: {first.kind}{more}; "
+            f"The pipelines differ for {count}: {amount}. Cause: {first.kind}{more}; "
             f"change {first.side} to {first.change}."
         )
 
@@ -163,7 +163,7 @@ class PipelineDifference(DocumentedResult):
             f"({share:.1%}); the largest change of a logit is {model.largest:.3g}."
         )
         if model.nan:
-            text += f" It returned NaN for {len(model.nan)} images, such as {model.nan[0]}."
+            text += f" Images with NaN results: {len(model.nan)}, such as {model.nan[0]}."
         return text
 
     def _cause_table(self) -> ResultTable:

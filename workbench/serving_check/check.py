@@ -167,7 +167,7 @@ def judge(
         array, error = answers[name]
         if image["expected"] == "refused":
             what = "the server fails too" if error else "the server returns an array"
-            detail = f"the graph refuses it ({image['message']}); {what}"
+            detail = f"the graph cannot process it ({image['message']}); {what}"
             verdicts.append(Verdict(name, about, "refused", (), detail))
         elif array is None:
             verdicts.append(Verdict(name, about, "different", ("failed",), error))
@@ -473,9 +473,8 @@ def report(pack: Pack, verdicts: list[Verdict]) -> list[str]:
         listed = "all images" if len(names) == compared else ", ".join(names[:_NAMED]) + more
         what, fix = pack.texts[key]
         lines.append(f"- {what[0].upper()}{what[1:]}: {listed}. {fix}")
-    refused = len(verdicts) - compared
-    if refused:
-        lines.append(f"Not compared: {refused} that the graph itself refuses.")
+    if refused := len(verdicts) - compared:
+        lines.append(f"Not compared: {refused} that the graph itself cannot process.")
     return lines
 
 
@@ -485,16 +484,14 @@ def load_function(text: str) -> Function:
     if not place or not name:
         raise PackError(f"{text!r} is not FILE.py:FUNCTION. Use for example my_server.py:predict.")
     try:
+        sys.path.insert(0, str(Path(place).resolve().parent) if place.endswith(".py") else "")
         if place.endswith(".py"):
-            sys.path.insert(0, str(Path(place).resolve().parent))
             spec = importlib.util.spec_from_file_location(Path(place).stem, place)
             assert spec is not None
             assert spec.loader is not None
-            module = importlib.util.module_from_spec(spec)
-            sys.modules[spec.name] = module
+            module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
             spec.loader.exec_module(module)
         else:
-            sys.path.insert(0, "")
             module = importlib.import_module(place)
         function = getattr(module, name)
     except Exception as error:

@@ -57,7 +57,7 @@ class ServingPack(DocumentedResult):
             f"{self.folder} has {len(self.images)} test images, and the tensors that {self.graph} "
             f"computes from {compared} of them with DALI {self.dali}.",
             f"Check a server: python {self.folder}/check.py my_server.py:predict_input",
-            *(f"The graph refuses {e.name}: {e.refused}." for e in self.images if e.refused),
+            *(f"The graph cannot process {e.name}: {e.refused}." for e in self.images if e.refused),
             f"The checker knows {len(self.mistakes)} mistakes of decoding and resizing by stored "
             "tensors, and those of layout, channels and normalisation by itself.",
             *self.notes,

@@ -384,9 +384,8 @@ class SourceKind:
         if not self.lists_files:
             first = ", ".join(sorted(names)[:3])
             raise DataError(
-                f"{dataset}: {len(names):,} samples cannot be used ({first}), and no "
-                f"reader can exclude samples of a {self.about}. Create it again without "
-                "them."
+                f"{dataset}: no reader can exclude samples of a {self.about}. Create it again "
+                f"without the {len(names):,} unusable ones ({first})."
             )
         return self.write_list(dataset, names, place)
 

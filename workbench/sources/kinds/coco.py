@@ -479,9 +479,9 @@ class CocoKeypoints(Coco):
         bad = [one for one in annotations if not _has_points(one.get("keypoints"))]
         if bad:
             raise DataError(
-                f"{dataset}: {len(bad):,} annotations have no valid key points (first: "
-                f"image {bad[0].get('image_id')}). Use three or more key points of "
-                "three numbers each, or remove keypoints from the file name."
+                f"{dataset}: key points are not valid in {len(bad):,} of {len(annotations):,} "
+                f"annotations (first: image {bad[0].get('image_id')}). Use three or more key "
+                "points of three numbers each, or remove keypoints from the file name."
             )
 
     def find_indexed(self, dataset: Dataset, folder: Path) -> dict[str, Any]:

@@ -34,6 +34,10 @@ _SWITCHES = {
     ("inspector", "effect_open"): "effect_open",
 }
 """Attribute of the view state for each boolean field, by component and field."""
+_ALLOWED = {"selected": "a list of nodes", "tab": " or ".join(TABS), "device": "cpu or mixed"} | (
+    dict.fromkeys(("seed", "batch_size", "threads", "pipelines"), "an integer")
+)
+"""Allowed values of the graph's fields, for messages."""
 REPORTED = frozenset(
     {
         ("canvas", "in_view"),
@@ -112,9 +116,7 @@ def set_graph_field(
     state: ViewState, history: History, machine: Machine, component: str, field: str, value: Any
 ) -> None:
     """Set a field of the graph. Raises GraphEditError for an invalid value."""
-    if isinstance(value, bool):
-        raise GraphEditError(f"{component}.{field} cannot be {value}.")
-    match component, field, value:
+    match component, field, (None if isinstance(value, bool) else value):
         case "canvas", "selected", list():
             selected = [item for item in value if isinstance(item, str)]
             state.code_from_top &= selected == state.selected
@@ -129,7 +131,8 @@ def set_graph_field(
             name = "num_threads" if field == "threads" else field
             history.push(set_setting(history.now, **{name: value}), history.burst(name))
         case _:
-            raise GraphEditError(f"{component}.{field} cannot be {value!r}.")
+            allowed = f" Use {_ALLOWED[field]}." if field in _ALLOWED else ""
+            raise GraphEditError(f"{component}.{field} cannot be {value!r}.{allowed}")
 
 
 # View settings that are stored with the session.

@@ -185,9 +185,8 @@ class Lmdb(SourceKind):
         size, free = os.path.getsize(path), shutil.disk_usage(place).free
         if size > free:
             raise DataError(
-                f"{dataset}: {len(names):,} samples cannot be used. The copy without them needs "
-                f"{size:,} bytes, but {place} has {free:,}. Free space there, or create the LMDB "
-                "again."
+                f"{dataset}: the copy without unusable samples needs {size:,} bytes, but {place} "
+                f"has {free:,}. Free space there, or create the LMDB again."
             )
         holder = os.path.basename(os.path.abspath(dataset.location))
         values = (each for each in _list_values(dataset.location) if isinstance(each, _Value))
