@@ -134,7 +134,40 @@ def test_the_repeated_batch_has_the_usual_size_at_the_end_of_an_epoch(time: Virt
     sizes = [len(batch["images"]) for batch in _sleeping(watched, time)]
     assert sizes[59] == 1
     assert set(sizes[60:]) == {4}
+    assert "No check steps yet: whether the machine's speed changed" in str(watched.report())
+
+
+@pytest.mark.parametrize("length", [60, 100, 125])
+def test_check_steps_follow_in_the_next_epoch(
+    time: VirtualTime, capsys: pytest.CaptureFixture[str], length: int
+) -> None:
+    watched = wb.watch(batches(length))
+    while "repeated" not in {each.phase for each in watched.report().steps}:
+        run(watched, time, steady(0.01))
+    assert not watched.finished
+    unknown = "whether the machine's speed changed is not known"
+    assert unknown in capsys.readouterr().out
+    assert sum(1 for _ in _sleeping(watched, time)) == length
     assert watched.finished
+    assert [each.phase for each in watched.report().steps][-21:] == ["repeated", *["check"] * 20]
+    assert unknown not in capsys.readouterr().out
+
+
+def test_slower_steps_on_new_batches_are_explained_by_the_kind_of_loader(
+    time: VirtualTime,
+) -> None:
+    texts = []
+    for workers in (0, 2):
+        loader = Loader(300)
+        loader.num_workers = workers  # type: ignore[attr-defined]
+        watched, seen = wb.watch(loader, show=False), -1
+        for batch in watched:
+            time.sleep(0.01 if number_of(batch) == seen else 0.03)
+            seen = number_of(batch)
+        texts.append(str(watched.report()))
+    assert all("3.00 times as long on new batches as on a repeated one." in text for text in texts)
+    assert ["compete" in text for text in texts] == [False, True]
+    assert "the first use of a batch" in texts[0]
 
 
 def test_after_the_watch_the_iterator_is_that_of_the_loader(time: VirtualTime) -> None:
@@ -170,10 +203,12 @@ class State:
 
 def test_restore_undoes_the_steps_on_the_repeated_batch(time: VirtualTime) -> None:
     state = State()
-    for _ in wb.watch(batches(100), steps=60, restore=[state], show=False):
+    watched = wb.watch(batches(100), steps=60, restore=[state], show=False)
+    for _ in watched:
         state.steps[0] += 1
         time.sleep(0.01)
     assert state.steps == [100]
+    assert "The state of State is restored after them." in str(watched.report())
 
 
 def test_an_endless_loader_is_watched(time: VirtualTime) -> None:
@@ -265,6 +300,8 @@ def test_samples_of_a_batch_are_counted(batch: Any, count: int | None) -> None:
     (lambda: wb.watch([], steps=3), "steps is 3. Use 40 or more"),
     (lambda: wb.watch([], steps="many"), "steps is 'many'"),
     (lambda: wb.watch([], restore=[3]), "restore contains a int"),
+    (lambda: wb.watch([], restore=[State()], ceiling=False), "restore has no effect"),
+    (lambda: wb.watch([], model="x"), "model is a str. Pass a torch.nn.Module"),
     (lambda: wb.watch_callback(steps=1), "steps is 1"),
     (lambda: wb.watch([]).report().measure_fix(), "the loader is a list"),
 ])  # fmt: skip

@@ -120,7 +120,7 @@ def test_steps_that_the_loader_slows_down_are_reported(time: VirtualTime) -> Non
     for batch in loop:
         time.sleep(0.02 if batch == before else 0.03)
         before = batch
-    assert "A step takes 1.50 times as long while the loader works" in str(loop.report())
+    assert "A step takes 1.50 times as long on new batches" in str(loop.report())
     assert loop.report().ceiling == pytest.approx(2.0)
 
 

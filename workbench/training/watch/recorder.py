@@ -121,6 +121,10 @@ class Recorder:
         return count >= self.plan.warm_up + self.plan.loader
 
     @property
+    def is_checked(self) -> bool:
+        return self._counts["check"] >= self.plan.check
+
+    @property
     def may_repeat(self) -> bool:
         """True if enough steps were measured to start repeating a batch at an epoch's end."""
         enough = self._counts["loader"] >= min(_FEWEST_IN_LOADER, self.plan.loader)
@@ -260,3 +264,12 @@ def queued_batches(loader: Any) -> int:
     if isinstance(workers, int):
         return workers * ahead if isinstance(ahead, int) else 0
     return _QUEUE
+
+
+def works_ahead(loader: Any) -> bool:
+    """Return whether a loader is known to prepare batches while the loop's body runs."""
+    workers = getattr(loader, "num_workers", None)
+    if isinstance(workers, int):
+        return workers > 0
+    own = ("nvidia.dali", "workbench.engine.build.in_process_loader")
+    return any(each.__module__.startswith(own) for each in type(loader).__mro__)

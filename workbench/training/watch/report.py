@@ -9,10 +9,11 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from workbench.figures import new_axes, render_figure
+from workbench.names import join_words
 from workbench.results import DocumentedResult, ResultDocument, ResultPicture, ResultTable
 from workbench.training.watch.batches import length_of
 from workbench.training.watch.findings import find_problems
-from workbench.training.watch.recorder import Recorder
+from workbench.training.watch.recorder import Recorder, works_ahead
 from workbench.training.watch.step_times import Ratio, StepTime
 from workbench.training.watch.verdict import (
     Limit,
@@ -52,6 +53,8 @@ class WatchReport(DocumentedResult):
     device: str = ""
     why_bound: str = ""
     """Reason why no batch was repeated."""
+    restored: tuple[str, ...] = ()
+    """Classes of the objects whose state is restored after the repeated batch."""
     created: str = field(default_factory=lambda: time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
     loader: Any = field(default=None, compare=False)
 
@@ -117,7 +120,7 @@ class WatchReport(DocumentedResult):
         else:
             sentences = [
                 verdict(times, self.batches),
-                *time_sentences(times, self.batches),
+                *time_sentences(times, self.batches, works_ahead(self.loader)),
                 self._method_sentence(times),
             ]
             tables = (self._table(times),)
@@ -142,9 +145,19 @@ class WatchReport(DocumentedResult):
 
     def _method_sentence(self, times: LoopTimes) -> str:
         if times.measured:
+            effect = (
+                f"The state of {join_words(self.restored)} is restored after them."
+                if self.restored
+                else "ceiling=False avoids them; restore=(model, optimizer) undoes them."
+            )
+            checks = sum(each.phase == "check" for each in self.steps)
+            few = (
+                f"Only {checks} check step{'s' * (checks > 1)}" if checks else "No check steps yet"
+            )
+            unknown = f" {few}: whether the machine's speed changed is not known."
             return (
                 f"The ceiling was measured: {times.repeated} additional steps trained on one "
-                "repeated batch. ceiling=False avoids them; restore=(model, optimizer) undoes them."
+                f"repeated batch. {effect}{'' if times.checked else unknown}"
             )
         if self.why_bound:
             return f"The ceiling was computed from the time of the steps: {self.why_bound}."
@@ -174,7 +187,9 @@ class WatchReport(DocumentedResult):
         return ResultTable("", ("part", "ms per step", "relative"), tuple(rows))
 
 
-def build_report(recorder: Recorder, loader: Any, repeated: Any, why_bound: str) -> WatchReport:
+def build_report(
+    recorder: Recorder, loader: Any, repeated: Any, why_bound: str, restored: tuple[str, ...] = ()
+) -> WatchReport:
     """Return a report of the steps recorded so far. ``repeated`` is the repeated batch or None."""
     steps = recorder.step_times()
     notes, copy_seconds = find_problems(recorder, loader, repeated, loop_times(steps))
@@ -186,6 +201,7 @@ def build_report(recorder: Recorder, loader: Any, repeated: Any, why_bound: str)
         copy_seconds,
         recorder.device,
         why_bound,
+        restored,
         loader=loader,
     )
 

@@ -54,6 +54,8 @@ class LoopTimes:
     """Description of how the speed changed during the watch; empty if it did not."""
     change: float = 0.0
     """Logarithm of the ratio of the step times before and after the repeated batch."""
+    checked: bool = False
+    """True if there were enough check steps to compare the machine's speed."""
 
     @property
     def ceiling(self) -> Ratio:
@@ -87,7 +89,7 @@ def loop_times(steps: Sequence[StepTime]) -> LoopTimes | None:
     step = mean_of([each.step for each in steady])
     sizes = [each.samples for each in steady if each.samples is not None]
     starts = [each.wait for each in steps if each.first]
-    checks = [each.step for each in steps if each.phase == "check"]
+    checks = [each.step for each in steps if each.phase == "check" and not each.first]
     checks = checks[len(checks) // 4 :]  # at first the loader's queue is full, and it is idle
     checked = len(checks) >= _FEWEST_LOADER and min(fmean(checks), step.value) > 0
     return LoopTimes(
@@ -102,6 +104,7 @@ def loop_times(steps: Sequence[StepTime]) -> LoopTimes | None:
         sum(each.phase in ("settling", "repeated") for each in steps),
         _drift(steady, checks if checked else []),
         math.log(step.value / fmean(checks)) if checked else 0.0,
+        checked,
     )
 
 
@@ -122,7 +125,8 @@ def _drift(steady: Sequence[StepTime], checks: Sequence[float]) -> str:
 def verdict(times: LoopTimes, batches: int | None) -> str:
     """Return the verdict as a sentence. ``batches`` is the length of an epoch, if known."""
     ceiling, how = times.ceiling, "" if times.measured else ", computed"
-    span = f"{ceiling.low:.2f} to {ceiling.high:.2f}{how}"
+    bounds = f"{ceiling.low:.2f} to {ceiling.high:.2f}"
+    span = f"{bounds}{how}"
     limit = times.limit
     if times.total.value < _SHORTEST:
         return (
@@ -136,8 +140,9 @@ def verdict(times: LoopTimes, batches: int | None) -> str:
         )
     if limit == "unknown":
         return (
-            f"The limit cannot be distinguished from noise after {times.count} steps: if loading "
-            f"took no time, the loop would be {span} times as fast. Watch more steps."
+            f"The limit cannot be distinguished from noise after {times.count} steady steps on the "
+            "loader's batches: if loading took no time, the loop would be "
+            f"{bounds} times as fast{how}. Watch more steps."
         )
     rates = f"the loop processes {rate_text(times, times.total.value)}, "
     rates += f"and the step alone could process {rate_text(times, times.free.value)}"
@@ -167,8 +172,11 @@ def verdict(times: LoopTimes, batches: int | None) -> str:
     )
 
 
-def time_sentences(times: LoopTimes, batches: int | None) -> list[str]:
-    """Return sentences about an epoch, its start, and steps that the loader slows down."""
+def time_sentences(times: LoopTimes, batches: int | None, works_ahead: bool) -> list[str]:
+    """Return sentences about an epoch, its start, and steps that new batches slow down.
+
+    ``works_ahead`` states whether the loader prepares batches during the steps.
+    """
     found = []
     epoch = times.start + (batches or 0) * times.total.value
     if batches and times.limit in ("loader", "both"):
@@ -184,9 +192,14 @@ def time_sentences(times: LoopTimes, batches: int | None) -> list[str]:
         )
     slower = ratio_of(times.step, times.free)
     if times.measured and not times.drift and slower.low > 1 and slower.value > _SLOWER:
+        why = (
+            "The loader prepares batches meanwhile: they may compete for CPU cores or the GPU."
+            if works_ahead
+            else "Possible causes are caches and the first use of a batch."
+        )
         found.append(
-            f"A step takes {slower.value:.2f} times as long while the loader works as without it: "
-            "they compete for CPU cores or for the GPU."
+            f"A step takes {slower.value:.2f} times as long on new batches as on a repeated one. "
+            f"{why}"
         )
     return found
 

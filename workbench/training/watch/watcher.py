@@ -83,6 +83,13 @@ def watch(
                 f"watch: restore contains a {type(each).__name__}. Pass objects with state_dict "
                 "and load_state_dict, such as a model and its optimizer."
             )
+    if restored and not ceiling:
+        raise ArgumentError(
+            "watch: restore has no effect with ceiling=False, which repeats no batch. Remove one "
+            "of them."
+        )
+    if model is not None and not hasattr(model, "parameters"):
+        raise ArgumentError(f"watch: model is a {type(model).__name__}. Pass a torch.nn.Module.")
     kind = _SizedWatch if hasattr(loader, "__len__") else Watch
     made = kind(loader, steps, ceiling, model, restored, show)
     attributes = getattr(loader, "__dict__", None)
@@ -125,6 +132,7 @@ class Watch:
         self._why_bound = "" if ceiling else "no batch was repeated"
         self._mutates = False
         self._repeated: Any = None
+        self._checks = self._was_shown = False
 
     def __getattr__(self, name: str) -> Any:
         if name == "loader":  # while a copy is created
@@ -163,6 +171,9 @@ class Watch:
         recorder = self._recorder
         recorder.start_epoch()
         iterator = iter(self.loader)
+        if self._checks:
+            yield from self._check(iterator)
+            return
         length = length_of(self.loader)
         usual = None
         candidates = delivered = 0
@@ -194,12 +205,14 @@ class Watch:
                     yield from self._repeat(usual)
                     del batch, saved, usual
                     yield from self._check(iterator)
-                    yield from _remaining_batches(iterator)
                     return
         recorder.epoch_batches = delivered
         if usual is not None and recorder.may_repeat:
             yield from self._repeat(usual)
-            self._finish()
+            if self._why_bound:
+                self._finish()
+            else:
+                self._show_unchecked()
 
     def _repeat(self, batch: Any) -> Iterator[Any]:
         """Repeat a batch to measure the ceiling, unless that would break the training."""
@@ -222,21 +235,35 @@ class Watch:
         finally:
             for each, state in zip(self._restored, saved, strict=True):
                 each.load_state_dict(state)
+        self._checks = True
 
     def _check(self, iterator: Iterator[Any]) -> Iterator[Any]:
-        """Watch some more steps on batches of the loader, then finish."""
+        """Watch some more steps on batches of the loader, finish, and yield the other batches.
+
+        If the epoch ends before, the next one continues.
+        """
         recorder = self._recorder
-        for _ in range(0 if self._why_bound else recorder.plan.check):
+        while self._checks and not recorder.is_checked:
             recorder.record_request()
             try:
                 batch = next(iterator)
             except StopIteration:
-                break
+                self._show_unchecked()
+                return
             recorder.record_batch(batch, "check")
             yield batch
             recorder.end_step()
             self._display.update(recorder)
         self._finish()
+        yield from _remaining_batches(iterator)
+
+    def _show_unchecked(self) -> None:
+        """Show the report before the check steps, once: the loop may end with this epoch."""
+        if not self._was_shown:
+            self._was_shown = True
+            report = self._build_report()
+            record_result(report)
+            self._display.show(report)
 
     def _finish(self) -> None:
         """Build and show the report."""
@@ -246,11 +273,13 @@ class Watch:
         self._display.show(self._report)
 
     def _build_report(self) -> WatchReport:
-        return build_report(self._recorder, self.loader, self._repeated, self._why_bound)
+        restored = tuple(type(each).__name__ for each in self._restored)
+        return build_report(self._recorder, self.loader, self._repeated, self._why_bound, restored)
 
 
 _OWN = frozenset(
-    ["_recorder", "_restored", "_display", "_report", "_why_bound", "_mutates", "_repeated"]
+    ["_recorder", "_restored", "_display", "_report", "_why_bound", "_mutates", "_repeated",
+     "_checks", "_was_shown"]
 )  # fmt: skip
 
 
