@@ -101,7 +101,13 @@ def test_an_interrupt_returns_what_was_read() -> None:
     assert [stream.size for stream in audit.streams] == [60, 18]
 
 
-def test_an_index_that_is_no_index_is_an_error_of_the_loader() -> None:
+def test_an_error_of_an_argument_is_not_blamed_on_the_loader() -> None:
+    def set_epoch(loader: Any, epoch: int) -> None:
+        loader.sampler.set_epoch(epoch)
+
+    text = str(wb.audit(Shuffled, before_epoch=set_epoch))
+    assert "An error occurred in before_epoch= at batch 0 of rank 0 in epoch 0" in text
+    assert "Correct index= and repeat" in str(wb.audit(Shuffled, index=lambda batch: batch[0]))
     audit = wb.audit(Shuffled, index=lambda batch: [0.5] * 6)
     assert "neither an integer nor a string" in str(audit)
     assert "2 ids for 6 samples" in str(wb.audit(Shuffled, index=lambda batch: [1, 2]))
@@ -111,7 +117,9 @@ def test_empty_batches_and_epochs_without_batches() -> None:
     assert wb.audit(lambda: [[1, 2], []]).kinds.count("changing_batches") == 1
     empty = [{"index": np.arange(3)}, {"index": np.arange(0)}]
     assert "empty_batch" in wb.audit(lambda: empty).kinds
-    assert wb.audit(list).verdict == "Nothing was read."
+    audit = wb.audit(list)
+    assert audit.verdict == "Nothing was read."
+    assert [each.sentence for each in audit.findings] == ["The loader has no batches."]
 
 
 def test_a_loader_that_exists() -> None:
@@ -143,6 +151,7 @@ def test_nested_audits_and_the_state_of_the_process() -> None:
     [
         ({"epochs": 0}, "epochs is 0. Use an integer of 1 or more."),
         ({"ranks": "two"}, "ranks"),
+        ({"make_loader": 5}, "make_loader is a int, neither a function nor iterable"),
         ({"make_loader": lambda batch_size: []}, "batch_size of make_loader has no default"),
     ],
 )
@@ -178,6 +187,7 @@ def test_the_result_has_tables_and_a_figure() -> None:
     without_ids = wb.audit(lambda: [np.zeros((3, 4))])
     assert any("no field of the batches identifies them" in note for note in without_ids.notes)
     assert without_ids.plot().axes
+    assert without_ids.verdict.startswith("No faults found in what could be checked in 3 epochs")
 
 
 def test_a_random_value_of_a_whole_batch_is_no_fault() -> None:
@@ -196,7 +206,9 @@ def test_a_random_value_of_a_whole_batch_is_no_fault() -> None:
 
 def test_training_states_what_a_loader_is_for() -> None:
     fixed = [{"index": np.arange(k, k + 5), "x": np.ones((5, 40))} for k in range(0, 40, 5)]
-    assert not wb.audit(lambda: fixed).findings  # as an evaluation
+    evaluation = wb.audit(lambda: fixed)
+    assert not evaluation.findings
+    assert "for training, pass training=True" in str(evaluation)
     assert {*wb.audit(lambda: fixed, training=True).kinds} == {"no_shuffle", "no_random_values"}
     only_ids = [each["index"] for each in fixed]
     assert [f.level for f in wb.audit(lambda: only_ids).findings] == ["information"]

@@ -45,6 +45,7 @@ def test_the_export_of_a_recipe_has_no_findings(name: str, data_of: Callable[...
 
 
 @pytest.mark.parametrize("library", ["torch", "numpy"])
+@pytest.mark.filterwarnings("error:This loop continues the epoch")
 def test_a_loader_in_this_process_has_no_findings(library: str) -> None:
     if library == "torch":
         pytest.importorskip("torch", reason="torch is not installed")

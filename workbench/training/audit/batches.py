@@ -6,6 +6,7 @@ import hashlib
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,12 +39,29 @@ class ReadBatch:
     """Number of samples that a field ``valid`` marks as padding."""
 
 
+class FailedArgumentError(Exception):
+    """An error in the function that the caller passed as ``argument``. Its cause is the error."""
+
+    def __init__(self, argument: str) -> None:
+        super().__init__(argument)
+        self.argument = argument
+
+
+@contextmanager
+def blaming(argument: str) -> Iterator[None]:
+    """Context that raises errors as FailedArgumentError."""
+    try:
+        yield
+    except Exception as error:  # the user's code can raise anything
+        raise FailedArgumentError(argument) from error
+
+
 def read_batch(
     batch: Any, index: Callable[[Any], Any] | None = None, colours: bool = False
 ) -> ReadBatch:
     """Convert a batch: a tensor, a mapping, a sequence of these, or DALI outputs.
 
-    Errors of ``index`` are not caught. Raises ValueError if it does not return one id per sample.
+    Raises FailedArgumentError if ``index`` fails or does not return one id per sample.
     """
     fields = dict(_fields("", batch))
     lengths = Counter(len(values) for values in fields.values())
@@ -51,9 +69,10 @@ def read_batch(
     used = {name: values for name, values in fields.items() if len(values) == size}
     ids = None
     if index is not None:
-        ids = [as_id(each) for each in _listed(index(batch))]
-        if lengths and len(ids) != size and len(ids) not in lengths:
-            raise ValueError(f"index returned {len(ids)} ids for {size} samples")
+        with blaming("index"):
+            ids = [as_id(each) for each in _listed(index(batch))]
+            if lengths and len(ids) != size and len(ids) not in lengths:
+                raise ValueError(f"index returned {len(ids)} ids for {size} samples")
         if len(ids) != size:
             size = len(ids)
             used = {name: values for name, values in fields.items() if len(values) == size}

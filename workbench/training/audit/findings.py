@@ -22,7 +22,7 @@ KINDS: dict[str, str] = {
     "padded_last_batch": "the last batch repeats samples",
     "wrong_length": "len differs from the number of batches",
     "uneven_ranks": "ranks have different numbers of batches",
-    "empty_epoch": "an epoch after the first has no batches",
+    "empty_epoch": "an epoch has no batches",
     "empty_batch": "a batch has no samples",
     "changing_batches": "batches have different fields",
     "left_early": "samples are lost after an epoch was left early",

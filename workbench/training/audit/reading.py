@@ -18,7 +18,7 @@ import numpy as np
 
 from workbench.errors import ArgumentError
 from workbench.names import shortened
-from workbench.training.audit.batches import ReadBatch, read_batch
+from workbench.training.audit.batches import FailedArgumentError, ReadBatch, blaming, read_batch
 from workbench.training.audit.numbered import write_coloured, write_equal
 
 End = Literal["end", "limit", "time", "raised", "interrupted"]
@@ -37,6 +37,7 @@ class EpochRead:
     """The batches of one epoch of one rank.
 
     ``length`` is ``len(loader)`` before the epoch; ``end`` is the reason why the reading ended.
+    ``argument`` names the argument of the audit that raised ``error``; it is empty for the loader.
     """
 
     rank: int
@@ -45,6 +46,7 @@ class EpochRead:
     batches: list[ReadBatch] = field(default_factory=list)
     end: End = "end"
     error: str = ""
+    argument: str = ""
 
     @property
     def whole(self) -> bool:
@@ -72,6 +74,13 @@ class Factory:
             isinstance(make_loader, type) or not hasattr(make_loader, "__iter__")
         )
         self.made = None if is_function else make_loader
+        if not (
+            is_function or hasattr(make_loader, "__iter__") or hasattr(make_loader, "__getitem__")
+        ):
+            raise ArgumentError(
+                f"audit: make_loader is a {type(make_loader).__name__}, neither a function nor "
+                "iterable. Pass a function that returns a loader, or a loader."
+            )
         self._make = make_loader
         self.data = data
         self.needs_data = False
@@ -131,7 +140,8 @@ class Reader:
         read = EpochRead(rank, epoch, length_of(loader))
         try:
             if self.before_epoch is not None:
-                self.before_epoch(loader, epoch)
+                with blaming("before_epoch"):
+                    self.before_epoch(loader, epoch)
             self._read(loader, read, most)
             if epoch and not read.batches and read.whole and hasattr(loader, "reset"):
                 loader.reset()
@@ -141,6 +151,8 @@ class Reader:
             read.end = "interrupted"
         except Exception as error:  # the user's code can raise anything
             read.end = "raised"
+            if isinstance(error, FailedArgumentError) and isinstance(error.__cause__, Exception):
+                read.argument, error = error.argument, error.__cause__
             read.error = f"{type(error).__name__}: {shortened(' '.join(str(error).split()), 300)}"
         return read
 

@@ -65,9 +65,14 @@ class Audit(DocumentedResult):
         if not any(stream.size for stream in self.streams):
             return "Nothing was read."
         begin = "Interrupted. " if self.interrupted else ""
-        return f"{begin}{plural(len(self.faults), 'fault') if self.faults else 'No faults'}" + (
-            f"{remark} in {where}."
-        )
+        if self.faults:
+            return f"{begin}{plural(len(self.faults), 'fault')}{remark} in {where}."
+        if any(stream.ids is None for stream in self.streams):
+            return (
+                f"{begin}No faults{remark} found in what could be checked in {where}: which "
+                "samples were delivered, and their order, was not checked."
+            )
+        return f"{begin}No faults{remark} in {where}."
 
     def document(self) -> ResultDocument:
         """Return the verdict, the findings, the notes, and tables of epochs and ranks."""

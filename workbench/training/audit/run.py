@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
@@ -213,7 +214,9 @@ class _Run:
             self.note("an epoch that is left early", f"make_loader raised {error}")
             return
         half = self.reader.epoch(loader, 0, 0, most=max(1, len(first.batches) // 2))
-        following = self.reader.epoch(loader, 0, 1)
+        with warnings.catch_warnings():  # of wb.loader: this function left the epoch
+            warnings.filterwarnings("ignore", "This loop continues the epoch")
+            following = self.reader.epoch(loader, 0, 1)
         if half.end == "raised" or following.end == "raised":
             self.reads.append(half if half.end == "raised" else following)
         elif "interrupted" in (half.end, following.end):
@@ -370,7 +373,10 @@ class _Run:
             self.note("shuffling, and random values across epochs", "epochs is 1")
         rank = [stream for stream in streams if stream.rank == 0]
         if training is False and all(s.ids is not None for s in rank) and same_order(rank):
-            self.notes["The order is the same in every epoch, as in an evaluation."] = None
+            self.notes[
+                "The order is the same in every epoch, as in an evaluation. If the loader is for "
+                "training, pass training=True."
+            ] = None
         if self.ranks > 1:
             self.notes[
                 f"The {self.ranks} ranks were read one after the other in this process, without a "

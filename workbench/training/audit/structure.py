@@ -15,7 +15,14 @@ def structure_findings(reads: Sequence[EpochRead], streams: Sequence[Stream]) ->
     yield from _error_findings(reads)
     yield from _length_findings(reads)
     whole = [stream for stream in streams if stream.whole]
-    for stream in whole:
+    is_empty = bool(whole) and not any(stream.sizes for stream in streams)
+    if is_empty:
+        yield Finding(
+            "empty_epoch",
+            "The loader has no batches.",
+            "Check that the data set is not empty or smaller than a batch that is dropped.",
+        )
+    for stream in () if is_empty else whole:
         if stream.epoch and not stream.sizes:
             yield Finding(
                 "empty_epoch",
@@ -60,8 +67,10 @@ def _error_findings(reads: Sequence[EpochRead]) -> Iterator[Finding]:
             hint = ""
             if "process group" in read.error:
                 hint = " Pass num_replicas=ranks and rank=rank; no process group is started."
-            yield Finding("raised", f"An error occurred in {where}: {read.error}.",
-                          f"Correct the loader and repeat the audit.{hint}")  # fmt: skip
+            wrong = f"{read.argument}=" if read.argument else "the loader"
+            called = f"{wrong} at " if read.argument else ""
+            yield Finding("raised", f"An error occurred in {called}{where}: {read.error}.",
+                          f"Correct {wrong} and repeat the audit.{hint}")  # fmt: skip
             return
 
 
