@@ -240,7 +240,7 @@ def test_a_folder_is_opened_where_no_link_leads_out(inside: Path) -> None:
     with roots.folder(inside / "in") as folder:
         assert os.readlink(f"/proc/self/fd/{folder}") == str(inside / "deep")
     for name in ("out", "..", "../outside"):
-        with pytest.raises(SaveError, match="was not written to"), roots.folder(inside / name):
+        with pytest.raises(SaveError, match="Cannot write to"), roots.folder(inside / name):
             pass
     (inside / ".ssh").mkdir()
     with pytest.raises(SaveError, match="hidden"), roots.folder(inside / ".ssh"):

@@ -119,10 +119,10 @@ class Roots:
         real = os.path.realpath(path, strict=True)
         root = self.root_of(real)
         if root is None:
-            raise SaveError(f"{path} was not written to: {self.refusal(path)}.")
+            raise SaveError(f"Cannot write to {path}: {self.refusal(path)}.")
         names = Path(real).relative_to(root).parts
         if hidden := next((name for name in names if name.startswith(".")), None):
-            raise SaveError(f"{path} was not written to: {hidden} is a hidden folder.")
+            raise SaveError(f"Cannot write to {path}: {hidden} is a hidden folder.")
         folder = os.open(root, _FOLDER)
         try:
             for name in names:

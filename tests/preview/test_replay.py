@@ -134,7 +134,7 @@ def test_what_cannot_be_shown_again_is_told(photos: Path) -> None:
         wb.replay(graph, file, {**values, "angel": 1}, photos)
     with pytest.raises(wb.DataError, match="has no file"):
         wb.replay(graph, "none.jpg", {**values, "angle": 1}, photos)
-    with pytest.raises(wb.DataError, match="Pass data"):
+    with pytest.raises(wb.DataError, match="Pass the folder"):
         wb.replay(graph, file, {**values, "angle": 1})
     with pytest.raises(wb.GraphError, match="random_resized_crop has internal randomness"):
         wb.replay(load_recipe("imagenet-train"), file, {"mirror": 1}, photos)

@@ -240,10 +240,8 @@ def _refuse_dynamic_mode(file: Path) -> None:
         text = file.read_bytes()
         if _DYNAMIC.search(text) and not re.search(rb"pipeline_def|\bPipeline\b", text):
             raise ImportFailedError(
-                f"{file} is written in DALI's dynamic mode, "
-                "nvidia.dali.experimental.dynamic, whose calls run at once without a "
-                "graph. Write the same calls in a function with @pipeline_def. It was "
-                "not run."
+                f"{file} uses DALI's dynamic mode (nvidia.dali.experimental.dynamic), which has no "
+                "graph, so it was not run. Write the same calls in a function with @pipeline_def."
             )
 
 

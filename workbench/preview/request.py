@@ -188,7 +188,7 @@ class GraphRun:
         return places.index(index) if index in places else None
 
     def output_place(self, node: str, index: int) -> int | None:
-        """Return ``place`` for a node's outputs. A node without inputs runs for all samples."""
+        """Return the index of a sample in a node's outputs. Generators run for all samples."""
         alone = is_batch_generator(self.graph.node(node), self.resolved.catalog)
         return index if alone else self.place(self.graph.scope_of(node), index)
 

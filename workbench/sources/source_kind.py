@@ -271,7 +271,7 @@ class SourceKind:
         return dataset.location or [list(item) for item in dataset.items]
 
     def directly(self, dataset: Dataset | None) -> str:
-        """Argument of DALI's reader that accepts the data without ``find``; empty if none.
+        """Name of the reader's argument that accepts the path as it is; empty if files are listed.
 
         ``dataset`` is None if it is unknown.
         """

@@ -22,7 +22,7 @@ _LABELS = 65536
 
 
 class BoxWriter(FollowerWriter):
-    """Writes the source of boxes that follow an image.
+    """Writes the code of boxes that follow an image.
 
     Boxes are represented by their corners unless they are only mirrored.
     """

@@ -58,7 +58,7 @@ def ports_read(emitter: Emitter) -> dict[str, list[Port]]:
 
 
 class LabelWriter(FollowerWriter):
-    """Writes the source of class labels as weights, for mixed images."""
+    """Writes the code that converts class labels to soft labels, for mixed images."""
 
     def follow(self) -> None:
         """Write one-hot labels that are mixed like the images."""
@@ -84,7 +84,7 @@ class LabelWriter(FollowerWriter):
 
 
 class PointWriter(FollowerWriter):
-    """Writes the source of points, and of a Boolean array of the points inside the image."""
+    """Writes the code of points, and of a Boolean array of the points inside the image."""
 
     @property
     def relative(self) -> bool:

@@ -45,7 +45,7 @@ _OF_BYTES = "paste"
 
 
 class MaskWriter(FollowerWriter):
-    """Writes the source of masks, or of the combined map that is applied at the end."""
+    """Writes the code of masks, or of the combined map that is applied at the end."""
 
     def follow(self) -> None:
         """Write one warp of the combined map, or one call per operator."""
@@ -55,9 +55,9 @@ class MaskWriter(FollowerWriter):
             self.write_carried()
 
     def write_carried(self) -> None:
-        """Write one call per operator.
+        """Write the call that applies each operator of the image to the masks.
 
-        For ``carry_map``: write the combined map, and the image that marks the uncropped region.
+        For ``carry_map``, write the combined map and the image that marks the uncropped region.
         """
         if self.node.op != "carry_map":
             output = "masks" if self.node.op == "follow_masks" else "moved"

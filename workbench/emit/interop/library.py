@@ -92,7 +92,7 @@ FORM = Comparison("form")
 NOTHING = Comparison("nothing")
 """Comparison of a transform that changes no pixel."""
 WINDOW = Comparison("window")
-"""Comparison of a resize of a random window: the whole image is resized instead."""
+"""Comparison of a transform that resizes a random window: the whole image is resized."""
 COLOURS = Comparison("colours")
 """Comparison of a transform with arguments in random order: each argument is compared alone."""
 

@@ -78,7 +78,7 @@ class _Emitter(Emitter):
         return super().value_text(value, arg)
 
     def becomes_constant(self, text: str, arg: ArgSpec) -> bool:
-        """Also return True for matrices: DALI 2.4 accepts rows as a tensor, not as a literal."""
+        """Return True for matrices too: DALI 2.4 accepts them as tensors, not as lists of rows."""
         return arg.form == "matrix" or super().becomes_constant(text, arg)
 
     def expression_of(self, spec: OpSpec) -> str:

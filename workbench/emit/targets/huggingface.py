@@ -28,9 +28,9 @@ def emit_huggingface(resolved: ResolvedGraph) -> Mapping[str, Code]:
     return {"trainer.py": module.render("huggingface.py.j2", conversions=lines)}
 
 
-def _named(module: Module, images: list[str]) -> Module:
+def _named(module: Module, image_outputs: list[str]) -> Module:
     """Rename a single image to ``pixel_values`` and a single class to ``labels``, as models do."""
-    names = {images[0]: "pixel_values"} if len(images) == 1 else {}
+    names = {image_outputs[0]: "pixel_values"} if len(image_outputs) == 1 else {}
     names |= {module.labels[0]: "labels"} if len(module.labels) == 1 else {}
     outputs = {names.get(name, name): flow for name, flow in module.outputs.items()}
     if len(outputs) < len(module.outputs):  # another output has this name

@@ -287,7 +287,7 @@ def make_parts(
         needs_gpu=needs_gpu,
         several=settings.pipelines > 1,
         shard_seed=f"{SHARD_SEED:_}",
-        prefetch=_queues(settings),
+        prefetch=_prefetch_text(settings),
         legacy=settings.executor != "dynamic",
         takes_seed=bool(emitter.seed_name),
         validation="",
@@ -297,7 +297,7 @@ def make_parts(
     )
 
 
-def _queues(settings: Settings) -> str:
+def _prefetch_text(settings: Settings) -> str:
     depth = settings.prefetch_queue_depth
     if settings.executor != "separate":
         return str(depth) if depth != _DEFAULT_DEPTH else ""

@@ -105,7 +105,7 @@ def import_program(graph: Graph, target: str, data: Datasets) -> ModuleType:
 
 
 def build_pipeline(graph: Graph, data: Datasets, **options: Any) -> Any:
-    """Build DALI's pipeline of a graph with ``build_pipeline`` of the exported script.
+    """Build a graph's DALI pipeline by calling ``build_pipeline`` of its exported script.
 
     Returns a list of pipelines for a graph with several parallel pipelines. ``options`` are
     arguments of that function, such as ``batch_size`` and ``device``. Raises GraphFaultsError if

@@ -139,7 +139,8 @@ def with_fixed_generator(graph: Graph, catalog: Catalog, generator: Node, value:
         node = graph.node(edge.target)
         if edge.input not in catalog[node.op].args:
             raise GraphEditError(
-                f"{node.id}: its input {generator.id} cannot be replaced by a number."
+                f"{node.id}: its input {generator.id} cannot be replaced by a number. Only values "
+                "of arguments can be fixed."
             )
         fixed = node.without({edge.input}).with_args({edge.input: value})
         graph = graph.replace_node(fixed)

@@ -96,7 +96,7 @@ def random_values(run: GraphRun, devices: Collection[str] = ("cpu", "gpu")) -> D
 
 
 def augmentations_of(run: GraphRun) -> dict[str, list[str]]:
-    """Return texts of each automatic augmentation's effect on each sample; empty if not reached."""
+    """Return what each automatic augmentation applied to each sample; empty if not reached."""
     return {
         node: [_augmentation_text(each) for each in augmented_at(run, node)]
         for node in run.result.augmented

@@ -57,8 +57,8 @@ def _read(location: str, stamp: int) -> _Document:
     ]
     if lacking:
         raise DataError(
-            f"{location} has no list of {' and of '.join(lacking)}. Use COCO annotations "
-            "(instances_*.json)."
+            f"{location} lacks the list{'s' * (len(lacking) > 1)} {' and '.join(lacking)}. "
+            "Use COCO annotations (instances_*.json)."
         )
     return _Document(found, not constants)
 

@@ -174,7 +174,7 @@ def _require_separator(path: Path, row: Sequence[str], expected: str) -> None:
     if separator and not os.path.exists(path.parent / row[0]):
         form = expected.join(("path", "label"))
         raise DataError(
-            f"{path}: its rows are separated by {separator!r} instead of {expected!r}. Use "
+            f"{path}: its columns are separated by {separator!r} instead of {expected!r}. Use "
             f"{form} in each row."
         )
 

@@ -39,7 +39,7 @@ class CanvasEdit(DocumentEdit, frozen=True):
         raise NotImplementedError
 
     def removed_blocks(self) -> Collection[str]:
-        """Return the blocks that the edit removes, because nodes inside them need no edit."""
+        """Return the blocks that the edit removes. Nodes inside them are not edited separately."""
         return ()
 
     def edit(self, state: ViewState, document: Document, catalog: Catalog) -> Edited:

@@ -48,7 +48,7 @@ def _generator_args(node: Node, spec: OpSpec) -> dict[str, Json]:
 
 
 def consumers_of(graph: Graph, node_id: str) -> list[str]:
-    """Return all inputs that use a node, as ``node.input``, followed by ``output name``."""
+    """Return what uses a node: inputs as ``node.input``, then graph outputs as ``output name``."""
     outputs = [f"output {name}" for name, port in graph.outputs.items() if port.node == node_id]
     return [f"{edge.target}.{edge.input}" for edge in graph.consumers(node_id)] + outputs
 

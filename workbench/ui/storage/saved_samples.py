@@ -41,9 +41,8 @@ def replay_sample(document: Document, state: ViewState, number: int) -> Document
         )
     if draw.batch > MOST_BATCH:
         raise GraphEditError(
-            f"The saved sample is in batch {draw.batch}; 0 to {MOST_BATCH} can be shown. Remove "
-            "it, "
-            "or correct batch in the file."
+            f"The saved sample is in batch {draw.batch}, but only batches 0 to {MOST_BATCH} can be "
+            "shown. Remove it, or correct its batch number in the file."
         )
     before = document.graph.settings.seed, state.batch
     if state.pinned and before != (draw.seed, draw.batch):
@@ -99,7 +98,7 @@ def _file(preview: PreviewResult | None, draw: SavedSample) -> str:
 
 
 def _label(draw: SavedSample) -> str:
-    parts = [f"seed {draw.seed}", f"batch {draw.batch} of {draw.batch_size}"]
+    parts = [f"seed {draw.seed}", f"batch {draw.batch} (size {draw.batch_size})"]
     if draw.sample is not None:
         parts.append(f"sample {draw.sample}")
     if draw.repeat is not None:

@@ -22,7 +22,7 @@ FILE = "data.mdb"
 _LOOKED_AT = 100
 """Number of leading values; at least one of them must be an image."""
 _CUT = "cut short"
-"""Words in the fault of a truncated value, at which LMDB terminates the process."""
+"""Part of the message of a truncated value. LMDB terminates the process that reads it."""
 
 Place = tuple[int, int, int]
 """Start and end of an image in a value, in bytes, and its label."""

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 def scan_records(path: str) -> Any:
-    """Offset and size in bytes of each record of a file, including its frame.
+    """Yield offset and size in bytes of each record, including the length and checksums around it.
 
     A damaged or truncated part counts as one record, up to the next ``tf.train.Example``.
     """

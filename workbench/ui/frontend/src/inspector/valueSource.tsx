@@ -52,7 +52,7 @@ export function ValueSource({ row, ports, ask }: Props) {
       <span class="wb-caret wb-reveal" hidden={only !== ""}>
         <Icon name="down" size={9} />
         <select
-          aria-label={`${name}, value from`}
+          aria-label={`Source of the value of ${name}`}
           data-wb="source"
           value={row.link ? LINK + row.link : (row.random?.op ?? FIXED)}
           onChange={(event) => choose(event.currentTarget.value)}

@@ -22,7 +22,7 @@ export function Stages({ link }: { link: Speed }) {
   return (
     <>
       <Head line="Time that each stage adds to a batch, time of each operator alone, and the limit without reading and decoding.">
-        <Effort link={link} usual="Usual" />
+        <Effort link={link} usual="Standard" />
         <StartButton
           link={link}
           words="Measure"
