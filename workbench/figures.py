@@ -64,7 +64,7 @@ def new_figure(height: float, width: float = 7.0) -> Figure:
     figure = Figure(figsize=(width, height + 0.7), layout="constrained")
     FigureCanvasAgg(figure)
     # Displayed in notebooks even if pyplot's inline figures are not enabled.
-    vars(figure)["_repr_png_"] = partial(_themed_png, figure)
+    vars(figure)["_repr_png_"] = partial(themed_png, figure)
     return figure
 
 
@@ -211,7 +211,7 @@ def show_figure(figure: Figure, name: str) -> None:
     print(path)
 
 
-def _themed_png(figure: Figure) -> bytes:
+def themed_png(figure: Figure) -> bytes:
     """Render a figure without background, with text that is readable in light and dark themes."""
     from matplotlib.lines import Line2D
     from matplotlib.text import Text
@@ -232,7 +232,7 @@ def _small_picture(figure: Figure, title: str) -> str:
     from PIL import Image
 
     width = round(100 * figure.get_size_inches()[0])
-    source = webp_url(Image.open(io.BytesIO(_themed_png(figure))))
+    source = webp_url(Image.open(io.BytesIO(themed_png(figure))))
     return f'<img alt="{escape(title)}" width="{width}" src="{source}">'
 
 

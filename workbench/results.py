@@ -176,8 +176,10 @@ def load_result(path: str | Path) -> ResultDocument:
     """
     try:
         values = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except OSError as error:
         raise DataError(f"{path} cannot be read as a result: {error}.") from error
+    except ValueError:
+        values = None
     if not isinstance(values, dict):
         raise DataError(f"{path} is not a result. Open a file written by result.save(path).")
     return ResultDocument.from_json(values)
@@ -211,7 +213,8 @@ def cell_text(cell: Cell) -> str:
     if cell is None:
         return "–"
     if isinstance(cell, float):
-        return f"{cell:,.0f}" if abs(cell) >= 1e4 else f"{cell:.4g}"
+        text = f"{cell:,.0f}" if abs(cell) >= 1e4 else f"{cell:.4g}"
+        return f"{cell:.{3 + int(text[-1])}f}".rstrip("0") if "e-0" in text else text
     if isinstance(cell, int) and not isinstance(cell, bool):
         return f"{cell:,}"
     return shortened(str(cell), _MOST_LETTERS)

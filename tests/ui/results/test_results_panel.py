@@ -45,6 +45,7 @@ def test_results_of_this_kernel_appear_with_the_newest_first(make: Make) -> None
     assert (shown["title"], shown["sentences"][1]) == ("Now", "200 steps were measured.")
     assert shown["tables"][0]["rows"][0] == ["<i>0", "12,346"]
     assert shown["tables"][0]["numbers"] == [False, True]
+    assert results.cell_text(6.969e-05) == "0.00006969"
     assert [each["source"][:15] for each in shown["pictures"]] == ["data:image/png;", ""]
 
     older = screen["results", "entries"][1]["id"]
@@ -75,7 +76,7 @@ def test_long_tables_are_cut(make: Make) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "other.json: The file is not a result: Expecting"),
+        ("{", "other.json: The file is not a result. Open a file written by result.save(path)."),
         ("[]", "The file is not a result"),
         ("{}", "The file has format"),
         (" " * (LARGEST + 1), "at most 16,000,000 are allowed"),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from workbench.figures import new_axes, render_figure
+from workbench.figures import new_axes, themed_png
 from workbench.names import join_words
 from workbench.results import DocumentedResult, ResultDocument, ResultPicture, ResultTable
 from workbench.training.watch.batches import length_of
@@ -208,7 +208,7 @@ def build_report(
 
 @lru_cache(maxsize=4)
 def _strip_chart(steps: Sequence[StepTime]) -> bytes:
-    return render_figure(_figure(steps))
+    return themed_png(_figure(steps))
 
 
 def _figure(steps: Sequence[StepTime]) -> Figure:
@@ -232,7 +232,7 @@ def _figure(steps: Sequence[StepTime]) -> Figure:
     counted = sorted(total for total, each in zip(sums, steps, strict=True) if not each.first)
     if counted:  # one slow step would hide all others
         axes.set_ylim(0, 1.5 * counted[int(0.95 * (len(counted) - 1))] or 1)
-        axes.legend(fontsize=8, loc="upper right", ncols=3)
+        axes.legend(fontsize=8, loc="lower right", bbox_to_anchor=(1, 1), ncols=3, frameon=False)
     axes.set_xlabel("step", fontsize=8)
     axes.set_ylabel("ms", fontsize=8)
     axes.tick_params(labelsize=8)

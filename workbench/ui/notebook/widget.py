@@ -378,6 +378,9 @@ class Workbench(CodeAccess, VBox):
     def panel(self, part: str = "all") -> Any:
         """Return the interface of this workbench, or one panel of it, for your own Panel app.
 
+        To show one panel in a notebook, use its attribute as the last line of a cell, such as
+        ``w.results``.
+
         ``part`` is ``"all"``, ``"canvas"``, ``"inspector"``, ``"preview"``, ``"speed"``,
         ``"code"``, ``"data"``, ``"results"``, ``"bar"``, ``"tabs"`` or ``"status"``. Changes on
         the page apply here and vice versa; edges between the panels can be dragged, and a narrow

@@ -95,8 +95,8 @@ class ResultsPanel:
             )
         try:
             values = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise DataError(f"The file is not a result: {error}.") from None
+        except (ValueError, RecursionError):
+            values = None
         if not isinstance(values, dict):
             raise DataError("The file is not a result. Open a file written by result.save(path).")
         self._add(ResultDocument.from_json(values))
