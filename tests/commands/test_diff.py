@@ -46,5 +46,12 @@ def test_the_exit_code_says_if_pipelines_differ(folder: Path) -> None:
 
 
 def test_what_cannot_be_compared_is_a_usage_error(folder: Path) -> None:
-    code, text = run(folder, "a.json", "m.py:missing")
-    assert (code, "has no attribute 'missing'" in text) == (2, True)
+    (folder / "empty.py").write_text("x = 1")
+    for what, words in (
+        ("m.py:missing", "m.py has no function missing. Functions there: predict."),
+        ("imagenet-evl", "Did you mean imagenet-eval?"),
+        ("empty.py", "empty.py"),
+    ):
+        code, text = run(folder, "a.json", what)
+        assert (code, words in " ".join(text.split())) == (2, True), text
+        assert "Traceback" not in text

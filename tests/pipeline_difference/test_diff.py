@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +117,9 @@ def small(data: bytes):
 def random(data: bytes):
     return small(data) + np.random.randint(0, 9, (32, 40, 1), np.uint8)
 
+def nothing(data: bytes):
+    return None
+
 def failing(data: bytes):
     if len(data) % 2:
         raise ValueError("odd file")
@@ -168,6 +172,37 @@ def test_damaged_files_are_skipped_and_alpha_is_a_cause(graph: Graph, tmp_path: 
 def test_images_in_memory_are_compared(graph: Graph, small: Path) -> None:
     images = [np.asarray(Image.open(path).convert("RGB")) for path in sorted(small.iterdir())[:3]]
     assert wb.diff(graph, graph, images).images == 3
+
+
+def test_a_function_that_ignores_the_image_has_no_causes(graph: Graph, small: Path) -> None:
+    def zeros(image: Array) -> Array:
+        return np.zeros((3, 32, 40), np.float32)
+
+    floats = graph.crop_mirror_normalize(mean=(128.0,), std=(64.0,))
+    found = wb.diff(floats, zeros, small)
+    assert not found.causes
+    assert "B (zeros) returns the value 0 for all pixels, so it does not depend" in repr(found)
+    assert "both are equal" not in repr(found)
+    assert not wb.diff(floats, zeros, small, samples=1).causes
+
+
+def test_a_function_that_returns_nothing_is_named(script: Path, small: Path) -> None:
+    with pytest.raises(ArgumentError, match="the result is NoneType, not an image"):
+        wb.diff(f"{script}:small", f"{script}:nothing", small)
+
+
+def test_all_causes_and_the_number_of_omitted_files_are_in_the_text(
+    without_antialias: PipelineDifference,
+) -> None:
+    (cause,) = without_antialias.causes
+    one = replace(cause, alternative="")
+    files = tuple((f"{n}.png", "bad") for n in range(5))
+    found = replace(without_antialias, causes=(one, replace(one, kind="flip")), failed=files)
+    text = repr(found)
+    assert "Cause: antialias; change" in text
+    assert "Cause: flip; change" in text
+    assert "2.png: bad; and 2 more)" in text
+    assert "or" not in found.document().tables[0].columns
 
 
 def test_a_random_function_is_refused(script: Path, small: Path) -> None:

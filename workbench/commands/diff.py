@@ -13,7 +13,18 @@ from workbench.commands.options import data_option, report_errors, writable_file
 _WHAT = "GRAPH|PROGRAM|FILE.py:NAME"
 
 
-@click.command("diff")
+class _DiffCommand(click.Command):
+    """A command whose errors have exit code 2, because 1 means that the pipelines differ."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except click.ClickException as error:
+            error.show()
+            ctx.exit(2)
+
+
+@click.command("diff", cls=_DiffCommand)
 @click.argument("a", metavar=_WHAT)
 @click.argument("b", metavar=_WHAT)
 @data_option("--data", required=True, metavar="DIR|LIST", help="Images to compare.")
@@ -67,7 +78,8 @@ def diff_command(
     permissions.
 
     The result has the difference by step, the causes, and the worst images. Random values are
-    fixed on both sides. The exit code is 1 if the pipelines differ.
+    fixed on both sides. The exit code is 0 if the pipelines are equal, 1 if they differ, and 2 if
+    they could not be compared, for example because there is no such file.
 
     Example:  workbench diff imagenet-eval evaluate.py:transform --data photos
     """
@@ -88,7 +100,7 @@ def diff_command(
     if output:
         click.echo(found.save(output))
     if not found.equal:
-        raise SystemExit(1)
+        raise SystemExit(1 if found.images else 2)
 
 
 def _function(spec: str) -> Callable[[Any], Any]:

@@ -279,6 +279,15 @@ class _Comparison:
         shares = waterfall(
             *pair, chosen, self._runner, lambda text: self._progress(0.65, f"swapping {text}")
         )
+        shares = tuple(
+            replace(s, mean=s.mean * self._levels, largest=s.largest * self._levels) for s in shares
+        )
+        outputs = [self._runner.cached(side.steps, chosen) for side in pair]
+        constant = [_why_constant(each) for each in outputs]
+        if bool(constant[0]) != bool(constant[1]):
+            name = pair[0 if constant[0] else 1].name
+            self._m.notes.append(f"{name} {constant[0] or constant[1]}.")
+            return shares, None
         facts = Facts(_any_alpha(items), importlib.util.find_spec("cv2") is not None)
 
         def changes(current: Pair) -> Iterator[Change]:
@@ -296,10 +305,7 @@ class _Comparison:
             self._levels,
             lambda text: self._progress(0.8, text),
         )
-        scaled = (
-            replace(s, mean=s.mean * self._levels, largest=s.largest * self._levels) for s in shares
-        )
-        return tuple(scaled), explanation
+        return shares, explanation
 
     def _search_files(self) -> list[Sample]:
         """Return the worst images, and others spread over the data."""
@@ -337,6 +343,11 @@ class _Comparison:
         if self._total > len(self._files):
             notes.append(
                 f"Limited to the first {len(self._files):,} of {self._total:,} images (samples)."
+            )
+        if shares and m.images > _SEARCHED:
+            notes.append(
+                f"The tables of causes and steps are measured on at most {_SEARCHED} images: the "
+                "most different ones, and others spread over the data."
             )
         if explanation is not None and explanation.interrupted:
             notes.append("Interrupted: there may be more causes.")
@@ -405,6 +416,16 @@ def _same(one: Sequence[Item], other: Sequence[Item]) -> bool:
         or np.array_equal(np.asarray(a), np.asarray(b), equal_nan=np.asarray(a).dtype.kind == "f")
         for a, b in zip(one, other, strict=True)
     )
+
+
+def _why_constant(results: Sequence[Item]) -> str:
+    """Return what is wrong if all results are equal or have one value; empty if they differ."""
+    arrays = [each for each in results if isinstance(each, np.ndarray) and each.size]
+    if arrays and all((each == arrays[0].flat[0]).all() for each in arrays):
+        several = ", so it does not depend on the image" * (len(arrays) > 1)
+        return f"returns the value {arrays[0].flat[0]:g} for all pixels{several}"
+    same = len(arrays) > 1 and all(np.array_equal(arrays[0], each) for each in arrays)
+    return "does not depend on the image: all results are equal" if same else ""
 
 
 def _of_equal_shape(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.figures import new_axes
 from workbench.names import shortened
 from workbench.pipeline_difference.waterfall import Share
-from workbench.results import DocumentedResult, ResultDocument, ResultPicture, ResultTable
+from workbench.results import Cell, DocumentedResult, ResultDocument, ResultPicture, ResultTable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -128,6 +128,8 @@ class PipelineDifference(DocumentedResult):
                 f"No change of arguments explains the difference ({self.searched} were tried)."
                 if self.searched
                 else "Causes were not searched, because the difference is below 0.02 of 255."
+                if self.mean < 0.02
+                else "Causes were not searched."
             )
         if self.sizes:
             found.append(
@@ -135,7 +137,8 @@ class PipelineDifference(DocumentedResult):
             )
         if self.failed:
             named = "; ".join(f"{file}: {why}" for file, why in self.failed[:3])
-            found.append(f"Images that could not be compared: {len(self.failed)} ({named}).")
+            more = f"; and {len(self.failed) - 3} more" if len(self.failed) > 3 else ""
+            found.append(f"Images that could not be compared: {len(self.failed)} ({named}{more}).")
         if self.model is not None:
             found.append(self._model_sentence(self.model))
         return [*found, *self.notes]
@@ -147,14 +150,8 @@ class PipelineDifference(DocumentedResult):
         if self.equal:
             return f"Both pipelines return the same pixels for {count}."
         amount = f"{self.mean:.2f} of 255 on average, {self.largest:.0f} at most"
-        if not self.causes:
-            return f"The pipelines differ for {count}: {amount}."
-        first = self.causes[0]
-        more = f" and {len(self.causes) - 1} more" if len(self.causes) > 1 else ""
-        return (
-            f"The pipelines differ for {count}: {amount}. Cause: {first.kind}{more}; "
-            f"change {first.side} to {first.change}."
-        )
+        changes = (f"Cause: {c.kind}; change {c.side} to {c.change}." for c in self.causes)
+        return " ".join((f"The pipelines differ for {count}: {amount}.", *changes))
 
     def _model_sentence(self, model: ModelChange) -> str:
         share = model.changed / model.images if model.images else 0.0
@@ -167,11 +164,12 @@ class PipelineDifference(DocumentedResult):
         return text
 
     def _cause_table(self) -> ResultTable:
-        rows = tuple(
-            (c.kind, c.side, c.change, c.alternative, c.share, c.before, c.after)
+        either = any(c.alternative for c in self.causes)
+        rows: tuple[tuple[Cell, ...], ...] = tuple(
+            (c.kind, c.side, c.change, *[c.alternative] * either, c.share, c.before, c.after)
             for c in self.causes
         )
-        columns = ("cause", "side", "change", "or", "share", "without it", "with it")
+        columns = ("cause", "side", "change", *["or"] * either, "share", "without it", "with it")
         return ResultTable("Causes (mean difference in 8-bit levels)", columns, rows)
 
     def _step_table(self) -> ResultTable:

@@ -143,7 +143,7 @@ def _mean(values: Any) -> float:
 def fitted_change(ours: list[Any], theirs: list[Any], label: str) -> Change | None:
     """Return a change by the linear map per channel that best fits ``ours`` to ``theirs``.
 
-    Returns None if there are no pairs of arrays.
+    Returns None if nothing can be fitted.
     """
     fit = imitated.linear_fit(ours, theirs)
     if fit is None:

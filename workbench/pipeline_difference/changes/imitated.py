@@ -17,6 +17,9 @@ GREY = {
     "the green channel": (0.0, 1.0, 0.0),
 }
 
+_LEAST_EXPLAINED = 0.1
+"""Minimum fraction of the variance that a linear fit explains."""
+
 
 def _bytes(values: Array) -> NDArray[np.uint8]:
     return np.clip(np.rint(values), 0, 255).astype(np.uint8)
@@ -107,7 +110,7 @@ def linear(image: Array, gain: Array, offset: Array) -> Array:
 def linear_fit(ours: Sequence[Any], theirs: Sequence[Any]) -> tuple[Array, Array] | None:
     """Return least-squares ``gain`` and ``offset`` per channel: theirs = gain * ours + offset.
 
-    Returns None if there are no pairs of arrays.
+    Returns None if there are no pairs of arrays, or if theirs hardly depends on ours.
     """
     pairs = [
         (_planes(a), _planes(b))
@@ -129,6 +132,8 @@ def linear_fit(ours: Sequence[Any], theirs: Sequence[Any]) -> tuple[Array, Array
         if not spread:
             return None
         gain = float(((x[good] - x[good].mean()) * (y[good] - y[good].mean())).mean() / spread)
+        if gain**2 * spread <= _LEAST_EXPLAINED * y[good].var():  # also if theirs is constant
+            return None
         gains.append(gain)
         offsets.append(float(y[good].mean() - gain * x[good].mean()))
     return np.asarray(gains), np.asarray(offsets)

@@ -47,7 +47,9 @@ class ForeignProcess:
                 "interpreter, such as other/bin/python."
             ) from None
         try:
-            self._read()
+            answer = self._read()
+            if answer != foreign_program.READY:
+                raise EngineError(answer.decode())
         except EngineError as error:
             self.close()
             raise ArgumentError(f"diff: {error}") from None
@@ -107,6 +109,8 @@ def load_function(spec: str) -> Callable[..., Any]:
     require_file(spec)
     try:
         found = foreign_program.load(spec)
+    except foreign_program.MissingNameError as error:
+        raise ArgumentError(f"diff: {error}") from None
     except Exception as error:  # whatever the file raises
         raise ArgumentError(f"diff: {spec} cannot be loaded: {describe(error)}.") from None
     if not callable(found):

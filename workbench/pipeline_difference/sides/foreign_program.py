@@ -23,6 +23,9 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+READY = b"ready"
+"""First answer of the program; another first answer is an error."""
+
 
 def read_exactly(stream: BinaryIO, count: int) -> bytes:
     """Read ``count`` bytes; exit the program at the end of the stream."""
@@ -68,8 +71,15 @@ def pack(value: Any, kind: bytes = b"a") -> bytes:
         if hasattr(value, convert):
             value = getattr(value, convert)()
     saved = io.BytesIO()
-    np.save(saved, np.asarray(value), allow_pickle=False)
+    array = np.asarray(value)
+    if array.dtype.kind == "O":
+        raise TypeError(f"the result is {type(value).__name__}, not an image")
+    np.save(saved, array, allow_pickle=False)
     return kind + saved.getvalue()
+
+
+class MissingNameError(LookupError):
+    """The file has no object with the name."""
 
 
 def load(spec: str) -> Any:
@@ -80,6 +90,9 @@ def load(spec: str) -> Any:
     module = importlib.util.module_from_spec(made)
     sys.modules["compared_pipeline"] = module
     made.loader.exec_module(module)
+    if not hasattr(module, name):
+        own = ", ".join(each for each in vars(module) if callable(vars(module)[each])) or "none"
+        raise MissingNameError(f"{path} has no function {name}. Functions there: {own[:200]}.")
     return getattr(module, name)
 
 
@@ -129,8 +142,13 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what the user's code prints is no answer
     spec = sys.argv[1]
-    function = load(spec)
-    write_blob(answers, b"ready")
+    try:
+        function = load(spec)
+    except MissingNameError as error:
+        write_blob(answers, str(error).encode())
+        answers.flush()
+        return
+    write_blob(answers, READY)
     answers.flush()
     while True:
         (count,) = struct.unpack("<Q", read_exactly(requests, 8))

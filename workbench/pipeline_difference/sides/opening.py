@@ -208,7 +208,7 @@ class Sides:
 
 def _opened(path: str) -> Any:
     """Open a graph, recipe or script; returns the path unchanged if it must run in a process."""
-    if path in load_recipes():
+    if path in load_recipes() or not (Path(path).suffix or Path(path).exists()):
         return load_recipe(path)
     if path.endswith(".py"):
         return from_file(path)
