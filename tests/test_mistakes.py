@@ -75,6 +75,14 @@ MISTAKES = {
         "GraphFaultsError",
         "Did you mean INTERP_LINEAR?",
     ),
+    "g.rotate(angle=5, interp_type='INTERP_CUBIC')": (
+        "GraphFaultsError",
+        "Use one of INTERP_NN, INTERP_LINEAR",
+    ),
+    "next(iter(wb.loader(g.crop(crop=(5000, 5000)), library='numpy')))": (
+        "PipelineError",
+        "crop: the window of 5000 x 5000 x 3 reaches outside",
+    ),
     "g.rotate(angle=wb.random.uniform)": ("GraphEditError", "Call it: uniform(...)"),
     "g.rotate(angle=g)": ("GraphEditError", "(Graph) is not a valid argument value"),
     'g["rotate"].set(angle=None)': ("GraphEditError", "Use reset('angle')"),
@@ -115,6 +123,10 @@ MISTAKES = {
     'wb.read({"image": [b"", b""], "label": [1, 2]})': ("DataError", "Use pairs: list(zip("),
     'wb.read(["photos/cat/cat_01.jpg", "nope.jpg"])': ("DataError", "1 of 2 files are missing"),
     "wb.read([])": ("DataError", ""),
+    'wb.read("photos", labels=[1, 2])': ("ArgumentError", "list(zip(paths, labels))"),
+    'wb.read((["a.jpg", "b.jpg", "c.jpg"], [0, 1, 2]))': ("DataError", "list(zip(images, labels))"),
+    "wb.read(np.zeros((3,)))": ("DataError", "Use (N, height, width, 1 or 3)"),
+    "wb.read(np.zeros((2, 8, 8, 3), np.uint8)).flip(p=0.5)": ("GraphEditError", "graph.decode()"),
     'wb.read_graph("nope.json")': ("GraphFormatError", "cannot be read"),
     'wb.load_graph("{}")': ("GraphFormatError", "not a graph file"),
     'wb.from_file("nope.py")': ("ImportFailedError", "cannot be read"),
@@ -122,7 +134,7 @@ MISTAKES = {
     'g.save("nowhere/x.json")': ("SaveError", "was not written"),
     'wb.read("photos", files=["a.jpg"])': (
         "ArgumentError",
-        "files of readers.file is set from the",
+        "read sets files of readers.file",
     ),
     'wb.read("nope-{0..3}.tar")': ("DataError", "or a list: sorted(glob.glob('nope-*.tar'))"),
     'g("photos/cat")': ("DataError", "photos/cat is a folder"),
@@ -136,6 +148,7 @@ MISTAKES = {
     'g.resize(size="abc")': ("GraphFaultsError", "for example 224, 224"),
     "g.erase(anchor=0.3, shape=0.4)": ("GraphFaultsError", "Use 2 numbers (h, w)"),
     "g.erase()": ("GraphFaultsError", "erase requires anchor"),
+    "g.random_resized_crop(size=64, random_area=(0.5, 2))": ("GraphFaultsError", "from 0 to 1"),
     "g.gaussian_blur()": ("GraphFaultsError", "requires sigma or window_size"),
     "g.transpose(perm=(0, 1, 1))": ("GraphFaultsError", "Use each axis once"),
     'wb.read("photos", shard_id=5)': ("GraphFaultsError", "5 is not a shard of 1"),
@@ -171,7 +184,7 @@ MISTAKES = {
     'wb.Workbench(wb.load_recipe("simclr"))': ("ArgumentError", "The graph has no data"),
     'wb.Workbench("photos", g, layout="wide")': ("ArgumentError", "Use one of: side, stacked"),
     'wb.Workbench("photos", g, restor=True)': ("UnknownNameError", "Did you mean restore?"),
-    "%%dali photos\nx = 1": ("ImportFailedError", "no pipeline of DALI"),
+    "%%dali photos\nx = 1": ("ImportFailedError", "The cell has no pipeline of DALI"),
 }
 """Mistake -> the class that is raised, and part of its message."""
 

@@ -70,7 +70,7 @@ _OP_KEYS = (
 _ARG_KEYS = (
     *("label", "unit", "low", "high", "step", "minimum", "maximum"),
     *("choices", "start", "draw", "constant", "advanced", "form", "parts", "items", "elements"),
-    *("volume_items", "refused"),
+    *("volume_items", "refused", "members"),
 )
 _GIVES_KEYS = ("dtype", "layout", "shape")
 _FEED_KEYS = ("op", "args", "output")

@@ -134,7 +134,7 @@ class ArgSpec:
     enum: str | None = None
     """The enumeration in ``nvidia.dali.types`` whose member names are the values."""
     members: tuple[str, ...] = ()
-    """All member names of ``enum``; ``choices`` may offer fewer."""
+    """Member names of ``enum`` that the operator supports; ``choices`` may offer fewer."""
 
     label: str = ""
     unit: str = ""

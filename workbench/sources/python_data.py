@@ -67,7 +67,8 @@ def require_images(data: Any, split: Callable[[Any], tuple[Any, int]]) -> None:
 def _require_array(array: Any) -> None:
     shape = tuple(map(int, array.shape))
     what = f"The array {shape} of {array.dtype}"
-    if reason := _element_type_fault(array):
+    is_text = str(array.dtype).startswith(("object", "<U", "str"))
+    if (is_text or 2 <= len(shape) <= 4) and (reason := element_type_fault(array)):
         raise DataError(f"{what} {reason}")
     if len(shape) == 2 or (len(shape) == 3 and shape[-1] in (1, 3)):
         more = "[None]" if len(shape) == 3 else "[None, ..., None]"
@@ -103,7 +104,7 @@ def _require_shape(what: str, shape: tuple[int, ...], tensor: bool, name: str, e
     raise DataError(f"{what} has {shape[2]} channels, but images have 1 or 3. Use {remedy}.")
 
 
-def _element_type_fault(array: Any) -> str:
+def element_type_fault(array: Any) -> str:
     """Return why the elements of an array are not pixels; empty if they are."""
     kind = str(array.dtype).removeprefix("torch.")
     if kind == "uint8":
@@ -150,6 +151,10 @@ def _require_rows(rows: Sequence[Any], split: Callable[[Any], tuple[Any, int]]) 
             except ValueError as error:
                 raise DataError(f"Item {at}: {error}.") from None
         return
+    if len(rows) == 2 and all(isinstance(each, list) and len(each) > 2 for each in rows):
+        raise DataError(
+            "The data are two lists. Pass pairs of image and label: list(zip(images, labels))."
+        )
     if isinstance(rows, tuple) and len(rows) == 2 and isinstance(rows[1], int):
         raise DataError("The data are one image with its label. Pass a list: [(image, label)].")
     if not rows:
@@ -192,7 +197,7 @@ def _channels(image: Any, what: str) -> int:
     if len(shape) == 1 and shape[0] and str(image.dtype) == "uint8":
         return 0
     what = f"{what}, an array {shape} of {image.dtype},"
-    if 0 not in shape and (reason := _element_type_fault(image)):
+    if 0 not in shape and (reason := element_type_fault(image)):
         raise DataError(f"{what} {reason}")
     _require_shape(what, shape, _is_tensor(image), "array", "")
     if len(shape) == 2:
@@ -228,7 +233,8 @@ def require_readable(data: Any, found: Iterator[Any]) -> None:
         if not isinstance(each, Exception):
             return
         faults.append(each)
-    raise DataError(f"Sample 0 of the {type(data).__name__}: {faults[0]}. {_GIVE}")
+    hint = "" if "Use " in str(faults[0]) else f" {_GIVE}"
+    raise DataError(f"Sample 0 of the {type(data).__name__}: {faults[0]}.{hint}")
 
 
 def describe(data: Any, count: int) -> str:

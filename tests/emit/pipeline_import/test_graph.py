@@ -257,7 +257,7 @@ def test_what_the_workbench_does_not_run_is_told_of() -> None:
     found = brought(reader(), decoder(), op("Rotate", "__Rotate_1", IMAGES))
     (fault,) = found.report.faults
     assert fault.node == "rotate"
-    assert "fault    rotate: angle: rotate requires it" in str(found.report)
+    assert "fault    rotate: angle: it has no value and no default" in str(found.report)
     assert found.report.is_exact
 
 

@@ -34,8 +34,9 @@ from workbench.arguments import (
     warn_caller,
 )
 from workbench.catalog import load_catalog
+from workbench.emit.core.code import Code
 from workbench.emit.targets import export, target_names
-from workbench.engine.build.pipelines import plain_reason
+from workbench.engine.build.pipelines import pipeline_error, plain_reason
 from workbench.engine.protocol.exit_status import is_file_fault
 from workbench.engine.protocol.progress import one_line_interrupt
 from workbench.engine.resources.missing_gpu import require_gpu_if_used
@@ -74,6 +75,8 @@ _NOT_OPTIONS = {
 }
 """Options of other loaders -> the way to have the same."""
 _numbers = itertools.count()
+_programs: dict[str, Code] = {}
+"""File of each imported program -> its source, which maps lines to nodes."""
 
 
 def import_program(graph: Graph, target: str, data: Datasets) -> ModuleType:
@@ -101,6 +104,7 @@ def import_program(graph: Graph, target: str, data: Datasets) -> ModuleType:
     except BaseException:
         del sys.modules[name]
         raise
+    _programs[str(path)] = made.main
     return module
 
 
@@ -205,7 +209,8 @@ class InProcessLoader:
     an epoch the last sample is repeated, and ``valid`` of ``loader.batches`` marks the real ones.
     An epoch that is left early continues in the next loop, with a UserWarning, or is skipped with
     ``restart``. A loader has one iterator at a time: an older one raises RuntimeError. A file that
-    cannot be read or decoded raises DataError, which explains how to exclude bad files.
+    cannot be read or decoded raises DataError, which explains how to exclude bad files; any other
+    failure of an operator raises PipelineError.
 
     ::
 
@@ -339,16 +344,19 @@ class _ArrayBatches:
 
 @contextmanager
 def _explaining_bad_files(data: Datasets) -> Iterator[None]:
-    """Raise DataError with a fix if DALI fails on a data file."""
+    """Raise DataError with a fix if DALI fails on a data file, PipelineError if elsewhere."""
     try:
         yield
     except OSError as error:
         if LABEL_FAULT not in str(error):
             raise
         raise DataError(str(error)) from None
-    except RuntimeError as error:
+    except Exception as error:
         if not is_file_fault(str(error)):
-            raise
+            file = next((each for each in _programs if f'"{each}"' in str(error)), None)
+            if file is None:
+                raise
+            raise pipeline_error(error, _programs[file], file) from error
         for each in data.values():
             bad = next((s for s in list_samples(each) if s.fault), None) if each.in_memory else None
             if bad is not None:

@@ -110,48 +110,55 @@ class CompiledSource:
 
     def error(self, error: Exception) -> PipelineError:
         """Convert an exception of DALI to a PipelineError with the node and DALI's reason."""
-        node = None
-        frames = [(f.filename, f.lineno) for f in traceback.extract_tb(error.__traceback__)]
-        quoted = [(name, int(line)) for name, line in _FILE.findall(str(error))]
-        for filename, line in frames + quoted:
-            if filename.startswith(_NAMED) and line is not None:
-                node = self.source.node_at(line) or node
-        if is_out_of_memory(error):
-            return PipelineError(out_of_memory([node] if node else []), node)
-        if node and (differing := _DIVERGENT.search(str(error))):
-            return self._differing(node, differing[1], differing[2])
-        where = f"{node}: " if node else ""
-        reason = missing_package_text(error)
-        reason = reason or function_failure(str(error), self.filename, self.source.text)
-        return PipelineError(where + (reason or plain_reason(error)), node)
-
-    def _differing(self, block: str, attribute: str, found: str) -> PipelineError:
-        """Return the error for branches of a block that differ in type or shape.
-
-        The error names the user function that causes it, if there is exactly one in the block.
-        """
-        around = self.source.lines[block]
-        functions = [
-            node
-            for node, lines in self.source.lines.items()
-            if node != block
-            and set(lines) <= set(around)
-            and _OWN.search(self.source.excerpt([node]))
-        ]
-        if len(functions) != 1:
-            words = (
-                f"{block}: its branches differ in {attribute}: {found}. They must be equal in all "
-                "branches"
-            )
-            return PipelineError(words, block)
-        return PipelineError(
-            f"{functions[0]}: its function returns another {attribute.removesuffix('s')} than "
-            f"the other branch of {block}: {found}. They must be equal in all branches",
-            functions[0],
-        )
+        return pipeline_error(error, self.source, self.filename)
 
     def __del__(self) -> None:
         linecache.cache.pop(self.filename, None)
+
+
+def pipeline_error(error: Exception, source: Code, file: str) -> PipelineError:
+    """Convert an exception of DALI to a PipelineError with the node and DALI's reason.
+
+    ``source`` is the program, and ``file`` the name under which it was compiled.
+    """
+    node = None
+    frames = [(f.filename, f.lineno) for f in traceback.extract_tb(error.__traceback__)]
+    quoted = [(name, int(line)) for name, line in _FILE.findall(str(error))]
+    for filename, line in frames + quoted:
+        if (filename.startswith(_NAMED) or filename == file) and line is not None:
+            node = source.node_at(line) or node
+    if is_out_of_memory(error):
+        return PipelineError(out_of_memory([node] if node else []), node)
+    if node and (differing := _DIVERGENT.search(str(error))):
+        return _branches_differ(source, node, differing[1], differing[2])
+    where = f"{node}: " if node else ""
+    reason = missing_package_text(error)
+    reason = reason or function_failure(str(error), file, source.text)
+    return PipelineError(where + (reason or plain_reason(error)), node)
+
+
+def _branches_differ(source: Code, block: str, attribute: str, found: str) -> PipelineError:
+    """Return the error for branches of a block that differ in type or shape.
+
+    The error names the user function that causes it, if there is exactly one in the block.
+    """
+    around = source.lines[block]
+    functions = [
+        node
+        for node, lines in source.lines.items()
+        if node != block and set(lines) <= set(around) and _OWN.search(source.excerpt([node]))
+    ]
+    if len(functions) != 1:
+        words = (
+            f"{block}: its branches differ in {attribute}: {found}. They must be equal in all "
+            "branches"
+        )
+        return PipelineError(words, block)
+    return PipelineError(
+        f"{functions[0]}: its function returns another {attribute.removesuffix('s')} than "
+        f"the other branch of {block}: {found}. They must be equal in all branches",
+        functions[0],
+    )
 
 
 def is_out_of_memory(error: Exception) -> bool:

@@ -331,6 +331,8 @@ def main_output(graph: Graph, catalog: Catalog) -> tuple[str, DataNode]:
     if not names:
         names = [name for name, port in graph.outputs.items() if port.output == "jpegs"]
     if not names:
+        if "encoded" in graph.outputs:
+            raise GraphEditError("The images are encoded. Call decode() first: graph.decode().")
         known = ", ".join(graph.outputs) or "nothing"
         raise GraphEditError(f"The graph outputs no image, only {known}. Add an image output.")
     return names[0], DataNode(graph, graph.outputs[names[0]])

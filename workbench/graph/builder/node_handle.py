@@ -194,7 +194,8 @@ class NodeHandle:
         if spec is not None and name in spec.args:
             return spec.args[name].default
         hint = spec.argument_hint(name) if spec else ""
-        raise UnknownNameError(f"{self._id} ({node.op}) has no argument {name!r}. {hint}")
+        where = self._id if self._id == node.op else f"{self._id} ({node.op})"
+        raise UnknownNameError(f"{where} has no argument {name!r}. {hint}")
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not name.startswith("_"):

@@ -57,6 +57,7 @@ def read(
     ----------
     data:
         Any data argument of ``Workbench``: a folder, a file of samples, a list, a data frame.
+        A list with labels has pairs: ``list(zip(paths, labels))``.
     path, label:
         Columns of a data frame or table with paths or images, and with labels. ``label=""`` means
         no labels. By default the columns are found by name.
@@ -70,6 +71,11 @@ def read(
     The graph refers to the data, so ``Workbench(graph)`` can open them; a saved file does not.
     Raises DataError for invalid or missing data, and GraphEditError for an unknown option.
     """
+    if "labels" in options:
+        raise ArgumentError(
+            "read accepts labels only with the data. Pass pairs of path and label: "
+            "wb.read(list(zip(paths, labels)))."
+        )
     if path is not None or label is not None:
         data = choose_columns(data, path, label)
     datasets = open_datasets(data)

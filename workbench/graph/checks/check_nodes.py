@@ -109,7 +109,9 @@ def argument_faults(node: Node, spec: OpSpec, graph: Graph) -> Iterator[Fault]:
     located = derived_arguments(node)
     for name, arg in spec.args.items():
         if arg.required and not (name in node.args or name in node.inputs or name in located):
-            yield Fault(node.id, name, f"{node.op} requires it", "Set a value.", "missing_arg")
+            yield Fault(
+                node.id, name, "it has no value and no default", "Set a value.", "missing_arg"
+            )
     yield from _seed_faults(node, spec, graph)
 
 

@@ -268,7 +268,8 @@ def set_arg(graph: Graph, catalog: Catalog, node_id: str, arg: str, value: Value
     node = graph.node(node_id)
     if node.op in catalog and arg not in catalog[node.op].args:
         hint = catalog[node.op].argument_hint(arg)
-        raise UnknownNameError(f"{node_id} ({node.op}) has no argument {arg!r}. {hint}")
+        where = node_id if node_id == node.op else f"{node_id} ({node.op})"
+        raise UnknownNameError(f"{where} has no argument {arg!r}. {hint}")
     cleared = _without(node, catalog, arg)
     # an existing value keeps its position, so that code and inspector stay stable
     valid = {name: v for name, v in node.args.items() if name in cleared.args or name == arg}

@@ -36,6 +36,7 @@ from workbench.sources.python_data import (
     LABEL_FAULT,
     class_names_of,
     describe,
+    element_type_fault,
     facts_of,
     require_images,
     require_readable,
@@ -157,7 +158,8 @@ def encode_image(image: Any) -> Any:
     if type(image).__module__.startswith("torch") and pixels.ndim == 3 and ends == (True, False):
         pixels = np.moveaxis(pixels, 0, 2)  # PyTorch puts channels first
     if pixels.dtype != np.uint8:
-        raise TypeError(f"its pixels are {pixels.dtype}. Use uint8, 0 to 255")
+        reason = element_type_fault(image if hasattr(image, "dtype") else pixels)
+        raise TypeError(f"it {reason}".removesuffix("."))
     shape = (*pixels.shape, 1)[:3]
     if shape[2] not in (1, 3):
         raise ValueError(f"its shape is {pixels.shape}. Use (height, width, 1 or 3 channels)")

@@ -82,7 +82,12 @@ def _show(line: str, cell: str) -> None:
     with tempfile.TemporaryDirectory(prefix="workbench-cell-") as folder:
         path = Path(folder, "cell.py")
         path.write_text(cell, encoding="utf-8")
-        found = from_file(path, given.pipeline, args or None)
+        try:
+            found = from_file(path, given.pipeline, args or None)
+        except ImportFailedError as error:
+            text = re.sub(r"^cell\.py has", "The cell has", str(error))
+            error.args = (re.sub(r"cell\.py:([A-Za-z_]\w*)", r"--pipeline \1", text),)
+            raise
     if found.report.entries or found.report.faults:
         print(found.report)
     shown = Workbench(_open_data(given.data, found), found.document)
