@@ -11,7 +11,7 @@ from workbench.graph.builder.data_node import DataNode
 from workbench.graph.builder.read import fn
 
 if TYPE_CHECKING:
-    from workbench.graph.model.operators import InterpType
+    from workbench.graph.model.operators import InterpType, InterpType2
 
 Drawn = DataNode | float
 
@@ -97,7 +97,7 @@ def affine(
     scale: Drawn | tuple[Drawn, Drawn],
     shear: tuple[Drawn, Drawn],
     shift: tuple[tuple[float, float], tuple[float, float]],
-    interp: InterpType,
+    interp: InterpType2,
     fill: float,
     sheared_last: bool = False,
     whole_shift: bool = False,

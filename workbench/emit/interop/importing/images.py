@@ -16,7 +16,7 @@ from workbench.graph.model import Graph
 from workbench.graph.storage.import_report import ImportIssue
 
 if TYPE_CHECKING:
-    from workbench.graph.model.operators import InterpType
+    from workbench.graph.model.operators import InterpType, InterpType2
 
 T = TypeVar("T")
 ImageStep = Callable[[], None]
@@ -295,12 +295,11 @@ def interp_type(images: Images, value: Any, numbered: Sequence[str] = _OF_PILLOW
 
 def warp_interp_type(
     images: Images, value: Any, numbered: Sequence[str] = _OF_PILLOW
-) -> InterpType:
+) -> InterpType2:
     """Return DALI's interpolation for warps, which support only nearest and linear."""
     found = interp_type(images, value, numbered)
     if found not in ("INTERP_NN", "INTERP_LINEAR"):
         images.report_difference(
             f"interpolated linearly, not by {value}: DALI's warps have no other"
         )
-        return "INTERP_LINEAR"
-    return found
+    return "INTERP_NN" if found == "INTERP_NN" else "INTERP_LINEAR"
