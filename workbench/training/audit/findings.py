@@ -68,8 +68,8 @@ def ids_text(ids: Sequence[Id] | set[Id], most: int = 5) -> str:
 
 
 def field_text(field: str) -> str:
-    """Return a field's name for a sentence: ``image``, or ``output 0`` of a tuple."""
-    return f"output {field}" if field[:1].isdigit() else field
+    """Return a field's name for a sentence: ``image``, or ``field 0`` of a tuple."""
+    return f"field {field}" if field[:1].isdigit() else field
 
 
 def plural(count: int, noun: str) -> str:
