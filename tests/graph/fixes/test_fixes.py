@@ -269,7 +269,7 @@ def test_an_argument_from_the_gpu() -> None:
     [
         ("paste", "fill_value", (0, 256, 0), "Set it to 0, 255, 0", (0, 255, 0)),
         ("clahe", "tiles_x", 0, "Set it to 1", 1),
-        ("rotate", "interp_type", "INTERP_CUBIK", "Set it to INTERP_CUBIC", "INTERP_CUBIC"),
+        ("rotate", "interp_type", "INTERP_LINAER", "Set it to INTERP_LINEAR", "INTERP_LINEAR"),
         ("rotate", "angle", "12.5", "Set it to 12.5", 12.5),
         ("rotate", "keep_size", 0, "Set it to False", False),
         ("jpeg_compression_distortion", "quality", 50.4, "Set it to 50", 50),
