@@ -112,7 +112,8 @@ class ForkedProcess:
             raise subprocess.TimeoutExpired("workbench.engine", timeout or 0.0)
         with self._lock:
             if self.returncode is None:
-                self.returncode = int(os.read(self._told, 16))
+                told = os.read(self._told, 16)  # empty if the server has ended, and its children
+                self.returncode = int(told) if told else -signal.SIGKILL
             return self.returncode
 
 

@@ -166,7 +166,7 @@ OUT_OF_RANGE: list[tuple[type[wb.WorkbenchError], Mistake, str]] = [
     (wb.CatalogError, lambda g: wb.load_catalog()[3], "3 is not an operator"),
     (wb.DataError, lambda g: wb.read("nowhere"), "There is no folder nowhere"),
     (wb.DataError, lambda g: wb.read({}), "read received no data"),
-    (wb.DataError, lambda g: wb.read(np.zeros(3)), "Use uint8: (255 * array)"),
+    (wb.DataError, lambda g: wb.read(np.zeros((2, 8, 8, 3))), "Use uint8: (255 * array)"),
     (wb.DataError, lambda g: wb.read(np.zeros((4, 3, 32, 32), np.uint8)), "is channels-first"),
     (wb.DataError, lambda g: wb.read(np.zeros((0, 8, 8, 3), np.uint8)), "has no images"),
     (wb.DataError, lambda g: wb.check_folder("nowhere"), "There is no folder nowhere"),

@@ -148,7 +148,6 @@ MISTAKES = {
     'g.resize(size="abc")': ("GraphFaultsError", "for example 224, 224"),
     "g.erase(anchor=0.3, shape=0.4)": ("GraphFaultsError", "Use 2 numbers (h, w)"),
     "g.erase()": ("GraphFaultsError", "erase requires anchor"),
-    "g.random_resized_crop(size=64, random_area=(0.5, 2))": ("GraphFaultsError", "from 0 to 1"),
     "g.gaussian_blur()": ("GraphFaultsError", "requires sigma or window_size"),
     "g.transpose(perm=(0, 1, 1))": ("GraphFaultsError", "Use each axis once"),
     'wb.read("photos", shard_id=5)': ("GraphFaultsError", "5 is not a shard of 1"),

@@ -311,7 +311,7 @@ def test_what_is_wrong_is_said(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--processes", "1", "--gpus", "1"], "either --gpus or --processes"),
+        (["--processes", "1", "--gpus", "1"], "--gpus and --processes cannot be combined"),
         (["--gpus", "1", "--threads", "1,2"], "a single number"),
         (["--gpus", "1", "--device", "cpu"], "Omit --device"),
     ],

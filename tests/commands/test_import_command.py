@@ -250,10 +250,10 @@ def test_a_script_that_takes_memory_without_end(spot: Path) -> None:
         (["binary.py", "-o", "g.json"], 1, "binary.py"),
         (["binary.dali", "-o", "g.json"], 1, "binary.dali"),
         (["binary.ipynb", "-o", "g.json"], 1, "binary.ipynb"),
-        (["no.ipynb", "-o", "g.json"], 1, "not a notebook"),
+        (["no.ipynb", "-o", "g.json"], 1, "not an nbformat 4 notebook"),
         (["empty.ipynb", "-o", "g.json"], 1, "has no pipeline"),
-        (["half.ipynb", "-o", "g.json"], 1, "not a notebook"),
-        (["binary.dali", "--pipeline", "x", "-o", "g.json"], 1, "no name"),
+        (["half.ipynb", "-o", "g.json"], 1, "not an nbformat 4 notebook"),
+        (["binary.dali", "--pipeline", "x", "-o", "g.json"], 1, "no pipeline name"),
         (["photo.jpg", "-o", "g.json"], 1, "A script ends in .py, a notebook in .ipynb"),
     ],
 )

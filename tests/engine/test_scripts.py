@@ -235,7 +235,7 @@ def test_a_notebook(trace: Any) -> None:
 def test_pieces(tmp_path: Path) -> None:
     for text in ("[]", "{}", '{"cells": 3}', '{"cells": [{}]}', "{", "[" * 100_000):
         (tmp_path / "n.ipynb").write_text(text)
-        with pytest.raises(ImportFailedError, match="not a notebook"):
+        with pytest.raises(ImportFailedError, match="not an nbformat 4 notebook"):
             read_source_cells(str(tmp_path / "n.ipynb"))
     with pytest.raises(ImportFailedError, match="cannot be read"):
         read_source_cells(str(tmp_path / "none.py"))

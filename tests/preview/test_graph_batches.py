@@ -79,7 +79,7 @@ def test_pictures_have_classes_draws_and_boxes(graph: Graph, tmp_path: Path) -> 
     assert all(each.get_title() for each in axes)
     assert batch.plot(ax=axes[0]) is own
     plt.close(own)
-    with pytest.raises(wb.GraphError, match=r"no pictures to plot\. It has labels"):
+    with pytest.raises(wb.GraphError, match=r"no pictures to plot\. The outputs are labels"):
         wb.outputs(labels=graph.labels).batch(0).plot()
 
 

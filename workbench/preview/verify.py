@@ -116,7 +116,7 @@ class Verification:
             found.append(self.failure)
         if self._missing:
             found.append(f"{describe_left_out(self._missing)}; the exported program stops at one")
-            return [*found, f"identical for the other files: {self.identical} of {self.samples}"]
+            return [*found, f"equal for the other files: {self.identical} of {self.samples}"]
         if self.left_out:
             found.append(f"{describe_left_out(self.left_out)}; an exported program stops at one")
         return [*found, f"identical: {self.identical} of {self.samples}"]

@@ -85,9 +85,9 @@ def test_what_the_block_holds_more_is_refused() -> None:
     grown, turned = sometimes("rotate", {"angle": 9.0})
     shared = with_nodes(graph, coin=graph.node(block).inputs["condition"])
     for refused, name, words in (
-        (two, both, "contains 2 operators"),
+        (two, both, "must contain one operator"),
         (noisy, noise, "no argument of noise.gaussian"),
-        (grown, turned, "keep_size=True alone"),
+        (grown, turned, "only with keep_size=True"),
         (shared, block, "feeds other nodes too"),
     ):
         with pytest.raises(GraphEditError, match=words):

@@ -153,7 +153,7 @@ def test_what_cannot_go_says_why_and_no_old_code_stays(host: Host, photos: Path)
     part(page, "canvas").locator("[data-output=images]").click()
     page.keyboard.press("Delete")
     stale = code(page).locator("[data-wb=stale]")
-    expect(stale).to_contain_text("No code is shown: reader: every output")
+    expect(stale).to_contain_text("No code: reader: no output")
     expect(code(page).locator("[data-wb=source]")).not_to_contain_text("autoserialize")
     for name in ("copy", "download", "save"):
         expect(code(page).locator(f"[data-wb={name}]")).to_be_disabled()

@@ -477,7 +477,7 @@ def test_a_folder_is_written_whole_below_the_roots(work: Path) -> None:
     assert (work / "served" / "1" / "model.py").read_text() == "b"
     for name in ("served", "out", "out/served", "../served", "a/../../served"):
         before = everything(work.parent)
-        with pytest.raises(SaveError, match="was not written"):
+        with pytest.raises(SaveError, match=r"Cannot write to|was not written"):
             OutputPath(name, "", roots).write_folder(files)
         assert everything(work.parent) == before
 

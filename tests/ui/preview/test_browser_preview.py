@@ -450,7 +450,7 @@ def test_tiles_are_filtered_by_branch_and_shares_are_told(host: Host, photos: Pa
         "Branches over 1,000 batches, 4,000 samples", timeout=PATIENCE
     )
     shares = preview.locator("[data-wb=branch-shares]")
-    expect(shares.get_by_role("img", name="asked for 10.0 %")).to_have_count(1)
+    expect(shares.get_by_role("img", name="expected 10.0 %")).to_have_count(1)
     expect(shares.locator("tbody tr")).to_have_count(4)
     shares.locator("[data-wb=count-branches]").press("Enter")
     expect(preview.locator("[data-wb=branches-counted]")).to_contain_text("10,000 batches")

@@ -41,7 +41,7 @@ def test_a_batch_is_kept_and_replayed(state: ViewState) -> None:
     kept = save_sample(document, state, None)
     assert kept.draws == (SavedSample(5, 3, 8),)
     assert entries(kept, state) == [
-        {"text": "seed 5, batch 3 of 8", "note": "", "whole": True, "shown": True}
+        {"text": "seed 5, batch 3 (size 8)", "note": "", "whole": True, "shown": True}
     ]
     with pytest.raises(GraphEditError, match="already saved"):
         save_sample(kept, state, None)
@@ -65,7 +65,7 @@ def test_one_sample_is_kept_and_looked_at_closely(state: ViewState) -> None:
     state.tiles = 8
     replay_sample(kept, state, 0)
     assert (state.repeat, state.tiles, state.closeup) == (2, 21, CloseupSample(20, ""))
-    assert entries(kept, state)[0]["text"] == "seed 42, batch 0 of 64, sample 20, one photo"
+    assert entries(kept, state)[0]["text"] == "seed 42, batch 0 (size 64), sample 20, one photo"
 
 
 def test_the_note_names_the_photo_that_was_shown(state: ViewState) -> None:
