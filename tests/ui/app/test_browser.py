@@ -231,7 +231,9 @@ def test_a_notebook_keeps_a_picture_for_when_no_kernel_runs(
     page.evaluate("() => window.jupyterapp.commands.execute('docmanager:save')")
     lab.server.end_kernels()
     lab.server.reopen(page)
-    image = page.locator(".wb-static-snapshot img")
+    images = page.locator(".wb-static-snapshot img")
+    expect(images).to_have_count(4 + (shown == "w"))  # the samples, and the graph
+    image = images.last
     expect(image).to_be_visible()
     expect(image).not_to_have_js_property("naturalWidth", 0)  # it is decoded a moment later
     assert image.evaluate("image => image.naturalWidth") > 300
