@@ -295,6 +295,9 @@ def test_an_interrupted_run_keeps_what_was_measured(graph: Graph, photos: Path) 
     found = run(graph, graph, photos, samples=40, on_progress=interrupt)
     assert found.images == 16
     assert "Interrupted after 16 of 40 images" in repr(found)
+    assert "same for 16 images, but not all images were compared" in repr(found)
+    assert not found.equal
+    assert not found.differ
 
 
 @pytest.mark.parametrize(

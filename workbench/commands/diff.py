@@ -79,7 +79,7 @@ def diff_command(
 
     The result has the difference by step, the causes, and the worst images. Random values are
     fixed on both sides. The exit code is 0 if the pipelines are equal, 1 if they differ, and 2 if
-    they could not be compared, for example because there is no such file.
+    not all images could be compared and those compared are equal, or an argument is wrong.
 
     Example:  workbench diff imagenet-eval evaluate.py:transform --data photos
     """
@@ -100,7 +100,7 @@ def diff_command(
     if output:
         click.echo(found.save(output))
     if not found.equal:
-        raise SystemExit(1 if found.images else 2)
+        raise SystemExit(1 if found.differ else 2)
 
 
 def _function(spec: str) -> Callable[[Any], Any]:

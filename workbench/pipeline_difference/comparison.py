@@ -144,6 +144,7 @@ class _Comparison:
         self._sides = sides
         self._files = files
         self._total = total
+        self._interrupted = False
         self._model = model
         self._progress = on_progress
         self._runner = StepRunner(sides.backends)
@@ -162,17 +163,16 @@ class _Comparison:
         for side in pair:
             require_library(self._engine, side)
             self._require_fixed(side, trial)
-        interrupted = False
         try:
             self._measure(pair)
         except KeyboardInterrupt:
-            interrupted = True
+            self._interrupted = True
             self._m.notes.append(
                 f"Interrupted after {self._m.images} of {len(self._files)} images."
             )
         shares: tuple[Share, ...] = ()
         explanation: Explanation | None = None
-        if not interrupted and self._m.images:
+        if not self._interrupted and self._m.images:
             try:
                 shares, explanation = self._explain(pair)
             except KeyboardInterrupt:
@@ -376,6 +376,7 @@ class _Comparison:
             model,
             tuple(notes),
             explanation.tried if explanation is not None else 0,
+            self._interrupted,
         )
 
 
@@ -404,7 +405,7 @@ def _pixels(items: Sequence[Item]) -> list[Item]:
     for each in items:
         try:
             found.append(decode_with_pillow(each))  # type: ignore[arg-type]  # encoded bytes
-        except Exception:
+        except Exception:  # Pillow cannot read it: the others define the scale
             continue
     return found
 
@@ -454,7 +455,7 @@ def _any_alpha(items: Sequence[bytes]) -> bool:
     for data in items:
         try:
             image = Image.open(io.BytesIO(data))
-        except Exception:
+        except Exception:  # reported by the pipeline that reads it
             continue
         if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
             return True

@@ -93,11 +93,19 @@ class PipelineDifference(DocumentedResult):
     model: ModelChange | None = None
     notes: tuple[str, ...] = ()
     searched: int = 0
+    interrupted: bool = False
+    """True if the run was interrupted before all images were compared."""
+
+    @property
+    def differ(self) -> bool:
+        """True if a compared image differs by more than rounding of floats, or in its shape."""
+        return self.images > 0 and (self.sizes > 0 or not self.largest < 1e-2)
 
     @property
     def equal(self) -> bool:
         """True if all images were compared and none differs by more than rounding of floats."""
-        return not self.failed and not self.sizes and self.images > 0 and self.largest < 1e-2
+        complete = self.images > 0 and not self.failed and not self.interrupted
+        return complete and not self.differ
 
     def document(self) -> ResultDocument:
         """Return the result as sentences, tables and pictures."""
@@ -123,7 +131,7 @@ class PipelineDifference(DocumentedResult):
                 else "With these changes both are equal, except for rounding."
             )
             found[-1] += where if self.rest > 0.02 else ""
-        elif not self.equal and self.images:
+        elif self.differ:
             found.append(
                 f"No change of arguments explains the difference ({self.searched} were tried)."
                 if self.searched
@@ -149,6 +157,8 @@ class PipelineDifference(DocumentedResult):
             return "No image could be compared."
         if self.equal:
             return f"Both pipelines return the same pixels for {count}."
+        if not self.differ:
+            return f"The pixels are the same for {count}, but not all images were compared."
         amount = f"{self.mean:.2f} of 255 on average, {self.largest:.0f} at most"
         changes = (f"Cause: {c.kind}; change {c.side} to {c.change}." for c in self.causes)
         return " ".join((f"The pipelines differ for {count}: {amount}.", *changes))

@@ -227,7 +227,7 @@ def other_pipeline_notes(script: OpenedScript, traced: Traced, pipe: Any) -> tup
 def _other_definitions(
     name: str, maker: Callable[..., Any], trees: Mapping[str, ast.Module]
 ) -> Iterator[str]:
-    """Yield notes on multiple definitions of a name, of which Python uses the last."""
+    """Yield a note for each name that is defined several times; Python uses the last definition."""
     code = getattr(unwrap(maker), "__code__", None)
     if code is None:
         return
