@@ -37,9 +37,9 @@ from workbench.errors import GraphExportError
 from workbench.graph.builder.read import read
 from workbench.graph.model import Graph
 from workbench.graph.resolved import ResolvedGraph
+from workbench.pipeline_difference.sides.library_calls import library_function
+from workbench.pipeline_difference.transforms import nodes_of
 from workbench.preview.requests.difference import PixelDifference, difference
-from workbench.transform_comparison import nodes_of
-from workbench.transform_comparison.library_calls import library_function
 
 Array = NDArray[np.generic]
 Row = tuple[str, str, PixelDifference]

@@ -45,13 +45,12 @@ CORE = (
     "engine",
 )
 CAPABILITIES = ("preview", "bench", "health")
-JOINT = ("optimiser", "transform_comparison", "training", "pipeline_difference", "serving_check")
+JOINT = ("optimiser", "training", "pipeline_difference", "serving_check")
 """Capabilities that need others."""
 MAY_IMPORT: dict[str, set[str]] = {
     **{part: set(CORE[:index]) for index, part in enumerate(CORE)},
     **{part: set(CORE) for part in CAPABILITIES},
     **{part: {*CORE, *CAPABILITIES} for part in JOINT},
-    "pipeline_difference": {*CORE, *CAPABILITIES, "transform_comparison"},
     "reference": {"graph"},
     "samples": {"errors", "arguments"},
     "ui": {*CORE, *CAPABILITIES, *JOINT, "files", "samples"},

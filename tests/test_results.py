@@ -66,6 +66,14 @@ def test_long_tables_are_cut_and_say_so() -> None:
     assert len(cut.to_frame()) == 100
 
 
+def test_a_notebook_output_has_a_limited_size() -> None:
+    html = replace(
+        DOCUMENT, pictures=100 * (ResultPicture("a", png() + bytes(2000)),)
+    )._repr_html_()
+    assert len(html) < 100_000
+    assert f"and {100 - html.count('<img ')} more pictures in result.document()" in html
+
+
 def test_a_file_holds_the_whole_document(tmp_path: Path) -> None:
     assert load_result(DOCUMENT.save(tmp_path / "a.json")) == DOCUMENT
 

@@ -110,7 +110,12 @@ if TYPE_CHECKING:
     from workbench.health.check import FolderCheck
     from workbench.health.skip_bad import export
     from workbench.optimiser import Optimisation, optimise
-    from workbench.pipeline_difference import PipelineDifference, diff
+    from workbench.pipeline_difference import (
+        PipelineDifference,
+        TransformComparison,
+        compare_transforms,
+        diff,
+    )
     from workbench.preview import (
         OutputBatch,
         PreviewRequest,
@@ -126,7 +131,6 @@ if TYPE_CHECKING:
     from workbench.training.watch.callback import WatchCallback, watch_callback
     from workbench.training.watch.report import WatchReport
     from workbench.training.watch.watcher import Watch, watch
-    from workbench.transform_comparison import TransformComparison, compare_transforms
     from workbench.ui.contract.selected_samples import SelectedSamples
     from workbench.ui.notebook.graph_comparison import GraphComparison, compare
     from workbench.ui.notebook.notebook_code import LiveNode, LiveSettings
@@ -275,7 +279,7 @@ _HOMES = {
     "ui.contract.selected_samples": "SelectedSamples",
     "preview.verify": "Verification",
     "optimiser": "Optimisation optimise",
-    "pipeline_difference": "PipelineDifference diff",
+    "pipeline_difference": "PipelineDifference TransformComparison compare_transforms diff",
     "preview": "OutputBatch PreviewResult PreviewRequest preview_batch preview_outputs",
     "preview.requests.replay": "replay",
     "samples": "write_samples",
@@ -284,7 +288,6 @@ _HOMES = {
     "training.watch.callback": "WatchCallback watch_callback",
     "training.watch.report": "WatchReport",
     "training.watch.watcher": "Watch watch",
-    "transform_comparison": "TransformComparison compare_transforms",
     "ui.notebook.graph_comparison": "GraphComparison compare",
     "ui.notebook.widget": "Workbench",
 }

@@ -17,6 +17,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from html import escape
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,8 @@ MOST_RESULTS = 50
 _MOST_ROWS = 60
 """Maximum number of table rows in text and in a notebook output."""
 _MOST_LETTERS = 300
+_MOST_PICTURES = 60_000
+"""Maximum number of bytes of the pictures in a notebook output."""
 
 Cell = str | int | float | bool | None
 
@@ -45,7 +48,7 @@ class ResultTable:
 
 @dataclass(frozen=True, slots=True)
 class ResultPicture:
-    """A picture of a result: a caption and the bytes of a PNG or JPEG file."""
+    """A picture of a result: a caption and the bytes of a PNG, JPEG or WebP file."""
 
     caption: str
     data: bytes
@@ -98,8 +101,12 @@ class DocumentedResult(ABC):
         document = self.document()
         head = f"<b>{escape(document.title)}</b>"
         sentences = "".join(f"<p>{escape(each)}</p>" for each in document.sentences)
-        pictures = "".join(map(_picture_html, document.pictures))
-        return head + sentences + "".join(map(_table_html, document.tables)) + pictures
+        sizes = accumulate(len(each.data) for each in document.pictures)
+        shown = max(1, sum(size <= _MOST_PICTURES for size in sizes))
+        pictures = "".join(map(_picture_html, document.pictures[:shown]))
+        more = len(document.pictures) - shown
+        rest = f"<p>and {more:,} more pictures in result.document().pictures</p>" * (more > 0)
+        return head + sentences + "".join(map(_table_html, document.tables)) + pictures + rest
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.transform_comparison.stand_in import write_stand_in
+from tests.pipeline_difference.stand_in import write_stand_in
 from workbench.cli import main
 from workbench.graph import load_graph
 
@@ -46,7 +46,7 @@ def test_a_composition_is_compared_with_its_library(
     )
     assert result.exit_code == 0, result.output
     assert "1 of 1 transforms compared with albumentations 0.0.1 on 2 photos" in result.output
-    assert "  HorizontalFlip(p=1.0) as flip: equal" in result.output
+    assert "HorizontalFlip(p=1.0)  flip   compared  0     0        1" in result.output
     assert load_graph((spot / "graph.json").read_text()).has("flip")
     assert (spot / "beside.png").read_bytes()[:4] == b"\x89PNG"
 
@@ -58,7 +58,7 @@ def test_nothing_to_compare_is_said_and_no_picture_written(
     saved = written(spot, FLIP % "ElasticTransform", "elastic.json")
     result = run("import", saved, "--compare", "--data", photos, "--plot", spot / "beside.png")
     assert result.exit_code == 0, result.output
-    assert "ElasticTransform(), no match: DALI does not sample such a field" in result.output
+    assert "DALI does not sample such a field" in result.output
     assert "beside.png was not written: nothing could be compared." in result.output
     assert not (spot / "beside.png").exists()
 

@@ -175,7 +175,7 @@ def _compare(
     imported: ImportedGraph, photos: str | Dataset, samples: int, plot: str | None
 ) -> None:
     from workbench.engine.protocol.exit_status import printable
-    from workbench.transform_comparison import compare_transforms
+    from workbench.pipeline_difference import compare_transforms
 
     found = compare_transforms(imported, photos, samples)
     for line in found.lines():

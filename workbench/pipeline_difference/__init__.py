@@ -2,5 +2,13 @@
 
 from workbench.pipeline_difference.comparison import diff
 from workbench.pipeline_difference.result import Cause, ModelChange, PipelineDifference
+from workbench.pipeline_difference.transforms import TransformComparison, compare_transforms
 
-__all__ = ["Cause", "ModelChange", "PipelineDifference", "diff"]
+__all__ = [
+    "Cause",
+    "ModelChange",
+    "PipelineDifference",
+    "TransformComparison",
+    "compare_transforms",
+    "diff",
+]

@@ -27,13 +27,14 @@ from workbench.pipeline_difference.measure import (
     distance,
     levels_per_unit,
 )
+from workbench.pipeline_difference.pictures import pair_picture
 from workbench.pipeline_difference.result import Cause, ModelChange, PipelineDifference
 from workbench.pipeline_difference.search import Explanation, Pair, explain
 from workbench.pipeline_difference.sides.library_steps import decode_with_pillow, require_library
 from workbench.pipeline_difference.sides.opening import Sides
 from workbench.pipeline_difference.steps import FUNCTION, Side, StepRunner, describe
 from workbench.pipeline_difference.waterfall import Share, waterfall
-from workbench.results import ResultPicture, record_result
+from workbench.results import record_result
 from workbench.sources import Data, Datasets, Sample, list_samples, no_files_reason, open_datasets
 
 Array = NDArray[Any]
@@ -45,8 +46,6 @@ WORST = 16
 _CHUNK = 16
 _SEARCHED = 10
 """Number of images on which changes are tried: the worst, and others spread over the data."""
-_SIDE = 160
-"""Maximum width and height of the pictures, in pixels."""
 _QUIET = {"NO_ALBUMENTATIONS_UPDATE": "1"}
 
 
@@ -372,7 +371,9 @@ class _Comparison:
             m.shapes,
             tuple(dict.fromkeys(m.failed)),
             tuple((name, cost) for cost, _, name, _, _ in worst),
-            tuple(map(_picture, worst)) if differs else (),
+            tuple(pair_picture(name, a, b, cost) for cost, _, name, a, b in worst)
+            if differs
+            else (),
             model,
             tuple(notes),
             explanation.tried if explanation is not None else 0,
@@ -460,44 +461,3 @@ def _any_alpha(items: Sequence[bytes]) -> bool:
         if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
             return True
     return False
-
-
-def _picture(entry: tuple[float, int, str, Array, Array]) -> ResultPicture:
-    """Return a picture of both results and their brightened difference, next to each other."""
-    from PIL import Image
-
-    cost, _, name, a, b = entry
-    first, second = (_as_rgb_bytes(each, a, b) for each in (a, b))
-    parts = [first, second]
-    if first.shape == second.shape:
-        gap = np.abs(first.astype(np.int16) - second.astype(np.int16))
-        parts.append(np.clip(gap * 4, 0, 255).astype(np.uint8))
-    images = []
-    for part in parts:
-        image = Image.fromarray(part)
-        image.thumbnail((_SIDE, _SIDE))
-        images.append(image)
-    gap_width = 4
-    width = sum(each.width for each in images) + gap_width * (len(images) - 1)
-    sheet = Image.new("RGB", (width, max(each.height for each in images)), "white")
-    at = 0
-    for image in images:
-        sheet.paste(image, (at, 0))
-        at += image.width + gap_width
-    written = io.BytesIO()
-    sheet.save(written, "JPEG", quality=80)
-    words = "A, B and four times the difference" if len(images) == 3 else "A and B"
-    return ResultPicture(f"{name}: {words}; {cost:.2f} of 255 on average", written.getvalue())
-
-
-def _as_rgb_bytes(image: Array, a: Array, b: Array) -> NDArray[np.uint8]:
-    """Scale an image to 8-bit RGB, with the same scale for both sides."""
-    found = np.nan_to_num(image.astype(np.float32))
-    if found.ndim == 3 and found.shape[0] in (1, 3, 4) and found.shape[2] not in (1, 3, 4):
-        found = np.moveaxis(found, 0, -1)
-    found = found[..., None] if found.ndim == 2 else found[..., :3]
-    found = np.repeat(found[..., :1], 3, axis=2) if found.shape[2] != 3 else found
-    if not a.dtype == b.dtype == np.uint8:
-        low, high = np.nanpercentile(a.astype(np.float32), (0.5, 99.5))
-        found = (found - low) * (255 / max(high - low, 1e-6))
-    return np.clip(np.rint(found), 0, 255).astype(np.uint8)

@@ -92,7 +92,7 @@ def image_difference(ours: Array, theirs: Array, scale: float) -> ImageDifferenc
     penalty, shapes = 0.0, ""
     if a.shape != b.shape:
         shapes = f"{ours.shape} and {theirs.shape}"
-        a, b = _channels_last(a), _channels_last(b)
+        a, b = channels_last(a), channels_last(b)
         if _has_channels_first(ours) != _has_channels_first(theirs):
             penalty += _LAYOUT
         if a.shape[2] != b.shape[2]:
@@ -122,7 +122,8 @@ def _has_channels_first(image: Array) -> bool:
     return image.ndim == 3 and image.shape[0] in (1, 3, 4) and image.shape[2] not in (1, 3, 4)
 
 
-def _channels_last(image: Array) -> Array:
+def channels_last(image: Array) -> Array:
+    """Return an image with the axes height, width, channels."""
     if image.ndim == 3:
         return np.moveaxis(image, 0, -1) if _has_channels_first(image) else image
     return image[..., None] if image.ndim == 2 else image.reshape(image.shape[0], -1, 1)

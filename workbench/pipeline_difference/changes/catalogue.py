@@ -31,8 +31,8 @@ from workbench.pipeline_difference.sides.library_steps import (
     decode_with_opencv,
     decode_with_pillow,
 )
+from workbench.pipeline_difference.sides.pinned import call_text
 from workbench.pipeline_difference.steps import DECODE, TAIL, Side, Step, function_step
-from workbench.transform_comparison.pinned import call_text
 
 
 def changes_of(side: Side, label: str, facts: Facts) -> Iterator[Change]:

@@ -23,6 +23,18 @@ from workbench.engine.run.worker import Worker
 from workbench.engine.script_import.script_sandbox import ScriptSandbox
 from workbench.errors import ArgumentError
 from workbench.pipeline_difference.measure import Failed, Item, as_array
+from workbench.pipeline_difference.sides.library_calls import (
+    CannotCallError,
+    library_fault,
+    library_steps,
+    library_version,
+)
+from workbench.pipeline_difference.sides.pinned import (
+    call_text,
+    comparison_of,
+    fixed_values,
+    inner_calls,
+)
 from workbench.pipeline_difference.steps import (
     DECODE,
     FUNCTION,
@@ -32,14 +44,6 @@ from workbench.pipeline_difference.steps import (
     Step,
     describe,
     to_array,
-)
-from workbench.transform_comparison.library_calls import CannotCallError, library_steps
-from workbench.transform_comparison.measured_transform import library_state
-from workbench.transform_comparison.pinned import (
-    call_text,
-    comparison_of,
-    fixed_values,
-    inner_calls,
 )
 
 LIBRARY = "library"
@@ -180,6 +184,13 @@ def require_library(engine: Engine, side: Side) -> None:
         fault, _ = engine.call(library_state, library)
         if fault:
             raise ArgumentError(f"diff: {side.name} cannot run: {fault}.")
+
+
+@task
+def library_state(worker: Worker, library: str) -> tuple[str, str]:
+    """Task: return why a library cannot be used (empty if it can), and its version."""
+    fault = library_fault(library)
+    return (fault, "") if fault else ("", library_version(library))
 
 
 @task

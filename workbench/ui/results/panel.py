@@ -29,7 +29,7 @@ from workbench.ui.contract.results_payloads import (
 LARGEST = 16_000_000
 """Maximum number of characters of a result file."""
 _MOST_ROWS = 200
-_MIMES = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg"}
+_MIMES = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"RIFF": "image/webp"}
 
 
 class ResultsPanel:

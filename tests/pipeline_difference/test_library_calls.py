@@ -16,12 +16,13 @@ from workbench.catalog import load_catalog
 from workbench.emit.interop.graph import import_transforms
 from workbench.emit.pipeline_import.transform_call import NamedValue, RandomValue, TransformCall
 from workbench.graph.model import Source
-from workbench.transform_comparison.library_calls import (
+from workbench.pipeline_difference.sides import library_calls
+from workbench.pipeline_difference.sides.library_calls import (
     CannotCallError,
     library_fault,
     library_function,
 )
-from workbench.transform_comparison.pinned import pinned, pinned_transforms
+from workbench.pipeline_difference.sides.pinned import pinned, pinned_transforms
 
 PICTURE = np.random.default_rng(7).integers(0, 256, (20, 30, 3), np.uint8)
 
@@ -75,7 +76,7 @@ def test_only_classes_that_are_known_are_called(step: TransformCall, words: str)
 
 
 def test_a_library_that_is_not_there_has_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workbench.transform_comparison.library_calls.find_spec", lambda _: None)
+    monkeypatch.setattr(library_calls, "find_spec", lambda _: None)
     assert library_fault("kornia") == "kornia is not installed here: pip install kornia"
 
 
