@@ -30,7 +30,18 @@ class LiveDisplay:
         """Show the number of watched steps and the times of the last one, once a second."""
         if not self._in_notebook or time.monotonic() < self._next:
             return
-        words = f"Watched {recorder.count} of at most {self._steps} steps. {recorder.last_text}"
+        self._show_line(
+            f"Watched {recorder.count} of at most {self._steps} steps. {recorder.last_text}"
+        )
+
+    def note(self, words: str) -> None:
+        """Show a sentence: in a notebook in place of the progress, which replaces it later."""
+        if self._in_notebook:
+            self._show_line(words)
+        elif self._shows:
+            print(words, flush=True)
+
+    def _show_line(self, words: str) -> None:
         if self._handle is None:
             from IPython.display import display
 

@@ -55,12 +55,14 @@ class WatchReport(DocumentedResult):
     """Reason why no batch was repeated."""
     restored: tuple[str, ...] = ()
     """Classes of the objects whose state is restored after the repeated batch."""
+    loads_in_steps: bool = True
+    """True if the loader may prepare batches during the steps; False with ``num_workers=0``."""
     created: str = field(default_factory=lambda: time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
     loader: Any = field(default=None, compare=False)
 
     @property
     def times(self) -> LoopTimes | None:
-        return loop_times(self.steps)
+        return loop_times(self.steps, self.loads_in_steps)
 
     @property
     def ceiling(self) -> float | None:
@@ -202,6 +204,7 @@ def build_report(
         recorder.device,
         why_bound,
         restored,
+        getattr(loader, "num_workers", None) != 0,
         loader=loader,
     )
 

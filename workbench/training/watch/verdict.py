@@ -51,7 +51,7 @@ class LoopTimes:
     repeated: int
     """Number of all steps on the repeated batch."""
     drift: str = ""
-    """Description of how the speed changed during the watch; empty if it did not."""
+    """Reason why the steps cannot be compared, such as a change of speed; empty if they can."""
     change: float = 0.0
     """Logarithm of the ratio of the step times before and after the repeated batch."""
     checked: bool = False
@@ -79,8 +79,12 @@ class LoopTimes:
         return "both" if ceiling.low > 1 else "unknown"
 
 
-def loop_times(steps: Sequence[StepTime]) -> LoopTimes | None:
-    """Return the times of a loop; None if too few steps were measured."""
+def loop_times(steps: Sequence[StepTime], loads_in_steps: bool = True) -> LoopTimes | None:
+    """Return the times of a loop; None if too few steps were measured.
+
+    ``loads_in_steps`` states whether the loader may prepare batches during the steps. Otherwise it
+    cannot slow them down, so a much faster step on the repeated batch has another cause.
+    """
     steady = steady_steps(steps)
     if len(steady) < _FEWEST_LOADER:
         return None
@@ -92,17 +96,25 @@ def loop_times(steps: Sequence[StepTime]) -> LoopTimes | None:
     checks = [each.step for each in steps if each.phase == "check" and not each.first]
     checks = checks[len(checks) // 4 :]  # at first the loader's queue is full, and it is idle
     checked = len(checks) >= _FEWEST_LOADER and min(fmean(checks), step.value) > 0
+    free = mean_of(repeated) if measured else step
+    drift = _drift(steady, checks if checked else [])
+    if not drift and not loads_in_steps and ratio_of(step, free).low > _DRIFT:
+        new, again = duration_text(step.value), duration_text(free.value)
+        drift = (
+            f"a step took {new} on new batches and {again} on a repeated one, which loading does "
+            "not explain"
+        )
     return LoopTimes(
         mean_of([each.total for each in steady]),
         fmean(each.wait for each in steady),
         step,
-        mean_of(repeated) if measured else step,
+        free,
         measured,
         fmean(starts) if starts else 0.0,
         fmean(sizes) if len(sizes) == len(steady) else None,
         len(steady),
         sum(each.phase in ("settling", "repeated") for each in steps),
-        _drift(steady, checks if checked else []),
+        drift,
         math.log(step.value / fmean(checks)) if checked else 0.0,
         checked,
     )
@@ -118,7 +130,10 @@ def _drift(steady: Sequence[StepTime], checks: Sequence[float]) -> str:
         change = ratio_of(mean_of(before), mean_of(after))
         if change.low > _DRIFT or change.high < 1 / _DRIFT:
             first, last = (duration_text(fmean(values)) for values in (before, after))
-            return f"a step took {first}{what} at first and {last} later"
+            return (
+                f"the speed changed during the watch: a step took {first}{what} at first and "
+                f"{last} later"
+            )
     return ""
 
 
@@ -135,8 +150,8 @@ def verdict(times: LoopTimes, batches: int | None) -> str:
         )
     if times.drift:
         return (
-            f"There is no verdict, because the speed changed during the watch: {times.drift}. "
-            "Watch again while nothing else uses the machine."
+            f"There is no verdict, because {times.drift}. Watch again while nothing else uses the "
+            "machine."
         )
     if limit == "unknown":
         return (

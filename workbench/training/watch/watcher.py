@@ -222,6 +222,12 @@ class Watch:
             self._why_bound = environment.reason_against_repeating(self._restored)
         if self._why_bound:
             return
+        length = length_of(self.loader)
+        if length:  # a script may rely on the number of steps
+            self._display.note(
+                f"wb.watch repeats a batch up to {recorder.plan.repeated} times now, so this epoch "
+                f"has more steps than the {length} of len(loader). ceiling=False avoids this."
+            )
         saved = [copy.deepcopy(each.state_dict()) for each in self._restored]
         recorder.wait_for_queue()
         try:
