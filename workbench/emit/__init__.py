@@ -1,4 +1,4 @@
-"""Convert a graph to Python source, and Python source to a graph."""
+"""Convert a graph to Python code, and Python code to a graph."""
 
 from workbench.emit.core.code import Code
 from workbench.emit.preview.preview_stage import emit_stage

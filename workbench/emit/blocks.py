@@ -1,4 +1,4 @@
-"""Write blocks (nodes with bodies) as Python statements, with one function per kind."""
+"""Write blocks (nodes with bodies) as Python statements, with one function per kind of block."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def block_lines(emitter: Emitter, node: Node) -> Lines:
-    """Return the statements of a block at the emitter's indent. They assign its output variables.
+    """Return the statements of a block, which assign its output variables.
 
     Raises GraphError for an unknown kind of node with bodies.
     """
@@ -56,7 +56,7 @@ def _write_if(emitter: Emitter, node: Node, lines: Lines) -> None:
 
 
 def _is_one_if(lines: Sequence[str], indent: str) -> bool:
-    """Return True if the lines are exactly one ``if`` with its branches."""
+    """Return True if the lines are one ``if`` statement and nothing else."""
     own = [line for line in lines if not line.startswith(indent + " ")]
     words = [line.removeprefix(indent).partition(" ")[0] for line in own]
     return words[:1] == ["if"] and set(words[1:]) <= {"elif", "else:", "):"}
@@ -74,9 +74,9 @@ def _write_one_of(emitter: Emitter, node: Node, lines: Lines) -> None:
 
 
 def _write_some_of(emitter: Emitter, node: Node, lines: Lines) -> None:
-    """Write consecutive ``if`` statements or, for random order, a loop around ``if``, ``elif``.
+    """Write one ``if`` statement per body or, for random order, a loop around ``if`` and ``elif``.
 
-    A random number is mapped to the bodies that run by a lookup table.
+    A lookup table maps a random number to the bodies that run.
     """
     lines.add(emitter.assignments_between_bodies(node))
     if SOME_OF.runs_in_loop(node):
@@ -96,7 +96,7 @@ def _write_some_of(emitter: Emitter, node: Node, lines: Lines) -> None:
 
 
 def _option_lines(emitter: Emitter, node: Node, turn: str) -> Lines:
-    """Write one iteration: look up the body to run in a table of all orders, and run it."""
+    """Write the loop body: look up which body runs in iteration ``turn``, and run it."""
     table = [str(number) for order in SOME_OF.orders(node) for number in order]
     option = _free_variable(emitter, f"{node.id}_option")
     keys = [str(at) for at in range(len(table))]
@@ -121,7 +121,7 @@ def _lookup(
 
 
 def _free_variable(emitter: Emitter, preferred: str) -> str:
-    """Return an unused variable name. A name is also used if ``name[i]`` is."""
+    """Return an unused variable name: ``preferred``, with underscores appended if necessary."""
     taken = {text.partition("[")[0] for text in emitter.names.values()}
     while preferred in taken:
         preferred += "_"
@@ -129,7 +129,7 @@ def _free_variable(emitter: Emitter, preferred: str) -> str:
 
 
 def _write_repeat(emitter: Emitter, node: Node, lines: Lines) -> None:
-    """Write ``for turn in range(times):``, with ``if times > turn:`` inside if times is random."""
+    """Write ``for turn in range(times):``, with ``if times > turn:`` inside if it is random."""
     lines.add(emitter.assignments_between_bodies(node))
     lines.add(
         emitter.in_loop(
@@ -156,9 +156,9 @@ _WRITERS: Mapping[str, Callable[[Emitter, Node, Lines], None]] = {
     SOME_OF.op: _write_some_of,
     REPEAT.op: _write_repeat,
 }
-"""Operator of a block -> the function that writes its statements.
+"""Operator of a block -> function that writes its statements.
 
-The function must call ``Emitter.body_lines`` for the bodies in code order.
+The function must call ``Emitter.body_lines`` for the bodies in the order of the code.
 """
 
 

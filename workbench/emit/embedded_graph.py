@@ -37,13 +37,13 @@ _COMMENT = re.compile(
 _WIDTH = 96
 """Number of base64 characters per line of the comment."""
 _LONGEST = 16_000_000
-"""Maximum size of the uncompressed JSON, in bytes."""
+"""Maximum size of the uncompressed JSON in bytes."""
 _INSTEAD = "Use another copy of the file, or export the graph again."
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedGraph:
-    """The embedded graph of a program, not yet decoded."""
+    """The graph embedded in a program, not yet decoded."""
 
     code: str
     """The program without the embedded graph."""
@@ -53,7 +53,7 @@ class EmbeddedGraph:
     """The embedded data, in base64."""
 
     def content(self) -> Mapping[str, Any]:
-        """Decode the embedded values. Raises GraphFormatError if they are damaged."""
+        """Decode and return the embedded values. Raises GraphFormatError if they are damaged."""
         unpack = zlib.decompressobj()
         try:
             text = unpack.decompress(base64.b64decode(self.data, validate=True), _LONGEST)
@@ -70,7 +70,7 @@ class EmbeddedGraph:
 
 
 def embed_graph(program: str, content: Mapping[str, Any]) -> str:
-    """Append JSON values to a Python program, or add them to the JSON of a notebook."""
+    """Embed JSON values in a program: append a comment, or extend a notebook's metadata."""
     packed = zlib.compress(json.dumps(content, separators=(",", ":")).encode(), 9)
     data = base64.b64encode(packed).decode()
     notebook = _notebook(program)
@@ -103,19 +103,19 @@ def embedded_graph(program: str) -> EmbeddedGraph | None:
 
 
 def code_of(program: str) -> str:
-    """Return the program itself or, for a notebook, the code of its cells."""
+    """Return the program itself, or the code of the cells if it is a notebook."""
     notebook = _notebook(program)
     return program if notebook is None else _code_cells(notebook)
 
 
 def code_hash(code: str) -> str:
-    """Return the SHA-256 of code, ignoring line endings and trailing whitespace."""
+    """Return the SHA-256 of the code. Line endings and trailing whitespace do not affect it."""
     lines = [line.rstrip() for line in re.split(r"\r\n?|\n", code)]
     return hashlib.sha256("\n".join(lines).rstrip("\n").encode()).hexdigest()
 
 
 def _notebook(program: str) -> dict[str, Any] | None:
-    """Parse a text as a notebook of format 4. Returns None for any other text."""
+    """Parse the text as a notebook of format 4. Return None for any other text."""
     if not program.lstrip().startswith("{"):
         return None
     try:

@@ -1,7 +1,7 @@
-"""Write the calls of a graph as source. All export targets use this module.
+"""Write the calls of a graph as Python code. All export targets use this module.
 
-The lines written by ``Emitter.node_lines`` are the only conversion of a graph to a DALI pipeline.
-The exported script, the preview and the benchmark all run them.
+The code written by ``Emitter.node_lines`` is the only conversion of a graph to a DALI pipeline.
+The exported script, the preview and the benchmark all run it.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ from workbench.graph.types.tensor_type import operands
 from workbench.sources import load_source
 
 TURN_SEED = 100_000
-"""Offset between the seeds of consecutive loop iterations, so that each samples its own values."""
+"""Difference between the seeds of consecutive loop iterations, so that random values differ."""
 
 
 def loop_variable(depth: int) -> str:
@@ -84,27 +84,27 @@ def loop_variable(depth: int) -> str:
 
 
 class Emitter:
-    """Writes the calls of some nodes of a graph, in topological order.
+    """Writes the calls of nodes of a graph, in topological order.
 
-    A target with different calls overrides ``module`` or the methods.
+    A target whose calls differ overrides ``module`` or methods.
 
     Parameters
     ----------
     lift:
-        True if values that the catalogue names (``MEAN``, ``STD``) and long lists become constants,
-        in ``constants``, name -> source.
+        True if values that the catalogue names (``MEAN``, ``STD``) and long lists become constants.
+        ``constants`` maps their names to their values as code.
     positioned:
         True if random operators get ``_random_state``, so that a pipeline that starts at any batch
-        has the random values of a long run. Inside a body they start at ``positions`` of its scope:
-        the number of samples that reached it before.
+        has the same random values as a pipeline that starts at the first batch. Inside a body they
+        start at ``positions`` of its scope: the number of earlier samples for which the body ran.
     nests:
         True if arithmetic is written inside the condition, call or expression that uses it.
     sharded:
-        True if readers read the part ``shard_id`` of ``num_shards``, each sample once per epoch.
+        True if readers read shard ``shard_id`` of ``num_shards``, each sample once per epoch.
     taken:
         Additional reserved names.
     known:
-        Constants that the source already has.
+        Constants that the program already defines.
     """
 
     module = "fn"
@@ -152,7 +152,7 @@ class Emitter:
         names += policies.NAMES if any(map(policies.has_policy, self.every_node())) else ()
         self._nests = nests
         self.in_place: Mapping[str, str] = {}
-        """Id of a node written inside another node's expression -> id of the other node."""
+        """Id of a node written inside another node's expression -> id of that other node."""
         self.seed_name = "base_seed"
         """Variable to which the seeds of nodes are added. Empty if only the pipeline has a seed."""
         self.indent = INDENT
@@ -160,17 +160,17 @@ class Emitter:
         self.turns: list[str] = []
         """Variables of the enclosing loops, the outermost first."""
         self.helpers = set(clip_function_names(self.every_node()))
-        """Names of the functions of ``annotations/helpers.py`` that the lines call."""
+        """Names of the functions of ``annotations/helpers.py`` that the code calls."""
         self.first_seed = 0
-        """Number subtracted from seeds, because the caller of a view function adds it."""
+        """Number subtracted from seeds in a view function, because its caller adds it."""
         self.taken = names
-        """Names that are reserved or used elsewhere in the source."""
+        """Names that are reserved, or used elsewhere in the program."""
         self.reads: Mapping[str, Collection[Port]] = {}
-        """Follower id -> the ports whose variables its lines use."""
+        """Follower id -> ports whose variables the follower's code uses."""
         self.name_ports()
 
     def name_ports(self) -> None:
-        """Choose a variable for every output."""
+        """Choose a variable name for every output."""
         self.reads = ports_read(self)
         self.taken += with_called(self.helpers)
         if self._nests:
@@ -180,17 +180,17 @@ class Emitter:
         self.rename(self.ordered)
 
     def rename(self, nodes: Sequence[Node], more_taken: Collection[str] = ()) -> None:
-        """Choose variables for the outputs of these nodes, in topological order."""
+        """Choose variable names for the outputs of these nodes, which are in topological order."""
         taken = [*self.taken, *more_taken]
         self.names = name_outputs(self.graph, self.catalog, nodes, taken, self.in_place, self.reads)
 
     @property
     def constants(self) -> Mapping[str, str]:
-        """Constants to define above the pipeline: name -> source."""
+        """Constants to define above the pipeline: name -> value as code."""
         return self._constants.sources
 
     def constant_of(self, node: Node, argument: str) -> str | None:
-        """Return the name of the constant for a node's argument, or None."""
+        """Return the name of the constant that a node's argument is written as, or None."""
         return self._constants.name_of(node, argument)
 
     @property
@@ -198,22 +198,22 @@ class Emitter:
         return self._devices
 
     def transfers_of(self, node_id: str) -> Mapping[str, Literal["cpu", "gpu"]]:
-        """Return the inputs of a node that are copied to another device, and the device."""
+        """Map each input of a node that is copied to another device to that device."""
         return self._transfers[node_id]
 
     def set_transfers(self, node_id: str, to: Mapping[str, Literal["cpu", "gpu"]]) -> None:
-        """Set which inputs of a node are copied to another device."""
+        """Set which inputs of a node are copied, and to which device."""
         self._transfers[node_id] = dict(to)
 
     def every_node(self) -> Sequence[Node]:
         return self._every_node
 
     def becomes_constant(self, text: str, arg: ArgSpec) -> bool:
-        """Return True if a list with the source ``text`` becomes a constant."""
+        """Return True if a list, written as ``text``, becomes a constant."""
         return is_named(text, arg)
 
     def node_lines(self, node: Node) -> Lines:
-        """Return the lines of one node: its call, assigned to variables, or block statements."""
+        """Return the code of one node: its call, assigned to variables, or block statements."""
         if node.bodies:
             return block_lines(self, node)
         if isinstance(node, ViewCall):
@@ -231,7 +231,7 @@ class Emitter:
         return Lines(made.text, made.nodes | dict.fromkeys(inside, made.nodes[node.id]))
 
     def lines_before(self, block: Node) -> Lines:
-        """Return the calls of generators inside an outermost block, written before that block."""
+        """Return the calls of generators inside an outermost block, which precede the block."""
         made = Lines()
         if not self.scope:
             for generator, counts in hoisted_with_repetitions(block, self.catalog):
@@ -258,7 +258,7 @@ class Emitter:
         return [f"{outside}{target} = [", *lines[1:]]
 
     def assignments_between_bodies(self, block: Node) -> Lines:
-        """Return the line that initialises the variables which consecutive bodies change."""
+        """Return the line that initialises the variables that consecutive bodies change."""
         given = outputs_of(block, self.catalog[block.op])
         ends = {
             self.names[Port(block.id, output.name)]: self.names[block.inputs[output.name]]
@@ -270,7 +270,7 @@ class Emitter:
         return Lines([f"{self.indent}{', '.join(moved)} = {', '.join(moved.values())}"])
 
     def in_loop(self, count: int, write: Callable[[str], Lines]) -> Lines:
-        """Return ``for turn in range(count):`` around the lines that ``write(turn)`` returns."""
+        """Return ``for turn in range(count):`` with the loop body that ``write(turn)`` returns."""
         variable, outside = loop_variable(len(self.turns)), self.indent
         made = Lines([f"{outside}for {variable} in range({count}):"])
         self.turns.append(variable)
@@ -282,7 +282,7 @@ class Emitter:
 
     @contextmanager
     def random_values_listed(self, block: Node, variable: str) -> Iterator[None]:
-        """Context manager: a block's random values are items of lists, indexed by ``variable``."""
+        """Within the context, random values of a block are list items with index ``variable``."""
         outside = dict(self.names)
         random_values = {
             Port(generator.id, output.name)
@@ -296,14 +296,14 @@ class Emitter:
         self.names = outside
 
     def _add_body_inputs(self, block: Node, ports: set[Port]) -> None:
-        """Add to ``ports`` all inputs of nested bodies that are connected to one of them."""
+        """Extend ``ports`` by all inputs of nested bodies that are connected to a port in it."""
         for node in [node for body in block.bodies.values() for node in body.nodes]:
             read = variables_read(node, self.catalog[node.op])
             ports.update(inner for inner, outer in read if outer in ports)
             self._add_body_inputs(node, ports)
 
     def body_lines(self, block: Node, name: str) -> Lines:
-        """Return the lines of one body, ending with assignments to the block's variables."""
+        """Return the code of one body, which ends with assignments to the block's variables."""
         body, outside = block.bodies[name], (self.scope, self.indent)
         self.scope, self.indent = block.scope(name), self.indent + INDENT
         made = self.begin_body()
@@ -323,13 +323,13 @@ class Emitter:
         return made
 
     def control_text(self, block: Node, name: str) -> str:
-        """Return the expression of a block's control input, always on the CPU."""
+        """Return the expression of a block's control input, copied to the CPU if necessary."""
         port = block.inputs[name]
         moved = "" if device_of(self._mixed, port) == "cpu" else ".cpu()"
         return f"{self.names[port]}{moved}"
 
     def begin_body(self) -> Lines:
-        """Return the lines at the start of every body; none by default."""
+        """Return the code at the start of every body. By default there is none."""
         return Lines()
 
     def call_lines(self, node: Node) -> list[str]:
@@ -374,7 +374,7 @@ class Emitter:
         return made + layout_calls(node, targets.split(", "), self.indent)
 
     def expression(self, node: Node, moved: Mapping[str, str]) -> Sequence[str]:
-        """Return the parts of a node's expression, between which a line can break."""
+        """Return a node's expression, split into parts where a line can break."""
         return expression_parts(
             self.expression_of(self.catalog[node.op]), self._operands(node, moved)
         )
@@ -396,11 +396,11 @@ class Emitter:
         return spec.expression.startswith("math.")
 
     def functions(self) -> str:
-        """Return the source of all functions that the nodes call, two empty lines after each."""
+        """Return the code of all functions that the nodes call, two empty lines after each."""
         return function_sources(self.every_node()) + self.helper_functions()
 
     def helper_functions(self) -> str:
-        """Return the source of the functions of ``annotations/helpers.py`` that the lines call."""
+        """Return the code of the functions of ``annotations/helpers.py`` that the program calls."""
         return helper_sources(self.helpers, self.every_node())
 
     def expression_of(self, spec: OpSpec) -> str:
@@ -408,7 +408,7 @@ class Emitter:
         return spec.expression
 
     def operand_text(self, node: Node, name: str, moved: Mapping[str, str]) -> str:
-        """Return one operand of an expression: a variable, a constant or an index."""
+        """Return the code of an operand of an expression: a variable, a constant or an index."""
         spec = self.catalog[node.op]
         if name in node.inputs:
             return self.names[node.inputs[name]] + moved.get(name, "")
@@ -417,7 +417,7 @@ class Emitter:
         return self.constant_text(node, node.args[name])
 
     def constant_text(self, node: Node, value: Value) -> str:
-        """Return the source of a constant operand with the node's type."""
+        """Return the code of a constant operand with the node's element type."""
         dtype = constant_type(node, self.catalog[node.op])
         plain = plain_constant(value, dtype)
         return plain or f"types.Constant({number_of(value, dtype)!r}, types.{identifier(dtype)})"
@@ -425,8 +425,8 @@ class Emitter:
     def _moved(self, node: Node) -> dict[str, str]:
         """Map each input that is copied to another device to ``.cpu()`` or ``.gpu()``.
 
-        An input is always copied if a node's own device requires it, because a script can decode on
-        either device.
+        If the graph sets a node's device, its inputs are always copied, because a script can decode
+        on either device.
         """
         spec = self.catalog[node.op]
         moved = {name: f".{side}()" for name, side in self._transfers[node.id].items()}
@@ -439,7 +439,7 @@ class Emitter:
         return moved
 
     def value_arguments(self, node: Node) -> list[str]:
-        """Return the source of a node's fixed arguments; for a reader including its data."""
+        """Return the unconnected arguments of a node, including the data path of a reader."""
         spec = self.catalog[node.op]
         if spec.name in CALLING:
             return python_function_arguments(node)
@@ -464,11 +464,11 @@ class Emitter:
         return arguments
 
     def value_text(self, value: Value, arg: ArgSpec) -> str:
-        """Return the source of a fixed value."""
+        """Return the code of an argument's constant value."""
         return literal_text(value, arg)
 
     def placement(self, node: Node) -> list[str]:
-        """Return the device argument of a node; empty if it needs none."""
+        """Return the ``device`` argument of a node as a list; empty if the node needs none."""
         spec = self.catalog[node.op]
         if is_decoder(spec) or (isinstance(node, Source) and node.decodes):
             return ["device=device" if node.device is None else f'device="{node.device}"']

@@ -1,9 +1,9 @@
 """Convert a graph to a standalone script: the pipeline, a build function, a command line.
 
-The script only needs DALI. ``build_pipeline(data, batch_size, num_threads, device, seed)`` returns
-the built pipeline, without ``data`` if the graph names its files itself; run as a program the
-script prints imgs/s. A graph with several pipelines has ``build_pipelines``, which returns a list,
-and ``in_turns``, which yields the batches of these pipelines.
+The script needs only DALI. ``build_pipeline(data, batch_size, num_threads, device, seed)`` returns
+the built pipeline; the parameter ``data`` is missing if the graph names its files itself. Run as a
+program, the script prints images/s. A graph with several pipelines has ``build_pipelines``, which
+returns a list, and ``in_turns``, which yields the batches of these pipelines.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from workbench.graph.resolved import ResolvedGraph, resolve
 
 @checked(graph=GRAPH, catalog=CATALOG)
 def emit_script(graph: Graph, catalog: Catalog | None = None) -> Code:
-    """Return the graph as a standalone script, with the lines (from 1) of each node.
+    """Return the graph as a standalone script, with the line numbers (from 1) of each node.
 
-    ``catalog`` defaults to that of the installed DALI. Raises GraphFaultsError if the graph cannot
-    run::
+    ``catalog`` is by default that of the installed DALI. Raises GraphFaultsError if the graph
+    cannot run::
 
         script = wb.emit_script(graph)
         assert "fn.rotate(" in script.text

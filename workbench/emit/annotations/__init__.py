@@ -1,1 +1,1 @@
-"""Generate source that transforms boxes, points and masks in the same way as an image."""
+"""Generate code that transforms boxes, points and masks in the same way as an image."""

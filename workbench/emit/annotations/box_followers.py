@@ -1,10 +1,10 @@
-"""Generate source for boxes that follow an image.
+"""Generate code that transforms boxes in the same way as an image.
 
-If the final image contains the whole original, relative boxes are at most mirrored: DALI's
-``bb_flip``. Otherwise their four corners are transformed by one matrix, and the bounding boxes of
-the corners are computed once, at the end. If an operator could reveal a region that an earlier one
-cropped, boxes partly outside are clipped to the image first. Blocks pass the corners
-(``carry_boxes``).
+If the final image contains the whole original, relative boxes are at most mirrored, with DALI's
+``bb_flip``. Otherwise one matrix transforms the four corners of each box, and the bounding boxes of
+the corners are computed once, at the end. If an operator could reveal a region that an earlier
+operator cropped, boxes partly outside are clipped to the image first. Blocks pass the corners in
+and out (``carry_boxes``).
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from workbench.graph.annotations.mixes import Mix
 from workbench.graph.model import Port
 
 _LABELS = 65536
-"""Factor by which the index of a box is multiplied to store it with the label in one integer."""
+"""A box's label and index are stored in one integer: ``label + _LABELS * index``."""
 
 
 class BoxWriter(FollowerWriter):
-    """Writes the code of boxes that follow an image.
+    """Writes the code that transforms boxes with an image.
 
-    Boxes are represented by their corners unless they are only mirrored.
+    The code represents boxes by their corners unless they are only mirrored.
     """
 
     _labels = ""
-    """Source expression of the labels, including those of mixed images."""
+    """Expression of the class labels of the boxes; of both images' boxes if images are mixed."""
 
     def follow(self) -> None:
-        """Write lines that transform the source's boxes and select the remaining labels."""
+        """Write the code that transforms the boxes and selects the labels of the visible boxes."""
         boxes = self.variable("boxes", "boxes")
         if "labels" in self.node.inputs:
             flow, self._labels = self.flows.get(self.node.inputs["labels"]), self.fed("labels")
@@ -67,7 +67,7 @@ class BoxWriter(FollowerWriter):
 
     @property
     def _format(self) -> tuple[str, str]:
-        """Return unit (``relative``, ``absolute``) and order of the numbers, such as ``ltrb``."""
+        """Return the unit (``relative``, ``absolute``) and the order of box numbers (``ltrb``)."""
         unit, order = (box_format(self.graph, self.node) or "absolute ltrb").split()
         return unit, order
 
@@ -81,7 +81,10 @@ class BoxWriter(FollowerWriter):
         return self.factors("sides_of", port)
 
     def _move_boxes(self, boxes: str) -> None:
-        """Write the boxes in pixels (left, top, right, bottom) on the image before ``tail``."""
+        """Write the code that computes ``boxes`` in the image before ``tail``.
+
+        The unit is pixels, and the order is left, top, right, bottom.
+        """
         steps = self.head
         moving = [step for step in steps if step.rule.map]
         affine = not any(step.mix or step.rule.homography for step in steps)
@@ -103,7 +106,7 @@ class BoxWriter(FollowerWriter):
             self._write_all()
 
     def _in_pixels(self) -> str:
-        """Return the expression of the input boxes in pixels: left, top, right, bottom."""
+        """Return the expression of the input boxes in pixels (left, top, right, bottom)."""
         unit, order = self._format
         text = self.fed("boxes")
         if order != "ltrb":
@@ -113,7 +116,7 @@ class BoxWriter(FollowerWriter):
         return text
 
     def _drop_hidden(self, boxes: str) -> None:
-        """Write lines that drop boxes that are hardly visible, with their labels and indices."""
+        """Write the code that drops barely visible boxes with their labels and indices."""
         numbers = self._labels
         if self._needs_indices:
             places = self.applied("box_numbers", self.fed("boxes"))
@@ -162,7 +165,7 @@ class BoxWriter(FollowerWriter):
             self.call(self.output_variable("places"), self.helper("box_numbers"), self.fed("boxes"))
 
     def write_carried(self) -> None:
-        """Write the corners of the boxes on the last image of a body."""
+        """Write the code that computes the corners of the boxes in the last image of a body."""
         corners = self.variable("corners", "corners")
         self._start(corners)
         self.transform(self.path.steps, corners, "corners", partial(self._clip, corners))
@@ -175,7 +178,7 @@ class BoxWriter(FollowerWriter):
             self.call(corners, self.helper("corners_of"), self._in_pixels())
 
     def _clip(self, corners: str, port: Port) -> None:
-        """Write the line that clips boxes which are partly outside the image."""
+        """Write a call that clips the boxes that are partly outside the image."""
         self.call(corners, self.helper("clipped_corners"), corners, self.size(port))
 
     def _mix(self, corners: str, step: GeometryStep, mix: Mix) -> None:

@@ -1,4 +1,4 @@
-"""Source of functions in ``helpers.py`` that a program calls, and of the functions they call."""
+"""Copy functions of ``helpers.py``, and the functions that they call, into a program."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def parameters_of(helper: str) -> Mapping[str, inspect.Parameter]:
 
 
 def with_called(names: Iterable[str]) -> list[str]:
-    """Return these functions and those that they call, recursively, in module order."""
+    """Return the names of these helpers and of the helpers that they call, in module order."""
     found: set[str] = set()
     waiting = list(names)
     while waiting:
@@ -46,7 +46,7 @@ def with_called(names: Iterable[str]) -> list[str]:
 
 
 def helper_sources(names: Collection[str], nodes: Iterable[Node]) -> str:
-    """Return the source of helper functions and of those they call, two empty lines after each.
+    """Return the code of helper functions and of the helpers they call, two empty lines after each.
 
     Raises GraphError if a user function called by a node has the same name.
     """
@@ -58,19 +58,19 @@ def helper_sources(names: Collection[str], nodes: Iterable[Node]) -> str:
 
 
 def copied_helpers_in(program: str) -> list[str]:
-    """Return the names of functions in a program that are copies of helpers (in any format)."""
+    """Return the names of a program's functions that are copies of helpers, in any formatting."""
     found = _functions(program)
     return [name for name, code in _functions_here().items() if found.get(name) == code]
 
 
 @cache
 def _functions_here() -> Mapping[str, str]:
-    """Return the syntax tree of each function in ``helpers.py``, without importing DALI."""
+    """Map the functions in ``helpers.py`` to their syntax trees, without importing DALI."""
     return _functions(Path(__file__).with_name("helpers.py").read_text(encoding="utf-8"))
 
 
 def _functions(program: str) -> dict[str, str]:
-    """Return the syntax tree of each top-level function; empty if the text is not Python."""
+    """Map each top-level function to its syntax tree; empty if the text is not Python."""
     try:
         body = ast.parse(program).body
         return {each.name: ast.dump(each) for each in body if isinstance(each, ast.FunctionDef)}
@@ -84,13 +84,13 @@ def _source(name: str) -> str:
 
 
 def clip_function_names(nodes: Iterable[Node]) -> list[str]:
-    """Return the helper functions that clip the boxes of these nodes (not of nested nodes)."""
+    """Return the names of the helpers that clip the boxes of these nodes, without nested nodes."""
     found = (clip_function(node) for node in nodes)
     return list(dict.fromkeys(each[0] for each in found if each))
 
 
 def clipped(node: Node, boxes: str) -> str:
-    """Return the expression ``boxes``, wrapped in a clipping function if ``node`` requires it."""
+    """Return the expression ``boxes``, in a call that clips the boxes if ``node`` requires it."""
     function, axes = clip_function(node) or ("", 0)
     if not function:
         return boxes

@@ -1,4 +1,4 @@
-"""Code that the writers of annotation followers share: variables, sizes, and operator matrices."""
+"""Code shared by the writers of boxes, points and masks: variables, sizes and operator matrices."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _WINDOW = ("random_area", "random_aspect_ratio", "num_attempts")
 
 
 class FollowerWriter:
-    """Writes the source lines of a follower, a node that transforms annotations with an image."""
+    """Writes the code of a follower, a node that transforms annotations with an image."""
 
     def __init__(self, emitter: Emitter, node: Node) -> None:
         self.emitter = emitter
@@ -47,7 +47,7 @@ class FollowerWriter:
         self.path = path
         in_shares = self.relative and not CARRIED_INPUTS & {*node.inputs}
         self.tail = _last_relative_steps(path, in_shares)
-        """Last steps of the path, which do not change relative positions except by mirroring."""
+        """Last steps of the path, which at most mirror relative positions."""
         self.head = path.steps[: len(path.steps) - len(self.tail)]
         self.middle = self.head[-1].after if self.head else path.root
         """Port of the image between ``head`` and ``tail``."""
@@ -57,7 +57,7 @@ class FollowerWriter:
         self.flows = emitter.resolved.types
         self.text: list[str] = []
         self.comment = ""
-        """Comment above the lines; if empty, the comment lists the operators."""
+        """Comment above the code; if empty, a comment that lists the operators is written."""
         self._stem = node.id
         while any(name.startswith(f"{self._stem}_") for name in emitter.names.values()):
             self._stem += "_"
@@ -81,7 +81,7 @@ class FollowerWriter:
         return f" through {join_words(moves)}" if moves else ""
 
     def follow(self) -> None:
-        """Write the lines that compute the transformed annotations."""
+        """Write the code that computes the transformed annotations."""
         raise NotImplementedError
 
     def write_carried(self) -> None:
@@ -94,9 +94,9 @@ class FollowerWriter:
         return f"{self._stem}_{word}" if self.emitter.scope or word in used else word
 
     def variable(self, output: str, fed: str) -> str:
-        """Return the variable in which an output is computed from the input ``fed``.
+        """Return the variable in which the output ``output`` is computed from the input ``fed``.
 
-        This is the variable of the output, unless another input uses it.
+        This is the output's own variable, unless it is also the variable of another input.
         """
         given = self.output_variable(output)
         others = {self.emitter.names[p] for name, p in self.node.inputs.items() if name != fed}
@@ -124,7 +124,7 @@ class FollowerWriter:
     def clipped_before(self) -> set[int]:
         """Indices of steps before which annotations are clipped.
 
-        These steps could reveal a region that was cropped earlier.
+        These are the steps that could reveal a region that an earlier step cropped.
         """
         begins = self.node.inputs.get("before")
         lost = begins is not None and may_be_cropped(self.emitter.resolved, begins)
@@ -144,10 +144,11 @@ class FollowerWriter:
         cut: Callable[[Port], None],
         mix: Callable[[GeometryStep, Mix], None] | None = None,
     ) -> None:
-        """Write lines that transform positions by the first steps of the path.
+        """Write the code that transforms positions by ``steps``, the first steps of the path.
 
-        ``kind`` is ``corners`` or ``points``. ``cut`` is called with the image before each step of
-        ``clipped_before``, ``mix`` for each step that mixes two images.
+        ``places`` is the variable of the positions, and ``kind`` is ``corners`` or ``points``.
+        ``cut`` is called with the image port before each step in ``clipped_before``, and ``mix``
+        for each step that mixes two images.
         """
         pending: list[GeometryStep] = []
         clipped = self.clipped_before
@@ -177,9 +178,9 @@ class FollowerWriter:
         steps.clear()
 
     def matrix(self, steps: Sequence[GeometryStep], before: str = "", target: str = "") -> str:
-        """Return the variable of the combined matrix of affine steps, applied after ``before``.
+        """Return the variable of the steps' combined affine matrix, applied after ``before``.
 
-        Without ``target`` an existing variable of the matrix is reused.
+        If ``target`` is empty, an existing variable of the matrix is reused.
         """
         found = [self._matrix(step) for step in steps]
         if before:
@@ -205,7 +206,10 @@ class FollowerWriter:
         return f"{function}({', '.join(arguments)})" if arguments else function
 
     def _matrix(self, step: GeometryStep) -> tuple[str, list[str]]:
-        """Return function and arguments for a step's matrix, or its variable without arguments."""
+        """Return the function that computes a step's matrix, and its arguments.
+
+        If a variable contains the matrix already, return the variable and no arguments.
+        """
         node, rule = step.node, step.rule
         if rule.map in rule.linked:
             return self._matrix_argument(node, rule.map, rule), []
@@ -229,7 +233,7 @@ class FollowerWriter:
         return rule.map, arguments or [""]
 
     def _window(self, step: GeometryStep) -> str:
-        """Return the variable with the window of a random crop."""
+        """Return the variable that contains the window of a random crop."""
         node = step.node
         image = self.emitter.names[step.before]
         limits = [
@@ -263,7 +267,7 @@ class FollowerWriter:
         *arguments: str,
         centre: Sequence[float] = (),
     ) -> str:
-        """Write the mirroring by the last steps, and return the expression of the positions.
+        """Write the code that mirrors positions as the last steps do, and return their expression.
 
         Positions are relative, or mirrored about ``centre``. ``ways`` maps directions to parameter
         names of ``function``.
@@ -277,7 +281,7 @@ class FollowerWriter:
     def _mirrors(
         self, step: GeometryStep, centre: Sequence[float], parameters: Mapping[str, str]
     ) -> list[str]:
-        """Return the arguments with which a step mirrors the whole image.
+        """Return the arguments of the mirroring function for one step that mirrors the whole image.
 
         ``parameters`` maps directions to argument names.
         """
@@ -292,7 +296,7 @@ class FollowerWriter:
         return texts + [f"center_{axes[way]}={about[way]}" for way in ways if way in about]
 
     def argument_text(self, name: str, node: Node) -> str:
-        """Return the source of an argument: its variable, its value or DALI's default."""
+        """Return the expression of an argument: its variable, its value or DALI's default."""
         if name in node.inputs:
             return self.emitter.names[node.inputs[name]]
         spec = self.emitter.catalog[node.op]
@@ -313,23 +317,24 @@ class FollowerWriter:
         return f"types.Constant({[*fixed]})" if fixed else self.sized("size_of", port)
 
     def factors(self, helper: str, port: Port) -> str:
-        """Return the expression of the scale factors of an image.
+        """Return the expression of the factors that scale relative positions to pixels.
 
-        It is a number if all images are square and of one size; otherwise a call of ``helper``.
+        This is a number if all images are square and have the same size, otherwise a call of
+        ``helper``.
         """
         fixed = self.fixed_size(port)
         return str(fixed[0]) if len({*fixed}) == 1 else self.sized(helper, port)
 
     def sized(self, helper: str, port: Port) -> str:
-        """Return a call of a helper on an image, with the layout if it is not ``HWC``."""
+        """Return a call of a helper with an image, and with its layout unless that is ``HWC``."""
         flow = self.flows.get(port)
         axes = (flow.axes if flow else None) or "HWC"
         return self.applied(helper, self.emitter.names[port], *[f'"{axes}"'] * (axes != "HWC"))
 
     def first_size(self) -> str:
-        """Return the size expression of the annotated image.
+        """Return the expression of the annotated image's size.
 
-        For a cropping decoder it is the size of the encoded image.
+        For a decoder that crops, this is the size of the encoded image.
         """
         return self.size(self.path.start, encoded=self.path.start != self.path.root)
 
@@ -345,7 +350,7 @@ class FollowerWriter:
         return self.emitter.names[port] + (".cpu()" if moves else "")
 
     def on_cpu(self, port: Port) -> bool:
-        """Return True if the data of a port are on the CPU."""
+        """Return True if a port's data is on the CPU."""
         return device_of(self.emitter.devices, port) == "cpu"
 
     def output_variable(self, output: str) -> str:
@@ -353,7 +358,7 @@ class FollowerWriter:
 
 
 def _last_relative_steps(path: GeometryPath, relative: bool) -> tuple[GeometryStep, ...]:
-    """Return the last steps of a path that preserve or mirror relative positions.
+    """Return the last steps of a path that at most mirror relative positions.
 
     Steps that round the image size are included only if all positions are ``relative``.
     """

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def follower_lines(emitter: Emitter, node: Node) -> Lines:
-    """Return the lines of a node that transforms annotations or carries them into a block."""
+    """Return the code of a node that transforms annotations, or passes them into a block."""
     what, _, kind = node.op.partition("_")
     writers = {"boxes": BoxWriter, "points": PointWriter, "labels": LabelWriter}
     writer = writers.get(kind, MaskWriter)(emitter, node)
@@ -36,16 +36,16 @@ def follower_lines(emitter: Emitter, node: Node) -> Lines:
 
 
 def _comment(writer: FollowerWriter, kind: str) -> list[str]:
-    """Return the comment above the lines: ``# Boxes follow the image through rotate and crop``."""
+    """Return a comment such as ``# Boxes follow the image through rotate and crop``."""
     indent = f"{writer.emitter.indent}# "
     text = writer.comment or f"{kind.capitalize()} follow the image{writer.moving_operators_text}"
     return wrap(text, LINE, initial_indent=indent, subsequent_indent=indent)
 
 
 def ports_read(emitter: Emitter) -> dict[str, list[Port]]:
-    """Map the id of each annotation follower to the ports whose variables its lines use.
+    """Map the id of each annotation follower to the ports whose variables its code uses.
 
-    A follower depends on further ports, which its lines do not use.
+    A follower can depend on further ports whose variables do not appear in its code.
     """
     emitter.names = unique_names([*emitter.graph.walk()], emitter.catalog)
     found = {}
@@ -61,7 +61,7 @@ class LabelWriter(FollowerWriter):
     """Writes the code that converts class labels to soft labels, for mixed images."""
 
     def follow(self) -> None:
-        """Write one-hot labels that are mixed like the images."""
+        """Write the code that one-hot encodes labels and mixes them in the images' proportion."""
         labels, fed = self.variable("labels", "labels"), self.fed("labels")
         flow = self.flows.get(self.node.inputs["labels"])
         if flow is not None and flow.dtype == "FLOAT":
@@ -84,7 +84,7 @@ class LabelWriter(FollowerWriter):
 
 
 class PointWriter(FollowerWriter):
-    """Writes the code of points, and of a Boolean array of the points inside the image."""
+    """Writes the code that transforms points, and computes which points are inside the image."""
 
     @property
     def relative(self) -> bool:
@@ -117,7 +117,7 @@ class PointWriter(FollowerWriter):
         return self.factors("size_of", port)
 
     def write_carried(self) -> None:
-        """Write positions (N, 2) in pixels, and a Boolean array of the visible points."""
+        """Write the points (N, 2) in pixels, and a Boolean array of the visible points."""
         points, seen = self.variable("at", "at"), self.variable("seen", "seen")
         if not self._move_points(self.path.steps, points, seen):
             self.add(seen, f"{points}[:, 0] == {points}[:, 0]")  # all except NaN
@@ -125,9 +125,9 @@ class PointWriter(FollowerWriter):
         self.add(self.output_variable("seen"), seen)
 
     def _move_points(self, steps: Sequence[GeometryStep], points: str, seen: str) -> bool:
-        """Write the points in pixels after the given steps.
+        """Write the code that transforms ``points`` (in pixels) by the given steps.
 
-        Returns True if the visibility of the points is known from these steps.
+        Returns True if the code also assigns ``seen``, the visibility of the points.
         """
         if "at" in self.node.inputs:
             self.add(points, self.fed("at"))

@@ -1,9 +1,9 @@
-"""Generate source for masks that follow an image, with the image's calls in nearest neighbour mode.
+"""Generate code that transforms masks in the same way as an image, with nearest neighbour sampling.
 
-If the image is interpolated more than once, repeated rounding would add up: the maps of all
-operators are combined, and the mask is transformed once. A region that one operator crops and a
-later one would reveal is treated as outside the image: an image of ones is transformed with the
-image from the first crop on.
+If the image is interpolated more than once, resampling the mask as often would add rounding errors.
+The transforms of all operators are therefore combined, and the mask is transformed once. A region
+that one operator crops and a later operator would reveal is treated as outside the image: from the
+first crop on, an image of ones is transformed along with the image to mark such regions.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _AS: dict[str, str] = {
     "INT64": "FLOAT",
     "FLOAT16": "FLOAT",
 }
-"""Element type of masks -> the type to cast to, for types that DALI's geometric operators do not
-support. FLOAT is exact up to 2^24, the range of panoptic ids.
+"""Element type of a mask -> type to cast it to, for types that DALI's geometric operators do not
+support. FLOAT is exact up to 2^24, which covers the ids of panoptic masks.
 """
 _EXACT = 2**24
 """Largest integer up to which FLOAT represents all integers."""
@@ -41,23 +41,25 @@ _LARGEST = {
 _FILLS = {"fill_value", "fill_values"}
 """Names of arguments that set the values of pixels outside the image."""
 _OF_BYTES = "paste"
-"""Operator that supports only bytes. Other masks are passed as four byte channels per number."""
+"""Operator that supports only bytes. Masks of other types are passed to it as four byte channels.
+"""
 
 
 class MaskWriter(FollowerWriter):
-    """Writes the code of masks, or of the combined map that is applied at the end."""
+    """Writes the code that transforms masks, or that combines transforms for a later warp."""
 
     def follow(self) -> None:
-        """Write one warp of the combined map, or one call per operator."""
+        """Write one warp with the combined transform, or one call per operator of the image."""
         if self.carries_map or self.path.in_one_warp:
             self._write_warped()
         else:
             self.write_carried()
 
     def write_carried(self) -> None:
-        """Write the call that applies each operator of the image to the masks.
+        """Write the calls that apply each operator of the image to the masks.
 
-        For ``carry_map``, write the combined map and the image that marks the uncropped region.
+        For a ``carry_map`` node, write the combined transform instead, and the image of ones that
+        marks the part that no operator cropped.
         """
         if self.node.op != "carry_map":
             output = "masks" if self.node.op == "follow_masks" else "moved"
@@ -109,7 +111,7 @@ class MaskWriter(FollowerWriter):
         self.add(self.output_variable("masks"), mask)
 
     def _compose(self, target: str = "") -> str:
-        """Return the variable of the combined map from the mask to the current image."""
+        """Write the combined transform from mask to current image, and return its variable."""
         before = self.fed("map") if self.carries_map else ""
         steps = [step for step in self.path.steps if step.rule.map]
         if before or steps:
@@ -119,7 +121,7 @@ class MaskWriter(FollowerWriter):
         return target
 
     def _show_uncut(self, seen: str) -> None:
-        """Write an image of ones, transformed with the image from the first crop on."""
+        """Write the image of ones, which is transformed with the image from the first crop on."""
         steps = self.path.steps
         if "seen" in self.node.inputs:
             self.add(seen, self.fed("seen"))
@@ -138,7 +140,7 @@ class MaskWriter(FollowerWriter):
 
     @property
     def carries_map(self) -> bool:
-        """True if the map of an earlier image is an input."""
+        """True if the node has the combined transform of an earlier image as an input."""
         return "map" in self.node.inputs
 
     @property
@@ -178,7 +180,7 @@ class MaskWriter(FollowerWriter):
         interpolation: str,
         fill: int,
     ) -> list[str]:
-        """Write the image's calls for a mask variable, and return the names of their operators."""
+        """Write the calls that apply the steps to a mask; return their operators' names."""
         called: list[str] = []
         for step in steps:
             if step.mix and step.mix.window:
@@ -191,7 +193,10 @@ class MaskWriter(FollowerWriter):
         return called
 
     def _calls(self, step: GeometryStep, interpolation: str, fill: int) -> Iterator[Node]:
-        """Yield the image's node with arguments for masks, or the nodes that replace it."""
+        """Yield the nodes that apply a step to masks.
+
+        This is the image's node with arguments for masks, or the nodes that replace it.
+        """
         node, catalog = step.node, self.emitter.catalog
         if step.rule.calls is None:
             spec = catalog[node.op]

@@ -1,1 +1,1 @@
-"""Source of a graph: calls, expressions, names, literals and comments."""
+"""Generate the code of a graph: calls, expressions, names, literals and comments."""

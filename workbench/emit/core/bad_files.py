@@ -1,7 +1,7 @@
-"""Functions that name the bad file at which an exported program stops.
+"""Functions in exported programs that name the bad file at which DALI stopped.
 
-They are for programs that read a list of good files. Other programs have a comment where DALI reads
-the file, because DALI's error quotes that line.
+Only programs that read a list of checked files contain them. Other programs have a comment at the
+call that reads the files, because DALI's error message quotes that line.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def naming_bad_files(listed: str) -> Any:
 
 
 SOURCE = f"{inspect.getsource(bad_file)}\n\n{inspect.getsource(naming_bad_files)}"
-"""Source of ``bad_file`` and ``naming_bad_files``, for exported programs."""
+"""Code of ``bad_file`` and ``naming_bad_files``, for exported programs."""
 IMPORTS = ("import os", "import shlex", "from typing import Any")
 """Import statements that ``SOURCE`` needs, in addition to DALI's."""
 NAMES = (bad_file.__name__, naming_bad_files.__name__)

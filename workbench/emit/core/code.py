@@ -1,4 +1,4 @@
-"""Generated source with a mapping from nodes to lines."""
+"""Generated code with a mapping from nodes to lines."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from textwrap import dedent
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """Python source, and the line numbers (from 1) of each node."""
+    """Python code, and the line numbers (from 1) of each node."""
 
     text: str
     lines: Mapping[str, range]
 
     def node_at(self, line: int) -> str | None:
-        """Return the id of the innermost node whose source includes a line, or None."""
+        """Return the id of the innermost node whose code includes a line, or None."""
         found = [(len(lines), node) for node, lines in self.lines.items() if line in lines]
         return min(found)[1] if found else None
 
@@ -28,7 +28,7 @@ class Code:
 
 @dataclass(slots=True)
 class Lines:
-    """Source lines under construction, and the line numbers (from 0) of each node."""
+    """Lines of code under construction, and the line numbers (from 0) of each node."""
 
     text: list[str] = field(default_factory=list)
     nodes: dict[str, range] = field(default_factory=dict)
@@ -45,5 +45,5 @@ class Lines:
         }
 
     def shifted(self, by: int) -> dict[str, range]:
-        """Return the line numbers of each node, increased by ``by`` preceding lines."""
+        """Return the line numbers of each node, increased by ``by``."""
         return {node: range(at.start + by, at.stop + by) for node, at in self.nodes.items()}

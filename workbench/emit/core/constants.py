@@ -12,13 +12,13 @@ from workbench.graph.model import Node
 _SETTINGS = {"BATCH_SIZE", "NUM_THREADS", "PIPELINES", "DEVICE", "SEED", "IMAGES"}
 """Names of the constants that every script defines."""
 _SIDES, _SIZES = ("shape", "size", "crop"), ("CROP", "SIZE")
-"""Arguments that contain image sizes, and names of the constants for them."""
+"""Arguments that are image sizes, and catalogue names of the constants for them."""
 
 
 class Constants:
-    """Constants of a program: ``sources`` maps their names to source text.
+    """Named constants of a program: ``sources`` maps their names to their values as code.
 
-    ``known`` are constants that the program defines already.
+    ``known`` are the constants that the program defines already.
     """
 
     def __init__(self, known: Mapping[str, str]) -> None:
@@ -26,7 +26,7 @@ class Constants:
         self._names: dict[tuple[str, str], str] = {}
 
     def name_of(self, node: Node, argument: str) -> str | None:
-        """Return the name of the constant for a node's argument, or None."""
+        """Return the name of the constant that a node's argument is written as, or None."""
         return self._names.get((node.id, argument))
 
     def add_values(
@@ -38,7 +38,7 @@ class Constants:
     ) -> None:
         """Define a constant for each list argument for which ``is_one`` returns True.
 
-        ``value_text`` returns the source of the value. Equal sizes share a constant.
+        ``value_text`` returns the value as code. Equal sizes share a constant.
         """
         lists = [
             (node, name, arg, value_text(value, arg))
@@ -57,7 +57,7 @@ class Constants:
                     self._names.setdefault((node.id, name), known)
 
     def add_policies(self, nodes: Iterable[Node]) -> None:
-        """Define constants for custom policies. Equal policies share a constant."""
+        """Define constants for the custom policies of nodes. Equal policies share a constant."""
         known: dict[str, str] = {}
         for node in filter(policies.has_policy, nodes):
             sources = policies.policy_augmentations(node)
@@ -72,7 +72,7 @@ class Constants:
             self._names[node.id, "policy"] = known[unnamed]
 
     def _add(self, node: Node, name: str, text: str) -> str:
-        """Define a constant, and return its name: ``name`` if it is unused."""
+        """Define a constant, and return its name: ``name``, or a variant if that is used."""
         if self.sources.get(name, text) != text:
             name = f"{node.id}_{name}".upper()
         while name in _SETTINGS or self.sources.get(name, text) != text:
@@ -82,5 +82,5 @@ class Constants:
 
 
 def is_named(text: str, arg: ArgSpec) -> bool:
-    """Return True if a list becomes a constant, because the catalogue names it or it is long."""
+    """Return True if a list becomes a constant: it is long, or the catalogue names a constant."""
     return arg.constant is not None or len(text) >= LINE // 2

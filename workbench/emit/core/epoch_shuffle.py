@@ -1,8 +1,8 @@
-"""Seed and order of ``shuffle_after_epoch`` in pipelines with and without checkpointing.
+"""Make ``shuffle_after_epoch`` produce the same order in all pipelines.
 
-DALI 2.4 shuffles with a fixed seed unless ``shuffle_after_epoch_seed`` is given, and from the
-second epoch on the order differs between pipelines with and without ``enable_checkpointing``. Every
-program therefore passes a seed, and enables checkpointing even if it does not resume.
+DALI 2.4 shuffles with a fixed seed unless ``shuffle_after_epoch_seed`` is set, and from the second
+epoch on the order differs between pipelines with and without ``enable_checkpointing``. Every
+program therefore sets a seed, and enables checkpointing even if it does not resume.
 """
 
 from __future__ import annotations
@@ -27,14 +27,15 @@ def shuffles_after_epoch(nodes: Iterable[Node]) -> bool:
 
 
 def needs_epoch_seed(node: Node, spec: OpSpec) -> bool:
-    """Return True if a reader shuffles after each epoch and has no explicit seed for that."""
+    """Return True if a reader shuffles after each epoch and has no explicit seed for this."""
     return bool(node.args.get(SHUFFLE)) and EPOCH_SEED in spec.args and EPOCH_SEED not in node.args
 
 
 def require_checkpointing(nodes: Iterable[Node], target: str = "") -> None:
-    """Raise GraphExportError if the preview's order needs checkpoints, which are unavailable.
+    """Raise GraphExportError if a reader shuffles after each epoch and checkpoints are unavailable.
 
-    An export with ``target`` has no checkpoints; without it, an operator may not support them.
+    They are unavailable if a ``target`` is given, or if the graph has an operator that does not
+    support them. Without checkpoints, the order would differ from the preview's.
     """
     nodes = list(nodes)
     for reader in (node for node in nodes if node.args.get(SHUFFLE)):

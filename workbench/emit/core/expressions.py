@@ -22,7 +22,7 @@ _CHAINED = frozenset({"math.bitor", "math.bitand"})
 """Operators that can be chained without parentheses."""
 _COMPARES = frozenset({"<", "<=", ">", ">=", "==", "!="})
 _BINDS = {"+": 1, "-": 1, "*": 2, "/": 2, "//": 2}
-"""Precedence of Python's arithmetic operators. All have precedence over comparisons."""
+"""Precedence of Python's arithmetic operators; each has precedence over comparisons."""
 _MOST_NESTED = 4
 """Maximum number of nodes per expression. Conditions of blocks may have more."""
 
@@ -35,11 +35,11 @@ def written_in_place(
 ) -> Mapping[str, str]:
     """Map the id of each node that is written inline to the id of the node that contains it.
 
-    The containing node is an ``if`` with the first node as its condition; or, for nodes with
-    default ids, other arithmetic or a call with the first node as an argument. The first node has
-    no other consumers and is on the CPU. Nodes at any depth of blocks are included. ``devices`` are
-    the devices for mixed decoding, with which every script must run. ``named`` are ports that need
-    a variable.
+    A node is written inline as the condition of an ``if``. A node with its default id is also
+    written inline in other arithmetic, or as an argument of a call. It must have no other consumers
+    and be on the CPU. Nodes at any depth of blocks are included. ``devices`` are the devices for
+    mixed decoding, because every script must also run with it. ``named`` are ports that need a
+    variable.
     """
     readers = Counter([*body.outputs.values(), *(edge.source for edge in edges_of(body.nodes))])
     ordered, _ = running_order(body.nodes)
@@ -120,7 +120,7 @@ def _sign(spec: OpSpec) -> str:
 
 
 def condition_lines(head: str, text: str, comment: str, indent: str) -> list[str]:
-    """Return the lines of ``if text:``. A long condition is split into several lines."""
+    """Return the lines of an ``if`` or ``elif`` (``head``). A long condition is split."""
     line = f"{indent}{head} {text}:{comment}"
     parts = text.split(" | ")
     if len(line) <= LINE or len(parts) == 1 or not _has_balanced_parentheses(parts):
@@ -139,9 +139,9 @@ def _has_balanced_parentheses(parts: Collection[str]) -> bool:
 
 
 def expression_parts(expression: str, operands: Sequence[str]) -> list[str]:
-    """Insert the operands into an expression, split where a line may break.
+    """Insert the operands into an expression, and split it where a line may break.
 
-    A call becomes ``f(``, its arguments and ``)``; an operator is joined with its right operand.
+    A call becomes ``f(``, its arguments and ``)``. An operator is joined with its right operand.
     """
     head, bracket, inside = expression.partition("(")
     if bracket and "{" not in head and {*inside.removesuffix(")").split(", ")} == {"{}"}:
@@ -153,18 +153,18 @@ def expression_parts(expression: str, operands: Sequence[str]) -> list[str]:
 
 
 def on_one_line(parts: Sequence[str]) -> str:
-    """Join the result of ``expression_parts`` to one line."""
+    """Join the parts returned by ``expression_parts`` to one line."""
     called = parts[0].endswith("(") and parts[-1] == ")"
     return f"{parts[0]}{', '.join(parts[1:-1])})" if called else " ".join(parts)
 
 
 def constant_type(node: Node, spec: OpSpec) -> str:
-    """Return the element type of a node's constants, a member of ``DALIDataType``."""
+    """Return the element type of a node's constants, as the name of a ``DALIDataType`` member."""
     return str(node.args.get("constant_type", spec.args["constant_type"].default))
 
 
 def number_of(value: Value, dtype: str) -> bool | int | float:
-    """Convert a constant to a Python number. Raises GraphError for other values."""
+    """Convert a constant to a Python number. Raises GraphError if it is not a number."""
     if not isinstance(value, bool | int | float):
         raise GraphError(f"{value!r} is not a number.")
     if dtype == "BOOL":
@@ -177,7 +177,7 @@ _PLAIN = ("BOOL", "INT32", "FLOAT")
 
 
 def plain_constant(value: Value, dtype: str) -> str | None:
-    """Return the source of a constant whose type DALI infers from Python, or None."""
+    """Return a constant as code if DALI infers its type from the Python literal, else None."""
     if dtype not in _PLAIN:
         return None
     number = number_of(value, dtype)

@@ -1,9 +1,10 @@
 """Readable variable names for the outputs of nodes.
 
-A chain that ends in the graph's output ``images`` is called ``images`` throughout, as in DALI's own
-examples. A value that is needed later keeps its name, and the next value gets another name. A node
-with an informative id, such as one named by the user, uses its id: ``my_crop = fn.crop(images)``.
-Two views of an image that are combined later have names different from the image's.
+A chain that ends in the graph's output ``images`` uses the variable ``images`` throughout, as in
+DALI's own examples. A value that is needed later retains its name, and the next value gets another
+name. A node with an informative id, such as a name that the user chose, is named after its id:
+``my_crop = fn.crop(images)``. Two views of an image that are combined later have names that differ
+from the image's.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ RESERVED = frozenset(dir(builtins)) | {
     *("Any", "DataNode", "Pipeline", "pipeline_def", "build_pipeline"),
     *("l", "O", "I"),
 }
-"""Names that no variable may have: names used by scripts and stages, Python's built-ins, and
-names that resemble numbers (E741 of pycodestyle).
+"""Names that no variable may have: names used by scripts and pipeline stages, Python's built-ins,
+and names that resemble numbers (E741 of pycodestyle).
 """
 
 
@@ -43,9 +44,9 @@ _NUMBERED = re.compile(r"(?<=[a-zA-Z])_\d+$")
 
 @dataclass(frozen=True, slots=True)
 class ViewCall(Node):
-    """Node for the call of a view function, which replaces the chain of nodes of the view.
+    """Node that calls a view function, and replaces the chain of nodes that the function contains.
 
-    It has the id of the chain's last node. ``gives`` is its output; ``seed`` is the first seed of
+    It has the id of the chain's last node. ``gives`` is its output. ``seed`` is the first seed of
     the chain, or None if the chain has no random nodes.
     """
 
@@ -72,12 +73,12 @@ def name_outputs(
     in_place: Mapping[str, str] | None = None,
     reads: Mapping[str, Collection[Port]] | None = None,
 ) -> dict[Port, str]:
-    """Return a variable for every output of the nodes, including nested ones.
+    """Return the variable name of every output of the nodes, including nested nodes.
 
     ``ordered`` are the nodes in topological order. Inputs of a body have the names of the outer
     variables. ``taken`` are additional reserved names. Nodes that are written ``in_place`` inside
     another expression get no variable, and their inputs are needed until that expression. ``reads``
-    maps nodes to the ports whose variables they use, if they depend on more.
+    maps each node whose code uses only some of its inputs' variables to the ports that it uses.
     """
     namer = _Namer(catalog, RESERVED.union(taken), in_place or {}, reads or {})
     namer.name_body(ordered, graph.outputs, {name: name for name in graph.outputs}, {}, frozenset())
@@ -93,9 +94,9 @@ def name_chain(
     in_place: Mapping[str, str],
     reads: Mapping[str, Collection[Port]],
 ) -> dict[Port, str]:
-    """Return the variables of a function that transforms images.
+    """Return the variable names inside a function that creates a view of images.
 
-    Nodes are named by their ids without a number, so that identical views have the same source.
+    Nodes are named by their ids without the number, so that identical views have the same code.
     """
     namer = _Namer(catalog, RESERVED.union(taken), in_place, reads, numbered=False)
     namer.names[start] = IMAGES
@@ -104,7 +105,7 @@ def name_chain(
 
 
 def unique_names(nodes: Sequence[Node], catalog: Catalog) -> dict[Port, str]:
-    """Return a unique variable for every output of nodes and nested nodes.
+    """Return a unique variable name for every output of nodes and nested nodes.
 
     In ``nodes``, blocks must precede the nodes inside them.
     """
@@ -144,8 +145,9 @@ class _Namer:
     ) -> None:
         """Name the outputs of the nodes of one body.
 
-        ``targets`` maps the body's outputs to their variables, ``current`` the variables at its
-        start to their ports. ``blocked`` are the variables that are needed after it.
+        ``targets`` maps the body's outputs to their variables. ``current`` maps the variables that
+        exist before the body to their ports. ``blocked`` are the variables that are needed after
+        the body.
         """
         last_use = _last_uses(ordered, outputs, self.in_place, self.reads)
         reached = _reached_outputs(self.catalog, ordered, outputs)
@@ -164,7 +166,7 @@ class _Namer:
                 return live or name in self.taken or name in blocked or name in own
 
             def another_view(name: str, port: Port, line: int = line) -> bool:
-                """Return True if a view of the same image is later combined with ``port``."""
+                """Return True if another view of the same image is later combined with ``port``."""
                 return any(
                     current.get(name) in of
                     and last_use.get(view, -1) > line
@@ -223,9 +225,9 @@ class _Namer:
         return name if used else f"_{name}"  # as linters expect for unused unpacked values
 
     def _is_named(self, node: Node, ends: Collection[str]) -> bool:
-        """Return True if a node's id has a word that is not in its operator or the output names.
+        """Return True if the id has a word that is in neither operator name nor output names.
 
-        False for blocks, whose id is a title, and if the name is already used.
+        Returns False for blocks, whose id is a title, and if the name is already used.
         """
         if (
             node.bodies
@@ -265,7 +267,10 @@ def hoisted_generators(node: Node, catalog: Catalog) -> list[Node]:
 
 
 def hoisted_with_repetitions(node: Node, catalog: Catalog) -> list[tuple[Node, tuple[int, ...]]]:
-    """Like ``hoisted_generators``, with the repetitions of the enclosing blocks, outer first."""
+    """Return ``hoisted_generators`` with the number of iterations of each enclosing block.
+
+    The outermost block is first. Blocks that do not repeat are omitted.
+    """
     repetitions = kind_of(node).repetitions(node)
     turns = () if repetitions is None else (repetitions,)
     found = []
@@ -291,13 +296,13 @@ def _hoisted_ports(node: Node, catalog: Catalog) -> Iterator[Port]:
 
 
 def _unchanged_sources(node: Node, spec: OpSpec) -> list[Port]:
-    """Return the sources that the bodies of a block use without replacing them."""
+    """Return the ports that the bodies of a block use without replacing them."""
     given = {output.name for output in outputs_of(node, spec)}
     return [port for name, port in node.inputs.items() if name not in given]
 
 
 def _sources_of_kind(node: Node, spec: OpSpec, output: PortSpec) -> list[Port]:
-    """Return the sources of a node that have the kind of ``output``."""
+    """Return the ports connected to a node's inputs that have the kind of ``output``."""
     kinds = {port.name: port.kind for port in spec.inputs}
     return [port for name, port in node.inputs.items() if kinds.get(name) == output.kind]
 
@@ -320,9 +325,10 @@ def _last_uses(
 def _reached_outputs(
     catalog: Catalog, ordered: Sequence[Node], outputs: Mapping[str, Port]
 ) -> dict[Port, set[str]]:
-    """Map each port to the names of the outputs computed from it through positional inputs.
+    """Map each port to the names of the outputs that are computed from it.
 
-    Only inputs of the output's kind are followed: the anchor of a crop does not become images.
+    Only inputs of the output's kind are followed: a crop's anchor is not a previous value of its
+    image.
     """
     reached: dict[Port, set[str]] = {}
     for name, port in outputs.items():
@@ -351,7 +357,7 @@ def _reached_outputs(
 def _outputs_from_inputs(
     catalog: Catalog, scope: str, body: Body
 ) -> Iterator[tuple[str, set[str]]]:
-    """Yield each input of a body with the outputs of the body that are computed from it."""
+    """Yield each input of a body with the names of the body's outputs that are computed from it."""
     ordered, _ = running_order(body.nodes)
     reached = _reached_outputs(catalog, ordered, body.outputs)
     for taken in body.inputs:

@@ -1,4 +1,4 @@
-"""Properties of a graph's outputs and readers that frameworks need in advance."""
+"""Properties of a graph's outputs and readers that frameworks require in advance."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from workbench.graph.types.tensor_type import TensorType
 from workbench.names import join_words
 
 _SHARD = {"shard_id": "shard_id", "num_shards": "num_shards", "pad_last_batch": "True"}
-"""Reader arguments for one shard. Without padding, the shuffle buffer carries samples over to
-the next epoch, so that an epoch would lose some and duplicate others.
+"""Reader arguments for one shard. They include padding: without it, the shuffle buffer carries
+samples over to the next epoch, so that an epoch would lose some samples and duplicate others.
 """
 Outputs = Mapping[str, TensorType]
 """Output name -> type of one sample, in output order."""
@@ -36,7 +36,7 @@ def outputs_of_kind(outputs: Outputs, kind: str) -> list[str]:
 
 
 def class_numbers(outputs: Outputs) -> list[str]:
-    """Return the label outputs with one integer per sample, as readers produce them."""
+    """Return the names of label outputs with one integer per sample."""
     return [
         name
         for name in outputs_of_kind(outputs, "label")
@@ -45,7 +45,7 @@ def class_numbers(outputs: Outputs) -> list[str]:
 
 
 def class_shares(outputs: Outputs) -> list[str]:
-    """Return the label outputs with a weight per class, for mixed images."""
+    """Return the names of label outputs with one weight per class (soft labels)."""
     return [
         name
         for name in outputs_of_kind(outputs, "label")
@@ -55,7 +55,7 @@ def class_shares(outputs: Outputs) -> list[str]:
 
 
 def output_sentences(resolved: ResolvedGraph) -> str:
-    """Return docstring sentences that describe the outputs and name those on the CPU."""
+    """Return docstring sentences that describe the outputs, and name the outputs on the CPU."""
     graph, described = resolved.graph, dict[str, list[str]]()
     for name, flow in resolved.outputs.items():
         node = graph.node(graph.outputs[name].node)
@@ -78,7 +78,7 @@ def output_sentences(resolved: ResolvedGraph) -> str:
 
 
 def require_images(graph: Graph, outputs: Outputs, target: str) -> list[str]:
-    """Return the image outputs. Raises GraphExportError if there are none."""
+    """Return the names of the image outputs. Raises GraphExportError if there are none."""
     images = outputs_of_kind(outputs, "image")
     if not images:
         given = ", ".join(f"{name} ({flow.kind})" for name, flow in outputs.items())
@@ -90,7 +90,7 @@ def require_images(graph: Graph, outputs: Outputs, target: str) -> list[str]:
 
 
 def require_arrays(graph: Graph, outputs: Outputs, target: str) -> None:
-    """Raise GraphExportError for encoded images, whose lengths differ."""
+    """Raise GraphExportError if an output has encoded images, because their lengths differ."""
     for name in outputs_of_kind(outputs, "encoded"):
         port = graph.outputs[name]
         raise GraphExportError(
@@ -101,7 +101,7 @@ def require_arrays(graph: Graph, outputs: Outputs, target: str) -> None:
 
 
 def ragged_outputs(graph: Graph, outputs: Outputs) -> list[str]:
-    """Return the outputs whose length differs between images: boxes, points, labels, polygons.
+    """Return the names of outputs whose length can differ between images, such as boxes.
 
     The output of a ``pad`` operator has the same length throughout a batch.
     """
@@ -126,7 +126,7 @@ def _is_list(graph: Graph, name: str, flow: TensorType) -> bool:
 
 
 def require_even(graph: Graph, outputs: Outputs, target: str) -> None:
-    """Raise GraphExportError for boxes, points and labels that cannot form an array."""
+    """Raise GraphExportError if boxes, points or labels of a batch have different lengths."""
     for name in ragged_outputs(graph, outputs):
         raise GraphExportError(
             f"{graph.outputs[name]}: {target} makes one array per batch, but the length of {name} "
@@ -137,7 +137,7 @@ def require_even(graph: Graph, outputs: Outputs, target: str) -> None:
 
 
 def require_one_size(graph: Graph, outputs: Outputs, lists: Sequence[str], target: str) -> None:
-    """Raise GraphExportError for images of different sizes."""
+    """Raise GraphExportError if an image output that is not in ``lists`` has different sizes."""
     for name in outputs_of_kind(outputs, "image"):
         flow = outputs[name]
         axes, shape = flow.axes or "", flow.shape or ()
@@ -152,7 +152,7 @@ def require_one_size(graph: Graph, outputs: Outputs, lists: Sequence[str], targe
 
 
 def require_signed(graph: Graph, outputs: Outputs, target: str) -> None:
-    """Raise GraphExportError for types that DALI's iterators for PyTorch and Paddle lack."""
+    """Raise GraphExportError for element types that DALI's PyTorch and Paddle iterators lack."""
     for name, flow in outputs.items():
         if flow.dtype in ("UINT16", "UINT32", "UINT64"):
             node = graph.outputs[name].node
@@ -163,7 +163,7 @@ def require_signed(graph: Graph, outputs: Outputs, target: str) -> None:
 
 
 def first_reader(nodes: Sequence[Node]) -> Node:
-    """Return the reader that determines the epoch length. Raises GraphExportError if none does."""
+    """Return the reader that determines the epoch length. Raises GraphExportError without one."""
     for node in nodes:
         if isinstance(node, Source):
             return node
@@ -174,7 +174,7 @@ def first_reader(nodes: Sequence[Node]) -> Node:
 
 
 def require_no_blocks(nodes: Sequence[Node], target: str) -> None:
-    """Raise GraphExportError for blocks, if a target has no per-sample control flow."""
+    """Raise GraphExportError if there are blocks, for a target without per-sample control flow."""
     for node in nodes:
         if node.bodies or node.op in AUTO_AUGMENT:
             raise GraphExportError(
@@ -205,7 +205,10 @@ def require_next_shard(nodes: Sequence[Node], target: str) -> None:
 
 
 def shard_arguments(source: Source) -> Mapping[str, str]:
-    """Return the arguments of a reader for one shard. A shard of the graph is divided further."""
+    """Return the arguments with which a reader reads one shard (``shard_id`` of ``num_shards``).
+
+    If the graph itself reads only a shard of the data, that shard is divided further.
+    """
     own, count = source.args.get("shard_id", 0), source.args.get("num_shards", 1)
     if count == 1:
         return _SHARD

@@ -1,4 +1,4 @@
-"""Write custom policies: a ``Policy`` above the pipeline, and its call."""
+"""Write custom policies: the definition of a ``Policy`` above the pipeline, and its call."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _LEARNT = {
     "sharpness": ("(0.1, 1.9)", "False", f"{_MODULE}.sharpness_kernel_shifted"),
     "solarize": ("(0, 256)", "False"),
 }
-"""Augmentation -> arguments of ``augmentation`` with which the learned policies modify it."""
+"""Augmentation -> arguments of DALI's ``augmentation`` that the learned policies change."""
 _WARPING = ("translate_x", "translate_y", "shear_x", "shear_y", "rotate")
 _TRANSLATING = {"translate_y": 0, "translate_x": 1}
-"""Translation -> index of its limit in (height, width)."""
+"""Translation -> index of its maximum in (height, width)."""
 
 IMPORTS = ("from nvidia.dali.auto_aug.core import Policy",)
 MODULES = (_MODULE,)
 """Modules of ``nvidia.dali.auto_aug`` that a policy needs, in addition to ``IMPORTS``."""
 NAMES = (_MODULE, "Policy")
-"""Names that the source of a policy uses."""
+"""Names that the code of a policy uses."""
 
 
 def has_policy(node: Node) -> bool:
@@ -34,13 +34,13 @@ def has_policy(node: Node) -> bool:
 
 
 def policy_augmentations(node: Node) -> dict[str, str]:
-    """Return the source of each augmentation of a node's policy, by name, in order of use."""
+    """Map each augmentation of a node's policy, in order of use, to its code."""
     used = dict.fromkeys(each.name for sub in operations_of(node.args["policy"]) for each in sub)
     return {name: _augmentation(node, name) for name in used}
 
 
 def is_plain(source: str) -> bool:
-    """Return True if an augmentation is an unmodified one of DALI, which needs no constant."""
+    """Return True if the code is only the name of a DALI augmentation, which needs no constant."""
     return not source.endswith(")")
 
 
@@ -71,12 +71,12 @@ def _augmentation_call(name: str, *arguments: str) -> str:
 
 
 def needs_image_shape(node: Node) -> bool:
-    """Return True if translations are relative to the image size."""
+    """Return True if a node's translations are relative to the image size."""
     return "shape" in node.args or "shape" in node.inputs
 
 
 def policy_source(node: Node, names: Mapping[str, str], name: str) -> str:
-    """Return the source of a node's policy. ``names`` maps augmentations to their variables."""
+    """Return the code of a node's policy. ``names`` maps augmentations to their variables."""
     lines = [
         f"{INDENT}name={literal(name)},",
         f"{INDENT}num_magnitude_bins={bins_of(node)},",
@@ -95,7 +95,7 @@ def _operation(operation: Operation, names: Mapping[str, str]) -> str:
 
 
 def is_call_argument(node: Node, name: str) -> bool:
-    """Return True if an argument is passed: DALI rejects arguments that no augmentation uses."""
+    """Return True if an argument is passed. DALI rejects arguments that no augmentation uses."""
     if not has_policy(node):
         return True
     used = {each.name for sub in operations_of(node.args["policy"]) for each in sub}
@@ -109,7 +109,7 @@ def longest(node: Node) -> int:
 
 
 def policy_module(node: Node) -> str:
-    """Return the source of a module that defines a node's policy as ``POLICY``."""
+    """Return the code of a module that defines a node's policy as ``POLICY``."""
     sources = policy_augmentations(node)
     made = [f"{name}_ = {source}" for name, source in sources.items()]
     policy = policy_source(node, {name: f"{name}_" for name in sources}, node.id)

@@ -1,4 +1,4 @@
-"""Write Python source: checked names, literals, and calls formatted like ruff."""
+"""Write Python code: checked names, literals, and calls formatted like ruff."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ INDENT = "    "
 
 
 def identifier(name: str) -> str:
-    """Return a name if it is a valid Python name, so that user text cannot become code.
+    """Return ``name`` unchanged. Raises GraphError if it is not a valid Python name.
 
-    Raises GraphError otherwise.
+    This prevents text from users from becoming code.
     """
     if not all(map(is_name, name.split("."))):
         raise GraphError(f"{name!r} is not a Python name.")
@@ -25,7 +25,7 @@ def identifier(name: str) -> str:
 
 
 def literal(value: Value, arg: ArgSpec | None = None) -> str:
-    """Return a value as source; enum members as ``types.NAME``."""
+    """Return a value as Python code, and enum members as ``types.NAME``."""
     if isinstance(value, tuple):
         return "[" + ", ".join(literal(item, arg) for item in value) + "]"
     if isinstance(value, str):
@@ -36,9 +36,9 @@ def literal(value: Value, arg: ArgSpec | None = None) -> str:
 
 
 def literal_text(value: Value, arg: ArgSpec) -> str:
-    """Return the source of an argument in readable form: ``1 / 255``, ``[0.485 * 255, ...]``.
+    """Return an argument's value as readable code: ``1 / 255``, ``[0.485 * 255, ...]``.
 
-    The value is equal in float32, which DALI stores.
+    The code evaluates to the same float32 number, which is what DALI stores.
     """
     if isinstance(value, float):
         return fraction(value)
@@ -52,12 +52,12 @@ def literal_text(value: Value, arg: ArgSpec) -> str:
 
 
 _LONG = 6
-"""Minimum length of a number's source that ``fraction`` tries to shorten."""
+"""Minimum length of a number that ``fraction`` and ``literal_text`` try to shorten."""
 _DENOMINATORS = (3, 6, 7, 9, 11, 12, 255)
 
 
 def fraction(value: float) -> str:
-    """Return the source of a number: as a fraction if its decimal form is long."""
+    """Return a number as code: a fraction such as ``1 / 255`` if its decimal form is long."""
     plain = literal(value)
     if len(plain) > _LONG:
         for low in _DENOMINATORS:
@@ -68,7 +68,7 @@ def fraction(value: float) -> str:
 
 
 def _of_bytes(value: Value) -> str:
-    """Return a value as ``fraction * 255`` if that is shorter, else ""."""
+    """Return the value as code of the form ``fraction * 255`` if possible, else an empty string."""
     if not isinstance(value, float) or not 1 < value < 255:
         return ""
     share = round(value / 255, 4)
@@ -89,9 +89,9 @@ def _quoted(text: str) -> str:
 def call(
     target: str, function: str, arguments: Sequence[str], indent: str = INDENT, comment: str = ""
 ) -> list[str]:
-    """Return ``target = function(arguments)`` on as few lines as possible, indented.
+    """Return the indented lines of ``target = function(arguments)``, as few as possible.
 
-    A ``comment`` is appended to the first line, if it fits there.
+    ``comment`` is appended to the first line if it fits there.
     """
     head = f"{indent}{target + ' = ' if target else ''}{function}("
     inner = ", ".join(arguments)
@@ -107,9 +107,9 @@ def call(
 
 
 def assigned(target: str, parts: Sequence[str], indent: str = INDENT) -> list[str]:
-    """Return ``target = expression`` on as few lines as possible. ``parts`` are joined by spaces.
+    """Return the lines of ``target = expression``, as few as possible.
 
-    The parts of a call are its head ``f(``, its arguments, and ``)``.
+    ``parts`` are joined by spaces. The parts of a call are ``f(``, its arguments, and ``)``.
     """
     if parts[0].endswith("(") and parts[-1] == ")":
         return call(target, parts[0][:-1], parts[1:-1], indent)
@@ -123,7 +123,7 @@ def assigned(target: str, parts: Sequence[str], indent: str = INDENT) -> list[st
 
 
 def constant(name: str, value: str) -> list[str]:
-    """Return ``NAME = value`` with long lists wrapped.
+    """Return the lines of ``NAME = value``. Long lists are wrapped.
 
     Unlike ruff, this does not put each item on its own line.
     """
@@ -138,7 +138,7 @@ def constant(name: str, value: str) -> list[str]:
 
 
 def _items(text: str) -> list[str]:
-    """Return the source of each item of a list. String literals are never split."""
+    """Return each item of a list as code. String literals are never split."""
     parsed = ast.parse(text, mode="eval").body
     assert isinstance(parsed, ast.List)
     source = text.encode()
@@ -146,7 +146,7 @@ def _items(text: str) -> list[str]:
 
 
 def signature(function: str, parameters: str, returns: str = "tuple[DataNode, ...]") -> list[str]:
-    """Return ``def function(parameters) -> returns:`` on as few lines as possible."""
+    """Return the lines of ``def function(parameters) -> returns:``, as few as possible."""
     line = f"def {function}({parameters}) -> {returns}:"
     if len(line) <= LINE:
         return [line]

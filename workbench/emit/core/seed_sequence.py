@@ -1,6 +1,6 @@
-"""Seeds that DALI assigns to operators without a seed of their own.
+"""Compute the seeds that DALI assigns to operators without a seed of their own.
 
-A pipeline assigns them to its calls in order, from a sequence that starts at its own seed
+A pipeline assigns them to its calls in order, from a sequence that starts at the pipeline's seed
 (``Pipeline::PrepareOpSpec`` of DALI 2.4).
 """
 
@@ -23,7 +23,8 @@ _WORD = 0xFFFFFFFF
 def assigned_seeds(seed: int) -> tuple[int, ...]:
     """Return the 1024 32-bit seeds that a pipeline with this seed assigns to its operators.
 
-    Equal to C++'s ``std::seed_seq{seed}``; variables have the standard's names (rand.util.seedseq).
+    Equal to C++'s ``std::seed_seq{seed}``. Variables are named as in the standard
+    (rand.util.seedseq).
     """
     n, s, v = COUNT, 1, seed & _WORD
     t = 11  # for n >= 623
@@ -56,16 +57,16 @@ _MOST = 500
 
 
 def pipeline_seed_is_enough(graph: Graph, catalog: Catalog, nodes: Sequence[Node]) -> bool:
-    """Return True if DALI would assign the nodes, in topological order, the seeds that they have.
+    """Return True if DALI would assign the nodes the seeds that they have.
 
-    DALI assigns seeds to operators without a seed, depth first from the outputs. So the result can
-    be True for an imported graph with only a pipeline seed. It is False for a graph built here,
-    whose operators get permanent seeds when added: with DALI's seeds, adding, muting or
-    reconnecting an operator would change the random values of all later operators, in the preview
-    and in every exported program.
+    ``nodes`` must be in topological order. DALI assigns seeds to operators without a seed, depth
+    first from the outputs, so the result can be True for an imported graph with only a pipeline
+    seed. It is False for a graph built here, whose operators get permanent seeds when added: with
+    DALI's seeds, adding, muting or reconnecting an operator would change the random values of all
+    later operators, in the preview and in every exported program.
 
-    With blocks, automatic augmentation and followers the pipeline has further operators, and with
-    several pipelines their seeds would differ from the preview's.
+    It is also False with blocks, automatic augmentation or followers, which add operators to the
+    pipeline, and with several pipelines, whose seeds would differ from the preview's.
     """
     specs = [catalog[node.op] for node in nodes]
     further = any(spec.bodies or spec.module or spec.follows for spec in specs)

@@ -1,4 +1,4 @@
-"""Write user functions: their source above the pipeline, and their calls."""
+"""Write user functions: their definitions above the pipeline, and their calls."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from workbench.graph.model import Node
 from workbench.graph.user_functions.trust import is_trusted, source_problem
 
 _FUNCTION_ALONE = ("function", "source", "num_outputs", "output_layouts", "setup_fn")
-"""Arguments of a node that are not passed to ``numba_function``."""
+"""Arguments of a node that are written in another way than as keyword arguments of the call."""
 CALLING = frozenset({*OWN_CODE, PILLOW_DECODER.name})
 """Operators that call a Python function."""
 
 
 def nodes_within(nodes: Iterable[Node]) -> Iterator[Node]:
-    """Yield the nodes, including nested ones."""
+    """Yield the nodes and their nested nodes."""
     for node in nodes:
         yield node
         for body in node.bodies.values():
@@ -50,7 +50,7 @@ def function_names(nodes: Iterable[Node]) -> list[str]:
 
 
 def plugin_imports(nodes: Iterable[Node]) -> list[str]:
-    """Return import lines for the plugins that the nodes call, and for numba functions."""
+    """Return import lines for the plugins and numba functions that the nodes call."""
     lines: dict[str, None] = {}
     for node in _function_nodes(nodes):
         if node.op in PLUGINS:
@@ -79,7 +79,10 @@ def layout_calls(node: Node, names: Sequence[str], indent: str) -> list[str]:
 
 
 def _imports_and_source(node: Node) -> tuple[list[ast.Import | ast.ImportFrom], str]:
-    """Return the imports of a node's function (for numba), and the source of the function."""
+    """Return the imports at the top of a numba function's code, and the rest of the code.
+
+    For other functions, return no imports and the whole code.
+    """
     source = str(node.args.get("source", ""))
     if node.op != NUMBA_FUNCTION.name or source_problem(node) is not None:
         return [], source
@@ -90,7 +93,7 @@ def _imports_and_source(node: Node) -> tuple[list[ast.Import | ast.ImportFrom], 
 
 
 def function_sources(nodes: Iterable[Node]) -> str:
-    """Return the source of each function that the nodes call, with two empty lines after each.
+    """Return the code of all functions that the nodes call, with two empty lines after each.
 
     Raises GraphError for untrusted or invalid code.
     """
@@ -105,7 +108,7 @@ def function_sources(nodes: Iterable[Node]) -> str:
 
 
 def python_function_arguments(node: Node) -> list[str]:
-    """Return the fixed arguments of a call of ``fn.python_function``."""
+    """Return the arguments of a ``fn.python_function`` or numba call, without the inputs."""
     node = _as_function(node)
     function = identifier(str(node.args["function"]))
     if node.op == NUMBA_FUNCTION.name:
@@ -129,7 +132,7 @@ def python_function_arguments(node: Node) -> list[str]:
 
 
 def require_no_own_code(nodes: Iterable[Node], why: str) -> None:
-    """Raise GraphExportError if a node calls a user function."""
+    """Raise GraphExportError if a node calls a user function. ``why`` is part of the message."""
     for node in nodes_calling(nodes):
         raise GraphExportError(
             f"{node.id}: it calls the Python function {node.args.get('function')}, and {why}. "
@@ -142,7 +145,7 @@ def _function_nodes(nodes: Iterable[Node]) -> Iterator[Node]:
 
 
 def _as_function(node: Node) -> Node:
-    """Return the node; a decoder in Python is converted to a call of its function."""
+    """Return the node, or the equivalent ``python_function`` node if it is the Pillow decoder."""
     if node.op != PILLOW_DECODER.name:
         return node
     args: dict[str, Value] = {"function": FUNCTION, "source": SOURCE, "output_layouts": ("HWC",)}

@@ -1,7 +1,7 @@
-"""Write identical views as one function that is called for each: ``augment(images, seed)``.
+"""Write identical views as one function that is called for each view: ``augment(images, seed)``.
 
 Views are identical if their chains start with the same images, if no other node uses their
-intermediate values, and if their lines are equal after renaming the variables and subtracting the
+intermediate values, and if their code is equal after renaming the variables and subtracting the
 first seed of the chain.
 """
 
@@ -36,7 +36,7 @@ class _Chain:
 
 
 def view_functions(emitter: Emitter) -> tuple[Lines, list[Node]]:
-    """Return the source of the view functions, and the nodes with calls of these functions.
+    """Return the code of the view functions, and the graph's nodes with chains replaced by calls.
 
     Also renames the emitter's variables for a pipeline that calls the functions.
     """
@@ -107,7 +107,7 @@ def _view_chain(emitter: Emitter, end: Port) -> _Chain | None:
 def _lines_of(
     emitter: Emitter, nodes: Sequence[Node], start: Port, end: Port, first_seed: int
 ) -> Lines:
-    """Return the body of the function for a chain."""
+    """Return the body of the view function for a chain."""
     outside = emitter.names
     emitter.first_seed = first_seed
     emitter.names = name_chain(

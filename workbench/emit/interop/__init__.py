@@ -1,6 +1,6 @@
-"""Convert compositions of other libraries to graphs, and graphs to compositions.
+"""Convert transforms of other libraries to graphs, and graphs to transforms.
 
-A composition is converted to calls (``transform_call``), whether the library is installed or not.
-Each library has a registry of its transforms (``library``): importers, exporters, and how each
-transform is compared with the library's own. ``importing`` and ``exporting`` contain shared code.
+Transforms are first converted to calls (``transform_call``), whether the library is installed or
+not. Each library has a registry (``library``) of importers, exporters, and rules for comparing
+each transform with the library's own. ``importing`` and ``exporting`` contain shared code.
 """

@@ -1,8 +1,8 @@
-"""Convert image operations of a script's own functions and classes to DALI operators.
+"""Convert the image operations in a script's own functions and classes to DALI operators.
 
-They are recorded by calling them with a placeholder image (``engine/transform_tracing``): Pillow's
-methods, ``ImageOps`` and ``ImageEnhance``, and arithmetic on tensors. Each function is named after
-the recorded call.
+Calling them with a placeholder image records these operations (``engine/transform_tracing``):
+Pillow's methods, ``ImageOps`` and ``ImageEnhance``, and arithmetic on tensors. Each function here
+is named after the recorded call.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _SAME = {
     "mirror": functions.hflip,
     "posterize": functions.posterize,
 }
-"""Functions of Pillow that have the same importer as in torchvision."""
+"""Functions of Pillow that are imported in the same way as those of torchvision."""
 for _name, _function in _SAME.items():
     _imports(_name)(_function)
 
@@ -130,7 +130,11 @@ def sub(images: Images, subtrahend: Any) -> None:
 
 
 def _linear(images: Images, factor: float, shift: float) -> None:
-    """Multiply pixels and add a number: in the final normalisation for tensors, else on bytes."""
+    """Compute ``factor * image + shift``.
+
+    After a conversion to tensors this becomes part of the final normalisation; before it, it is
+    computed on bytes.
+    """
     if factor == 0:
         raise NoMatchError("all pixels are multiplied by 0")
     if not images.channels_first:

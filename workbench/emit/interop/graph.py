@@ -1,4 +1,4 @@
-"""Convert a composition of calls to a graph, with a report of differences and omissions."""
+"""Convert a composition of calls to a graph, and report differences and omissions."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ def from_albumentations(
     """Import a composition of Albumentations: the object, or its saved form.
 
     ``transform`` is a ``Compose`` or another transform, the dictionary returned by ``to_dict``, or
-    the path of a ``.yaml`` or ``.json`` file written by ``albumentations.save``. Otherwise as
-    ``from_torchvision``. Raises ImportFailedError for anything else::
+    the path of a ``.yaml`` or ``.json`` file written by ``albumentations.save``. The report is as
+    described for ``from_torchvision``. Raises ImportFailedError for anything else::
 
         saved = {"__class_fullname__": "Compose", "p": 1.0, "transforms": [
             {"__class_fullname__": "HorizontalFlip", "p": 0.5},
@@ -87,9 +87,10 @@ def from_albumentations(
 
 
 def from_saved(path: Path, name: str, key: str | None = None) -> ImportedGraph:
-    """Import a composition from a ``.yaml`` or ``.json`` file. ``key`` selects one of several.
+    """Import a composition from a ``.yaml`` or ``.json`` file.
 
-    Raises ImportFailedError if the file cannot be read, or does not have the composition.
+    ``key`` selects one of several compositions. Raises ImportFailedError if the file cannot be
+    read, or does not contain the composition.
     """
     saved = _read_saved(path)
     try:
@@ -131,8 +132,8 @@ def import_transforms(
 ) -> ImportedGraph:
     """Convert a composition to a graph that starts with a source of decoded images.
 
-    Differences in DALI are reported as ``changed``; unsupported transforms are omitted and reported
-    as ``refused``. Raises ImportFailedError for a call of an unknown library.
+    Where DALI differs, the report has an issue of kind ``changed``. Unsupported transforms are
+    omitted and reported as ``refused``. Raises ImportFailedError for a call of an unknown library.
     """
     library = {**LIBRARIES, OWN.name: OWN}.get(call.library)
     if library is None:
@@ -161,7 +162,10 @@ def import_transforms(
 
 
 def _named_blocks(graph: Graph, blocks: Mapping[str, str]) -> tuple[Graph, dict[str, str]]:
-    """Rename blocks after the transforms that they were created for. Also returns the new ids."""
+    """Rename blocks after the transforms that they were created for.
+
+    Returns the graph, and a mapping from old to new ids.
+    """
     names: dict[str, str] = {}
     for block, transform in blocks.items():
         words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", transform).lower()
@@ -178,7 +182,7 @@ def _applied(library: Library, call: TransformCall, start: Graph) -> tuple[Image
 
 
 def decoded_images(kind: str) -> Graph:
-    """Return the initial graph of an import: decoded images of a source of this kind."""
+    """Return the graph with which an import begins: a source of this kind, and decoded images."""
     catalog, read_by = load_catalog(), load_source(kind)
     node = new_node(Graph(), catalog, read_by.op, "reader")
     fields = {each: getattr(node, each) for each in ("id", "op", "args", "seed")}

@@ -1,7 +1,7 @@
 """Kornia's augmentations as DALI operators.
 
-Arguments and defaults are those of Kornia 0.8 (``kornia/augmentation``); images are channels-first
-floats of 0 to 1, before and after. Each function is named after its class.
+Arguments and defaults are those of Kornia 0.8 (``kornia/augmentation``). Images are channels-first
+floats from 0 to 1, before and after. Each function is named after the class that it imports.
 """
 
 from __future__ import annotations
@@ -372,7 +372,7 @@ def normalize(images: Images, mean: Any, std: Any) -> None:
 
 
 def _tensor_values(value: Any) -> Any:
-    """Return the numbers in a call ``torch.tensor([...])``."""
+    """Return the list in a call ``torch.tensor([...])``; any other value is returned unchanged."""
     args = getattr(value, "args", None)
     return args[0] if args else value
 

@@ -1,7 +1,7 @@
 """Registry of another library's transforms, for import, export and pixel comparison.
 
-An importer appends the effect of a library class to images and is found by class name. An exporter
-writes a DALI operator for the library and is found by operator name.
+An importer is registered by class name, and applies a library's transform to the images of a graph.
+An exporter is registered by operator name, and writes a DALI operator for the library.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ Exporter = Callable[["Transforms", Step], None]
 """Function that appends the transforms of a step to an export."""
 ExportChoice = Callable[["Transforms", Choice], list[Expression]]
 ExportOneOf = Callable[[list[list[Expression]], Sequence[float]], Expression]
-"""Function that writes a choice between several lists of transforms, given their weights."""
+"""Function that writes a random choice between lists of transforms with the given weights."""
 _UNSAID = frozenset({"num_attempts", "hw_decoder_load", "out_of_bounds_policy", "image_type"})
-"""Arguments that exporters may ignore, because they change no pixel of a valid photo."""
+"""Arguments that exporters may ignore, because they change no pixel of a valid image."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unused:
-    """An argument that the graph cannot represent, with the values that change nothing."""
+    """A parameter that the graph cannot represent, and its values that have no effect."""
 
     why: str
     usual: tuple[Any, ...] = (None,)
-    """Values that change nothing; the first is the default."""
+    """Values that have no effect; the first is the default."""
     keyword_only: bool = False
 
     def changes_result(self, value: Any) -> bool:
@@ -47,17 +47,17 @@ class Unused:
         return not any(_equal(value, each) for each in self.usual)
 
     def loss(self, name: str, value: Any) -> str:
-        """Return the message that a value is ignored."""
+        """Return the message that the value of the parameter ``name`` is ignored."""
         return f"{name}={source_text_of(value)} is ignored: {self.why}"
 
     def parameter(self, name: str) -> inspect.Parameter:
-        """Return the argument as a parameter of a signature."""
+        """Return the ``inspect.Parameter`` for a signature."""
         kind = inspect.Parameter.KEYWORD_ONLY if self.keyword_only else _POSITIONAL
         return inspect.Parameter(name, kind, default=self.usual[0])
 
 
 def unused(default: Any, why: str) -> Any:
-    """Declare a parameter that the graph cannot represent; only its default is imported exactly."""
+    """Declare a parameter that the graph cannot represent. Only its default is imported exactly."""
     return Unused(why, (default,))
 
 
@@ -70,9 +70,9 @@ def unused_keyword(default: Any, why: str) -> Unused:
 class Comparison:
     """Rules for comparing a transform with the library's own, with all random values fixed.
 
-    ``ranges`` maps a range argument to the centre of the range that a single number defines; None
-    means that a number is a fixed value. ``fixed`` are values for arguments that sample around 0
-    and accept no other range.
+    ``ranges`` maps each argument that is a range to the centre of the range that a single number
+    defines, or to None if a single number is a fixed value. ``fixed`` are values for arguments that
+    define a range around 0 and accept no other range.
     """
 
     role: Literal["alone", "holds", "form", "nothing", "window", "colours"] = "alone"
@@ -86,22 +86,22 @@ def sampled(**middles: float | None) -> Comparison:
 
 
 HOLDS = Comparison("holds")
-"""Comparison of a container: the transforms in it are compared instead."""
+"""For a transform that contains others, which are compared instead."""
 FORM = Comparison("form")
-"""Comparison of a conversion to a tensor or to floats, which prepares later transforms."""
+"""For a conversion to a tensor or to floats, which is compared as part of later transforms."""
 NOTHING = Comparison("nothing")
-"""Comparison of a transform that changes no pixel."""
+"""For a transform that changes no pixel."""
 WINDOW = Comparison("window")
-"""Comparison of a transform that resizes a random window: the whole image is resized."""
+"""For a transform that resizes a random window: compared by resizing the whole image."""
 COLOURS = Comparison("colours")
-"""Comparison of a transform with arguments in random order: each argument is compared alone."""
+"""For a transform that applies its arguments in random order: each argument is compared alone."""
 
 
 @dataclass(frozen=True)
 class Importer:
-    """Function that appends the equivalent of a library class to images.
+    """Function that applies the equivalent of a library's class to the images of a graph.
 
-    The class has the parameters of ``function`` after the images, and the ``appended`` ones.
+    The parameters of the class are those of ``function`` after the images, and then ``appended``.
     """
 
     function: Callable[..., None]
@@ -114,7 +114,7 @@ class Importer:
 
     @cached_property
     def unused(self) -> Mapping[str, Unused]:
-        """Parameters whose values are reported if they would change the result."""
+        """Parameters that a graph cannot represent, with the values that have no effect."""
         own = {each.name: each.default for each in self._own if isinstance(each.default, Unused)}
         return {**own, **self.appended}
 
@@ -137,29 +137,31 @@ class Importer:
 class Library:
     """Transforms of a library: importers by class, exporters by operator.
 
-    ``modules`` are searched for classes that are not at the script's location, for the comparison.
-    ``prefix`` precedes the name of each exported transform, ``choice`` and ``one_of`` write blocks;
-    without them the library is import-only. ``applied`` is the source that applies a transform to
-    ``photo``.
+    For the comparison, ``modules`` are searched for classes that are not where the script imports
+    them from. ``prefix`` precedes the name of each exported transform; ``choice`` and ``one_of``
+    write blocks. A library without these three is import-only. ``applied`` is the code that applies
+    a transform to ``photo``.
 
-    ``chances`` are the defaults of ``p`` by class, ``usual_chance`` is the default of other
-    classes. For a function without the parameter ``p`` the nodes are placed in a block with that
-    probability.
+    ``chances`` are the defaults of ``p`` by class, and ``usual_chance`` is the default of other
+    classes. If an importer does not have the parameter ``p``, its nodes are placed in a block with
+    that probability.
     """
 
     name: str
     modules: tuple[str, ...] = ()
     without_effect: Mapping[str, str] = field(default_factory=dict)
-    """Arguments of any class that cannot change an image, with the reason."""
+    """Argument that cannot change an image in any class -> reason."""
     not_carried: Mapping[str, Unused] = field(default_factory=dict)
-    """Arguments that no graph can represent, reported unless they have the default."""
+    """Arguments of any class that no graph can represent. They are reported unless they are
+    default.
+    """
     usual_chance: float = 1.0
     chances: Mapping[str, float] = field(default_factory=dict)
     importers: dict[str, Importer] = field(default_factory=dict)
     not_imported: Mapping[str, str] = field(default_factory=dict)
-    """Names of classes for which DALI has no operator, with the reason."""
+    """Class for which DALI has no operator -> reason."""
     arguments: frozenset[str] = frozenset()
-    """Names of classes that are arguments of transforms, not transforms."""
+    """Names of classes that are not transforms, but arguments of transforms."""
     prefix: str = ""
     choice: ExportChoice | None = None
     one_of: ExportOneOf | None = None
@@ -170,9 +172,9 @@ class Library:
     """True if even a single transform must be in ``Compose``."""
     exporters: dict[str, Exporter] = field(default_factory=dict)
     expressions: list[tuple[re.Pattern[str], Callable[..., None]]] = field(default_factory=list)
-    """Exporters of arithmetic: pairs of a pattern for its text and a function."""
+    """Exporters of arithmetic, as pairs: pattern for the text of the arithmetic, and function."""
     not_exported: Mapping[str, str] = field(default_factory=dict)
-    """Names of operators for which the library has no transform, with the reason."""
+    """Operator for which the library has no transform -> reason."""
 
     def __post_init__(self) -> None:
         _LIBRARIES[self.name] = self
@@ -180,10 +182,11 @@ class Library:
     def imports(
         self, *names: str, compare: Comparison | None = None, **unused: Unused
     ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-        """Decorate the function that imports the classes with these names.
+        """Return a decorator for the function that imports the classes with these names.
 
-        Its parameters after the images are the parameters of the classes; the last ones may be
-        passed as ``unused``. ``compare`` is how the classes are compared with the library's own.
+        The function's parameters after the images are the parameters of the classes. The classes'
+        last parameters may be passed as ``unused`` instead. ``compare`` has the rules for comparing
+        them.
         """
 
         def register(function: Callable[..., None]) -> Callable[..., None]:
@@ -194,7 +197,7 @@ class Library:
         return register
 
     def exports(self, *ops: str) -> Callable[[Exporter], Exporter]:
-        """Decorate the function that exports these operators."""
+        """Return a decorator for the function that exports these operators."""
 
         def register(exporter: Exporter) -> Exporter:
             self.exporters.update(dict.fromkeys(ops, exporter))
@@ -205,7 +208,7 @@ class Library:
     def exports_expression(
         self, pattern: str
     ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-        """Decorate the function that exports arithmetic with this text. ``N`` matches a number."""
+        """Return a decorator for the function that exports this arithmetic. ``N`` is a number."""
         number = r"(-?[\d.]+(?:e-?\d+)?)"
         found = re.compile(re.escape(pattern).replace("N", number))
 
@@ -224,10 +227,10 @@ class Library:
         op: str = "",
         expressions: Sequence[str] = (),
     ) -> None:
-        """Declare a class for import and export that has no arguments except ``p``.
+        """Declare import and export of a class whose only argument is ``p``.
 
-        ``function`` is its effect on images. It is exported for the operator ``op``, or for
-        arithmetic with these texts. ``measured`` is its row in the table of differences.
+        ``function`` applies its effect to images. The class is the export of the operator ``op``,
+        or of arithmetic with these texts. ``measured`` is its row in the table of differences.
         """
 
         @self.imports(name)
@@ -244,7 +247,7 @@ class Library:
             self.exports_expression(pattern)(export)
 
     def composed(self, transforms: list[Expression]) -> Expression:
-        """Combine the transforms of an export to one transform."""
+        """Combine the transforms of an export to one transform, with ``Compose`` if necessary."""
         if len(transforms) == 1 and not self.needs_compose:
             return transforms[0]
         return written_call(f"{self.prefix}Compose", transforms)
@@ -269,20 +272,20 @@ class Library:
         return None
 
     def comparison(self, name: str) -> Comparison:
-        """Return how the class with this name is compared with the library's own."""
+        """Return the rules for comparing the class with this name."""
         if name in self.arguments:
             return NOTHING
         return self.importers[name].comparison if name in self.importers else Comparison()
 
     def chance_of(self, transform: Any) -> float:
-        """Return the probability ``p`` of a call, or the default of its class."""
+        """Return the argument ``p`` of a call, or the default of its class."""
         call = call_of(transform)
         return number(call.kwargs.get("p", self.chances.get(call.short_name, self.usual_chance)))
 
     def import_transform(self, images: Images, transform: Any, *, forced: bool = False) -> None:
-        """Append a transform to images. Unsupported transforms are reported.
+        """Apply a transform to images. Unsupported transforms are reported.
 
-        ``forced`` transforms apply to every sample, whatever their ``p``.
+        If ``forced``, the transform applies to every sample, whatever its ``p``.
         """
         if transform is None:
             return
@@ -335,7 +338,7 @@ class Library:
     def _accepted(
         self, call: TransformCall, signature: inspect.Signature
     ) -> tuple[dict[str, Any], list[str]]:
-        """Return the keyword arguments that the class accepts, and messages about all others."""
+        """Return the keyword arguments that the importer accepts, and messages about all others."""
         accepted: dict[str, Any] = {}
         losses = []
         named = {each.name for each in signature.parameters.values() if each.kind in _NAMED}
@@ -350,14 +353,14 @@ class Library:
     def import_steps(
         self, images: Images, transforms: Any, *, forced: bool = False
     ) -> list[ImageStep]:
-        """Return a function for each transform of a list that appends it to the images."""
+        """Return, for each transform of a list, a function that applies it to the images."""
         return [
             partial(self.import_transform, images, each, forced=forced)
             for each in transforms_of(transforms)
         ]
 
     def import_all(self, images: Images, transforms: Any) -> None:
-        """Append the transforms of a list to images, one after the other."""
+        """Apply the transforms of a list to images, one after the other."""
         for step in self.import_steps(images, transforms):
             step()
 
@@ -374,7 +377,7 @@ class Library:
 
 
 _LIBRARIES: dict[str, Library] = {}
-"""Name -> library, for all libraries."""
+"""Maps names to all libraries."""
 _POSITIONAL = inspect.Parameter.POSITIONAL_OR_KEYWORD
 _NAMED = (_POSITIONAL, inspect.Parameter.KEYWORD_ONLY)
 _UNKNOWN = Unused("this argument is not supported", usual=())
@@ -390,7 +393,7 @@ def _equal(value: Any, usual: Any) -> bool:
 
 
 def source_text_of(value: Any) -> str:
-    """Return a value as source text, shortened."""
+    """Return a value as code, shortened for messages."""
     if isinstance(value, TransformCall):
         args = [*map(source_text_of, value.args)]
         args += [f"{name}={source_text_of(each)}" for name, each in value.kwargs.items()]
@@ -407,7 +410,7 @@ def source_text_of(value: Any) -> str:
 
 
 def call_of(transform: Any) -> TransformCall:
-    """Return a transform as a call. Any other value becomes a call named after its type."""
+    """Return ``transform`` if it is a call. Any other value becomes a call named after its type."""
     if isinstance(transform, TransformCall):
         return transform
     if isinstance(transform, NamedValue):

@@ -1,4 +1,4 @@
-"""Convert transform objects that exist in this process, such as a ``Compose``, to calls."""
+"""Convert transform objects of the running process, such as a ``Compose``, to calls."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ _PLAIN = (bool, int, float, str, type(None))
 
 
 def call_of_object(transform: Any, library: str) -> TransformCall:
-    """Return the call that creates an object. Raises ImportFailedError for other libraries."""
+    """Return the call that would create an object.
+
+    Raises ImportFailedError if the object does not belong to ``library``.
+    """
     if not _is_torch(transform, "Sequential") and _package(transform) != library:
         raise ImportFailedError(
             f"{format_value(transform)} is not a transform of {library}. Pass its Compose or one "
@@ -52,14 +55,14 @@ def _value(value: Any, library: str) -> Any:
 
 
 def call_of_albumentations(transform: Any) -> TransformCall:
-    """Return the call that ``to_dict`` describes, plus the values that ``to_dict`` omits."""
+    """Return the call that ``to_dict`` describes, with the values that ``to_dict`` omits."""
     saved = transform.to_dict()
     _add_unsaved(saved["transform"], transform)
     return call_of_dictionary(saved)
 
 
 def _add_unsaved(saved: dict[str, Any], transform: Any) -> None:
-    """Add the seed to a saved transform, and mark objects that override methods."""
+    """Add the seed to a saved transform, and mark transforms whose methods are overridden."""
     if getattr(transform, "seed", None) is not None:
         saved["seed"] = transform.seed
     if _runs_other_code(transform):
@@ -107,7 +110,7 @@ def _arguments(value: Any, library: str) -> dict[str, Any]:
 
 
 def call_of_dictionary(saved: Mapping[str, Any], key: str | None = None) -> TransformCall:
-    """Return the call in a dictionary of ``albumentations.to_dict``, or its YAML or JSON.
+    """Return the call in a dictionary returned by ``albumentations.to_dict`` or loaded from a file.
 
     ``key`` selects one of several compositions of a configuration, such as ``train.transform``.
     Raises ImportFailedError if there is no composition, or several and no key.

@@ -1,7 +1,7 @@
 """Import an exported program from its embedded graph, without running the program.
 
-Anyone can write an embedded graph, and its hash only proves that the code is unchanged. Therefore
-the graph is exported again, and used only if the result equals the program's code.
+Anyone can write an embedded graph, and its hash only shows that the code is unchanged. Therefore
+the graph is exported again, and is used only if the result equals the program's code.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from workbench.graph.storage.layout import Document, load_document
 from workbench.graph.user_functions.trust import written_not_run
 
 _READERS = frozenset({"file_root", "file_list"})
-"""Reader arguments to which programs can pass the data directly."""
+"""Reader arguments to which programs can pass the data path directly."""
 _MOST_LONGER = 4
-"""Maximum ratio of a program's length to the length of the exported text."""
+"""Maximum length of the exported text, relative to the program's length."""
 
 _CHANGED = "The code was changed since it was exported."
 _GRAPH_CHANGED = "The graph at its end does not match this code: it was changed."
@@ -37,8 +37,8 @@ _GRAPH_CHANGED = "The graph at its end does not match this code: it was changed.
 def import_embedded(program: str, path: str, catalog: Catalog) -> ImportedGraph | None:
     """Import the embedded graph of a program or notebook. Returns None if there is none.
 
-    Nothing is run. Raises GraphFormatError if the graph is damaged, if the code or the graph was
-    changed, or if this version of the workbench generates other code for it.
+    The program is not run. Raises GraphFormatError if the graph is damaged, if the code or the
+    graph was changed, or if this version of the workbench generates other code for the graph.
     """
     found = embedded_graph(program)
     if found is None:
@@ -81,7 +81,7 @@ def import_embedded(program: str, path: str, catalog: Catalog) -> ImportedGraph 
 
 
 def _exported_again(content: Mapping[str, Any], graph: Graph, catalog: Catalog) -> Export:
-    """Export the graph with the recorded options. Raises WorkbenchError if that is impossible."""
+    """Export the graph with the recorded options. Raises WorkbenchError if that fails."""
     match content:
         case {
             "target": str(target),
@@ -105,10 +105,10 @@ def _exported_again(content: Mapping[str, Any], graph: Graph, catalog: Catalog) 
 
 
 def _is_same_code(found: EmbeddedGraph, program: str) -> bool:
-    """Return True if the program differs from the export only in comments and formatting.
+    """Return True if the program differs from its export only in comments and formatting.
 
-    The docstring of a program also contains warnings about the data, which are unknown here. It is
-    ignored if the hash matches.
+    A program's docstring can contain warnings about the data, which is unknown here. The docstring
+    is therefore ignored if the hash matches.
     """
     if len(found.code) > _MOST_LONGER * len(program):
         return False

@@ -1,4 +1,4 @@
-"""Convert a traced pipeline to a graph, with a report of differences."""
+"""Convert a traced pipeline to a graph, and report differences."""
 
 from __future__ import annotations
 
@@ -46,14 +46,13 @@ from workbench.graph.storage.layout import Document
 from workbench.sources import is_reader, load_source
 
 _MOST_LINES = 60
-"""Maximum lines of a report in a notebook."""
+"""Maximum number of lines of a report in a notebook."""
 _CHECKS = frozenset({"output_dtype", "output_ndim", "output_layout"})
-"""Settings of a pipeline with which DALI only checks the outputs."""
+"""Settings of a pipeline that only make DALI check the outputs."""
 _MOST_PICTURE = 70_000
-"""Maximum number of characters of the drawing above the report."""
+"""Maximum number of characters of the graph drawing above the report."""
 _PROXY = "DALIServer"
-"""Name in scripts that use DALI Proxy, which passes samples of a PyTorch dataset to the pipeline.
-"""
+"""Name that occurs in scripts that use DALI Proxy (samples of a PyTorch dataset as input)."""
 _BY_PROXY = (
     "a PyTorch dataset feeds it: its files, their order and outputs that it passes on, such as "
     "labels, are not in the graph"
@@ -64,7 +63,7 @@ _FED = "the program feeds it: the files, their order and their labels are not in
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ImportedGraph:
-    """A pipeline as a graph, as returned by ``from_file`` and ``from_pipeline``.
+    """A graph imported from a pipeline, as returned by ``from_file`` and ``from_pipeline``.
 
     A notebook shows the graph and the report::
 
@@ -74,11 +73,11 @@ class ImportedGraph:
     """
 
     document: Document
-    """The graph, the source line of each node, and the report."""
+    """The graph, the line of source code for each node, and the report."""
     transforms: TransformCall | None = None
     """The original composition of another library, for ``compare_transforms``."""
     data: str = ""
-    """Folder that the pipeline itself names. Empty if it names none."""
+    """Folder that the pipeline itself reads; empty if the pipeline names none."""
 
     @property
     def graph(self) -> Graph:
@@ -87,7 +86,7 @@ class ImportedGraph:
 
     @property
     def report(self) -> ImportReport:
-        """Report of what was imported exactly, and what was not."""
+        """What was imported exactly, and what was not."""
         return self.document.report or ImportReport()
 
     def __repr__(self) -> str:
@@ -101,7 +100,7 @@ class ImportedGraph:
 
 
 def import_traced(traced: Traced, catalog: Catalog, source: str = "") -> ImportedGraph:
-    """Convert a traced pipeline to a graph. Nothing is run, and everything omitted is reported.
+    """Convert a traced pipeline to a graph. Nothing is run, and every omission is reported.
 
     ``source`` is the kind of source that replaces the pipeline's input.
     """
@@ -183,7 +182,7 @@ def _imported(traced: Traced, catalog: Catalog) -> ImportedGraph:
 
 
 def _ports(every: NodeCalls, ids: Mapping[str, str]) -> dict[str, Port]:
-    """Return the port of each edge: an output of its producer, or an input of a body."""
+    """Map each edge to its port: an output of its producer, or an input of a body."""
     ports: dict[str, Port] = {}
     for op, call in every:
         node = ids[op.name]
@@ -219,7 +218,7 @@ def _nodes(
 
 
 def _without_idle(calls: NodeCalls, gives: Sequence[str], random_ops: Collection[str]) -> NodeCalls:
-    """Remove unused generators, and constants that the nodes store themselves."""
+    """Remove unused generators, and constants that the nodes contain as arguments."""
     used = set(gives)
     used |= {edge.edge for _, call in calls for edge in call.inputs.values()}
     return [
@@ -233,9 +232,9 @@ def _without_idle(calls: NodeCalls, gives: Sequence[str], random_ops: Collection
 def _settings(
     pipeline: TracedPipeline, seed: int, of_sources: Collection[str], lines: Lines
 ) -> tuple[Settings, list[ImportIssue], list[str]]:
-    """Return the graph's settings, unsupported settings, and settings that the source omits.
+    """Return the graph's settings, issues for unsupported ones, and settings missing in the code.
 
-    ``of_sources`` are settings that come with the graph's sources.
+    ``of_sources`` are the settings that the graph's sources add.
     """
     mixed = any(op.device == "mixed" for op in pipeline.ops)
     device: DecodeDevice = "mixed" if mixed else "cpu"
@@ -273,7 +272,7 @@ def _settings(
 
 
 def graph_faults(graph: Graph, catalog: Catalog, places: Mapping[str, str]) -> list[ImportIssue]:
-    """Return the faults of the graph, except faults of opaque nodes."""
+    """Return the faults of the graph, except the faults of opaque nodes."""
     return [
         ImportIssue("fault", fault.node, places.get(fault.node, ""), str(replace(fault, node="")))
         for fault in check_graph(graph, catalog)
@@ -286,7 +285,7 @@ def _place(place: SourceLocation | None) -> str:
 
 
 def _replaced_copies(calls: NodeCalls, traced: Traced) -> list[str]:
-    """Return the copied functions of an exported program whose calls became nodes."""
+    """Return the names of an exported program's copied functions whose calls became nodes."""
     copies = {name for text in traced.sources.values() for name in copied_helpers_in(text)}
     called = (place.function for op, call in calls if not call.opaque for place in op.places)
     return list(dict.fromkeys(name for name in called if name in copies))
@@ -302,7 +301,7 @@ def _report(
     faults: Sequence[ImportIssue],
     traced: Traced,
 ) -> ImportReport:
-    """Create the report, with one issue for each node that differs from the source."""
+    """Create the report, with one issue for each node that differs from the source code."""
     entries, notes = list(refused), list(traced.notes)
     by_proxy = any(_PROXY in text for text in traced.sources.values())
     entries += [ImportIssue("changed", "", each.place, each.why) for each in traced.changed]
@@ -349,7 +348,7 @@ def _report(
 
 
 _MOST_SUMS = 4
-"""Maximum number of arithmetic operators in a block that is expanded on the canvas."""
+"""Maximum number of arithmetic operators in a block that is shown expanded on the canvas."""
 _NUMBERS = ("stack", "shape", "subscript", "cast", "constant")
 
 
@@ -369,9 +368,9 @@ def _calculates(node: Node) -> bool:
 
 
 def with_report(document: Document, report: ImportReport) -> Document:
-    """Add the report, and a sentence about losses at the end of the graph's ``about``.
+    """Add the report to a document, and a sentence about losses to the graph's ``about``.
 
-    Exported programs and the Python API show that sentence.
+    Exported programs and the Python API show this sentence.
     """
     graph = document.graph
     if report.losses:

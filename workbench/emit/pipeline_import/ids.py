@@ -1,4 +1,4 @@
-"""Node ids and output names, from the names in the user's source if available."""
+"""Choose node ids and output names, from the names in the user's code if available."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NodeCalls = Sequence[tuple[TracedOp, Call]]
 def output_names(
     calls: NodeCalls, edges: Sequence[str], catalog: Catalog, lines: Lines
 ) -> list[str]:
-    """Return a name for each output: as returned, else as assigned, else by its kind."""
+    """Return a name for each output, from ``return``, else its variable, else its kind."""
     ops = [op for op, _ in calls]
     targets = _targets(ops, lines)
     kinds: dict[str, PortKind] = {}
@@ -48,11 +48,12 @@ def output_names(
 def node_ids(
     pairs: NodeCalls, outputs: Sequence[str], catalog: Catalog, lines: Lines
 ) -> dict[str, str]:
-    """Return an id for each call, by DALI's instance name. Ids differ from the output names.
+    """Map DALI's name of each call to a node id. Ids differ from the output names.
 
-    The id is the user's ``name=``; else the variable, if it is a word and only this statement
-    assigns to it, with a number if its function is called several times; else, for a random
-    argument, the name of the argument; else the operator's name.
+    The id is the user's ``name=``. Without it, the id is the variable, if that is a word and only
+    this statement assigns to it, with a number if its function is called several times. Otherwise
+    the id of a random argument is the argument's name, and the id of another call is the operator's
+    name.
     """
     ops = [op for op, _ in pairs]
     targets = _targets(ops, lines)
@@ -84,13 +85,13 @@ def node_ids(
 
 
 def default_variable(call: Call, index: int, catalog: Catalog) -> str:
-    """Return the usual variable for an output of this kind."""
+    """Return the default variable name for an output of this kind."""
     kind = _kind(call, index, catalog, "any")
     return "values" if kind == "any" else _PLURAL.get(kind, kind)
 
 
 def _targets(ops: Sequence[TracedOp], lines: Lines) -> Mapping[str, str]:
-    """Return the variable of each edge, if the source names one."""
+    """Map each edge to its variable, if the source code assigns it to one."""
     found: dict[str, str] = {}
     for op in ops:
         targets = lines.targets(op)
@@ -110,9 +111,9 @@ def _kind(call: Call, index: int, catalog: Catalog, first_kind: PortKind) -> Por
 
 
 def claim_name(preferred: str, taken: set[str]) -> str:
-    """Return ``preferred`` as a unique Python name, and add it to ``taken``.
+    """Return a unique Python name derived from ``preferred``, and add it to ``taken``.
 
-    The name has the smallest possible suffix, and at most the maximum length of node names.
+    The name has the smallest possible numeric suffix, and at most the maximum length of node names.
     """
     name = preferred[: LONGEST - 8]
     if not is_name(name):

@@ -1,4 +1,4 @@
-"""Recorded calls of a library's classes and functions in a composition."""
+"""Recorded calls of another library's classes and functions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class NamedValue:
-    """A value that is known only by its name, such as ``cv2.BORDER_CONSTANT``."""
+    """A value whose name is known but not its content, such as ``cv2.BORDER_CONSTANT``."""
 
     name: str
 
@@ -31,17 +31,17 @@ _CALL, _NAME, _DRAWN = "call", "name", "drawn"
 
 @dataclass(frozen=True, slots=True)
 class TransformCall:
-    """A transformation with its arguments.
+    """A transform with its arguments.
 
     Arguments are numbers, strings, lists, ``NamedValue``, ``RandomValue`` and calls.
     """
 
     name: str
-    """Class name with its module: ``torchvision.transforms.Resize``."""
+    """Class name with module, such as ``torchvision.transforms.Resize``."""
     args: tuple[Any, ...] = ()
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     place: str = ""
-    """Line of the user's source, such as ``train.py:12``."""
+    """Line in the user's code, such as ``train.py:12``."""
 
     @property
     def library(self) -> str:
@@ -68,7 +68,7 @@ def to_plain(value: Any) -> Any:
 
 
 def from_plain(value: Any) -> Any:
-    """Convert the result of ``to_plain`` back. Tuples become lists."""
+    """Convert the result of ``to_plain`` back to calls. Tuples become lists."""
     if isinstance(value, list):
         return [from_plain(each) for each in value]
     if not isinstance(value, Mapping):

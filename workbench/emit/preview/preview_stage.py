@@ -1,16 +1,17 @@
-"""Convert a part of a graph to a pipeline source (a stage) that the engine runs for the preview.
+"""Convert a part of a graph (a stage) to code that builds a pipeline, which the preview runs.
 
-The calls are those of the script. Outer inputs are fed through ``external_source``; random
-operators start at ``position`` (batch * batch_size), so that a stage for batch 7 has the random
-values of the script's batch 7.
+The calls are those of the exported script. Inputs from outside the part are fed through
+``external_source``. Random operators start at ``position`` (batch * batch_size), so that a stage
+for batch 7 has the random values of the script's batch 7.
 
-Random operators inside a body receive only some of the samples, and advance by their number: they
-start at ``positions[scope]``, the number of samples that reached the body in all previous batches.
+Random operators inside a body receive only some of the samples, and advance by the number of these
+samples: they start at ``positions[scope]``, the number of samples for which the body ran in all
+previous batches.
 
-With blocks, numbers are outside the function, in ``VALUES``: DALI converts its code once (60 ms)
-and reuses the result while the code is unchanged, whatever the values are. Automatic augmentation
-that the engine applies itself is also outside: the code calls functions in ``AUTOMATIC``, one for
-each call of a node, with the images and their batch indices.
+If there are blocks, numbers are not in the function but in ``VALUES``: DALI converts the function's
+code once (60 ms) and reuses the result while the code is unchanged, whatever the values are.
+Automatic augmentation that the engine applies itself is not in the function either: the code calls
+functions in ``AUTOMATIC``, one for each call of a node, with the images and their batch indices.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from workbench.graph.model.ports import output_ports
 from workbench.graph.resolved import ResolvedGraph
 
 SAMPLE = Port("", "sample")
-"""Port of the input with the batch index of each sample, for parts with blocks."""
+"""Port of the input that contains each sample's batch index, for parts with blocks."""
 
 _NAME = re.compile(r"\w+")
 _PARAMETERS = "device: str, base_seed: int, position: int, positions: dict[str, int]"
@@ -49,7 +50,7 @@ _PARAMETERS = "device: str, base_seed: int, position: int, positions: dict[str, 
 
 @dataclass(frozen=True, slots=True)
 class StageCode:
-    """Source of a function ``stage``, which builds a pipeline.
+    """Code of a function ``stage``, which builds a pipeline.
 
     The function's parameters are the data parameters, by keyword, then ``device``, ``base_seed``,
     ``position`` and ``positions``.
@@ -57,13 +58,13 @@ class StageCode:
 
     code: Code
     outputs: tuple[Port, ...]
-    """Outputs of the pipeline, in order: the requested ports, then outputs inside blocks, with only
-    the samples that reached them. ``Port(scope, "")`` has the batch indices of these samples.
+    """Outputs of the pipeline: the requested ports, then outputs inside blocks, which contain only
+    the samples for which the body ran. ``Port(scope, "")`` has the batch indices of these samples.
     """
     feeds: tuple[Port, ...] = ()
-    """Input ports that the pipeline uses. DALI would ignore unused inputs."""
+    """Input ports that the pipeline uses. Others are omitted, because DALI would ignore them."""
     automatic: Mapping[str, str] = field(default_factory=dict)
-    """Id of an automatic augmentation that calls ``AUTOMATIC`` -> layout of its images."""
+    """Id of an automatic augmentation whose code calls ``AUTOMATIC`` -> layout of its images."""
 
 
 def emit_stage(
@@ -76,12 +77,12 @@ def emit_stage(
     positioned: bool = True,
     applied: bool = False,
 ) -> StageCode:
-    """Return the source of ``stage`` for some nodes of a graph.
+    """Return the code of ``stage`` for some nodes of a graph.
 
-    ``taps`` are its outputs, in order. ``feeds`` maps outputs of other nodes that it uses to their
-    devices; each becomes an external source named ``node.output``; with blocks also ``SAMPLE``.
-    ``positioned`` is for stages that start at any batch. With ``applied``, automatic augmentation
-    inside blocks calls ``AUTOMATIC``.
+    ``taps`` are the requested outputs, in order. ``feeds`` maps outputs of other nodes that the
+    stage uses to their devices; each becomes an external source named ``node.output``. With blocks,
+    ``SAMPLE`` is an external source too. If ``positioned``, the stage can start at any batch. If
+    ``applied``, automatic augmentation inside blocks calls ``AUTOMATIC``.
     """
     running, _ = topological(resolved.graph)
     ordered = [node for node in running if node.id in nodes]
@@ -118,7 +119,7 @@ def emit_stage(
 
 
 class _StageEmitter(Emitter):
-    """Emitter that adds every output inside blocks to the outputs of the pipeline."""
+    """Emitter that adds every output inside a block to the outputs of the pipeline."""
 
     def __init__(
         self,
@@ -134,11 +135,11 @@ class _StageEmitter(Emitter):
         self.automatic: dict[str, str] = {}
         self._draws = draws
         self._calls: list[str] = []
-        """For each enclosing loop: its variable times the number of iterations inside it."""
+        """For each enclosing loop, ``variable * number of iterations of the loops inside``."""
         self._lifts_values = lifts_values
 
     def name_ports(self) -> None:
-        """Choose a unique variable for each port, because each can be an output of the pipeline."""
+        """Choose a unique variable for each port, because each can become an output."""
         self.names = unique_names([*self.every_node()], self.catalog)
 
     def value_text(self, value: Value, arg: ArgSpec) -> str:
@@ -150,7 +151,7 @@ class _StageEmitter(Emitter):
         return f"VALUES[{len(self.values) - 1}]"
 
     def apply_automatic(self) -> None:
-        """Register the automatic augmentations with a known layout to call ``AUTOMATIC``."""
+        """Make the automatic augmentations whose layout is known call ``AUTOMATIC``."""
         flows = self.resolved.types
         for node in self.every_node():
             if node.id in self._draws:
@@ -182,9 +183,9 @@ class _StageEmitter(Emitter):
         return [f"{self.indent}with replacing_random_values({', '.join(handed)}):", *inside]
 
     def random_value_lines(self, node: Node) -> Lines:
-        """Return lines that sample the random values of an automatic augmentation.
+        """Return the code that samples the random values of an automatic augmentation.
 
-        They are outside every block and sample values for the whole batch.
+        The code is outside every block, and samples values for the whole batch.
         """
         made = [f"{self.indent}{_random_values_name(node)} = ["]
         for called in self._draws[node.id]:
@@ -251,9 +252,10 @@ def _random_values_name(node: Node) -> str:
 
 
 def _head(body: str, ordered: Sequence[Node], signed: Sequence[str], emitter: _StageEmitter) -> str:
-    """Return the code before the body, with only what the body uses: compiling more takes 0.3 ms.
+    """Return the code before ``body``, with only what ``body`` uses, because compiling takes time.
 
-    The number of lines is the same for all values, because DALI's cache uses code locations.
+    The number of lines is the same for all values, because the keys of DALI's cache include line
+    numbers.
     """
     kinds = dict.fromkeys(parameters(ordered).values())
     modules = sorted({module for kind in kinds for module in kind.imports})

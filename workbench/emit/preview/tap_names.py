@@ -1,4 +1,4 @@
-"""Names of pipeline outputs (taps) that contain the samples of a body, also per loop iteration."""
+"""Names of pipeline outputs (taps) that contain the samples of a body, one per loop iteration."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from workbench.graph.model import Port
 
 
 def port_in_iteration(port: Port, turn: int) -> Port:
-    """Return the port of a loop body's samples for one iteration. Other ports are unchanged."""
+    """Return the port for one iteration if ``port`` has a body's samples, else ``port``."""
     if port.output:
         return port
     scope, dash, inner = port.node.partition("#")
@@ -16,17 +16,17 @@ def port_in_iteration(port: Port, turn: int) -> Port:
 
 
 def scope_of(name: str) -> str:
-    """Return the scope (the id of the body) in a tap's name, without the loop iterations."""
+    """Return the scope (id of the body) in a tap's name, without loop iterations."""
     return name.partition("#")[0]
 
 
 def scope_of_first_iteration(name: str) -> str | None:
-    """Return the scope in a tap's name, or None for later iterations of the enclosing loops."""
+    """Return the scope in the name of a first iteration's tap, or None for a later iteration."""
     scope, *turns = name.split("#")
     return scope if all(turn == "0" for turn in turns) else None
 
 
 def taps_of_scope(scope: str, names: Iterable[str]) -> list[str]:
-    """Return the tap names of one body, in the order in which its nodes are called."""
+    """Return the names of one body's taps in the order in which its nodes are called."""
     own = (name for name in names if scope_of(name) == scope)
     return sorted(own, key=lambda name: list(map(int, name.split("#")[1:])))

@@ -1,7 +1,7 @@
-"""Export targets: one module for each, which selects and fills a template.
+"""Export targets: one module for each target, which selects and fills a template.
 
-Each module defines ``TARGET``, and its name is the name of the target. The template of its program
-is in ``emit/templates``.
+Each module defines ``TARGET`` and has the name of its target. The templates are in
+``emit/templates``.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from workbench.sources.good_data import GoodData
 
 _SCROLLED = "max-height: 240px; overflow: auto"
 MOST_SHOWN = 80_000
-"""Maximum number of characters of source that a notebook shows for an export."""
+"""Maximum number of characters of an export's code that a notebook shows."""
 ADDITIONS = {
     "training": "a training loop",
     "samples": "each sample's file name and random values",
@@ -56,7 +56,7 @@ _SUFFIXES = {".py", ".ipynb"}
 
 
 Emit = Callable[[ResolvedGraph], Mapping[str, Code]]
-"""Function that creates the files: path in the export -> source, the main file first."""
+"""Function that creates the files of an export: path -> code, the main file first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,21 +76,23 @@ class Target:
     side_by_side: bool = False
     """True if the target supports several pipelines in one process."""
     training: Emit | None = None
-    """Creates the files with a training loop; None if the target has no training loop."""
+    """Function that creates the files with a training loop, or None if there is no such loop."""
     samples: bool = False
-    """True if batches can contain each sample's file name and random values."""
+    """True if batches can also contain each sample's file name and random values."""
     capture: Emit | None = None
-    """Creates the files with captured operators; None if DALI does not support that."""
+    """Function that creates the files with captured operators, or None if DALI lacks this."""
     skips_bad: bool = True
     """True if the program can read a list of the good files."""
     runs_copy: bool = False
-    """True if a copy of the pipeline runs, so that the program does not receive its errors."""
+    """True if a copy of the pipeline runs elsewhere, so that the program does not receive its
+    errors.
+    """
     notes: Callable[[ResolvedGraph], Sequence[str]] | None = None
-    """Returns the differences between the files and the graph, except for training."""
+    """Function that returns the differences between files without training and the graph."""
 
     @property
     def additions(self) -> list[str]:
-        """Names of the ``ADDITIONS`` that the target supports."""
+        """Keys of ``ADDITIONS`` that the target supports."""
         able = {
             "training": self.training is not None,
             "samples": self.samples,
@@ -113,13 +115,15 @@ class Export:
     target: str
     files: Mapping[str, Code]
     notes: tuple[str, ...] = ()
-    """Differences between the files and the graph, one sentence each."""
+    """Differences between the files and the graph, as sentences."""
     options: Mapping[str, Any] = field(default_factory=dict)
-    """Arguments of ``export_resolved`` that reproduce the same code without the data."""
+    """Arguments of ``export_resolved`` that reproduce the same code without access to the data."""
     good: GoodData | None = None
-    """Data without the skipped samples, which the program reads from its own folder."""
+    """Data without the skipped samples, which the program reads from its own folder; None if
+    unused.
+    """
     named: Callable[[str], Export] | None = field(default=None, compare=False)
-    """Returns the export with another program file name: see ``export_resolved``."""
+    """Function that returns the export for another file name (``file`` of ``export_resolved``)."""
 
     def __repr__(self) -> str:
         files = (f"{path} ({code.text.count(chr(10))} lines)" for path, code in self.files.items())
@@ -149,7 +153,7 @@ class Export:
 
     @property
     def at_bad_file(self) -> str:
-        """Advice if DALI stops at a bad file. Empty if the program itself reports the file."""
+        """What to do if DALI stops at a bad file; empty if the program itself names the file."""
         target, text = load_target(self.target), self.main.text
         names = bad_files.NAMES[1] in text and not target.runs_copy
         if names or bad_files.HINT in text or not target.skips_bad:
@@ -191,7 +195,7 @@ class Export:
             ) from None
 
     def program_path(self, target: Path) -> Path:
-        """Return the program's path if the export is written to ``target``."""
+        """Return the path that the main file gets when the export is written to ``target``."""
         return target / next(iter(self.files)) if len(self.files) > 1 else target
 
     def require_name(self, path: str | Path) -> None:
@@ -216,7 +220,7 @@ class Export:
 
 
 def _imported(text: str) -> set[str]:
-    """Return the packages that a source imports, and numpy, which DALI imports."""
+    """Return the packages that a program imports, and numpy, which DALI imports."""
     found = {"numpy"}
     for node in ast.walk(ast.parse(text)):
         match node:
@@ -245,7 +249,7 @@ def require_skips_bad(name: str) -> None:
 
 
 def load_target(name: str) -> Target:
-    """Return the target with a name. An unknown name raises GraphExportError with a suggestion."""
+    """Return a target by name. Raises GraphExportError with a suggestion if it is unknown."""
     if name not in target_names():
         hint = did_you_mean(name, target_names(), f"Available: {', '.join(target_names())}.")
         raise GraphExportError(f"There is no target {name!r}. {hint}")
@@ -312,11 +316,11 @@ def export_resolved(
 ) -> Export:
     """Export a graph that was resolved with its data's properties, without embedding the graph.
 
-    ``reads`` maps sources to the reader arguments that are set directly to the data; by default
-    they are derived from ``data``. ``beside`` are the ``endings`` of ``GoodData``, which the
-    program reads from its own folder. ``file`` is the name in its usage line, by which a notebook
-    finds files next to it; by default the name that the target uses. A ``plain`` program does not
-    name the command that finds a bad file.
+    ``reads`` maps sources to the reader arguments to which the data path is passed; by default this
+    is derived from ``data``. ``beside`` are the ``endings`` of ``GoodData``, which the program
+    reads from its own folder. ``file`` is the program's file name in its usage line, which also
+    lets a notebook find files next to it; by default it is the target's usual file name. A
+    ``plain`` program does not name the command that finds a bad file.
     """
     found = load_target(target)
     reads = _read_directly(resolved.graph, data) if reads is None else reads
@@ -345,7 +349,7 @@ def export_resolved(
 
 
 def _with_adjacent_data(resolved: ResolvedGraph, endings: Mapping[str, str]) -> ResolvedGraph:
-    """Replace data parameters by constants for data next to the program."""
+    """Replace data parameters by constants that name data next to the program."""
     if not endings:
         return resolved
     names = {name: data_constant(name) for name in endings}
@@ -358,7 +362,7 @@ def _with_adjacent_data(resolved: ResolvedGraph, endings: Mapping[str, str]) -> 
 
 
 def with_embedded_graph(exported: Export, document: Document) -> Export:
-    """Embed the document that an export was created from in its main file."""
+    """Embed the document from which an export was created in the export's main file."""
     (path, code), *others = exported.files.items()
     content = {
         "workbench": __version__,
@@ -371,7 +375,7 @@ def with_embedded_graph(exported: Export, document: Document) -> Export:
 
 
 def _read_directly(graph: Graph, data: Datasets) -> dict[str, str]:
-    """Map the ids of sources that need no function to find their data to a reader argument."""
+    """Map each source whose reader accepts the data path to the reader argument for the path."""
     found = {}
     for source in graph.sources:
         parameter = parameter_of(source)
@@ -383,7 +387,7 @@ def _read_directly(graph: Graph, data: Datasets) -> dict[str, str]:
 
 
 def _with_readers(graph: Graph, reads: Mapping[str, str]) -> Graph:
-    """Set the reader arguments of sources that need no function to find their data."""
+    """Make each source in ``reads`` pass the data path to its reader argument."""
     for source in graph.sources:
         if source.id in reads:
             kind = f"{source.kind}:{reads[source.id]}"
@@ -392,7 +396,7 @@ def _with_readers(graph: Graph, reads: Mapping[str, str]) -> Graph:
 
 
 def _requested_additions(with_: str) -> tuple[bool, bool]:
-    """Return whether training and samples are requested. Raises GraphExportError if unknown."""
+    """Return if training and if samples are requested. Raises GraphExportError if unknown."""
     if with_ and with_ not in ADDITIONS:
         known = ", ".join(ADDITIONS)
         raise GraphExportError(f"with_ is {with_!r}. Use one of: {known}.")
@@ -400,7 +404,7 @@ def _requested_additions(with_: str) -> tuple[bool, bool]:
 
 
 def _emitter(name: str, target: Target, with_: str) -> Emit:
-    """Return the function that creates the files. Raises GraphExportError if unsupported."""
+    """Return the function that creates a target's files. Raises GraphExportError without one."""
     training, samples = _requested_additions(with_)
     every = [(each, load_target(each)) for each in target_names()] if with_ else []
     if training and target.training is None:

@@ -1,4 +1,4 @@
-"""Target dynamic: operators called in DALI's dynamic mode from Python, one batch at a time."""
+"""Target dynamic: call operators in DALI's dynamic mode from Python, one batch at a time."""
 
 from __future__ import annotations
 
@@ -34,21 +34,23 @@ _MISSING = {
 }
 _MOST_NUMBERS = 10_000
 _NO_ARGUMENTS = {"preserve", "bytes_per_sample_hint"}
-"""Arguments of every operator that have no meaning outside a pipeline."""
+"""Arguments that every operator has, but that have no meaning outside a pipeline."""
 _TAKEN = ("ndd", "batches", "reader", "batch_size", "first", "Draws", "draws", "cache")
 
 
 class _Emitter(Emitter):
-    """Emitter of calls of ``nvidia.dali.experimental.dynamic``."""
+    """Writes calls of ``nvidia.dali.experimental.dynamic``."""
 
     module = "ndd"
     batch = "batch_size"
-    """Variable with the size of the current batch. The last batch of an epoch can be smaller."""
+    """Variable that contains the size of the current batch. The last batch of an epoch can be
+    smaller.
+    """
     draws = "Draws({}, first)"
-    """Template of the expression for an operator's random state, with its seed and its name."""
+    """Expression for an operator's random state; ``{}`` is the seed, then the operator's name."""
 
     def call_lines(self, node: Node) -> list[str]:
-        """Return the call of one node. A constant is an array per sample, not an operator."""
+        """Return the call of one node. A constant becomes an array per sample, not an operator."""
         if node.op != "constant":
             return super().call_lines(node)
         name = self.names[Port(node.id, self.catalog[node.op].outputs[0].name)]
@@ -66,11 +68,11 @@ class _Emitter(Emitter):
         return lines
 
     def functions(self) -> str:
-        """Return "", because the template has its own functions that clip boxes."""
+        """Return an empty string, because the template defines the functions that clip boxes."""
         return ""
 
     def value_text(self, value: Value, arg: ArgSpec) -> str:
-        """Return the source of a fixed value. A matrix is a list of rows in dynamic mode."""
+        """Return the code of a constant value. A matrix is a list of rows in dynamic mode."""
         columns = len(arg.parts)
         if arg.form == "matrix" and isinstance(value, tuple) and len(value) % columns == 0:
             starts = range(0, len(value), columns)
@@ -91,26 +93,26 @@ class _Emitter(Emitter):
         return f"{self.module}.{spec.expression}" if of_math else spec.expression
 
     def constant_text(self, node: Node, value: Value) -> str:
-        """Return the source of a constant: a tensor if its type is not a Python type."""
+        """Return the code of a constant, which is a tensor unless Python has its type."""
         dtype = constant_type(node, self.catalog[node.op])
         beside = self.names[node.inputs["data"]]
         tensor = f"ndd.tensor({number_of(value, dtype)!r}, dtype=ndd.{_type_name(dtype)}, "
         return plain_constant(value, dtype) or f"{tensor}device={beside}.device)"
 
     def operand_text(self, node: Node, name: str, moved: Mapping[str, str]) -> str:
-        """Return an operand. Sources of arguments are copied from the CPU to the data's device."""
+        """Return an operand. Values connected to arguments are copied to the data's device."""
         text = super().operand_text(node, name, moved)
         if name in node.inputs and name in self.catalog[node.op].args:
             return f"{text}.to_device({self.names[node.inputs['data']]}.device)"
         return text
 
     def placement(self, node: Node) -> list[str]:
-        """Return the device argument. Dynamic mode uses ``gpu`` for mixed decoding."""
+        """Return the device argument. In dynamic mode, mixed decoding has the device ``gpu``."""
         given = super().placement(node)
         return ['device="gpu"' if each == 'device="mixed"' else each for each in given]
 
     def randomness(self, node: Node) -> list[str]:
-        """Return the random state, and the batch size for operators without inputs."""
+        """Return the random state argument, and the batch size for operators without inputs."""
         spec = self.catalog[node.op]
         arguments = [
             f"rng={self.draws.format(text.removeprefix('seed='), literal(node.id))}"
@@ -128,7 +130,7 @@ class _Emitter(Emitter):
 
 
 def emit_captured(resolved: ResolvedGraph) -> Mapping[str, Code]:
-    """Create the module ``dynamic.py`` with a loop captured by DALI."""
+    """Create the module ``dynamic.py``, in which DALI captures the operators of the loop."""
     return emit_dynamic(resolved, captured=True)
 
 
@@ -189,7 +191,7 @@ def _yield_lines(names: Sequence[str]) -> list[str]:
 
 
 def is_missing(op: str) -> bool:
-    """Return True if the dynamic mode lacks an operator."""
+    """Return True if DALI's dynamic mode lacks an operator."""
     return op in _MISSING or op.startswith(("experimental.inputs.", "experimental.readers."))
 
 
@@ -198,9 +200,9 @@ def _type_name(dtype: str) -> str:
 
 
 def _constant(node: Node) -> tuple[str, tuple[Any, ...], str, tuple[int, ...]]:
-    """Return the argument name of a constant's values, the values, their type and their shape.
+    """Return a constant's argument name, its values, element type and shape.
 
-    Raises GraphExportError for a type to which DALI would have to round or clamp the values.
+    Raises GraphExportError if DALI would have to round or clamp the values.
     """
     which, usual = ("fdata", "FLOAT") if "fdata" in node.args else ("idata", "INT32")
     values: Any = elements(node.args[which])

@@ -29,7 +29,7 @@ def emit_huggingface(resolved: ResolvedGraph) -> Mapping[str, Code]:
 
 
 def _named(module: Module, image_outputs: list[str]) -> Module:
-    """Rename a single image to ``pixel_values`` and a single class to ``labels``, as models do."""
+    """Rename a single image to ``pixel_values`` and a single class to ``labels``, as in models."""
     names = {image_outputs[0]: "pixel_values"} if len(image_outputs) == 1 else {}
     names |= {module.labels[0]: "labels"} if len(module.labels) == 1 else {}
     outputs = {names.get(name, name): flow for name, flow in module.outputs.items()}
@@ -39,7 +39,7 @@ def _named(module: Module, image_outputs: list[str]) -> Module:
 
 
 def _conversion(module: Module, name: str) -> list[str]:
-    """Return lines that convert an output for a model: channels-first floats, or integers."""
+    """Return code that converts an output for a model: channels-first floats, or integers."""
     given, flow = f'batch["{name}"]', module.outputs[name]
     if name in module.labels:
         return [f"{given} = {given}.squeeze(-1).long()"]

@@ -87,14 +87,14 @@ _CODE: Mapping[str, Any] = {
 
 
 def _add(cells: list[dict[str, Any]], kind: Mapping[str, Any], *, caller: Callable[[], str]) -> str:
-    """Append a cell. ``caller`` returns its text (the body of a Jinja2 call block)."""
+    """Append a cell to the notebook. ``caller`` is a Jinja2 call block that returns its text."""
     source = caller().strip("\n").splitlines(keepends=True)
     cells.append({"id": f"cell-{len(cells)}", **kind, "source": source})
     return ""
 
 
 def _steps(nodes: Sequence[Node], emitter: Emitter) -> list[list[Node]]:
-    """Group the nodes into steps. Generators are in the step of the next node.
+    """Group the nodes into the notebook's steps. A generator is in the step of the next node.
 
     Nodes written inside the line of another node are omitted.
     """

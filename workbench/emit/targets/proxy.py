@@ -1,4 +1,4 @@
-"""Target proxy: PyTorch's dataset, sampler and workers, with augmentation by DALI Proxy."""
+"""Target proxy: a dataset, sampler and workers of PyTorch, with augmentation by DALI Proxy."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def emit_proxy(resolved: ResolvedGraph) -> Mapping[str, Code]:
 
 
 def _parts(emitter: Emitter) -> tuple[TemplateParts, Sequence[Port]]:
-    """Return the pipeline with inputs in place of its reader, and the reader outputs replaced."""
+    """Return the pipeline with inputs in place of its reader, and the reader ports they replace."""
     graph, catalog, nodes = emitter.graph, emitter.catalog, emitter.ordered
     reader = first_reader(nodes)
     policies = policy_imports(emitter.every_node(), catalog)
@@ -122,12 +122,12 @@ def _parts(emitter: Emitter) -> tuple[TemplateParts, Sequence[Port]]:
 
 
 def _shuffles(reader: Node) -> bool:
-    """Return True if the reader shuffles; PyTorch's sampler then shuffles instead."""
+    """Return True if the reader shuffles. In the export, PyTorch's sampler shuffles instead."""
     return bool(reader.args.get("random_shuffle") or reader.args.get("shuffle_after_epoch"))
 
 
 def proxy_notes(resolved: ResolvedGraph) -> Sequence[str]:
-    """Return sentences on how the batches differ from those of the graph."""
+    """Return sentences about differences between the program's batches and the graph's."""
     reader = first_reader(resolved.nodes)
     if not _shuffles(reader):
         return []

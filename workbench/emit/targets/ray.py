@@ -1,4 +1,4 @@
-"""Target ray: actors that each run the pipeline on one shard and write its outputs."""
+"""Target ray: actors that each run the pipeline on one shard and write its outputs to files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Target script: a standalone script, see ``emit.script``."""
+"""Target script: a standalone script. See ``emit.script``."""
 
 from __future__ import annotations
 

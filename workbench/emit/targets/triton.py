@@ -1,7 +1,7 @@
 """Target triton: a model repository for Triton's DALI backend, and a client.
 
-The backend runs ``1/model.dali`` if it exists and otherwise serialises ``1/dali.py``. These file
-names are fixed (``src/dali_model.h`` of triton-inference-server/dali_backend).
+The backend runs ``1/model.dali`` if that file exists, and otherwise serialises ``1/dali.py``. The
+file names are fixed (``src/dali_model.h`` of triton-inference-server/dali_backend).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _PYTHON = {"dl_tensor_python_function", "external_source"}
 
 
 def emit_triton(resolved: ResolvedGraph) -> Mapping[str, Code]:
-    """Create a model repository with one deterministic model, and a client."""
+    """Create a model repository whose model has no random augmentation, and a client."""
     served, changed, removed = inference_graph(resolved)
     random = [*changed, *removed]
     if random and check_graph(served, resolved.catalog):
@@ -58,7 +58,7 @@ def emit_triton(resolved: ResolvedGraph) -> Mapping[str, Code]:
 
 
 def inference_notes(resolved: ResolvedGraph) -> Sequence[str]:
-    """Return the differences between the model and the graph, one sentence each."""
+    """Return the differences between the model and the graph, as sentences."""
     served, changed, removed = inference_graph(resolved)
     outputs = _image_outputs_only(resolved.variant(served)).graph.outputs
     notes = [
@@ -130,13 +130,13 @@ def _augmentation_notes(emitter: Emitter, catalog: Catalog) -> str:
 
 
 def input_name(nodes: Sequence[Node]) -> str:
-    """Return the model's input name: the id of a ``request`` node, else ``IMAGE``."""
+    """Return the model's input name: the id of the ``request`` node, or ``IMAGE`` without one."""
     reader = first_reader(nodes)
     return reader.id if reader.op == "request" else _INPUT
 
 
 def _image_outputs_only(resolved: ResolvedGraph) -> ResolvedGraph:
-    """Remove outputs that do not depend on an image, such as labels."""
+    """Remove outputs that are not computed from an image, such as labels."""
     graph, catalog = resolved.graph, resolved.catalog
     readers = [node for node in resolved.nodes if isinstance(node, Source)]
     encoded = {port for reader in readers for port in _encoded_ports(reader, catalog)}
@@ -194,7 +194,10 @@ def _encoded_ports(reader: Node, catalog: Catalog) -> list[Port]:
 
 
 def _definition(emitter: Emitter, catalog: Catalog) -> tuple[list[str], str, Mapping[str, range]]:
-    """Return the pipeline function, with an external source in place of its reader."""
+    """Return the pipeline function with an external source in place of its reader.
+
+    The result is its lines, the function's name, and the line numbers of each node.
+    """
     function = function_name(emitter.graph)
     reader = first_reader(emitter.ordered)
     image = emitter.names[_encoded_ports(reader, catalog)[0]]

@@ -1,4 +1,4 @@
-"""Source that samples the random values of automatic augmentation, equal for any first batch."""
+"""Generate code that samples the random values of automatic augmentation from any batch on."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ class UniformCall(NamedTuple):
     """One call of ``fn.random.uniform`` inside an automatic augmentation."""
 
     arguments: str
-    """Source of the arguments, without the seed."""
+    """Arguments as code, without the seed."""
     seed: int
 
 
 UniformCalls = tuple[tuple[UniformCall, ...], ...]
-"""Random values of an automatic augmentation node, for each call of the node."""
+"""Random calls of an automatic augmentation node, grouped by call of the node."""
 
 
 def emit_random_values(calls: Sequence[UniformCall]) -> str:
-    """Return the source of ``drawn(position)``: a pipeline of one call's random values."""
+    """Return the code of ``drawn(position)``, a pipeline that outputs one call's random values."""
     texts = "".join(f"{INDENT * 2}{uniform_call_text(each, True)},\n" for each in calls)
     head = f"{IMPORTS}\n{RANDOM_STATE}@pipeline_def\ndef drawn(position: int) -> Any:\n"
     return f"{head}{INDENT}return (\n{texts}{INDENT})\n"
 
 
 def uniform_call_text(call: UniformCall, positioned: bool) -> str:
-    """Return the source of the call for one random value. ``positioned``: see ``emit_stage``."""
+    """Return the code that samples one random value. ``positioned`` is as in ``emit_stage``."""
     state = f", _random_state=random_state({call.seed}, position)" if positioned else ""
     return f"fn.random.uniform({call.arguments}, seed={call.seed}{state})"

@@ -1,9 +1,10 @@
-"""CPU cores for DALI's threads: a function that exported programs contain too.
+"""Select CPU cores for DALI's threads, with a function that is copied into exported programs.
 
-A GPU's JPEG engines interrupt one core, 29,000 times a second at 42,000 images (H100, counted in
-/proc/interrupts). A DALI thread scheduled there runs at a third of its speed, and stays for
-seconds, because nothing else waits for that core; if pipelines alternate, all wait for it. That was
-the slow mode of parallel pipelines: figures in ``assets/benchmarks/README.md``.
+A GPU's JPEG engines interrupt one core, 29,000 times a second at 42,000 images/s (H100, counted in
+/proc/interrupts). A DALI thread scheduled on that core runs at a third of its speed, and stays
+there for seconds, because no other thread waits for the core; if pipelines alternate, all of them
+wait for this thread. This explains the slow mode of parallel pipelines: see the measurements in
+``assets/benchmarks/README.md``.
 """
 
 from __future__ import annotations

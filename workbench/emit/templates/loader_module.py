@@ -1,4 +1,4 @@
-"""Code that training targets share: a sharded pipeline, and the values of ``_loader.py.j2``."""
+"""Code shared by training targets: a sharded pipeline, and the values for ``_loader.py.j2``."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from workbench.graph.variants.samples import file_names, nodes_with_unseen_rando
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """A graph prepared for a target's template."""
+    """A graph with the values for a target's template."""
 
     graph: Graph
     nodes: Sequence[Node]
@@ -39,7 +39,8 @@ class Module:
     lists: Sequence[str] = ()
     """Names of outputs that are lists of tensors, because their samples differ in shape."""
     validation: Sequence[str] = ()
-    """Names of the outputs of the validation pipeline, if it has fewer than the training pipeline.
+    """Names of the validation pipeline's outputs, if it has fewer outputs than the training
+    pipeline.
     """
     hidden: Sequence[str] = ()
     """Names of nodes whose random values cannot be outputs."""
@@ -50,7 +51,7 @@ class Module:
         return class_numbers(self.outputs)
 
     def render(self, template: str, **more: object) -> Code:
-        """Render a loader template, with additional template values ``more``."""
+        """Render a loader template with the additional values ``more``."""
         names = ", ".join(f"``{name}``" for name in self.outputs)
         fixed = [node.op for node in self.nodes if node.op in NO_CHECKPOINT]
         always = shuffles_after_epoch(self.nodes)
@@ -84,10 +85,10 @@ def sharded_module(
     ragged: bool = False,
     validation: ResolvedGraph | None = None,
 ) -> Module:
-    """Return the graph as a module whose readers read one shard. Raises GraphExportError.
+    """Return the graph as a module whose readers each read one shard.
 
-    With ``ragged``, outputs whose samples differ in shape are lists; ``validation`` becomes a
-    second pipeline.
+    If ``ragged``, outputs whose samples differ in shape are lists. ``validation`` becomes a second
+    pipeline. Raises GraphExportError if the target does not support the graph.
     """
     graph, nodes, outputs = resolved.graph, resolved.nodes, resolved.outputs
     require_unsharded(nodes, target)
@@ -108,7 +109,10 @@ def sharded_module(
 def torch_module(
     resolved: ResolvedGraph, target: str, validation: ResolvedGraph | None = None
 ) -> Module:
-    """Return the graph as a module for a PyTorch loader. Raises GraphExportError."""
+    """Return the graph as a module for a PyTorch loader.
+
+    Raises GraphExportError if the target does not support the graph.
+    """
     module = sharded_module(resolved, target, ragged=True, validation=validation)
     require_signed(resolved.graph, module.outputs, target)
     return module

@@ -1,7 +1,7 @@
-"""Outputs whose samples differ in shape, as lists of tensors for PyTorch in torchvision's form.
+"""Outputs whose samples differ in shape, as lists of tensors in the form that torchvision uses.
 
-A batch's arrays stay tensors; boxes, points and labels whose number differs between images become
-lists with a tensor per image. If an image has boxes with labels, the exported program trains one of
+Boxes, points and labels whose number differs between images become lists with a tensor per image.
+Other outputs stay tensors. If an image has boxes with labels, the exported program trains one of
 torchvision's detection models, which accept images of different sizes.
 """
 
@@ -18,7 +18,7 @@ from workbench.graph.model import Graph, Port
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """Names of the outputs that form the targets of a detection model."""
+    """Names of the outputs from which the targets of a detection model are formed."""
 
     image: str
     boxes: str
@@ -26,7 +26,8 @@ class Detection:
     format: str
     """Format of the boxes, one of ``BOX_FORMATS``."""
     masks: tuple[str, ...] | None = None
-    """Output names of polygons, their vertices in pixels and, for unfiltered polygons, ``places``.
+    """Output names of polygons, of their vertices in pixels and, if boxes were dropped, of
+    ``places``.
     """
 
 
@@ -76,9 +77,9 @@ def _find_masks(graph: Graph, follower: str) -> tuple[str, ...] | None:
 
 
 def list_outputs(graph: Graph, outputs: Outputs) -> list[str]:
-    """Return the outputs that a loader returns as lists.
+    """Return the names of the outputs that a loader returns as lists.
 
-    For detection models these include images of different sizes.
+    For detection models, these include images of different sizes.
     """
     ragged = set(ragged_outputs(graph, outputs))
     if find_detection(graph, outputs):
@@ -91,7 +92,7 @@ def list_outputs(graph: Graph, outputs: Outputs) -> list[str]:
 
 
 def detection_fields(found: Detection, outputs: Outputs) -> dict[str, Any]:
-    """Return the values of the macro ``detection_form`` of ``_training.py.j2``."""
+    """Return the values for the macro ``detection_form`` of ``_training.py.j2``."""
     flow = outputs[found.image]
     image = "image"
     if flow.axes == "HWC":

@@ -41,9 +41,9 @@ def values_of(parts: TemplateParts) -> dict[str, Any]:
 
 
 def lines_in(text: str, part: str, lines: Mapping[str, range]) -> dict[str, range]:
-    """Return the lines (from 1) of each node in a text that contains ``part``.
+    """Return the line numbers (from 1) of each node in a text that contains ``part``.
 
-    ``lines`` are the lines (from 0) of each node in ``part``.
+    ``lines`` are the line numbers (from 0) of each node in ``part``.
     """
     if not lines:
         return {}
@@ -76,9 +76,9 @@ def _environment() -> Environment:
 
 
 def sorted_imports(text: str, *more: Iterable[str]) -> str:
-    """Sort the import statements of a text (one per line) and of ``more`` like ruff.
+    """Sort import statements like ruff: those in ``text`` (one per line) and those in ``more``.
 
-    Imports from one module are merged; an empty line separates the standard library and other
+    Imports from one module are merged. An empty line separates the standard library from other
     packages.
     """
     groups: dict[bool, tuple[set[str], dict[str, set[str]]]] = {}
@@ -112,13 +112,13 @@ def _name_order(name: str) -> tuple[int, str]:
 
 
 def _quoted(names: Iterable[str]) -> str:
-    """Return names as the source of a list."""
+    """Return names as the code of a list."""
     return "[" + ", ".join(f'"{name}"' for name in names) + "]"
 
 
 @cache
 def _source(function: Any) -> str:
-    """Return the source of a workbench function, without a final line break."""
+    """Return the code of a workbench function, without a final line break."""
     return getsource(function).rstrip("\n")
 
 

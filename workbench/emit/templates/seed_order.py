@@ -1,8 +1,9 @@
-"""Source of the script's pipeline with a placeholder for each automatic augmentation.
+"""Code of the script's pipeline in which functions replace automatic augmentation.
 
-The random calls inside automatic augmentations have no seeds of their own: DALI assigns seeds in
-the order in which it registers the calls, from the outputs backwards. A pipeline with only the same
-random calls registers them in the same order, and is built in a thirtieth of the time.
+It is run to find the seeds of the random calls inside automatic augmentation, which have no seeds
+of their own: DALI assigns seeds in the order in which it registers the calls, from the outputs
+backwards. A pipeline with only the same random calls registers them in the same order, and is built
+in a thirtieth of the time.
 """
 
 from __future__ import annotations
@@ -33,10 +34,10 @@ def ordered(device, base_seed, draw):
 
 
 def emit_seed_order(resolved: ResolvedGraph) -> str:
-    """Return the source of ``ordered(device, base_seed, draw)``, which defines the pipeline.
+    """Return the code of ``ordered(device, base_seed, draw)``, which defines the pipeline.
 
-    ``draw(node, data)`` replaces each automatic augmentation: it must return ``data`` after
-    creating the random calls. Nothing is read, because the pipeline is never built.
+    ``draw(node, data)`` replaces each automatic augmentation. It must create the same random calls,
+    and return ``data``. No data is read, because the pipeline is never built.
     """
     graph, ordered = resolved.graph, resolved.nodes
     emitter = _Emitter(resolved, ordered, taken=["draw", "ordered"])
@@ -57,7 +58,7 @@ def emit_seed_order(resolved: ResolvedGraph) -> str:
 
 
 def _placeholder_finders(kind: SourceKind) -> str:
-    """Return placeholders for the script's data functions, with their names, that read nothing."""
+    """Return functions that have the names of the script's data functions, but read nothing."""
     find = f"def {kind.find.__name__}(data):\n{INDENT}return {kind.unread!r}\n\n\n"
     if kind.reader is None:
         return find

@@ -1,4 +1,4 @@
-"""Values of the program templates: the pipeline function, and what its surrounding text needs."""
+"""Values for the program templates: the pipeline function, and the values that the rest needs."""
 
 from __future__ import annotations
 
@@ -41,51 +41,55 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class TemplateParts:
-    """Values of every template. Texts have no final line break unless stated."""
+    """Values for every template. Texts have no final line break unless stated otherwise."""
 
     title: str
-    """Name and description of the graph, wrapped and safe inside a docstring."""
+    """Name and description of the graph, wrapped and escaped for a docstring."""
     file: str
-    """File name of the program, shell-quoted and safe inside a docstring. Empty for the default."""
+    """File name of the program, quoted for a shell and escaped for a docstring; empty for the
+    default.
+    """
     constants: str
     finder: str
-    """Source of the functions that find the data, two empty lines after each."""
+    """Code of the functions that find the data, two empty lines after each."""
     parameters: Sequence[Parameter]
-    """Data parameters; empty if the graph names its files."""
+    """Data parameters; empty if the graph itself names the files."""
     definition: str
-    """Source of the pipeline function, or of the target's equivalent."""
+    """Code of the pipeline function, or of the target's equivalent."""
     function: str
     """Name of the pipeline function."""
     lines: Mapping[str, range]
-    """Line numbers of each node in ``definition``, from 0."""
+    """Line numbers of each node in ``definition`` (from 0)."""
     pipeline_imports: Sequence[str]
     """Imports that the pipeline function needs in addition to ``fn``."""
     finder_imports: Sequence[str]
     """Imports that ``finder`` needs."""
     pipeline_seeded: bool
-    """True if the pipeline has a seed, from which DALI derives seeds for operators without one."""
+    """True if the pipeline has a seed, from which DALI derives the seeds of operators without a
+    seed.
+    """
     pipeline_arguments: Sequence[str]
-    """Pipeline arguments that Python readers require."""
+    """Arguments of the pipeline that readers in Python require."""
     needs_gpu: bool
     """True if the program requires a GPU even if it decodes on the CPU."""
     several: bool
     """True if several pipelines run in parallel."""
     shard_seed: str
-    """Source of the offset between the seeds of two shards."""
+    """Difference between the seeds of two shards, as code."""
     prefetch: str
-    """Source of the prefetch queue depth; empty for DALI's default."""
+    """Prefetch queue depth, as code; empty for DALI's default."""
     takes_seed: bool
-    """True if the pipeline function has a seed parameter; otherwise the pipeline's own seed is
-    enough.
+    """True if the pipeline function has a seed parameter; False if the pipeline's own seed
+    suffices.
     """
     legacy: bool
     """True if the pipeline uses an executor other than DALI's default."""
     validation: str
-    """Source of the validation pipeline function and two empty lines. Empty if there is none."""
+    """Code of the validation pipeline function and two empty lines; empty if there is none."""
     validation_function: str
     """Name of the validation pipeline function."""
     lifted: Mapping[str, str]
-    """Name -> source of the constants for values of nodes."""
+    """Constants for values of nodes: name -> value as code."""
     helpers: frozenset[str]
     """Names of the functions of ``emit/annotations/helpers.py`` that the definition calls."""
 
@@ -96,7 +100,7 @@ _DEFAULT_DEPTH = 2
 _TYPES = "from nvidia.dali import types"
 _SHARD = "shard_id: int, num_shards: int"
 SHARD = "One shard, padded at its end: no epoch reaches into the next one."
-"""Sentence in the docstring of a one-shard pipeline, by which an import identifies it."""
+"""Docstring sentence of a pipeline that reads one shard, by which an import identifies it."""
 PADDED_SHARD = "One shard, padded at its end, as the whole is: no epoch reaches into the next."
 """Sentence used instead of ``SHARD`` if the graph's own readers pad."""
 HIDDEN_FOLDERS = """
@@ -107,7 +111,7 @@ BESIDE = """
 
 Bad files are skipped: the program reads the others in GOOD_DATA, next to itself.
 `workbench export --skip-bad` wrote both."""
-"""Docstring paragraph of a program that reads data from a folder next to it."""
+"""Docstring paragraph of a program that reads data from a folder next to the program."""
 
 
 def pipeline_parts(
@@ -119,11 +123,11 @@ def pipeline_parts(
     known: Mapping[str, str] | None = None,
     about: str = "",
 ) -> TemplateParts:
-    """Return the template values of a graph, written as a pipeline function.
+    """Return the template values of a graph that is written as a pipeline function.
 
-    With ``sharded`` the function reads the part ``shard_id`` of ``num_shards``, described by
-    ``about`` or a default sentence. ``taken`` are additional reserved names. ``validation`` becomes
-    a second function, and ``known`` are constants that the module has.
+    If ``sharded``, the function reads shard ``shard_id`` of ``num_shards``, and ``about`` or a
+    default sentence describes this. ``taken`` are additional reserved names. ``validation`` becomes
+    a second function, and ``known`` are constants that the module already defines.
     """
     graph, catalog, ordered = resolved.graph, resolved.catalog, resolved.nodes
     require_checkpointing(ordered)
@@ -186,7 +190,7 @@ def pipeline_parts(
 def body_of(
     emitter: Emitter, nodes: Sequence[Node], first: int
 ) -> tuple[list[str], dict[str, range]]:
-    """Return the lines of the given nodes, and the line numbers of each, counted from ``first``."""
+    """Return the code of the nodes, and the line numbers of each node, counted from ``first``."""
     made = Lines()
     for node in nodes:
         made.add(emitter.node_lines(node))
@@ -194,12 +198,12 @@ def body_of(
 
 
 def has_blocks(nodes: Sequence[Node]) -> bool:
-    """Return True if a node has bodies."""
+    """Return True if any node is a block."""
     return any(node.bodies for node in nodes)
 
 
 def needs_conditionals(nodes: Sequence[Node]) -> bool:
-    """Return True if operators are selected per sample: in a block, or inside a DALI function."""
+    """Return True if operators are selected per sample, in a block or a DALI function."""
     return has_blocks(nodes) or any(node.op in AUTO_AUGMENT for node in nodes)
 
 
@@ -220,7 +224,10 @@ def make_parts(
     lines: Mapping[str, range],
     more: Mapping[str, str] | None = None,
 ) -> TemplateParts:
-    """Return all template values for a definition. ``more`` are additional constants."""
+    """Return the template values for ``definition``, the lines of the pipeline function.
+
+    ``more`` are additional constants.
+    """
     graph, settings = emitter.graph, emitter.graph.settings
     given = parameters(emitter.ordered)
     kinds = list(dict.fromkeys([*given.values(), *data_constants(emitter.ordered).values()]))
@@ -325,7 +332,7 @@ def function_name(graph: Graph) -> str:
 
 
 def docstring_title(graph: Graph) -> str:
-    """Return the graph's description, or else its name, wrapped for a docstring."""
+    """Return the graph's description or, without one, its name, wrapped for a docstring."""
     named = graph.name if graph.name != Graph().name else ""
     return _in_docstring(graph.about or named) or "An image pipeline in NVIDIA DALI."
 
@@ -342,13 +349,13 @@ def _in_docstring(text: str) -> str:
 
 
 def _quoted_in_docstring(name: str) -> str:
-    """Quote a file name for a shell command in a docstring."""
+    """Quote a file name for a shell command that is shown in a docstring."""
     shown = "".join(c if c.isprintable() else "?" for c in shlex.quote(name))
     return shown.replace("\\", "\\\\").replace('"', '\\"')
 
 
 def return_statement(names: Sequence[str]) -> list[str]:
-    """Return the lines of ``return names``, as a tuple."""
+    """Return the lines of a statement that returns ``names`` as a tuple."""
     if len(names) == 1:
         return [f"{INDENT}return ({names[0]},)"]
     line = f"{INDENT}return {', '.join(names)}"

@@ -1,4 +1,4 @@
-"""Learning task of a graph: model and loss of an exported PyTorch training loop."""
+"""The learning task of a graph: model and loss of an exported PyTorch training loop."""
 
 from __future__ import annotations
 
@@ -15,13 +15,16 @@ from workbench.graph.model.node_order import ancestors
 from workbench.graph.types.tensor_type import TensorType
 
 _BOUNDED = ("UINT8", "FLOAT")
-"""Element types that need no normalisation in the training loop: bytes are divided by 255, and
-floats are assumed to be normalised.
+"""Element types that the training loop does not normalise: bytes are divided by 255, and
+floats are assumed to be normalised already.
 """
 
 
 def training_fields(module: Module, target: str) -> dict[str, Any]:
-    """Return the values of ``_training.py.j2``. Raises GraphExportError if there is no task."""
+    """Return the values for ``_training.py.j2``.
+
+    Raises GraphExportError if the outputs define no learning task.
+    """
     found = find_detection(module.graph, module.outputs)
     if found:
         task = {"task": "detection", "classes": 80}  # COCO's
@@ -37,7 +40,7 @@ def training_fields(module: Module, target: str) -> dict[str, Any]:
 
 
 def require_images_of(module: Module, target: str) -> list[str]:
-    """Return the image outputs that one model accepts: the first, and others of the same layout."""
+    """Return the image outputs that one model accepts: the first, and those with its layout."""
     images = require_images(module.graph, module.outputs, target)
 
     def form(name: str) -> tuple[str | None, int | None]:
@@ -48,7 +51,7 @@ def require_images_of(module: Module, target: str) -> list[str]:
 
 
 def _task(module: Module, images: list[str]) -> dict[str, Any]:
-    """Return the learning task: from outputs next to the image, or from two views of a photo."""
+    """Return the learning task, which depends on the outputs: masks, labels, or two views."""
     if len(images) == 1 and (masks := _masks_of(module, images[0])):
         target = _mask_classes(masks, module.outputs[masks])
         ignored = module.graph.node(module.graph.outputs[masks].node).args.get("fill", 0)
@@ -68,7 +71,7 @@ def _task(module: Module, images: list[str]) -> dict[str, Any]:
 
 
 def _masks_of(module: Module, image: str) -> str:
-    """Return the class mask that follows the image or has its size, or "" if there is none."""
+    """Return the class mask that follows the image or has its size; empty if there is none."""
     graph = module.graph
     for name in outputs_of_kind(module.outputs, "mask"):
         whole = (module.outputs[name].dtype or "").startswith(("INT", "UINT"))
@@ -85,13 +88,13 @@ def _size(flow: TensorType) -> list[int | None]:
 
 
 def _mask_classes(name: str, flow: TensorType) -> str:
-    """Return the expression of class numbers (N, H, W), as the loss expects."""
+    """Return an expression for class numbers of shape (N, H, W), as the loss expects."""
     axis = (flow.axes or "").find("C")
     return f'batch["{name}"]{f".squeeze({axis + 1})" if axis >= 0 else ""}.long()'
 
 
 def _are_views(module: Module, images: Sequence[str]) -> bool:
-    """Return True if both images are views of one photo, each with its own random values."""
+    """Return True if both images are views of one original, each with its own random values."""
     graph = module.graph
     first, second = (ancestors(graph, [graph.outputs[name]]) for name in images)
     common = [graph.node(node) for node in first & second]
@@ -102,14 +105,14 @@ def _are_views(module: Module, images: Sequence[str]) -> bool:
 
 
 def _class_count(module: Module) -> int:
-    """Return the number of classes in class weights, or else the number in ImageNet."""
+    """Return the number of classes in the soft labels, or 1000 as in ImageNet if unknown."""
     shares = [] if module.labels else class_shares(module.outputs)
     shape = module.outputs[shares[0]].shape if shares else None
     return shape[0] or 1000 if shape else 1000
 
 
 def model_input(text: str, flow: TensorType) -> str:
-    """Return the expression that converts images ``text`` to channels-first floats for a model.
+    """Return an expression that converts ``text`` (images) to channels-first floats.
 
     A sequence is replaced by the mean of its frames, as a starting point for a video model.
     """
@@ -123,7 +126,7 @@ def model_input(text: str, flow: TensorType) -> str:
 
 
 def _scaled(text: str, flow: TensorType) -> str:
-    """Return the expression of channels-first images as floats."""
+    """Return an expression that converts ``text`` (images) to channels-first floats."""
     if flow.axes == "HWC":
         text += ".permute(0, 3, 1, 2)"
     elif flow.axes == "HW":

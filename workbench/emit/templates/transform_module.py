@@ -1,4 +1,4 @@
-"""Convert a graph to transforms of another library: the values of a dataset template."""
+"""Convert a graph to transforms of another library, and fill a dataset template with them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from workbench.sources import load_source
 from workbench.sources.kinds.folder import LIST_IMAGES
 
 SHARED = "transform"
-"""Variable of the only transform, or of the part that several views have in common."""
+"""Variable of the only transform, or of the first steps that several views have in common."""
 _OF_FOLDERS = frozenset({"random_shuffle", "file_root", "initial_fill", "shuffle_after_epoch"})
 """Reader arguments that a dataset supports too, or that only control DALI's shuffling."""
 
@@ -133,9 +133,9 @@ def _random_value_notes(transforms: Transforms, views: Sequence[View], reader: N
 def _definitions(
     transforms: Transforms, views: Sequence[View], begin: Chain
 ) -> tuple[dict[str, Transforms], dict[str, str], bool]:
-    """Return the transforms by variable, each view's variable, and if all start with ``SHARED``.
+    """Return transforms by variable, each view's variable, and if ``SHARED`` runs before them.
 
-    Identical views share one transform; views without steps of their own have none.
+    Identical views share one transform. Views without steps of their own have no transform.
     """
     written = {view.name: transforms.of(view.chain) for view in views}
     alike = all(own.made == written[views[0].name].made for own in written.values())
@@ -157,7 +157,7 @@ def _definitions(
 
 
 def _return_statement(sample: Sequence[str]) -> str:
-    """Return the statement, indented by eight spaces, that returns a dataset's sample."""
+    """Return a statement, indented by eight spaces, that returns a dataset's sample."""
     if len(sample) == 1:
         return f"return ({sample[0]},)"
     inner = ", ".join(sample)
@@ -185,7 +185,7 @@ def _composed(name: str, transforms: Transforms) -> Lines:
 
 
 def require_folder(nodes: Sequence[Node], target: str) -> None:
-    """Raise GraphExportError for data other than a folder with one subfolder per class."""
+    """Raise GraphExportError unless the data is a folder with one subfolder per class."""
     sources = [node for node in nodes if isinstance(node, Source)]
     for source in sources:
         if source.op != "readers.file" or len(sources) > 1:
@@ -209,7 +209,7 @@ def require_folder(nodes: Sequence[Node], target: str) -> None:
 
 
 def _require_one_size(graph: Graph, views: Sequence[View], target: str) -> None:
-    """Raise GraphExportError for images that cannot form a batch."""
+    """Raise GraphExportError if images differ in size, so that they cannot form a batch."""
     for view in views:
         shape = view.flow.shape
         if shape is None or None in shape:

@@ -1,7 +1,7 @@
 """Registry of Albumentations' transforms: blocks, compositions, tensors and floats.
 
-Arguments are those of Albumentations 1.4 and 2.0, with the defaults of 2.0; each function is named
-after its class. Exports are for version 2, on uint8 arrays (2.0.8).
+Arguments are those of Albumentations 1.4 and 2.0, with the defaults of 2.0. Each function is named
+after the class that it imports. Exports are for version 2, on uint8 arrays (2.0.8).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _choice(transforms: Transforms, choice: Choice) -> list[Expression]:
 
 
 def _one_of(options: list[list[Expression]], weights: Sequence[float]) -> Expression:
-    """Return ``OneOf``, which uses each transform's p as its weight and always applies one."""
+    """Return ``A.OneOf``, which always applies one option. Each option's p is its weight."""
     return call_of(
         "A.OneOf",
         [_sequential(option, p, sure=True) for option, p in zip(options, weights, strict=True)],
@@ -59,7 +59,8 @@ def _one_of(options: list[list[Expression]], weights: Sequence[float]) -> Expres
 def _sequential(steps: list[Expression], p: float, *, sure: bool = False) -> Expression:
     """Combine the steps to one transform with the probability ``p``.
 
-    If ``sure``, ``p`` is a weight of ``OneOf``, and the transform always runs when selected.
+    If ``sure``, the transform is an option of ``OneOf``: ``p`` is its weight, and its steps must
+    run whenever the option is selected.
     """
     if not steps:
         return call_of("A.NoOp", p=round(p, 6))
@@ -158,22 +159,22 @@ def installed_major() -> int | None:
 
 
 def is_pair(value: Any) -> bool:
-    """Return True if a value is a sequence of numbers."""
+    """Return True if a value is a sequence but not a string."""
     return isinstance(value, Sequence) and not isinstance(value, str)
 
 
 def shifted(value: Any, by: float) -> tuple[float, float]:
-    """Return a range with both ends shifted by a number."""
+    """Return the range ``value`` with ``by`` added to both ends."""
     return number(value[0]) + by, number(value[1]) + by
 
 
 def filling(fill: Any, value: Any) -> Any:
-    """Return the fill value: ``fill`` of version 2 or ``value`` of version 1."""
+    """Return the fill value: ``fill`` (name in version 2) or ``value`` (name in version 1)."""
     return (value if fill is None else fill) or 0
 
 
 def range_of(value: Any) -> tuple[float, float]:
-    """Return the range of an argument of Affine. A single number is used for both ends."""
+    """Return the range of an ``Affine`` argument. A single number is used for both ends."""
     if is_pair(value):
         return number(value[0]), number(value[1])
     return number(value), number(value)

@@ -50,7 +50,7 @@ _INTERPOLATIONS = {
 
 
 def _sampling(images: Images, interpolation: Any, area_for_downscale: Any) -> dict[str, Any]:
-    """Return DALI's arguments for a resize of OpenCV, where only ``INTER_AREA`` antialiases."""
+    """Return DALI's arguments for a resize as in OpenCV, where only ``INTER_AREA`` antialiases."""
     if area_for_downscale is not None:
         images.report_difference(APPROXIMATED["area"])
     area = (
@@ -100,7 +100,7 @@ def max_size_(
 
 
 def written_interpolation(step: Step) -> Source | None:
-    """Return the argument ``interpolation``, or None for linear, the default."""
+    """Return the value of ``interpolation``, or None for linear, which is the default."""
     found = exporters.interpolation(step, _INTERPOLATIONS)
     return None if found == "LINEAR" else Source(f"cv2.INTER_{found}")
 
@@ -382,7 +382,7 @@ def coarse_dropout(
 
 @_exports("erase")
 def export_erase(transforms: Transforms, step: Step) -> None:
-    """Export a window of fixed size at a random position as a hole of CoarseDropout."""
+    """Export an erased window of fixed size at a random position as ``CoarseDropout``."""
     (height, width), fill = exporters.erased_window(step), step.items("fill_value")
     transforms.add(
         "CoarseDropout",

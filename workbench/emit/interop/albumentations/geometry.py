@@ -1,4 +1,4 @@
-"""Flips, rotations and affine maps of Albumentations as DALI operators, and vice versa."""
+"""Flips, rotations and affine transforms of Albumentations as DALI operators, and vice versa."""
 
 from __future__ import annotations
 
@@ -246,7 +246,7 @@ def affine_(
 
 
 def _axes(value: Any, usual: float) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return the ranges along x and y. A single range is used for both, sampled separately."""
+    """Return the ranges along x and y. A single range applies to both, but is sampled for each."""
     if value is None:
         return (usual, usual), (usual, usual)
     if isinstance(value, dict):

@@ -1,1 +1,1 @@
-"""Code that the exporters of all libraries share: chains of a graph's steps, written as calls."""
+"""Code that the exporters of all libraries share: extract chains of steps, write them as calls."""

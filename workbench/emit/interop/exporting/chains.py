@@ -1,6 +1,6 @@
 """Extract chains of steps from a graph: from the decoded image to each output.
 
-A library without DALI samples random values inside its transforms. So only the range of a random
+Other libraries sample random values inside their transforms. Therefore only the range of a random
 value is extracted, and no other step may use the same value.
 """
 
@@ -32,10 +32,10 @@ OTHERWISE = "Remove it, or export for pytorch, which runs DALI."
 
 
 class RandomRange(NamedTuple):
-    """A random number: uniform from ``low`` to ``high``, or one of ``values``.
+    """Distribution of a random number: uniform from ``low`` to ``high``, or one of ``values``.
 
-    For a coin flip these are 0 and 1, with the ``probability`` of a 1. ``numbers`` is the number of
-    values sampled at once.
+    For a coin flip, low and high are 0 and 1, and ``probability`` is the probability of 1.
+    ``numbers`` is the number of values that are sampled at once.
     """
 
     low: float
@@ -46,18 +46,20 @@ class RandomRange(NamedTuple):
 
     @property
     def shares(self) -> dict[float, float]:
-        """Probability of each of ``values``."""
+        """Maps each of ``values`` to its probability."""
         return {each: self.values.count(each) / len(self.values) for each in self.values}
 
 
 @dataclass
 class Step:
-    """One operator of an image chain. ``read`` contains the arguments that an exporter has used."""
+    """One operator of an image chain. ``read`` are the arguments that an exporter has used."""
 
     node: Node
     extractor: ChainExtractor
     expression: str = ""
-    """Text of arithmetic, in which ``x`` is the image: ``bitxor(x, 255)``. Empty for operators."""
+    """Arithmetic as text in which ``x`` is the image, such as ``bitxor(x, 255)``; empty for
+    operators.
+    """
     read: set[str] = field(default_factory=set)
 
     @property
@@ -71,7 +73,7 @@ class Step:
 
     @property
     def given(self) -> set[str]:
-        """Names of the arguments that the graph sets or connects."""
+        """Names of the arguments that are set or connected in the graph."""
         fed = {name for name in self.node.inputs if name in self.spec.args}
         return set() if self.expression else {*self.node.args, *fed}
 
@@ -91,18 +93,21 @@ class Step:
         return found
 
     def items(self, name: str) -> tuple[Any, ...]:
-        """Return the elements of a list argument. A single value is one element; None is empty."""
+        """Return the elements of a list argument. A single value is one element; None has none."""
         found = self.fixed(name)
         return () if found is None else elements(found)
 
     def size(self, name: str = "size") -> tuple[int, int]:
-        """Return height and width from an argument, which may be one number for both."""
+        """Return height and width from an argument that is a pair, or one number for both."""
         found = self.fixed(name)
         sides = found if isinstance(found, tuple) else (found, found)
         return int(sides[0]), int(sides[-1])
 
     def span(self, name: str) -> tuple[float, float]:
-        """Return the smallest and the largest value of a uniformly sampled argument."""
+        """Return the smallest and the largest value of a uniform random argument.
+
+        Raises GraphExportError if the argument has another distribution.
+        """
         found = self.value(name)
         if isinstance(found, RandomRange):
             if found.values or found.probability is not None or found.numbers > 1:
@@ -116,7 +121,10 @@ class Step:
         return float(numbers[0]), float(numbers[0])
 
     def probability_of(self, name: str) -> float:
-        """Return the probability with which an argument is 1."""
+        """Return the probability that an argument is 1.
+
+        Raises GraphExportError if it is random but not a coin flip.
+        """
         found = self.value(name)
         if isinstance(found, RandomRange):
             if found.probability is None:
@@ -127,18 +135,18 @@ class Step:
         return float(bool(found))
 
     def refusal(self, why: str, name: str = "") -> GraphExportError:
-        """Return the error for a step without an equivalent in the library."""
+        """Return the error to raise if the library has no equivalent, for the reason ``why``."""
         place = f"{self.node.id}.{name}" if name else self.node.id
         return self.extractor.refusal(place, why)
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A block: some of several chains run for each image, one after another.
+    """A block: for each image, some of its chains (``options``) run one after another.
 
-    If a single chain runs, ``weights`` are the weights. Otherwise ``count`` chains run, in random
-    order if ``shuffled``. For a single option ``times`` is the minimum and maximum number of
-    repetitions.
+    If a single chain runs, ``weights`` are the weights of the options. Otherwise ``count`` chains
+    run, in random order if ``shuffled``. For a single option, ``times`` is the minimum and maximum
+    number of repetitions.
     """
 
     node: Node
@@ -190,11 +198,11 @@ class ChainExtractor:
         self._users: dict[str, str] = {}
 
     def refusal(self, place: str, why: str) -> GraphExportError:
-        """Return the error for a step without an equivalent in the target, with a fix."""
+        """Return the error to raise for a step without an equivalent in the target, with a fix."""
         return GraphExportError(f"{place}: {self.target} {why}. {OTHERWISE}")
 
     def views(self) -> tuple[list[View], Chain]:
-        """Return the views of a photo, and the first steps that all views share."""
+        """Return the views of an image, and the first steps that all views have in common."""
         flows = self.resolved.outputs
         found: dict[Port, View] = {}
         for name, port in self.graph.outputs.items():
@@ -239,9 +247,9 @@ class ChainExtractor:
         )
 
     def chain(self, port: Port, scope: str = "") -> tuple[Chain, Port]:
-        """Return the steps to a port, and the port at which they start.
+        """Return the steps that compute a port, and the port at which they start.
 
-        The start is an input of a body, or the encoded image of a reader.
+        They start at an input of the body ``scope``, or at the encoded image of a reader.
         """
         made: list[Step | Choice] = []
         while port.node != scope and not isinstance(node := self.graph.node(port.node), Source):
@@ -250,7 +258,7 @@ class ChainExtractor:
         return tuple(reversed(made)), port
 
     def _node(self, port: Port) -> Node | None:
-        """Return the node of a port, or None for an input of a body."""
+        """Return the node of a port, or None if the port is an input of a body."""
         return self.graph.node(port.node) if self.graph.has(port.node) else None
 
     def _step(self, node: Node, port: Port) -> tuple[Step, Port]:
@@ -278,7 +286,7 @@ class ChainExtractor:
         return node.op.startswith(_EXPRESSION)
 
     def _text(self, port: Port, leaves: set[Port], user: str) -> str:
-        """Return an expression as text, in which ``x`` is the image to which it is applied."""
+        """Return arithmetic as text, in which ``x`` is an image; add its port to ``leaves``."""
         node = self._node(port)
         if node is not None and is_generator(self.catalog[node.op]):
             random = self._of_generator(node)
@@ -355,7 +363,7 @@ class ChainExtractor:
         return max(0, math.floor(limits.low)), min(most, math.ceil(limits.high) - 1)
 
     def range_of(self, node: Node, name: str) -> Any:
-        """Return the range of a random argument, or its value if that is constant."""
+        """Return the range of a random argument, or its value if it is constant."""
         found = self._range_of_port(node.inputs[name], node.id)
         if found is None:
             why = f"samples it from a range, but {node.inputs[name].node} calculates it"
@@ -363,7 +371,7 @@ class ChainExtractor:
         return found if found.low != found.high or found.values else found.low
 
     def _range_of_port(self, port: Port, user: str) -> RandomRange | None:
-        """Return the range of a port's random value after arithmetic with constants, or None."""
+        """Return the range of a random value after constant arithmetic, or None if unknown."""
         node = self._node(port)
         if node is None:
             return None
@@ -427,7 +435,7 @@ class ChainExtractor:
 
 
 def _common_length(chains: Sequence[Chain]) -> int:
-    """Return the number of first steps that several chains have in common."""
+    """Return the number of first steps that all chains have in common."""
     count = 0
     for steps in zip(*chains, strict=False):
         if len({step.node.id for step in steps}) > 1:

@@ -1,4 +1,4 @@
-"""Functions that the exporters of several libraries share."""
+"""Functions shared by the exporters of several libraries."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ UNCHANGED: Range = (1.0, 1.0)
 
 
 def export_flips(transforms: Transforms, step: Step, name: str) -> None:
-    """Export the flips of a step. ``name`` is the class name, with ``{}`` for the axis."""
+    """Export the flips of a step. ``name`` is the class name, with ``{}`` in place of the axis."""
     axes = {"horizontal": "Horizontal", "vertical": "Vertical", "mirror": "Horizontal"}
     for argument, axis in axes.items():
         if argument in step.spec.args and (p := step.probability_of(argument)):
@@ -24,7 +24,7 @@ def export_flips(transforms: Transforms, step: Step, name: str) -> None:
 
 
 def add_normalize(transforms: Transforms, mean: tuple[Any, ...], std: tuple[Any, ...]) -> None:
-    """Export ``Normalize``, with the constants for pixels from 0 to 1."""
+    """Export ``Normalize``, with mean and standard deviation converted to pixels from 0 to 1."""
     for name, values in (("MEAN", mean), ("STD", std)):
         transforms.constants[name] = str([round(value / 255, 6) for value in values])
     transforms.add("Normalize", Source("MEAN"), Source("STD"))
@@ -50,7 +50,7 @@ def export_random_resized_crop(
 def jitter(step: Step) -> tuple[dict[str, Range], Range | None]:
     """Return the factor ranges of brightness, contrast and saturation, and the hue range or None.
 
-    Hue shifts are from -0.5 to 0.5. Factors that change nothing are omitted.
+    Hue shifts are between -0.5 and 0.5. Factors that are always 1 are omitted.
     """
     factors = {}
     for name in ("brightness", "contrast", "saturation"):
@@ -78,7 +78,7 @@ MEAN_CONTRAST = "contrast scales around the mean of the image, not around 128"
 
 
 def interpolation(step: Step, names: Mapping[str, str], where: str = "") -> str:
-    """Return the library's name of the interpolation, or raise GraphExportError if it has none."""
+    """Return the library's name for the interpolation. Raises GraphExportError if it has none."""
     name = str(step.fixed("interp_type"))
     if name not in names:
         raise step.refusal(f"has no {name}{where}", "interp_type")
@@ -100,13 +100,13 @@ def require_grey(step: Step) -> None:
 
 
 def integers_if_whole(ends: tuple[float, float]) -> tuple[float, float]:
-    """Return the ends of a range, as integers where they are integral."""
+    """Return the ends of a range. Integral ends are converted to integers."""
     low, high = (int(end) if float(end).is_integer() else end for end in ends)
     return low, high
 
 
 def require_pillow_decoder_arguments(step: Step) -> None:
-    """Raise GraphExportError for decoder arguments that a Pillow decoder does not support."""
+    """Raise GraphExportError if the decoder has arguments that Pillow does not support."""
     step.fixed("adjust_orientation")
     kind = step.fixed("output_type")
     if kind not in ("RGB", "GRAY"):
@@ -114,14 +114,14 @@ def require_pillow_decoder_arguments(step: Step) -> None:
 
 
 def grey_share(step: Step) -> float:
-    """Return the probability of saturation 0 if the saturation is always 0 or 1; else 0."""
+    """Return the probability of saturation 0. It is 0 unless the saturation is always 0 or 1."""
     found = step.value("saturation")
     values = found.values if isinstance(found, RandomRange) else (found,)
     return values.count(0) / len(values) if values and {*values} <= {0, 1} else 0.0
 
 
 def blur_window(window: float, low: float, high: float) -> tuple[int, float, float]:
-    """Return window and sigma range of a Gaussian blur. A missing value is derived as in DALI."""
+    """Return window and sigma range of a Gaussian blur; a missing one is derived as in DALI."""
     if not window:
         return 2 * math.ceil(3 * high) + 1, low, high  # that of the largest sigma sigma sigma
     if not high:
@@ -130,7 +130,7 @@ def blur_window(window: float, low: float, high: float) -> tuple[int, float, flo
 
 
 def erased_window(step: Step) -> tuple[float, float]:
-    """Return relative height and width of a window that is erased at a random position."""
+    """Return height and width (relative) of the window that a step erases at a random position."""
     anchor, shape = step.value("anchor"), step.items("shape")
     normal = step.fixed("normalized") or step.fixed("normalized_shape")
     step.read |= {"axis_names", "axes", "normalized_anchor", "normalized"}
@@ -141,7 +141,7 @@ def erased_window(step: Step) -> tuple[float, float]:
 
 
 def crop_place(step: Step) -> tuple[float, float] | None:
-    """Return the relative position (x, y) of a crop, from 0 to 1; None if it is random."""
+    """Return the relative position (x, y) of a crop, from 0 to 1, or None if it is random."""
     if "crop" not in step.given:
         raise step.refusal("needs a fixed size: set crop", "crop")
     places = step.value("crop_pos_x"), step.value("crop_pos_y")
@@ -157,7 +157,7 @@ def crop_place(step: Step) -> tuple[float, float] | None:
 def unmasked_bits(step: Step, mask: float) -> int:
     """Return the number of highest bits that a bit mask preserves.
 
-    Raises GraphExportError if it preserves other bits.
+    Raises GraphExportError if the mask preserves other bits.
     """
     bits = int(mask).bit_count()
     if int(mask) != 256 - (1 << (8 - bits)):

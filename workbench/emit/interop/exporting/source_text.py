@@ -1,4 +1,4 @@
-"""Format nested calls as Python source, like ruff."""
+"""Format nested calls as Python code, like ruff."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ class Call:
 
 
 Expression = str | Call | list[Any]
-"""A source text, a call, or a list of expressions."""
+"""A piece of Python code, a call, or a list of expressions."""
 
 
 def call_of(function: str, *arguments: Any, **named: Any) -> Call:
-    """Create a call from values and ``Source`` texts. Omits keyword arguments that are None."""
+    """Create a call from values and ``Source`` texts, without keyword arguments that are None."""
     given = [(name, source_of(value)) for name, value in named.items() if value is not None]
     return Call(function, (*map(source_of, arguments), *given))
 
 
 class Source(str):
-    """Text that is already Python source."""
+    """String that is Python code already."""
 
     __slots__ = ()
 
 
 def source_of(value: Any) -> Expression:
-    """Convert a value to an expression. Floats are rounded to six places."""
+    """Convert a Python value to an expression. Floats are rounded to six decimal places."""
     match value:
         case Source() | Call() | list():
             return value
@@ -77,7 +77,7 @@ def lines_of(
 
 
 def _parts(expression: Expression) -> tuple[str, Sequence[tuple[str, Expression]], str]:
-    """Return the opening bracket, the (prefix, expression) parts, and the closing bracket."""
+    """Return opening bracket, pairs (prefix, expression) inside, and closing bracket."""
     match expression:
         case Call(function, arguments):
             named = [

@@ -1,4 +1,4 @@
-"""Transforms of an export under construction, with notes on differences."""
+"""The transforms of an export while they are written, with notes on differences."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from workbench.emit.interop.library import Library
 
 @dataclass
 class Transforms:
-    """Transforms of one chain under construction, with notes on differences."""
+    """Transforms written for one chain, with notes on differences from DALI."""
 
     library: Library
     made: list[Expression] = field(default_factory=list)
     notes: dict[str, None] = field(default_factory=dict)
-    """Sentences on differences from DALI, as keys."""
+    """Sentences about differences from DALI, as keys to avoid duplicates."""
     cases: dict[str, None] = field(default_factory=dict)
-    """Rows of the table of measured differences that apply, as keys."""
+    """Rows of ``differences.toml`` that apply to these transforms, as keys to avoid duplicates."""
     constants: dict[str, str] = field(default_factory=dict)
     imports: set[str] = field(default_factory=set)
     options: dict[str, list[Expression]] = field(default_factory=dict)
     """Variable name -> the list of transforms that the variable contains."""
     classes: dict[str, str] = field(default_factory=dict)
-    """Name -> source of transform classes that the library does not have."""
+    """Name -> code of transform classes that the library does not have."""
     steps: list[tuple[Step | Choice, int]] = field(default_factory=list)
-    """Each step, with the index of its transform in ``made``."""
+    """Pairs of a step and the index of its transform in ``made``."""
 
     def add(self, function: str, *arguments: Any, **named: Any) -> None:
         """Append one transform, such as ``add("Resize", (224, 224))``."""
@@ -40,7 +40,10 @@ class Transforms:
     def add_sampled(
         self, step: Step, name: str, make: Callable[[float, float], Expression]
     ) -> None:
-        """Append a transform that samples an argument from a range or a list of values."""
+        """Append a transform that samples an argument. ``make`` creates it for the ends of a range.
+
+        For a list of values, append a random choice between transforms with fixed values.
+        """
         found = step.value(name)
         if isinstance(found, RandomRange) and found.values:
             assert self.library.one_of is not None
@@ -50,14 +53,14 @@ class Transforms:
             self.made.append(make(*step.span(name)))
 
     def measured(self, case: str) -> None:
-        """Record that a row of the table of measured differences (``differences.toml``) applies."""
+        """Record that a row of the measured differences (``differences.toml``) applies."""
         self.cases[case] = None
 
     def note(self, text: str) -> None:
         self.notes[text] = None
 
     def write(self, chain: Chain) -> None:
-        """Append a chain. Raises GraphExportError for steps without an equivalent."""
+        """Append the transforms of a chain. Raises GraphExportError if a step has no equivalent."""
         for step in chain:
             first = len(self.made)
             if isinstance(step, Choice):
@@ -68,14 +71,14 @@ class Transforms:
             self.steps += [(step, at) for at in range(first, len(self.made))]
 
     def of(self, chain: Chain) -> Transforms:
-        """Return the transforms of another chain, with the same notes and definitions objects."""
+        """Write another chain, and return its transforms. Notes and definitions are shared."""
         own = replace(self, made=[], steps=[])
         own.write(chain)
         return own
 
 
 def with_p(call: Expression, p: float) -> Call | None:
-    """Return a call with its probability multiplied by ``p``, or None if it has no probability."""
+    """Return a call whose probability is multiplied by ``p``, or None if it has no probability."""
     if not isinstance(call, Call):
         return None
     given = [each for each in call.arguments if isinstance(each, tuple) and each[0] == "p"]
@@ -88,14 +91,14 @@ def with_p(call: Expression, p: float) -> Call | None:
 
 @cache
 def differences(library: str) -> dict[str, dict[str, Any]]:
-    """Return the measured differences of a library, by case (``DIFFERENCES.md``)."""
+    """Return a library's measured differences from DALI (see ``DIFFERENCES.md``), by case."""
     text = files(__package__).joinpath("differences.toml").read_text("utf-8")
     found: dict[str, dict[str, Any]] = tomllib.loads(text).get(library, {})
     return found
 
 
 def difference_sentences(library: str, cases: Sequence[str], notes: Sequence[str]) -> list[str]:
-    """Return sentences on how the transforms differ from DALI's operators."""
+    """Return sentences that describe how the transforms differ from DALI's operators."""
     known = differences(library)
     rows = {case: known[case] for case in cases if case in known}
     far = [

@@ -1,1 +1,1 @@
-"""Code that the importers of all libraries share: the images of a graph, and operations on them."""
+"""Code shared by the importers of all libraries: the images of a graph, and operations on them."""

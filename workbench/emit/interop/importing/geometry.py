@@ -24,7 +24,7 @@ def fills(fill: Any) -> tuple[float, ...]:
 
 
 def pad_sides(images: Images, sides: tuple[int, int, int, int], fill: Any) -> None:
-    """Pad left, top, right and bottom by numbers of pixels."""
+    """Pad the images by the number of pixels given for each side (left, top, right, bottom)."""
     left, top, right, bottom = sides
     shape = fn.stack(images.height + (top + bottom), images.width + (left + right))
     images.graph = images.graph.slice(
@@ -39,7 +39,10 @@ def pad_sides(images: Images, sides: tuple[int, int, int, int], fill: Any) -> No
 def crop_at_random(
     images: Images, size: tuple[int, int], sides: tuple[int, int, int, int], fill: Any
 ) -> None:
-    """Crop a window of this size at a random position. Images that are too small are padded."""
+    """Crop a window of this size at a random position.
+
+    Before that, ``sides`` (left, top, right, bottom) are padded, and images that are too small.
+    """
     height, width = size
     if not any(sides):
         images.graph = images.graph.crop(
@@ -64,7 +67,7 @@ def crop_at_random(
 
 
 def pad_to(images: Images, height: float, width: float, fill: Any, *, corner: bool) -> None:
-    """Pad smaller images to this size: on all sides or, with ``corner``, right and bottom."""
+    """Pad smaller images to this size: right and bottom if ``corner``, otherwise all sides."""
     tall = fn.math.max(images.height, right=int(height), constant_type="INT64")
     wide = fn.math.max(images.width, right=int(width), constant_type="INT64")
     place = 0.0 if corner else 0.5
@@ -80,7 +83,7 @@ def pad_to(images: Images, height: float, width: float, fill: Any, *, corner: bo
 
 
 def scale_by(images: Images, low: float, high: float, interp: InterpType) -> None:
-    """Resize by a random factor."""
+    """Resize by a random factor from ``low`` to ``high``."""
     factor = uniform(low, high)
     images.graph = images.graph.resize(
         resize_y=fn.math.floor(images.height.cast(dtype="FLOAT") * factor),
@@ -105,8 +108,8 @@ def affine(
     """Scale, shear, rotate and translate about the centre. The image size does not change.
 
     ``angle`` and ``shear`` (first along x, then along y) are degrees, as in DALI's ``transforms``;
-    ``shift`` has the ranges relative to width and height. ``sheared_last``: both shears at once,
-    after the rotation. ``whole_shift``: shifts are truncated to whole pixels.
+    ``shift`` are the ranges relative to width and height. If ``sheared_last``, both shears are
+    applied at once, after the rotation. If ``whole_shift``, shifts are truncated to whole pixels.
     """
     middle = fn.stack(images.width, images.height).cast(dtype="FLOAT") * 0.5
     matrix = fn.transforms.translation(offset=-middle)
@@ -144,12 +147,12 @@ def _does_something(angle: Drawn) -> bool:
 
 
 def opposite(span: tuple[float, float]) -> tuple[float, float]:
-    """Return the range with the opposite sign."""
+    """Return the range of the negated value."""
     return -span[1], -span[0]
 
 
 def _pair(values: tuple[Drawn, Drawn]) -> Any:
-    """Return two numbers as a DALI argument: stacked if one is random, else a tuple."""
+    """Return two numbers as an argument for DALI: stacked if one is random, else as a tuple."""
     return _stacked(values) if any(isinstance(each, DataNode) for each in values) else values
 
 
@@ -171,7 +174,7 @@ def erase_at_random(
 ) -> None:
     """Erase a window with a random relative area and a random ratio of height to width.
 
-    The ratio is uniform on a logarithmic scale, as in torchvision; a window that does not fit is
+    The ratio is uniform on a logarithmic scale, as in torchvision. A window that does not fit is
     clipped, whereas torchvision samples again.
     """
     area = uniform(*scale)
@@ -197,7 +200,7 @@ def _positive(value: DataNode) -> DataNode:
 
 
 def erased_value(images: Images, value: Any) -> tuple[float, ...]:
-    """Convert a value from the library's scale to 0 to 255."""
+    """Convert a fill value from the library's scale to values from 0 to 255."""
     values = fills(value)
     if images.normalised:
         spread = [*zip(_channels(images.mean), _channels(images.std), strict=True)]

@@ -1,4 +1,4 @@
-"""State of an import: the graph's images, to which transforms are appended."""
+"""State of an import: the graph, and the images to which transforms are applied."""
 
 from __future__ import annotations
 
@@ -35,42 +35,42 @@ APPROXIMATED = {
     "cubic": "OpenCV's cubic has the parameter -0.75, DALI's -0.5",
     "lanczos4": "Lanczos with 3 lobes, not 4",
 }
-"""Interpolation that DALI only approximates -> description of the difference."""
+"""Interpolation without an equivalent in DALI -> description of the difference."""
 _OF_PILLOW = ("nearest", "lanczos", "bilinear", "bicubic", "box", "hamming")
 OF_OPENCV = ("nearest", "linear", "cubic", "area", "lanczos4", "linear_exact")
-"""Names of OpenCV's interpolations; the index is OpenCV's number."""
+"""Names of OpenCV's interpolations. The index is OpenCV's number."""
 
 
 class NoMatchError(Exception):
-    """Raised if DALI has no equivalent for the arguments of a transform."""
+    """Raised if DALI has no equivalent of a transform with these arguments."""
 
 
 @dataclass
 class Images:
-    """The graph of an import under construction, and properties of its final pixels.
+    """The graph of an import under construction, and the value range of its final images.
 
     The graph's images stay uint8 with layout HWC until ``finish``: operations between ``ToTensor``
-    and ``Normalize`` are equivalent there, and faster.
+    and ``Normalize`` have the same effect on such images, and are faster.
     """
 
     graph: Graph
     zero_to_one: bool = False
-    """True if the library's pixel values are from 0 to 1."""
+    """True if pixel values in the library range from 0 to 1."""
     channels_first: bool = False
     mean: Sequence[float] = (0.0,)
     std: Sequence[float] = (1.0,)
-    """Standard deviations for ``Normalize``, in the library's units (pixels from 0 to 1)."""
+    """Standard deviations for ``Normalize``, for pixel values from 0 to 1 as in the library."""
     normalised: bool = False
     issues: list[ImportIssue] = field(default_factory=list)
     floats: bool = False
-    """True if the library's images are floats, in any range."""
+    """True if the library's images are floats, in whatever range."""
     differing: dict[str, bool] = field(default_factory=dict)
-    """Node id -> True if the node differs from the library; ``issues`` has the reason."""
+    """Id of each added node -> True if the node differs from the library (see ``issues``)."""
     blocks: dict[str, str] = field(default_factory=dict)
     """Block id -> name of the transform that it was created for."""
     outcomes: list[str] = field(default_factory=list)
-    """``exact``, ``changed`` or ``omitted`` for each transform. A container of transforms has an
-    entry only if it differs itself.
+    """``exact``, ``changed`` or ``omitted`` for each transform. A transform that contains others
+    has an entry only if it differs itself.
     """
     _differs: bool = False
     """True if a difference was reported for the current transform."""
@@ -92,19 +92,20 @@ class Images:
         return self.value.shape()[1]
 
     def report_difference(self, why: str) -> None:
-        """Report a difference between the nodes and the library."""
+        """Report that the nodes of the current transform differ from the library, and why."""
         self._differs = True
         self._report("changed", why)
 
     def report_omission(self, why: str) -> None:
-        """Report that a part of the composition was omitted."""
+        """Report that a part of the composition was omitted, and why."""
         self._report("refused", why)
 
     @contextmanager
     def matching(self, call: TransformCall) -> Iterator[None]:
-        """Context manager that imports one call, and records if its nodes differ from the library.
+        """Within the context, import one call, and record if its nodes differ from the library.
 
-        A NoMatchError removes the nodes and reports added since, and is reported as an omission.
+        If a NoMatchError is raised, the nodes and reports added in the context are removed, and an
+        omission is reported.
         """
         outer, self.call = self.call, call
         outer_differs, self._differs = self._differs, False
@@ -147,7 +148,7 @@ class Images:
             self._block(lambda inner: self.graph.one_of(*inner, weights=weights), steps)
 
     def one_of_values(self, values: Iterable[T], change: Callable[[T], None]) -> None:
-        """Apply ``change`` to each sample with one of several values."""
+        """For each sample, call ``change`` with one of several values, selected at random."""
         self.one_of([partial(change, value) for value in values])
 
     def some_of(self, count: int, steps: Sequence[ImageStep], *, shuffled: bool) -> None:
@@ -158,7 +159,7 @@ class Images:
             self._block(lambda inner: self.graph.some_of(count, *inner, shuffled=shuffled), steps)
 
     def repeat(self, low: int, high: int, step: ImageStep) -> None:
-        """Apply a step a random number of times, each time with new random values."""
+        """Apply a step between ``low`` and ``high`` times, each time with new random values."""
         if high == 1 and low == 1:
             step()
             return
@@ -193,7 +194,7 @@ class Images:
             self.graph = outer
 
     def become(self, value: DataNode) -> None:
-        """Replace the images by a value of the graph."""
+        """Replace the images by ``value``, the result of an operator."""
         name, _ = main_output(self.graph, load_catalog())
         self.graph = replace(value.graph, outputs={**self.graph.outputs, name: value.port})
 
@@ -221,12 +222,12 @@ def coin_flip(p: float) -> DataNode | int:
 
 
 def uniform(low: float, high: float) -> DataNode | float:
-    """Return a uniform random number per sample, or the number if both ends are equal."""
+    """Return a uniform random number per sample, or the constant number if both ends are equal."""
     return low if low == high else random.uniform(range=(low, high))
 
 
 def uniform_whole(low: int, high: int) -> DataNode | int:
-    """Return a uniform random integer per sample. Both ends are included."""
+    """Return a uniform random integer per sample, from ``low`` to ``high`` inclusive."""
     if low == high:
         return low
     whole = fn.math.floor(random.uniform(range=(low, high + 1))).cast(dtype="INT32")
@@ -235,7 +236,7 @@ def uniform_whole(low: int, high: int) -> DataNode | int:
 
 
 def range_around(value: Any, centre: float, *, least: float | None = None) -> tuple[float, float]:
-    """Return the range of a library's argument. A number is the distance from ``centre``."""
+    """Return the range of a library's argument. A single number is the distance from ``centre``."""
     if isinstance(value, Sequence) and not isinstance(value, str):
         if len(value) == 1:
             return range_around(value[0], centre, least=least)
@@ -246,7 +247,7 @@ def range_around(value: Any, centre: float, *, least: float | None = None) -> tu
 
 
 def number(value: Any) -> float:
-    """Return a number unchanged. Raises NoMatchError for any other value."""
+    """Return ``value`` unchanged if it is a number. Raises NoMatchError otherwise."""
     if isinstance(value, NamedValue):
         raise NoMatchError(f"only the name of {value} is known. Pass its value: --arg NAME=VALUE")
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -255,21 +256,21 @@ def number(value: Any) -> float:
 
 
 def random_or_fixed(value: Any) -> DataNode | float:
-    """Return a number or, for a ``RandomValue``, a random number per sample."""
+    """Return a number unchanged, and a ``RandomValue`` as a random number per sample."""
     low, high = value_range(value)
     whole = isinstance(value, RandomValue) and value.whole
     return uniform_whole(int(low), int(high)) if whole else uniform(low, high)
 
 
 def value_range(value: Any) -> tuple[float, float]:
-    """Return the range of a ``RandomValue``. For a number both ends are the number."""
+    """Return the range of a ``RandomValue``. For a number, both ends are the number."""
     if isinstance(value, RandomValue):
         return round(value.low, 6), round(value.high, 6)  # 0.9 + 0.1 * 1.9 is 0.29000000000000004
     return number(value), number(value)
 
 
 def rounded(values: Any) -> tuple[float, ...]:
-    """Round numbers to six places."""
+    """Round numbers to six decimal places."""
     return tuple(round(number(each), 6) for each in values)
 
 
@@ -282,7 +283,10 @@ def size_of(value: Any) -> tuple[int, int]:
 
 
 def interp_type(images: Images, value: Any, numbered: Sequence[str] = _OF_PILLOW) -> InterpType:
-    """Return DALI's name for an interpolation. Raises NoMatchError if it is unknown."""
+    """Return DALI's name for an interpolation. Raises NoMatchError if it is unknown.
+
+    A ``value`` that is a number is an index into ``numbered``.
+    """
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < len(numbered):
         value = numbered[value]
     name = str(value).rpartition(".")[2].lower().removeprefix("inter_")
@@ -296,7 +300,7 @@ def interp_type(images: Images, value: Any, numbered: Sequence[str] = _OF_PILLOW
 def warp_interp_type(
     images: Images, value: Any, numbered: Sequence[str] = _OF_PILLOW
 ) -> InterpType2:
-    """Return DALI's interpolation for warps, which support only nearest and linear."""
+    """Return DALI's interpolation for a warp, which supports only nearest and linear."""
     found = interp_type(images, value, numbered)
     if found not in ("INTERP_NN", "INTERP_LINEAR"):
         images.report_difference(

@@ -44,7 +44,7 @@ def jitter_colour(
 def jitter_around(
     images: Images, brightness: Any, contrast: Any, saturation: Any, hue: Any
 ) -> None:
-    """Apply ``jitter_colour`` with numbers as the distance of both limits from 1 (hue: from 0)."""
+    """Call ``jitter_colour``. A number is half the width of a range around 1 (hue: around 0)."""
     jitter_colour(
         images,
         brightness=range_around(brightness or 0, 1, least=0),
@@ -65,7 +65,7 @@ def grey(images: Images, channels: int) -> None:
 
 
 def normalise(images: Images, mean: Any, std: Any) -> None:
-    """Set mean and standard deviation of the normalisation, which ``Images.finish`` applies."""
+    """Set the mean and standard deviation with which ``Images.finish`` normalises."""
     if images.normalised:
         raise NoMatchError("the images are already normalised")
     images.mean, images.std = fills(mean), fills(std)
@@ -73,7 +73,7 @@ def normalise(images: Images, mean: Any, std: Any) -> None:
 
 
 INVERTED = ("bitxor(x, 255)", "sub(255, x)")
-"""Texts of arithmetic that inverts the image ``x``."""
+"""Arithmetic that inverts the image ``x``, in the form of ``Step.expression``."""
 
 
 def invert(images: Images) -> None:
@@ -82,14 +82,14 @@ def invert(images: Images) -> None:
 
 
 def solarize(images: Images, threshold: float) -> None:
-    """Invert values that are equal to or above a threshold."""
+    """Invert values that are greater than or equal to a threshold."""
     pixels = images.value
     above = (pixels >= round(threshold)).cast(dtype="INT32")
     images.become(pixels ^ (above * 255).cast(dtype="UINT8"))
 
 
 def posterize(images: Images, bits: int) -> None:
-    """Set all but the highest ``bits`` of the 8 bits to 0."""
+    """Set all bits of each value to 0, except the highest ``bits``."""
     levels = 256 - (1 << (8 - int(bits)))
     images.become((images.value & levels).cast(dtype="UINT8"))
 
@@ -109,7 +109,7 @@ def stretch_contrast(images: Images) -> None:
 
 
 def sharpen(images: Images, factor: float) -> None:
-    """Interpolate between the smoothed image (factor 0) and the image (1), or beyond."""
+    """Blend the smoothed image and the image: factor 0 smooths, 1 changes nothing, 2 sharpens."""
     weights = (1.0, 1.0, 1.0, 1.0, 5.0, 1.0, 1.0, 1.0, 1.0)  # Pillow's SMOOTH
     smooth = filtered(images, tuple(each / 13 for each in weights), 3)
     images.become(as_bytes(images.value * factor + smooth * (1.0 - factor)))
@@ -125,18 +125,18 @@ def sharpen_by_kernel(images: Images, strength: Range, lightness: Range) -> None
 
 
 def blur_box(images: Images, size: int) -> None:
-    """Average the square of side ``size`` around each pixel."""
+    """Replace each pixel by the mean of the surrounding square with side ``size``."""
     images.become(as_bytes(filtered(images, (1 / size**2,) * size**2, size)))
 
 
 _ANGLES = 6
-"""Number of angles from which motion blur selects one at random."""
+"""Number of discrete angles of motion blur; each sample uses one at random."""
 
 
 def blur_motion(images: Images, size: int, angles: Range) -> None:
-    """Average along a line of ``size`` pixels at one of several angles.
+    """Average pixels along a line of length ``size`` at one of several angles.
 
-    Angles are degrees, clockwise from the right, as in Albumentations.
+    Angles are in degrees, clockwise from the right, as in Albumentations.
     """
     steps = [n - size // 2 for n in range(size)]
     low, high = (math.radians(each) for each in angles)
@@ -152,7 +152,7 @@ def blur_motion(images: Images, size: int, angles: Range) -> None:
 
 
 def filtered(images: Images, weights: tuple[float, ...], size: int) -> DataNode:
-    """Return the images filtered by a square kernel, as floats."""
+    """Return the images filtered by a square kernel with ``weights``, as floats."""
     kernel = fn.constant(fdata=weights, shape=(size, size))
     found = fn.filter(images.value, kernel, dtype="FLOAT")
     assert isinstance(found, DataNode)
@@ -169,7 +169,7 @@ def as_bytes(value: DataNode) -> DataNode:
 
 
 def power(images: Images, low: float, high: float) -> None:
-    """Raise pixel values, scaled to 0 to 1, to a random power."""
+    """Scale pixel values to 0 to 1, and raise them to a random power (gamma correction)."""
     exponent = uniform(low, high)
     scaled = images.value * (1 / 255)
     raised = scaled**exponent

@@ -1,8 +1,8 @@
 """Registry of torchvision's transforms: blocks, compositions, tensors and floats.
 
 Arguments and defaults are those of torchvision 0.26 (``torchvision/transforms/transforms.py`` and
-``torchvision/transforms/v2``); each function is named after its class. Exports are for version 2,
-on uint8 tensors (torchvision 0.28).
+``torchvision/transforms/v2``). Each function is named after the class that it imports. Exports are
+for version 2, on uint8 tensors (torchvision 0.28).
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _compose(steps: list[Expression]) -> Expression:
 
 
 def _applied(steps: list[Expression], p: float) -> list[Expression]:
-    """Apply the steps with a probability, as an argument of the transform if it accepts one."""
+    """Return the steps with the probability ``p``: as their argument, or in ``RandomApply``."""
     if not steps or p >= 1:
         return steps
     if len(steps) == 1 and (own := with_p(steps[0], p)):
@@ -129,7 +129,7 @@ def sequential(images: Images, *transforms: Any) -> None:
 
 
 _SETTING = unused_keyword(None, "the workbench sets it for the whole pipeline")
-"""Marks arguments of DALI's own Compose, nvidia.dali.experimental.torchvision."""
+"""Parameter that only DALI's own ``Compose`` has (nvidia.dali.experimental.torchvision)."""
 
 
 @_imports("Compose", compare=HOLDS, batch_size=_SETTING, num_threads=_SETTING)
@@ -145,7 +145,7 @@ def random_apply(images: Images, transforms: Any, p: float = 0.5) -> None:
 
 @_imports("Lambda")
 def lambda_(images: Images, lambd: Any, *types: Any) -> None:
-    """Import a function of the script. Only recorded steps are supported."""
+    """Import a function of the script. It must have been recorded as a call."""
     if not isinstance(lambd, TransformCall):
         raise NoMatchError("your own functions cannot be imported: rewrite this one with @wb.node")
     TORCHVISION.import_transform(images, lambd)
@@ -213,7 +213,7 @@ def to_dtype(images: Images, dtype: Any = "float32", scale: bool = False) -> Non
 
 
 def _image_dtype(dtype: Any) -> str:
-    """Return the type for images, such as ``float32``. ``dtype`` may be a dictionary of types."""
+    """Return the element type of images, such as ``float32``. ``dtype`` may map types to types."""
     if isinstance(dtype, dict):
         for name, each in dtype.items():
             if "Image" in str(name) or str(name) == "others":
@@ -224,7 +224,7 @@ def _image_dtype(dtype: Any) -> str:
 
 @_imports("ToImage", "PILToTensor", "ToImageTensor", compare=FORM)
 def to_image(images: Images) -> None:
-    """Convert to a tensor without scaling the values; later transforms scale it."""
+    """Convert to a tensor without scaling the values, which later transforms scale."""
     images.channels_first = True
 
 

@@ -1,7 +1,7 @@
 """Importers of ``torchvision.transforms.functional``, as called by a script's own classes.
 
-Each importer has the name of a function, and its arguments after the image. A number may be a
-``RandomValue`` of the script.
+Each importer has the name of a function, and the function's parameters after the image. A number
+may be a ``RandomValue`` of the script.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _SAME = {
     "to_pure_tensor": composition.no_change,
     "to_tensor": composition.to_tensor,
 }
-"""Functions that have the same importer as the class of the same purpose."""
+"""Functions that are imported in the same way as the class with the same effect."""
 for _name, _function in _SAME.items():
     _imports(_name)(_function)
 

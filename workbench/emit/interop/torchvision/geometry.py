@@ -90,7 +90,7 @@ def _sampling(images: Images, interpolation: Any, antialias: Any) -> dict[str, A
 
 
 def _interpolation(step: Step, usual: str) -> Source | None:
-    """Return the argument ``interpolation``, or None if it is the transform's default."""
+    """Return the value of ``interpolation``, or None if it is the transform's default."""
     found = exporters.interpolation(step, _INTERPOLATIONS, " on tensors")
     return None if found == usual else Source(f"v2.InterpolationMode.{found}")
 
@@ -235,7 +235,7 @@ def pad(images: Images, padding: Any, fill: Any = 0, padding_mode: str = "consta
 
 
 def sides(padding: Any) -> tuple[int, int, int, int]:
-    """Return left, top, right and bottom from torchvision's one, two or four numbers."""
+    """Return left, top, right and bottom from one, two or four numbers, as in torchvision."""
     if not isinstance(padding, Sequence):
         padding = (padding,)
     left, top, *other = [int(number(each)) for each in padding] * (2 if len(padding) == 1 else 1)
@@ -350,7 +350,7 @@ def random_affine(
 
 
 def one_fill(images: Images, fill: Any) -> float:
-    """Return one fill value for all channels, as DALI's warps require."""
+    """Return a fill value for all channels, because DALI's warps accept only one."""
     values = erased_value(images, fill)
     if len(set(values)) == 1:
         return values[0]
@@ -374,7 +374,7 @@ def random_erasing(
 
 @_exports("erase")
 def export_erase(transforms: Transforms, step: Step) -> None:
-    """Export a window of fixed size at a random position as RandomErasing."""
+    """Export an erased window of fixed size at a random position as ``RandomErasing``."""
     (height, width), fill = exporters.erased_window(step), step.items("fill_value")
     if not height or not width:
         raise step.refusal("requires a window that is not empty", "shape")

@@ -1,10 +1,11 @@
-"""Reconstruct ``if`` statements of a traced pipeline from DALI's calls.
+"""Reconstruct the ``if`` statements of a traced pipeline from DALI's calls.
 
-For each value that a branch uses DALI splits the batch by the predicate, and for each variable that
-the branches set it merges the parts again (``_conditional__Split``, ``_conditional__Merge``). One
-statement consists of all connected splits and merges by one predicate, or of those whose merges are
-on one line. A generator without input runs for the whole batch and is split afterwards: it is moved
-into the innermost branch that uses it.
+DALI converts an ``if`` to calls: it splits the batch by the predicate for each value that a branch
+uses, and merges the parts for each variable that the branches assign (``_conditional__Split``,
+``_conditional__Merge``). All connected splits and merges with the same predicate form one
+statement, and so do unconnected ones whose merges are on the same line. A generator without input
+runs for the whole batch and is split afterwards; here it is moved into the innermost branch that
+uses it.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from workbench.emit.pipeline_import.trace.traced import SourceLocation, TracedIn
 
 SPLIT, MERGE = "_conditional__Split", "_conditional__Merge"
 BODIES = ("then", "else")
-"""Names of the bodies for the two parts of a split, in order."""
+"""Names of the bodies that the two parts of a split run in, in order."""
 _PREDICATE = "predicate"
 _DRAWN = "random__"
 _CONSTANT = "Constant"
 
 Step = tuple[int, int]
-"""A branch of a statement: the number of the statement, and 0 or 1 for its body."""
+"""A branch of a statement: number of the statement, and index of its body (0 or 1)."""
 Scope = tuple[Step, ...]
 
 
@@ -33,13 +34,13 @@ Scope = tuple[Step, ...]
 class ConditionalBlock:
     """Calls that process the same part of the batch, in source order, including nested statements.
 
-    A nested statement is represented by a call; ``statements`` maps its name to the statement.
+    A nested statement is one call in ``ops``; ``statements`` maps the call's name to the statement.
     """
 
     ops: tuple[TracedOp, ...]
     statements: Mapping[str, Statement] = field(default_factory=dict)
     takes: Mapping[str, TracedInput] = field(default_factory=dict)
-    """Input edge of the body -> the outer edge that is connected to it."""
+    """Input edge of the body -> edge outside the body that is connected to it."""
     gives: tuple[TracedInput, ...] = ()
     """Final value in this branch of each variable that the statement assigns."""
 
@@ -55,7 +56,7 @@ class Statement:
 
 
 def walk_ops(block: ConditionalBlock) -> Iterator[TracedOp]:
-    """Yield the calls of a block, including statements and the calls in them."""
+    """Yield the calls of a block, including the calls in nested statements."""
     for op in block.ops:
         yield op
         if op.name in block.statements:
@@ -64,7 +65,7 @@ def walk_ops(block: ConditionalBlock) -> Iterator[TracedOp]:
 
 
 def producers_by_edge(block: ConditionalBlock) -> dict[str, TracedOp]:
-    """Return the call that produces each edge, including the input edges of bodies."""
+    """Map each edge, including the input edges of bodies, to the call that produces it."""
     makers: dict[str, TracedOp] = {}
 
     def add(block: ConditionalBlock) -> None:
@@ -80,7 +81,7 @@ def producers_by_edge(block: ConditionalBlock) -> dict[str, TracedOp]:
 
 
 class _UnclearError(Exception):
-    """Raised if the splits by ``predicate`` do not form a statement."""
+    """Raised if the splits by ``predicate`` do not form an ``if`` statement."""
 
     def __init__(self, predicate: str) -> None:
         self.predicate = predicate
@@ -89,10 +90,10 @@ class _UnclearError(Exception):
 def find_statements(
     ops: Sequence[TracedOp], outputs: Iterable[TracedInput], lines: Lines
 ) -> tuple[ConditionalBlock, tuple[TracedInput, ...]]:
-    """Combine the calls of each ``if`` to one, and return them with the pipeline's outputs.
+    """Combine the calls of each ``if`` into one call. Returns all calls and the pipeline's outputs.
 
-    ``ops`` are in source order. The outputs have their new edge names. Splits and merges of DALI's
-    own library, and those that form no statement, remain calls.
+    ``ops`` are in source order. The returned outputs have new edge names. Splits and merges that
+    belong to DALI's own library or form no statement remain calls.
     """
     given = tuple(outputs)
     merges = [op for op in ops if op.schema == MERGE]
@@ -105,12 +106,12 @@ def find_statements(
 
 
 def predicate_of(op: TracedOp) -> str:
-    """Return the predicate edge of a split or merge, or "" for any other call."""
+    """Return the predicate edge of a split or merge, or an empty string for any other call."""
     return next((edge.edge for edge in op.inputs if edge.argument == _PREDICATE), "")
 
 
 class _Finder:
-    """One attempt to find the statements, for predicates that are assumed to be conditions."""
+    """One attempt to find the statements whose conditions are the given predicates."""
 
     def __init__(
         self,
@@ -134,13 +135,13 @@ class _Finder:
         for op in ops:
             self.home[op.name] = self._scope(op)
         self.parts: dict[str, tuple[Step, TracedInput]] = {}
-        """Input edge of a body -> the body, and the outer edge."""
+        """Input edge of a body -> the body, and the edge outside that is connected to it."""
 
     def _of_statement(self, op: TracedOp) -> bool:
         return op.schema in (SPLIT, MERGE) and predicate_of(op) in self.predicates
 
     def _paths(self) -> dict[str, tuple[tuple[str, int], ...]]:
-        """Map each edge to the predicates and branches that select its samples, outer first."""
+        """Map each edge to the pairs (predicate, branch) that select its samples, outer first."""
         paths: dict[str, tuple[tuple[str, int], ...]] = {}
         for op in self.ops:
             fed = {paths[edge.edge] for edge in op.inputs}
@@ -163,7 +164,7 @@ class _Finder:
         return paths
 
     def _statements(self) -> dict[tuple[str, str], int]:
-        """Number the statements: map (call in a statement, predicate) to the number."""
+        """Map each pair (name of a split or merge, predicate) to the number of its statement."""
         joined = _Joined()
         for op in self.ops:
             own = predicate_of(op) if self._of_statement(op) else None
@@ -220,7 +221,7 @@ class _Finder:
         return before
 
     def _scope(self, op: TracedOp) -> Scope:
-        """Return the branches that enclose a call or, for a split or merge, its statement."""
+        """Return the branches that enclose a call. A split or merge belongs to its statement."""
         if not op.inputs:
             return self._innermost(op)
         index = 0
@@ -232,7 +233,7 @@ class _Finder:
     def _innermost(self, op: TracedOp) -> Scope:
         """Return the branches that enclose all consumers of a generator or constant.
 
-        For other calls, an empty tuple is returned.
+        Returns an empty tuple for any other call.
         """
         if not op.schema.startswith(_DRAWN) and op.schema != _CONSTANT:
             return ()
@@ -255,7 +256,7 @@ class _Finder:
         return _common_prefix(uses)
 
     def _scope_of_edge(self, edge: str) -> Scope:
-        """Return the branches inside which an edge is available."""
+        """Return the branches in which an edge is available."""
         maker = self.makers[edge]
         scope = self.home[maker.name]
         if maker.schema != SPLIT or not self._of_statement(maker):
@@ -266,7 +267,7 @@ class _Finder:
         return source if source[: len(inside)] == inside else inside
 
     def _resolved(self, read: TracedInput) -> TracedInput:
-        """Replace the output of a split by its input edge, or by an input of the body."""
+        """Replace the output of a split by the input of the split, or by an input of the body."""
         maker = self.makers[read.edge]
         if maker.schema != SPLIT or not self._of_statement(maker):
             return read
@@ -354,7 +355,7 @@ def _common_prefix(scopes: Sequence[Scope]) -> Scope:
 
 
 class _Joined:
-    """Connected groups of members (union-find)."""
+    """Groups of connected members (union-find)."""
 
     def __init__(self) -> None:
         self._over: dict[tuple[str, str], tuple[str, str]] = {}

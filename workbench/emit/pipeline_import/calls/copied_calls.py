@@ -1,6 +1,6 @@
-"""Replace calls inside copied functions of an exported program by the original operators.
+"""Replace the calls inside an exported program's copied functions by the original operators.
 
-Copied functions that transform annotations remain separate calls.
+Calls in copied functions that transform annotations are not replaced.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from workbench.sources import SourceKind, load_source, source_kinds
 
 
 def kinds_by_reader() -> dict[str, SourceKind]:
-    """Return the source kinds whose programs contain a reading function, by function name."""
+    """Map the name of each generated reading function to the source kind that it reads."""
     kinds = map(load_source, source_kinds())
     return {kind.reader.__name__: kind for kind in kinds if kind.reader is not None}
 
 
 def kinds_by_finder() -> dict[str, str]:
-    """Return the names of source kinds, by the function with which programs find their files."""
+    """Map each function with which programs find files to the name of its source kind."""
     return {load_source(kind).find.__name__: kind for kind in source_kinds()}
 
 
 def without_reader_calls(pipeline: TracedPipeline) -> TracedPipeline:
     """Replace the calls inside each call of a ``SourceKind.reader`` by one reader call.
 
-    The reader call has two outputs: the used output of the function, or else the first output of
-    DALI's reader; and the function's last output. If the function has more outputs, they are the
-    first output of DALI's reader and the used casts. Pixels that are used on the GPU were decoded
-    on the device of the setting.
+    The reader call has two outputs. The first is the used output of the function or, if none is
+    used, the first output of DALI's reader. The second is the function's last output. If the
+    function has more outputs, they are the first output of DALI's reader and the used casts. Pixels
+    that are used on the GPU are assumed to be decoded on the device of the graph's setting.
     """
     readers = kinds_by_reader()
     folded: dict[str, TracedOp] = {}
@@ -89,9 +89,9 @@ _READERS = ("readers__", "experimental__readers__", "ExternalSource")
 
 
 def without_clipping(pipeline: TracedPipeline, sources: Mapping[str, str]) -> TracedPipeline:
-    """Connect box crops to the boxes before the program clips them, and remove the clipping.
+    """Remove calls of copied clipping functions, and connect box crops to the unclipped boxes.
 
-    Exports clip boxes with a copied function, which is added again when the graph is exported.
+    Exports clip boxes with such a function, and add it again when the graph is exported.
     """
     replaced: dict[str, TracedInput] = {}
     inside: set[str] = set()
@@ -120,7 +120,7 @@ def without_clipping(pipeline: TracedPipeline, sources: Mapping[str, str]) -> Tr
 def _clips_boxes(
     user: TracedOp, function: str, calls: Sequence[TracedOp], edges: Collection[str]
 ) -> bool:
-    """Return True if an export clips the boxes of this call with this function and axes."""
+    """Return True if an export clips the input boxes of ``user`` with this function and axes."""
     if user.schema != "RandomBBoxCrop" or user.inputs[0].edge not in edges:
         return False
     expected, axes = clip_function(Node("", BOX_CROP, user.args)) or ("", 0)
@@ -131,7 +131,7 @@ def _clips_boxes(
 def _grouped(
     ops: Iterable[TracedOp], functions: Collection[str]
 ) -> Iterator[tuple[int, list[TracedOp]]]:
-    """Yield the calls inside each call of these functions, with the number of outer frames."""
+    """Yield (number of outer frames, calls inside) for each call of these functions."""
     groups: dict[tuple[int, str, tuple[SourceLocation, ...]], list[TracedOp]] = {}
     for op in ops:
         names = [place.function for place in op.places]

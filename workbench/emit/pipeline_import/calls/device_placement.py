@@ -1,4 +1,4 @@
-"""Set devices of nodes and edges as in the pipeline, where they differ from the defaults."""
+"""Set the devices of nodes and edges as in the pipeline, where they differ from the defaults."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def with_devices(
     ids: Mapping[str, str],
     outputs: Sequence[TracedInput],
 ) -> Graph:
-    """Set the devices of nodes, and add copies where only an edge changes the device."""
+    """Set the devices of nodes, and add copies where an edge changes the device."""
     devices = {ids[op.name]: op.device for op, call in calls if not call.bodies}
     graph = _with_node_devices(graph, catalog, devices)
     copies = _Copies(graph)
@@ -60,7 +60,7 @@ def with_devices(
 
 
 def _with_node_devices(graph: Graph, catalog: Catalog, devices: Mapping[str, Device]) -> Graph:
-    """Set the device of each node that would otherwise run on another device."""
+    """Set the device of each node that would run on another device by default."""
     for node in _nodes_in_order(graph.nodes):
         wanted = devices.get(node.id)
         if wanted is not None and infer_devices(graph, catalog)[node.id] != wanted:
@@ -69,7 +69,7 @@ def _with_node_devices(graph: Graph, catalog: Catalog, devices: Mapping[str, Dev
 
 
 def _nodes_in_order(nodes: tuple[Node, ...]) -> Iterator[Node]:
-    """Yield the nodes in topological order, each block followed by its nodes."""
+    """Yield the nodes in topological order. The nodes inside a block follow the block."""
     for node in running_order(nodes)[0]:
         yield node
         for body in node.bodies.values():
@@ -77,14 +77,14 @@ def _nodes_in_order(nodes: tuple[Node, ...]) -> Iterator[Node]:
 
 
 class _Copies:
-    """Adds copies to another device to a graph, one per output and device."""
+    """Adds nodes that copy to another device, one per output and device."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self._made: dict[tuple[Port, Device], Port] = {}
 
     def of(self, port: Port, side: Device, scope: str = "", before: str | None = None) -> Port:
-        """Return a port's copy on the device ``side``; if needed, add it to the body ``scope``."""
+        """Return a port's copy on the device ``side``; add it to the body ``scope`` if needed."""
         if (port, side) not in self._made:
             word = port.node if self.graph.has(port.node) else port.output
             node = Node(free_id(self.graph, f"{word}_{side}"), "copy", {}, {"data": port}, side)

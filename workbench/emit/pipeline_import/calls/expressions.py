@@ -1,7 +1,7 @@
 """Convert arithmetic and indexing of a traced pipeline to operators of the graph.
 
-DALI writes arithmetic as ``mul(&0 $0:float32)``: ``&0`` is the first edge, ``$0`` the first integer
-or float constant, depending on its type.
+DALI represents arithmetic as ``mul(&0 $0:float32)``: ``&0`` is the first edge, and ``$0`` is the
+first integer or float constant, depending on its type.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from workbench.graph.model.values import index_text
 
 ARITHMETIC = "_ArithmeticGenericOp"
 INDEXING = frozenset({"_TensorSubscript", "_SubscriptDimCheck"})
-"""Hidden DALI operators for indexing, which ``expression_node`` converts."""
+"""Hidden DALI operators for indexing that ``expression_node`` converts."""
 SHAPE = "_Shape"
 """Hidden DALI operator for ``images.shape()``."""
 
@@ -31,13 +31,13 @@ _TYPE_NAMES = {"float32": "FLOAT", "float64": "FLOAT64"}
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A node without its id: an operator, its fixed values and its inputs."""
+    """A node without id: operator, constant arguments and inputs."""
 
     op: str
-    """Name of the operator: ``math.mul``, ``subscript``."""
+    """Name of the operator, such as ``math.mul`` or ``subscript``."""
     args: Mapping[str, Value] = field(default_factory=dict)
     inputs: Mapping[str, str] = field(default_factory=dict)
-    """Port or argument -> name of the edge that is connected to it."""
+    """Port or argument -> name of the edge connected to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +51,10 @@ _Operand = str | _Constant
 
 
 def expression_node(op: TracedOp, ops_by_edge: Mapping[str, TracedOp]) -> Expression | None:
-    """Return the node for arithmetic or indexing, or None if the graph cannot represent it.
+    """Return the node for arithmetic or indexing, or None if a graph cannot represent it.
 
-    ``ops_by_edge`` has the producer of each edge. Random numbers become the source of an argument,
-    as when a user makes a constant random. A constant array is an edge from an operator
-    ``constant``.
+    ``ops_by_edge`` maps each edge to the call that produces it. A random number is connected to an
+    argument, as when a user makes a constant random. A constant array becomes a node ``constant``.
     """
     if op.schema == ARITHMETIC:
         return _arithmetic(op, ops_by_edge)
@@ -129,7 +128,7 @@ def _as_sequence(value: Value | None) -> Sequence[Value]:
 def _operand_ports(
     found: Sequence[_Operand], spec: OpSpec, ops_by_edge: Mapping[str, TracedOp]
 ) -> list[str] | None:
-    """Return the port or argument of each operand, or None if an operand has none."""
+    """Return the port or argument for each operand, or None if an operand has none."""
 
     def stands_alone(operand: _Operand) -> bool:
         return isinstance(operand, _Constant) or _is_generated(operand, ops_by_edge)
@@ -161,7 +160,7 @@ def _is_generated(edge: str, ops_by_edge: Mapping[str, TracedOp]) -> bool:
 
 
 def _subscript(op: TracedOp) -> Expression | None:
-    """Return the node for indexing, or None if an index comes from another node."""
+    """Return the node for indexing, or None if another node computes an index."""
     fed = [one.edge for one in op.inputs if one.argument is None]
     if len(fed) != 1 or len(fed) != len(op.inputs):
         return None
@@ -177,7 +176,7 @@ def _subscript(op: TracedOp) -> Expression | None:
 
 
 def _shape(op: TracedOp) -> Expression | None:
-    """Return the node for a shape, or None if the shape is on the GPU or not INT64."""
+    """Return the node for ``images.shape()``, or None if it is on the GPU or not INT64."""
     if len(op.inputs) != 1 or op.device != "cpu" or op.args.get("dtype") not in (None, "INT64"):
         return None
     return Expression("shape", {}, {"data": op.inputs[0].edge})

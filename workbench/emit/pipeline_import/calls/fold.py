@@ -1,7 +1,7 @@
-"""Fold a statement that a graph cannot represent into one opaque node.
+"""Merge the calls of a statement that a graph cannot represent into one opaque node.
 
-DALI converts an ``if`` to dozens of calls that split and merge a batch. Neither these calls nor the
-operators in a branch, which receive only a part of the batch, are meaningful alone.
+DALI converts an ``if`` to dozens of calls that split and merge the batch. These calls have no
+meaning alone, and neither have the operators in a branch, which receive only part of the batch.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _CONDITION = "condition"
 
 
 def fold_calls(pairs: NodeCalls, lines: Lines, outputs: Collection[str]) -> NodeCalls:
-    """Merge inseparable calls into one opaque call each.
+    """Merge calls that must not be separated into one opaque call each.
 
-    ``pairs`` has each call after its inputs; ``outputs`` are the output edges of the pipeline.
-    Folded ranges of that order do not overlap, and include everything between two folded calls, so
-    that no cycle arises. Without opaque calls nothing changes.
+    In ``pairs``, each call follows its inputs; ``outputs`` are the output edges of the pipeline.
+    Merged ranges do not overlap, and include all calls between two merged calls, so that no cycle
+    arises. Without opaque calls, ``pairs`` is returned unchanged.
     """
     stretches = list(_statement_ranges([op for op, _ in pairs], lines))
     folds = [_indices_to_fold(pairs[part], lines) for part in stretches]
@@ -52,12 +52,12 @@ def fold_calls(pairs: NodeCalls, lines: Lines, outputs: Collection[str]) -> Node
 
 
 def _used_edges(op: TracedOp, call: Call, inside: Collection[str]) -> Iterator[TracedInput]:
-    """Yield the edges that a call uses in the graph, without constants that the node stores."""
+    """Yield the input edges of a call, without constants that the graph's node stores."""
     yield from op.inputs if op.name in inside else call.inputs.values()
 
 
 def _statement_ranges(ops: Sequence[TracedOp], lines: Lines) -> Iterator[slice]:
-    """Yield the range of calls of each statement; an ``if`` is one range, even without source."""
+    """Yield the range of calls of each statement. An ``if`` is one range, even without a file."""
     keys = [lines.block(op).key for op in ops]
     cuts = {0, *(i for i in range(1, len(ops)) if keys[i] != keys[i - 1])}
     for first, last in _conditions(ops):
@@ -84,7 +84,7 @@ def _conditions(ops: Sequence[TracedOp]) -> Iterator[tuple[int, int]]:
 
 
 def _indices_to_fold(calls: NodeCalls, lines: Lines) -> list[int]:
-    """Return the indices of the calls to merge; empty if they can stay separate."""
+    """Return the indices of the calls to merge; empty if the calls can stay separate."""
     if not any(call.opaque for _, call in calls):
         return []
     core = {
@@ -124,7 +124,7 @@ def _required_calls(ops: Sequence[TracedOp], start: Collection[int]) -> set[int]
 def _node(calls: NodeCalls, lines: Lines, readers: Counter[str]) -> tuple[TracedOp, Call] | None:
     """Return the opaque call that replaces several calls.
 
-    Returns None if there are no calls, or too many inputs or outputs.
+    Returns None if there are no calls, or if the opaque call would have too many inputs or outputs.
     """
     if not calls:
         return None
@@ -162,7 +162,7 @@ def _node(calls: NodeCalls, lines: Lines, readers: Counter[str]) -> tuple[Traced
 
 
 def _name(calls: NodeCalls, last: TracedOp, text: str) -> str:
-    """Return the name of an opaque call: ``if``, a function of DALI's library, or the last call."""
+    """Return the name of an opaque call: ``if``, a function of DALI's library, or its last call."""
     if last.schema == MERGE and not is_library(last):
         return "if" if text.startswith(("if", "elif")) else _CONDITION  # as in x = a and b
     return next(filter(None, (library_function(op) for op, _ in reversed(calls))), call_name(last))

@@ -1,7 +1,7 @@
-"""Convert readers of foreign pipelines to sources of the graph.
+"""Convert the readers of pipelines that were not exported here to sources of the graph.
 
-Supports TFRecord with an image and a label, arrays without labels, and videos read by GPU-only
-operators. As with a folder of photos, the data are specified when the graph is run.
+Supported are TFRecord with an image and a label, arrays without labels, and videos read by GPU-only
+operators. The data is specified when the graph is run, as for a folder of images.
 """
 
 from __future__ import annotations
@@ -21,28 +21,27 @@ SELECTING = (
     *("index_path", "index_paths", "annotations_file", "labels", "ext", "meta_files"),
     *("manifest_filepaths", "file_list_frame_num", "file_list_include_preceding_frame"),
 )
-"""Reader arguments that select files, samples or parts of them."""
+"""Reader arguments that select files, samples, or parts of samples."""
 _LONGEST = 100
 
 
 def shortened(value: Value) -> str:
-    """Return a value as Python source, shortened."""
+    """Return a value as Python code, shortened."""
     text = repr(value)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
 _RECORDS = frozenset({"readers___TFRecord", "readers__TFRecord"})
 _VIDEOS = {"readers__Video": "", "readers__VideoResize": "Resize"}
-"""Video reader -> the operator for its additional processing, or ""."""
+"""Video reader -> operator for its additional processing; empty if there is none."""
 _VIDEO = "experimental__readers__Video"
 _USUAL: Mapping[str, Value] = {
     **{"normalized": False, "image_type": 0, "dtype": 0, "skip_vfr_check": True, "channels": 3},
     **{"additional_decode_surfaces": 2, "initial_fill": 1024, "lazy_init": False},
 }
-"""Options that the replacement video reader lacks -> the values that correspond to its behaviour.
-"""
+"""Options that the replacement video reader lacks -> values that correspond to its behaviour."""
 _EXTRA_OUTPUTS = {"enable_frame_num": "frame numbers", "enable_timestamps": "times"}
-"""Arguments of video readers that add an output -> its description, in output order."""
+"""Argument of video readers that adds an output -> description of the output, in output order."""
 _RESIZING = frozenset(
     {"resize_x", "resize_y", "resize_shorter", "resize_longer", "size", "mode", "max_size"}
     | {"interp_type", "mag_filter", "min_filter", "antialias", "subpixel_scale"}
@@ -54,7 +53,7 @@ _DECODING = ("decoders__Image", "PeekImageShape", "_conditional")
 
 
 def with_known_readers(pipeline: TracedPipeline, lines: Lines) -> TracedPipeline:
-    """Replace readers of a pipeline by sources of the graph that read the same data."""
+    """Replace the readers of a pipeline by sources of the graph that read the same kind of data."""
     read = {edge.edge for op in pipeline.ops for edge in op.inputs}
     read |= {edge.edge for edge in pipeline.outputs}
     ops: list[TracedOp] = []
@@ -70,7 +69,7 @@ def with_known_readers(pipeline: TracedPipeline, lines: Lines) -> TracedPipeline
 
 
 def _with_own_parameters(ops: Iterable[TracedOp]) -> Iterator[TracedOp]:
-    """Yield the calls; readers of different data get different parameters of the graph."""
+    """Yield the calls, with a separate graph parameter for each location that readers read."""
     parameters: dict[str, str] = {}
     for op in ops:
         if not op.kind:
@@ -83,7 +82,7 @@ def _with_own_parameters(ops: Iterable[TracedOp]) -> Iterator[TracedOp]:
 
 
 def _external_source(op: TracedOp, ops: Collection[TracedOp]) -> TracedOp:
-    """Return an external source, marked as unsupported unless all its consumers decode images."""
+    """Return the external source, marked as unsupported unless all its consumers decode images."""
     made = {edge for edge, _ in op.outputs}
     readers = [each for each in ops if made & {edge.edge for edge in each.inputs}]
     if readers and all(each.schema.startswith(_DECODING) for each in readers):
@@ -92,7 +91,7 @@ def _external_source(op: TracedOp, ops: Collection[TracedOp]) -> TracedOp:
 
 
 def _generated_reader(op: TracedOp, used: Collection[str]) -> TracedOp:
-    """Return a reader of a generated function, without unused additional outputs."""
+    """Return a reader call. Remove additional outputs of a generated function if none is used."""
     kind = kinds_by_reader().get(op.display)
     count = len(kind.outputs) if kind else 0
     if count and not any(edge in used for edge, _ in op.outputs[count:]):
@@ -112,7 +111,7 @@ def _known_reader(op: TracedOp, read: Collection[str]) -> list[TracedOp] | None:
 
 
 def _replaced_arguments(op: TracedOp) -> str:
-    """Return the message about reader arguments that the graph's source replaces."""
+    """Return a message that lists the reader arguments that the graph's source replaces."""
     named = (f"{name}={shortened(op.args[name])}" for name in SELECTING if name in op.args)
     return f"{', '.join(named) or 'its data'} is not imported: pass the data when you run the graph"
 
@@ -149,7 +148,7 @@ def _tfrecord_calls(op: TracedOp, read: Collection[str]) -> list[TracedOp] | Non
 def _call_after_reader(
     reader: TracedOp, output: tuple[str, Device], edge: str, schema: str, args: Mapping[str, Value]
 ) -> TracedOp:
-    """Return an operator that computes an edge from the output of the replacement reader."""
+    """Return a call that computes ``edge`` from the output of the replacement reader."""
     return replace(
         reader,
         schema=schema,
@@ -213,7 +212,7 @@ def _video_calls(op: TracedOp, read: Collection[str]) -> list[TracedOp]:
 
 
 def _video_outputs(op: TracedOp) -> list[str]:
-    """Return a description of each output of a video reader, in DALI's order."""
+    """Return the names of a video reader's outputs for messages, in DALI's order."""
     labelled = "labels" in op.args or any(op.args.get(name) for name in ("file_root", "file_list"))
     extra = [
         name

@@ -29,30 +29,30 @@ _NAMED = ("files", "file_list")
 _DATA = ("annotations_file", "path", "paths", "files", "filenames", "file_list", _FOLDER)
 """Reader arguments that locate the data."""
 _SET_BY_READERS = frozenset({("case_sensitive_extensions", False)})
-"""Argument values that generated reading functions pass by default."""
+"""Argument values that generated reading functions always pass."""
 _COMPILED = "NumbaFuncImpl"
 """Registry name of the DALI operator behind numba functions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A node without its id, seed and device."""
+    """A node of the graph without id, seed and device."""
 
     op: str
     args: Mapping[str, Value] = field(default_factory=dict)
     inputs: Mapping[str, TracedInput] = field(default_factory=dict)
     outputs: tuple[str, ...] = ()
-    """Name of the node's port for each output of the traced call."""
+    """For each output of the traced call, the name of the node's port."""
     opaque: str | None = None
-    """Reason why the graph cannot represent the call. None if it can."""
+    """Reason why a graph cannot represent the call, or None if it can."""
     bodies: Mapping[str, BodyCalls] = field(default_factory=dict)
-    """For blocks: the contents of each body, by name."""
+    """Body name -> its contents, if the call is a block."""
     folder: str | None = None
     """Folder of a folder reader in the pipeline. In the graph, a data parameter replaces it."""
     source: tuple[str, str] | None = None
-    """For a reader whose files an exported script finds: the source kind and the parameter."""
+    """Source kind and parameter of a reader whose files an exported script finds; else None."""
     lost: tuple[str, ...] = ()
-    """Arguments that the graph's source does not support, as Python code."""
+    """Arguments, as Python code, that the graph's source does not support."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +61,12 @@ class BodyCalls:
 
     made: Sequence[tuple[TracedOp, Call]] = ()
     takes: Mapping[str, str] = field(default_factory=dict)
-    """Input name -> the edge that is connected to it."""
+    """Input name of the body -> edge connected to it."""
     gives: Mapping[str, TracedInput] = field(default_factory=dict)
 
 
 class _UnsupportedError(Exception):
-    """Raised for a part of a call that the graph cannot represent; the message is the reason."""
+    """Raised for a part of a call that a graph cannot represent. The message is the reason."""
 
 
 def read_folder(ops: Iterable[TracedOp]) -> Value | None:
@@ -86,9 +86,10 @@ def make_call(
     makers: Mapping[str, TracedOp],
     folder: Value | None = None,
 ) -> Call:
-    """Return the node for a call; an opaque node if the graph cannot represent the call.
+    """Return the node for a call; an opaque node if a graph cannot represent the call.
 
-    ``makers`` has the producer of each edge. A reader of ``folder`` uses the graph's data.
+    ``makers`` maps each edge to the call that produces it. A reader of ``folder`` reads the graph's
+    data instead.
     """
     try:
         return _expression(op, catalog, makers) or _operator(op, catalog, lines, makers, folder)
@@ -97,7 +98,7 @@ def make_call(
 
 
 def automatic_call(op: TracedOp, call: AutomaticCall) -> Call:
-    """Return the node for a call of automatic augmentation, with the edges of ``op``."""
+    """Return the node for a call of automatic augmentation, with the inputs of ``op``."""
     data = next(edge for edge in op.inputs if edge.argument is None)
     shape = next((edge for edge in op.inputs if edge.argument == "crop_pos_z"), None)
     inputs = {"data": data} if shape is None else {"data": data, "shape": shape}
@@ -105,7 +106,7 @@ def automatic_call(op: TracedOp, call: AutomaticCall) -> Call:
 
 
 def call_name(op: TracedOp) -> str:
-    """Return the name of the called function (``fn.decoders.image``), or ``[...]`` for indexing."""
+    """Return the name of the called function (such as ``fn.resize``), or ``[...]`` for indexing."""
     if op.schema in INDEXING:
         return "[...]"
     return ".".join(part for part in (op.module.removeprefix("nvidia.dali."), op.display) if part)
@@ -227,7 +228,7 @@ def _integer_constant(maker: TracedOp | None) -> int | None:
 
 
 def _source(op: TracedOp, spec: OpSpec, lines: Lines) -> tuple[str, str] | None:
-    """Return source kind and parameter of a reader if an exported script finds its data."""
+    """Return source kind and parameter of a reader whose data an exported script finds, or None."""
     if op.kind:
         return op.kind, parameter_of_constant(op.dataset or PARAMETER)
     function, parameter = lines.data_function(op) or ("", "")
@@ -238,7 +239,7 @@ def _source(op: TracedOp, spec: OpSpec, lines: Lines) -> tuple[str, str] | None:
 
 
 def _external_source_args(args: Mapping[str, Value]) -> dict[str, Value]:
-    """Return the arguments (none) of a node that replaces an external source of encoded images.
+    """Return the arguments (none) of the node that replaces an external source of encoded images.
 
     Raises _UnsupportedError if the external source receives other arrays.
     """
@@ -248,9 +249,9 @@ def _external_source_args(args: Mapping[str, Value]) -> dict[str, Value]:
 
 
 def _missing_operator_reason(op: TracedOp, catalog: Catalog) -> str:
-    """Return why the catalogue has no operator for a call.
+    """Return the reason why the catalogue has no operator for a call.
 
-    DALI registers some operators under other names than it lists.
+    DALI lists some operators under other names than those in its registry.
     """
     if op.schema in INDEXING:
         return "a position or range from another node is not supported"

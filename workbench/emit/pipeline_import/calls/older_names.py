@@ -1,4 +1,4 @@
-"""Convert calls with older DALI names, and older operators for image sizes, to current calls.
+"""Convert calls of deprecated DALI operators, including those for image sizes, to current calls.
 
 ``save_attrs`` outputs height and width before the resize, as INT32 (DALI 2.4,
 ``dali/operators/image/resize/resize_attr.h``).
@@ -16,13 +16,13 @@ from workbench.emit.pipeline_import.calls.expressions import SHAPE
 from workbench.emit.pipeline_import.trace.traced import TracedInput, TracedOp
 
 _OTHERS = frozenset({"SSDRandomCrop"})
-"""Deprecated operators that are not equivalent to the successor named by DALI."""
+"""Deprecated operators that differ from the successor that DALI names."""
 _DEFAULTS: Mapping[str, Mapping[str, Value]] = {"FastResizeCropMirror": {"antialias": False}}
-"""Deprecated operator -> its defaults that differ from the successor's."""
+"""Deprecated operator -> defaults that differ from the defaults of its successor."""
 _SAVED = "save_attrs"
 _SHAPES = (SHAPE, "Shapes")
 _INT32, _INT64 = 6, 7
-"""Numbers of these types in ``nvidia.dali.types.DALIDataType``."""
+"""Values of these types in ``nvidia.dali.types.DALIDataType``."""
 
 
 @cache
@@ -34,7 +34,7 @@ def current_name(schema: str) -> str:
 
 
 def older_name_notes(ops: Iterable[TracedOp]) -> tuple[str, ...]:
-    """Return one note that lists deprecated operators and their replacements; may be empty."""
+    """Return a note that lists deprecated operators and their successors, or no note."""
     found = {
         op.schema: current_name(op.schema) for op in ops if current_name(op.schema) != op.schema
     }
@@ -43,9 +43,9 @@ def older_name_notes(ops: Iterable[TracedOp]) -> tuple[str, ...]:
 
 
 def with_todays_calls(ops: Iterable[TracedOp]) -> tuple[TracedOp, ...]:
-    """Replace deprecated operators, and older operators for sizes by calls of ``shape``.
+    """Replace deprecated operators by their successors, and operators for sizes by ``shape``.
 
-    For sequences a saved size is unchanged, because another axis is the height.
+    For sequences, a saved size is left as it is, because the height is another axis.
     """
     given = [
         replace(
@@ -73,7 +73,7 @@ def _as_shapes(op: TracedOp, frames: bool) -> Iterator[TracedOp]:
 def _shape_of(
     op: TracedOp, image: TracedInput, output: str, dtype: Value, sides: int = 0
 ) -> Iterator[TracedOp]:
-    """Yield calls that compute the shape of an image, or its first ``sides``, as ``dtype``."""
+    """Yield calls that compute an image's shape, or its first ``sides`` numbers, as ``dtype``."""
     steps: list[tuple[str, str, dict[str, Value]]] = [(SHAPE, "shape", {})]
     if sides:
         steps.append(("_TensorSubscript", "subscript", {"hi_0": sides, "num_subscripts": 1}))

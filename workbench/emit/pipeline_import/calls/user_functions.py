@@ -1,4 +1,4 @@
-"""Import ``fn.python_function(function=f)`` of a user's script, with the source of ``f``."""
+"""Import ``fn.python_function(function=f)`` of a user's script, with the code of ``f``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _HELD = {"function", "num_outputs", "output_layouts", "batch_processing", "devic
 def compiled_arguments(
     op: TracedOp, keywords: Sequence[ast.keyword], source: str
 ) -> dict[str, Value] | str:
-    """Return the node's arguments for a call of ``numba_function``, or why it is unsupported.
+    """Return a node's arguments for a ``numba_function`` call, or why it is unsupported.
 
     ``keywords`` and ``source`` are as in ``function_arguments``. The call must name the functions
     that DALI compiled.
@@ -42,7 +42,7 @@ def compiled_arguments(
 
 
 def sources_together(*functions: str) -> str:
-    """Join the sources of functions, with their imports combined above them."""
+    """Join the code of functions, with their imports combined above them."""
     parts = [text.rpartition("\n\n\n") for text in functions if text]
     imports = dict.fromkeys(line for above, _, _ in parts for line in above.splitlines() if line)
     texts = [text.strip() for _, _, text in parts]
@@ -52,9 +52,9 @@ def sources_together(*functions: str) -> str:
 def function_arguments(
     op: TracedOp, keywords: Sequence[ast.keyword], source: str
 ) -> dict[str, Value] | str:
-    """Return the node's arguments for a call of a user function, or why it is unsupported.
+    """Return a node's arguments for a call of a user function, or why it is unsupported.
 
-    ``keywords`` are the arguments of the call, ``source`` is the script that contains it.
+    ``keywords`` are the arguments of the call, and ``source`` is the script that contains it.
     """
     given = {keyword.arg or "**": keyword.value for keyword in keywords}
     function = given.get("function")

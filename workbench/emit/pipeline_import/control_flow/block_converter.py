@@ -15,14 +15,14 @@ _CONDITION = "condition"
 
 
 class BlockConverter:
-    """Creates the calls of blocks, and names the inputs and outputs of bodies.
+    """Creates the calls of blocks, and names the inputs and outputs of their bodies.
 
     Parameters
     ----------
     make:
-        Callback that returns the call for one of the user's operators.
+        Function that returns the call for one of the user's operators.
     finish:
-        Callback that receives the calls of each block with its output edges.
+        Function that is called with the calls of each block and its output edges.
     """
 
     def __init__(
@@ -37,12 +37,12 @@ class BlockConverter:
         self._make = make
         self._finish = finish
         self._words: dict[str, str] = {}
-        """Edge -> its variable in the source or, if unknown, the usual name for its kind."""
+        """Edge -> its variable in the source code or, if unknown, the default name for its kind."""
         self._written: set[str] = set()
-        """Edges whose variable in the source is known."""
+        """Edges whose variable in the source code is known."""
 
     def convert(self, block: ConditionalBlock, gives: Sequence[TracedInput]) -> NodeCalls:
-        """Convert the operators of a block, in their order, to calls."""
+        """Convert the operators of a block to calls, in the same order."""
         made: list[tuple[TracedOp, Call]] = []
         for op in block.ops:
             statement = block.statements.get(op.name)
@@ -87,7 +87,11 @@ class BlockConverter:
         return Call("if", {}, inputs, outputs, bodies=bodies)
 
     def _ends(self, op: TracedOp, statement: Statement) -> tuple[str, ...]:
-        """Return a name for each output: a variable that a body assigns, else an unchanged one."""
+        """Return a name for each output of a statement.
+
+        This is a variable that a body assigns or, if no variable is known, the name of an unchanged
+        value.
+        """
         found: list[str | None] = []
         usual: list[str] = []
         for ends in zip(*(block.gives for block in statement.bodies), strict=True):
@@ -103,7 +107,7 @@ class BlockConverter:
 
 
 def walk_calls(calls: NodeCalls) -> Iterator[tuple[TracedOp, Call]]:
-    """Yield the calls, including nested ones."""
+    """Yield the calls, including calls in nested bodies."""
     for op, call in calls:
         yield op, call
         for body in call.bodies.values():

@@ -1,7 +1,8 @@
 """Convert ``and``, ``or`` and ``not`` of a traced pipeline to operators of the graph.
 
-DALI converts ``a and b`` to a split by ``a``, ``b`` in one part, and a merge. If ``b`` needs no
-random values, it equals ``a & b``, because both are boolean. Otherwise it remains an ``if``.
+DALI converts ``a and b`` to a split by ``a``, the computation of ``b`` for one part, and a merge.
+Both are boolean, so the result is equal to ``a & b`` if ``b`` needs no random values. Otherwise
+``a and b`` remains an ``if``.
 """
 
 from __future__ import annotations
@@ -16,19 +17,19 @@ from workbench.emit.pipeline_import.trace.traced import TracedInput, TracedOp
 
 _CHECK, _NOT = "_conditional__ValidateLogical", "_conditional__Not_"
 _SIDES = {"and": (0, "bitand"), "or": (1, "bitor")}
-"""``and``, ``or`` -> the part of the batch that evaluates the right operand, and the operator."""
+"""``and``, ``or`` -> index of the part that evaluates the right operand, and the operator."""
 
 
 def without_logic(
     ops: Sequence[TracedOp], outputs: Sequence[TracedInput], random_schemas: Collection[str]
 ) -> tuple[list[TracedOp], tuple[TracedInput, ...]]:
-    """Replace ``and``, ``or`` and ``not`` by operators. Returns the calls and the outputs.
+    """Replace ``and``, ``or`` and ``not`` by operators. Returns the new calls and outputs.
 
     Each call follows its inputs. ``random_schemas`` are the schemas of random operators.
     """
     makers = {edge: op for op in ops for edge, _ in op.outputs}
     moved: dict[str, str] = {}
-    """Removed edge -> the edge that replaces it."""
+    """Removed edge -> edge that replaces it."""
     removed: set[str] = set()
     written: dict[str, TracedOp] = {}
     checks = {op.name: op for op in ops if op.schema == _CHECK}
@@ -79,7 +80,7 @@ def _splits(
 ) -> list[TracedOp] | None:
     """Return the splits by ``predicate`` that an edge is computed from.
 
-    None if other operators than arithmetic are in between.
+    Returns None if operators other than arithmetic are in between.
     """
     found: dict[str, TracedOp] = {}
     waiting, seen = [edge], set[str]()

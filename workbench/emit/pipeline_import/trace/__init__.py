@@ -1,1 +1,1 @@
-"""Pipelines as DALI represents them: calls in order, seeds, serialised files, source lines."""
+"""Pipelines as DALI represents them: ordered calls, seeds, serialised files, lines of code."""

@@ -1,4 +1,4 @@
-"""Reconstruct the order of calls in the source, because DALI lists them by dependency."""
+"""Restore the order of calls in the source code, because DALI sorts them by dependency."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _NUMBERED = re.compile(r"__.+_(\d+)$")
 
 
 def in_call_order(ops: Sequence[TracedOp], lines: Lines) -> list[TracedOp]:
-    """Return the calls in source order, each after its inputs. Calls on a cycle are omitted.
+    """Return the calls in source order, each after its inputs. Calls in a cycle are omitted.
 
     DALI numbers the calls that it names itself. A call named by the user is placed before the first
-    call on a later line, or else before the first call that uses its output.
+    call on a later line or, if there is none, before the first call that uses its output.
     """
     numbers = {op.name: float(m[1]) for op in ops if (m := _NUMBERED.match(op.name))}
     keys = {op.name: numbers.get(op.name, _between(op, ops, numbers, lines)) for op in ops}

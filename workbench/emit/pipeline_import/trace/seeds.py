@@ -14,14 +14,14 @@ from workbench.graph.model.bounds import LARGEST_SEED, SETTINGS
 
 @dataclass(frozen=True, slots=True)
 class Seeds:
-    """The graph's seed ``base``, and the seed of each call, which is added to it."""
+    """The graph's seed ``base``, and each call's offset, which is added to ``base``."""
 
     base: int
     own: Mapping[str, int]
     changed: Mapping[str, str]
-    """Calls whose random values differ from the source -> the reason."""
+    """Calls whose random values differ from the source code's -> the reason."""
     unseeded: tuple[str, ...] = ()
-    """Calls without a seed in the source, for which DALI chooses a new seed in each run."""
+    """Calls without a seed in the source code, for which DALI chooses a new seed in each run."""
 
 
 def assign_seeds(
@@ -29,13 +29,14 @@ def assign_seeds(
 ) -> Seeds:
     """Choose the graph's seed and the seeds of its calls.
 
-    The graph's seed is the base that the source uses (``seed=base + 3``), else the pipeline's seed,
-    else the smallest seed in use: the candidate that preserves most seeds. Calls without a seed get
-    the seed that DALI derives from the pipeline's seed; without a pipeline seed, any unused seed.
+    Candidates for the graph's seed are the base that the source code uses (``seed=base + 3``), the
+    pipeline's seed, and the smallest seed in use; the first candidate that preserves most seeds is
+    chosen. Calls without a seed get the seed that DALI derives from the pipeline's seed or, if the
+    pipeline has no seed, any unused seed.
 
     Parameters
     ----------
-    seeded:
+    seedable:
         All calls with a seed argument, in DALI's registration order.
     ops:
         Calls that a graph can represent, in source order.
@@ -77,9 +78,9 @@ def automatic_changes(
     pipeline: int | None,
     base: int,
 ) -> dict[str, str]:
-    """Return why random values of an automatic augmentation differ in the graph, by call name.
+    """Map each automatic augmentation whose random values change to the reason.
 
-    In the graph all other calls have their own seeds, so DALI assigns seeds only to these.
+    In the graph, all other calls have their own seeds, so DALI assigns seeds only to these.
     """
     if pipeline is None:  # it uses the graph's seed, whereas the source has another one each time
         return {}
@@ -102,7 +103,7 @@ def _base_seed(
     pipeline: int | None,
     known: Sequence[int],
 ) -> int:
-    """Return the base seed: the first candidate with which most seeds can be represented."""
+    """Return the graph's seed: the first candidate with which most seeds can be represented."""
     terms = {op.name: lines.seed_term(op) for op in ops if op.name in explicit}
     candidates = [
         *(explicit[name] - term for name, term in terms.items() if term is not None),
@@ -119,7 +120,7 @@ def _base_seed(
 
 
 def _explicit_seed(op: TracedOp) -> int | None:
-    """Return the seed in the source, or None. DALI uses -1 as a seed like any other."""
+    """Return a call's seed in the source code, or None. DALI treats -1 like any other seed."""
     seed = op.args.get("seed")
     return seed if isinstance(seed, int) else None
 

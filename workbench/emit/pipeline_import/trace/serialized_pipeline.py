@@ -1,7 +1,7 @@
-"""Parse a serialised pipeline (a ``.dali`` file) to calls. Runs nothing and needs no DALI.
+"""Parse a serialised pipeline (a ``.dali`` file) to calls, without running it and without DALI.
 
-The message is DALI's ``PipelineDef``. Its field numbers were determined from files written by DALI
-2.4; unused fields are ignored.
+The file contains DALI's protobuf message ``PipelineDef``. The field numbers were determined from
+files written by DALI 2.4; unused fields are ignored.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from workbench.emit.pipeline_import.trace.traced import (
 from workbench.errors import PipelineFormatError
 
 LARGEST = 64 * 2**20
-"""Maximum file size in bytes. A pipeline of a thousand calls has one mebibyte."""
+"""Maximum file size in bytes. A pipeline of a thousand calls has 1 MiB."""
 
 _MESSAGES: Mapping[str, Mapping[str, tuple[int, str]]] = {
     "Argument": {
@@ -58,7 +58,7 @@ _MESSAGES: Mapping[str, Mapping[str, tuple[int, str]]] = {
         "prefetch_queue_depth": (13, "int64"),
     },
 }
-"""Message -> field -> its number and type. A star marks a repeated field."""
+"""Message -> field -> number and type. A star marks a repeated field."""
 
 _NO_GPU = -99999
 _STACK = "_origin_stack_"
@@ -68,9 +68,9 @@ _LEFT_OUT = frozenset({"device", "_module", "_display_name", "preserve_name"})
 def read_pipeline(data: bytes) -> TracedPipeline:
     """Parse a pipeline serialised by DALI.
 
-    Float arguments, which DALI stores as float32, are returned as the shortest decimals with the
-    same float32 value. Raises PipelineFormatError for anything else: random bytes, a truncated
-    file, calls without inputs.
+    DALI stores float arguments as float32; they are returned as the shortest decimal with the same
+    float32 value. Raises PipelineFormatError for anything else, such as random bytes, a truncated
+    file, or calls whose inputs no call produces.
     """
     if len(data) > LARGEST:
         raise PipelineFormatError(

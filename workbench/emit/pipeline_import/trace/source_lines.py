@@ -1,4 +1,4 @@
-"""Find a call in the user's source: its line, the assigned variables, the form of its seed."""
+"""Find a call in the user's code: its line, the assigned variables, and the form of its seed."""
 
 from __future__ import annotations
 
@@ -24,25 +24,28 @@ _PIPELINE_PARAMETERS = ("batch_size", "num_threads", "device_id", "seed", "exec_
 """Names of the first positional parameters of ``nvidia.dali.Pipeline``."""
 _PIPELINE_MAKERS = frozenset({"pipeline_def", "Pipeline", "__init__"})
 _CELL = re.compile(r"(?P<notebook>.+) cell \d+", re.DOTALL)
-"""Matches the file name that a notebook cell has among the sources of a pipeline."""
+"""Matches the file name under which a pipeline's source code lists a notebook cell."""
 _MOST_LINES = 3
-"""Maximum number of source lines that are listed for a setting."""
+"""Maximum number of lines of code that are listed for a setting."""
 Statement = tuple[str, int]
 """A file and the line at which a statement starts."""
 
 
 class Block(NamedTuple):
-    """The statement that an opaque node represents, if the graph cannot represent a call in it."""
+    """The statement that an opaque node replaces if a graph cannot represent a call in it."""
 
     key: Hashable
-    """Key that is equal for all calls of one execution of the statement."""
+    """Key that all calls of one execution of the statement have in common."""
     text: str
     branch: bool
-    """True if the call is in a branch, so it processes only a part of the batch."""
+    """True if the call is in a branch, so that it processes only a part of the batch."""
 
 
 class Lines:
-    """Source lines of a pipeline's calls. Without a source file, the lines that DALI recorded."""
+    """Finds the source lines of a pipeline's calls.
+
+    Without the source file, only the lines that DALI recorded are known.
+    """
 
     def __init__(self, sources: Mapping[str, str], ops: Sequence[TracedOp]) -> None:
         self._sources = sources
@@ -57,18 +60,18 @@ class Lines:
             if place is not None:  # a function's statement counts once for each call of it
                 last[_own_places(op)[:-1], self._start(op.name, place)] = op.name
         self._outermost = frozenset(last.values())
-        """Names of the last call in each statement, whose outputs are assigned to variables."""
+        """Names of each statement's last call, whose outputs are assigned to variables."""
 
     def place(self, op: TracedOp) -> SourceLocation | None:
-        """Return the innermost user line of a call, or None."""
+        """Return the innermost line of user code in a call's stack, or None."""
         return self._places[op.name]
 
     def stack(self, op: TracedOp) -> tuple[SourceLocation, ...]:
-        """Return the user's part of a call's stack, outermost line first."""
+        """Return the frames of a call's stack that are user code, outermost first."""
         return _own_places(op)
 
     def source(self, op: TracedOp) -> str:
-        """Return the text of a call's statement, or only its line if the file is unknown."""
+        """Return the code of a call's statement, or only its line if the file is unknown."""
         place, found = self._places[op.name], self._statements[op.name]
         if place is None:
             return ""
@@ -77,7 +80,7 @@ class Lines:
         return whole if whole and simple else place.text
 
     def block(self, op: TracedOp) -> Block:
-        """Return the outermost ``if`` around a call in which DALI splits the batch.
+        """Return the outermost ``if`` that encloses a call and splits the batch.
 
         Returns the call's own statement if there is no such ``if``.
         """
@@ -96,7 +99,7 @@ class Lines:
         return Block((own[:-1], *self._start(op.name, own[-1])), self.source(op), branch=False)
 
     def targets(self, op: TracedOp) -> tuple[str, ...]:
-        """Return the variables that a call's outputs were assigned to; empty if unknown."""
+        """Return the variables to which a call's outputs are assigned; empty if unknown."""
         place = self._places[op.name]
         if place is None or op.name not in self._outermost:
             return ()
@@ -116,7 +119,7 @@ class Lines:
         return None if place is None else self._start(op.name, place)
 
     def assigned(self, op: TracedOp) -> list[str]:
-        """Return the variables that are set anywhere in the statement of a call."""
+        """Return the variables that are assigned anywhere in the statement of a call."""
         found = (
             node.id
             for node in ast.walk(self._statements[op.name] or ast.Pass())
@@ -137,7 +140,7 @@ class Lines:
         return calls[0].keywords if len(calls) == 1 else []
 
     def literals(self, op: TracedOp) -> dict[str, Value]:
-        """Return the arguments of a call that are literals."""
+        """Return the values of a call's arguments that are literals."""
         found = {}
         for keyword in self.keywords(op):
             if keyword.arg is not None:
@@ -146,7 +149,7 @@ class Lines:
         return found
 
     def script_text(self, op: TracedOp) -> str:
-        """Return the text of the script or notebook that contains a call, or "" if unknown."""
+        """Return the text of the script or notebook that contains a call; empty if unknown."""
         place = self._places[op.name]
         return whole_text(place.file, self._sources) if place is not None else ""
 
@@ -164,12 +167,12 @@ class Lines:
         return None
 
     def setting(self, name: str) -> str:
-        """Return the lines that set a pipeline setting, such as ``train.py:3``, or ""."""
+        """Return the lines that set a pipeline setting, such as ``train.py:3``; may be empty."""
         places = [place for stack in self._stacks for place in stack]
         return _setting_lines(name, self._files, places)
 
     def data_function(self, op: TracedOp) -> tuple[str, str] | None:
-        """Return function and parameter of ``**find_files(data)``, as in exported scripts.
+        """Return function and parameter in ``**find_files(data)``, as in exported scripts.
 
         In exported scripts, ``file_root=data`` is equivalent. Returns None if the call has neither.
         """
@@ -211,7 +214,7 @@ class Lines:
         return found
 
     def _find_conditions(self, ops: Sequence[TracedOp]) -> dict[str, list[ast.If]]:
-        """Map each file to the ``if`` statements in which DALI merges a batch, outer ones first."""
+        """Map each file to the ``if`` statements at which DALI merges the batch, outer first."""
         found: dict[str, dict[int, ast.If]] = {}
         for op in ops:
             place, statement = self._places[op.name], self._statements[op.name]
@@ -225,7 +228,7 @@ class Lines:
 
 
 def notebook_of(file: str) -> str:
-    """Return the notebook that a cell's source belongs to, or "" for another file."""
+    """Return the path of the notebook that a cell belongs to; empty for another file."""
     found = _CELL.fullmatch(file)
     return found["notebook"] if found else ""
 
@@ -245,7 +248,7 @@ def _cell_number(file: str) -> int:
 
 @lru_cache(maxsize=16)  # shared by all imports of a pipeline's files
 def _parse(text: str) -> tuple[ast.stmt, ...]:
-    """Return all statements of a file, outer ones first; empty if it is not Python."""
+    """Return all statements of a file, outermost first; empty if it is not Python code."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -312,10 +315,10 @@ def _setting_lines(
     statements: Mapping[str, Iterable[ast.stmt]],
     places: Collection[SourceLocation],
 ) -> str:
-    """Return the lines at which the script sets ``name``, such as ``train.py:3``, or "".
+    """Return the lines at which the script sets ``name``, such as ``train.py:3``; may be empty.
 
-    ``statements`` are the statements of each file, ``places`` the lines of the pipeline's calls.
-    Statements that contain one of these lines have precedence.
+    ``statements`` maps files to their statements, and ``places`` are the lines of the pipeline's
+    calls. Statements that contain one of these lines have precedence.
     """
     functions = {place.function for place in places} - {"<module>"}
     found: dict[str, bool] = {}

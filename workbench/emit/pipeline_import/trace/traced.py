@@ -1,6 +1,6 @@
 """A pipeline as DALI represents it: operator calls in order, connected by named edges.
 
-Live pipelines and ``.dali`` files are converted to this form, and then to a graph.
+Pipelines in memory and ``.dali`` files are converted to this form, and then to a graph.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from workbench.graph.model import Executor
 
 
 class SourceLocation(NamedTuple):
-    """Location of a call in a user's source."""
+    """Location of a call in a user's code."""
 
     file: str
     line: int
@@ -25,11 +25,11 @@ class SourceLocation(NamedTuple):
 
 
 class Loss(NamedTuple):
-    """A possible difference of the whole pipeline from the source."""
+    """A possible difference between graph and source code that concerns the whole pipeline."""
 
     why: str
     place: str = ""
-    """Source line as shown in messages, such as ``train.py:12``. Empty if unknown."""
+    """Line of code as shown in messages, such as ``train.py:12``; empty if unknown."""
 
 
 class TracedInput(NamedTuple):
@@ -38,56 +38,57 @@ class TracedInput(NamedTuple):
     edge: str
     """Name of the edge, for example ``__Image_1`` or ``reader[0]``."""
     device: Device
-    """Device of the consumer's input. It differs from the producer's device after ``.gpu()``."""
+    """Device on which the consumer uses the input. After ``.gpu()`` the producer's differs."""
     argument: str | None = None
-    """Name of the argument that the edge is connected to; None for a positional input."""
+    """Name of the argument that the edge is connected to, or None for a positional input."""
 
 
 @dataclass(frozen=True, slots=True)
 class TracedOp:
-    """One call of one operator.
+    """One call of an operator.
 
-    ``args`` has fixed values as DALI stores them: an enum member is its number; DALI's internal
-    arguments (``device``, ``_module``, ``_origin_stack_*``, ``preserve_name``) are omitted.
+    ``args`` has constant arguments as DALI stores them: an enum member is its number. DALI's
+    internal arguments (``device``, ``_module``, ``_origin_stack_*``, ``preserve_name``) are
+    omitted.
     """
 
     schema: str
-    """Name in DALI's registry: ``Rotate``, ``readers__File``, ``ArithmeticGenericOp``."""
+    """Name in DALI's registry, such as ``Rotate``, ``readers__File`` or ``ArithmeticGenericOp``."""
     name: str
-    """DALI's instance name: ``__Rotate_2``, or the user's ``name=``."""
+    """DALI's name of the call, such as ``__Rotate_2``, or the user's ``name=``."""
     device: Device
     inputs: tuple[TracedInput, ...] = ()
     outputs: tuple[tuple[str, Device], ...] = ()
-    """Names of the output edges, each with its device."""
+    """Pairs of the output edge's name and its device."""
     args: Mapping[str, Value] = field(default_factory=dict)
     places: tuple[SourceLocation, ...] = ()
-    """The call stack, outermost first; empty if not recorded."""
+    """Call stack, outermost first; empty if DALI did not record it."""
     module: str = ""
-    """Module of the called function: ``nvidia.dali.fn``, ``nvidia.dali.math``, ..."""
+    """Module of the called function, such as ``nvidia.dali.fn`` or ``nvidia.dali.math``."""
     display: str = ""
-    """Name of the called function: ``rotate``, ``add``."""
+    """Name of the called function, such as ``rotate`` or ``add``."""
     refused: str | None = None
     """Reason why DALI could not serialise the call (a Python function), or None."""
     kind: str = ""
-    """Source kind of a reader that replaces an unsupported one; empty for other calls."""
+    """Source kind of a reader that replaces an unsupported reader; empty for other calls."""
     dataset: str = ""
-    """Graph parameter for a reader's data. Empty for the default parameter."""
+    """Graph parameter for a reader's data; empty for the default parameter."""
     ports: tuple[str, ...] = ()
-    """Port names of the outputs. Empty if they are the operator's ports in order."""
+    """Port names of the outputs; empty if these are the operator's ports in order."""
     changed: str = ""
-    """Differences from the source, as text."""
+    """Description of differences from the source code."""
 
 
 @dataclass(frozen=True, slots=True)
 class AutomaticCall:
-    """A call of automatic augmentation: its function and its fixed arguments."""
+    """A call of automatic augmentation: its function and its constant arguments."""
 
     op: str
     args: Mapping[str, Value]
     draws: tuple[str, ...] = ()
-    """Names of the DALI operators that sample its random values."""
+    """Names of the DALI operators that sample the random values of the call."""
     lost: tuple[str, ...] = ()
-    """Arguments that a node cannot represent, as text."""
+    """Arguments that a node cannot represent, as Python code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,18 +100,18 @@ class TracedPipeline:
     batch_size: int
     num_threads: int
     seed: int | None
-    """Seed of the pipeline; None if DALI would choose one."""
+    """Seed of the pipeline, or None if DALI would choose one."""
     device_id: int | None
-    """GPU of the pipeline; None for a pipeline without a GPU."""
+    """GPU of the pipeline, or None if it uses no GPU."""
     prefetch_queue_depth: int = 2
     executor: Executor = "dynamic"
     unheld: Mapping[str, str] = field(default_factory=dict)
-    """Settings that a graph cannot represent and that are not the default, as Python code."""
+    """Settings, as Python code, that a graph cannot represent and that are not the default."""
 
 
 @dataclass(frozen=True, slots=True)
 class Traced:
-    """A pipeline, with information about its source."""
+    """A pipeline, with information about its source code."""
 
     pipeline: TracedPipeline
     name: str = "imported"
@@ -121,12 +122,14 @@ class Traced:
     """Notes for the import report."""
     changed: tuple[Loss, ...] = ()
     automatic: Mapping[str, AutomaticCall] = field(default_factory=dict)
-    """Name of the operator that represents a call of automatic augmentation -> the call."""
+    """Name of the operator that represents a call of automatic augmentation -> that call."""
     assumed: Mapping[str, str] = field(default_factory=dict)
-    """Missing arguments of the pipeline function -> the values assumed for them, as Python code."""
+    """Missing arguments of the pipeline function -> the assumed values, as Python code."""
     placeholders: tuple[str, ...] = ()
     """Folders that were passed for missing arguments."""
     pipelines: int = 1
-    """Number of parallel pipelines in the source. ``pipeline`` is the first one."""
+    """Number of parallel pipelines in the source code; ``pipeline`` is the first of them."""
     shard: tuple[str, ...] = ()
-    """Reader arguments that an exported program sets for its only shard. The graph omits them."""
+    """Reader arguments that an exported program sets for its only shard; a graph does not need
+    them.
+    """
