@@ -1,4 +1,4 @@
-"""The worker process, and the only code that runs a DALI pipeline."""
+"""The worker process, and all code that runs DALI pipelines."""
 
 from workbench.engine.protocol.process import Engine
 from workbench.engine.resources.machine import Machine, describe_machine

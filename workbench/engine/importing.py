@@ -1,4 +1,4 @@
-"""Import pipelines as graphs: live pipelines, scripts or notebooks, serialised pipelines."""
+"""Import pipelines as graphs: pipeline objects, scripts, notebooks, serialised pipelines."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ from workbench.graph.storage.import_report import ImportIssue
 from workbench.sources import open_dataset, require_dataset
 
 Task = Callable[..., Any]
-"""Task of the worker that runs a script and traces its result."""
+"""Task of the worker that runs a script and traces the resulting pipeline."""
 SECONDS = 60.0
 """Default time limit of a script in seconds."""
 _GRACE = 20.0
-"""Additional seconds for the worker to report the line at which the script hangs."""
+"""Additional seconds in which the worker can report the line at which the script hangs."""
 _MARK = "DALI_WORKBENCH_IMPORT"
-"""The environment variable that identifies processes started by a script."""
+"""Environment variable that identifies processes started by a script."""
 
 
 @checked(name=TEXT, source=PATH)
@@ -72,7 +72,10 @@ def from_pipeline(
 
 
 def _kind(source: str | Path | None) -> str:
-    """Return the source kind of the data at ``source``; empty if it is None. Raises DataError."""
+    """Return the source kind of the data at ``source``; empty if it is None.
+
+    Raises DataError if the data cannot be read.
+    """
     if source is None:
         return ""
     dataset = open_dataset(source)
@@ -95,25 +98,25 @@ def from_file(
     Albumentations, Kornia or timm, installed or not; ``.yaml`` and ``.json`` are compositions saved
     by Albumentations.
 
-    A program exported by the workbench contains its graph in a comment at its end, which is read
-    without running anything if the code, except formatting and comments, is unchanged. The report
-    says so, or why the graph is not used.
+    A program exported by the workbench contains its graph in a comment at its end. If the program's
+    code, except formatting and comments, is unchanged, the graph is read without running anything.
+    The report says so, or says why the graph is not used.
 
     **Any other script or notebook is run**, in a separate process, without its ``__main__`` part.
     It is stopped where it would run, serialise or draw a pipeline; after that line only functions,
-    classes and imports are read. It writes no files. Missing modules are replaced by stand-ins, a
-    failing top-level line does not end it, and the report names both.
+    classes and imports are read. It writes no files. Missing modules are replaced by placeholders,
+    and a failing top-level line does not end the run. The report names both.
 
     ``pipeline`` names a function with ``@pipeline_def``, a class derived from ``Pipeline``, a
-    method as ``Class.method``, any function that returns a pipeline or a loader of one, or a
-    variable that holds one; it may be omitted if there is only one. A composition may also be an
-    item of a dictionary (``transforms.train``), a function with a line if it makes several
-    (``main:12``), or a key of a configuration (``data.train.transform``). ``args`` are passed to
-    the function, its class, the script's command line or to a variable that is set only under
-    ``__main__``; a mapping is passed as settings, by attribute and by key. Missing required
-    arguments get the default of the script's command line, which the report lists as assumed;
-    without one the import fails. ``seconds`` is the time limit. ``source`` is a folder of photos,
-    or other data, which replaces the input of the pipeline.
+    method as ``Class.method``, any function that returns a pipeline or a loader with one, or a
+    variable that contains a pipeline; it may be omitted if there is only one. A composition may
+    also be an item of a dictionary (``transforms.train``), a function with a line if the function
+    creates several (``main:12``), or a key of a configuration (``data.train.transform``). ``args``
+    are passed to the function, its class, the script's command line, or to a variable that is set
+    only under ``__main__``; a mapping is passed as settings, which are available by attribute and
+    by key. Missing required arguments get the default of the script's command line, and the report
+    lists them as assumed; without such a default the import fails. ``seconds`` is the time limit.
+    ``source`` is a folder of images, or other data, which replaces the input of the pipeline.
 
     Raises ImportFailedError, which names the line of the script, and DataError for an unreadable
     ``source``.
@@ -169,7 +172,7 @@ def from_file(
 def _embedded(
     file: Path, pipeline: str | None, args: Mapping[str, Any], source: str | Path | None
 ) -> ImportedGraph | None:
-    """Return the graph embedded in an exported program, if it fits the request."""
+    """Return the graph embedded in an exported program, or None if it cannot be used."""
     try:
         if file.stat().st_size > LARGEST_SCRIPT:
             return None
@@ -249,9 +252,10 @@ _OF_DALI = re.compile(rb"nvidia\.dali|nvidia +import +(\w+, *)*dali")
 
 
 def _libraries_of(file: Path) -> tuple[bool, bool]:
-    """Return whether a script uses DALI, and whether it uses a library of compositions.
+    """Return if a script uses DALI, and if it uses another supported library.
 
-    An unreadable or too large file counts as DALI, because the import of DALI scripts reports it.
+    For an unreadable or too large file, the first is True, because the import of DALI scripts
+    reports the error.
     """
     try:
         text = file.read_bytes()
@@ -302,8 +306,8 @@ def _call_worker(
 def _end_what_is_left(mark: bytes) -> None:
     """End the remaining processes of a script that crashed the worker.
 
-    Processes in sessions of their own are identified by an environment variable. A process that
-    replaced its environment is missed here, but not by the worker.
+    Processes in their own sessions are identified by an environment variable. A process that
+    replaced its environment is not found here, but the worker ends it.
     """
     for environment in Path("/proc").glob("[0-9]*/environ"):
         with suppress(OSError):  # ended already, or another user's

@@ -1,1 +1,1 @@
-"""Build DALI pipelines from emitted source: plan of a run, its parts, automatic augmentation."""
+"""Build DALI pipelines from generated code: plan of a run, its parts, automatic augmentation."""

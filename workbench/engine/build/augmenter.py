@@ -1,9 +1,9 @@
 """Automatic augmentation without conditionals: each augmentation runs only on its own samples.
 
-For every step, DALI builds all augmentations of a suite, which takes half a second and is repeated
-after each parameter change. Built one by one, they take some milliseconds and serve every step,
-magnitude and number of steps. The results are bit-identical, because each augmentation processes
-one sample at a time.
+DALI builds all augmentations of a suite for every step. This takes half a second, and is repeated
+after each parameter change. Built one by one, the augmentations take some milliseconds and can be
+used for every step, every magnitude and any number of steps. The results are bit-identical, because
+each augmentation processes one sample at a time.
 
 Used in the worker process only.
 """
@@ -43,12 +43,12 @@ _KEPT_PIPELINES = 64
 _KEPT_DRAWS = 64
 
 Turns = tuple[tuple[tuple[Augmented, ...], ...], ...]
-"""Applied augmentations, indexed by block iteration, sample and step."""
+"""Applied augmentations, indexed by loop iteration, sample and step."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """One call of a node on ``count`` samples, beginning with index ``position``."""
+    """One call of a node on ``count`` samples; ``position`` is the index of the first."""
 
     node: Node
     draws: Sequence[UniformCall]
@@ -59,10 +59,10 @@ class _Call:
 
 
 class Augmenter:
-    """Runs augmentations one by one, and caches their built pipelines."""
+    """Runs augmentations one by one, and caches the built pipelines."""
 
     def __init__(self, report_making: Callable[[str], None] = lambda _: None) -> None:
-        """``report_making`` is called with the augmentation being built."""
+        """``report_making`` is called with the name of each augmentation before it is built."""
         self._report_making = report_making
         self._pipelines: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
         self._drawn: OrderedDict[str, Any] = OrderedDict()
@@ -78,8 +78,8 @@ class Augmenter:
     ) -> Batch:
         """Return the node's output for a batch whose first sample has the index ``position``.
 
-        ``shape`` is the batch connected to the node's argument ``shape``, if any. Raises
-        PipelineError.
+        ``shape`` is the batch connected to the node's argument ``shape``, or None. Raises
+        PipelineError if DALI fails.
         """
         count = len(data)
         call = _Call(node, draws, position, count, data.device, data.layout)
@@ -98,9 +98,9 @@ class Augmenter:
     ) -> Callable[..., list[Any]]:
         """Return a Python function that augments some samples of a batch of ``count``.
 
-        The function accepts the images, their indices in the batch and the values of the argument
-        ``shape``, each as a list of CPU arrays, and returns the augmented images. It augments them
-        on ``device``, and raises PipelineError.
+        The function accepts the images, their indices in the batch, and the values of the argument
+        ``shape``, each as a list of CPU arrays. It augments the images on ``device``, and returns
+        them. It raises PipelineError if DALI fails.
         """
         call = _Call(node, draws, position, count, device, layout)
 
@@ -120,7 +120,7 @@ class Augmenter:
     def describe(self, node: Node, calls: UniformCalls, position: int, count: int) -> Turns:
         """Return the augmentations that each call of the node applies to each sample.
 
-        Samples that a step leaves unchanged have ``identity``.
+        If a step leaves a sample unchanged, its augmentation is ``identity``.
         """
         return tuple(self._describe(node, draws, position, count) for draws in calls)
 
@@ -142,7 +142,7 @@ class Augmenter:
         self._drawn.clear()
 
     def drawn(self, draws: Sequence[UniformCall], position: int, count: int) -> list[Any]:
-        """Return the random values of ``count`` samples, from sample ``position`` on.
+        """Return the random values of ``count`` samples that begin with index ``position``.
 
         The list has one array of shape [samples, ...] per call in ``draws``.
         """
@@ -223,7 +223,7 @@ class Augmenter:
 
 
 def _single(call: _Call, augmentation: Any, linked: bool, size: int) -> Any:
-    """Build a pipeline of one augmentation; samples and random values are its inputs."""
+    """Build a pipeline of one augmentation. Its inputs are the samples and the random values."""
     from nvidia.dali import fn, pipeline_def, types
     from nvidia.dali.auto_aug.core import signed_bin
 
@@ -251,7 +251,7 @@ def _single(call: _Call, augmentation: Any, linked: bool, size: int) -> Any:
 
 
 def _keywords(node: Node) -> dict[str, Any]:
-    """Return the node's arguments that DALI passes on to each augmentation."""
+    """Return the node's arguments that DALI passes to each augmentation."""
     from nvidia.dali import types
 
     given: Mapping[str, Any] = {

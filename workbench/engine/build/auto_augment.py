@@ -1,8 +1,8 @@
-"""Random values of automatic augmentation, so that a preview can start at any batch.
+"""Random values of automatic augmentation, computed so that a preview can start at any batch.
 
-DALI samples inside these functions without individual seeds (their single seed argument would make
-all values dependent). Therefore the values are generated in advance, with the seeds that DALI would
-assign in the script, and substituted where the functions sample.
+DALI's functions sample without individual seeds (their single seed argument would make all values
+dependent). Therefore the values are generated in advance, with the seeds that DALI would assign in
+the script, and DALI's functions use them instead of sampling.
 
 Used in the worker process only.
 """
@@ -43,11 +43,11 @@ POLICY_OPS = ("auto_augment", OWN_POLICY)
 """Operators that apply one of several sub-policies to each sample."""
 
 IDENTITY = "identity"
-"""The augmentation of samples that are left unchanged."""
+"""Name of the augmentation that leaves a sample unchanged."""
 
 
 def auto_augment_random_values(resolved: ResolvedGraph) -> Mapping[str, UniformCalls]:
-    """Return the random values of each automatic augmentation of a graph, by node id.
+    """Map each automatic augmentation of a graph to its calls of ``fn.random.uniform``.
 
     Each node has one entry per call in the script, in order; a loop calls it several times. Nodes
     that the script does not call, as in faulty graphs, get arbitrary seeds.
@@ -80,15 +80,15 @@ class Uniform(NamedTuple):
     """One call of ``fn.random.uniform``."""
 
     arguments: str
-    """Source code of the arguments, without the seed."""
+    """Arguments as code, without the seed."""
     held: int | None
-    """Position in the order in which DALI registers the calls; None if the value is unused."""
+    """Index of the call in DALI's registration order, or None if its value is unused."""
 
 
 def uniforms_of(node: Node) -> list[Uniform]:
     """Return the ``fn.random.uniform`` calls of a node, in order.
 
-    The calls are those of ``auto_aug`` in DALI 2.4; ranges and shapes depend on the node's suite.
+    These are the calls in ``auto_aug`` of DALI 2.4. Ranges and shapes depend on the node's suite.
     """
     sign = "values=[0, 1], dtype=types.INT32"
     if node.op in POLICY_OPS:
@@ -135,7 +135,7 @@ def argument_of(node: Node, name: str) -> Any:
 
 
 def suite_of(node: Node) -> list[Any]:
-    """Return the augmentations that a node chooses from; for ``auto_augment`` see ``policy_of``."""
+    """Return the augmentations that a node selects from. For ``POLICY_OPS``, see ``policy_of``."""
     module = import_module(f"nvidia.dali.auto_aug.{AUTO_AUGMENT[node.op].module}")
     if node.op == "trivial_augment_wide":
         make = module.get_trivial_augment_wide_suite
@@ -181,9 +181,9 @@ def _translation(node: Node) -> dict[str, Any]:
 def _seeds(
     source: str, seed: int, orders: tuple[tuple[str, tuple[int, ...]], ...], seeded: frozenset[str]
 ) -> Mapping[str, list[Mapping[int, int]]]:
-    """Return the seeds of each node's random values: one mapping per call, from index to seed.
+    """Return the seeds of each node's random values: one mapping (index -> seed) per call.
 
-    The seeds are those that the pipeline assigns. Unused values have no seed.
+    These are the seeds that the pipeline would assign. Unused values have no seed.
     """
     from nvidia.dali import fn, types
 
@@ -229,12 +229,12 @@ def run_as_it_is(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _heard = ContextVar[Callable[[str], None] | None]("_heard", default=None)
-"""Callback for progress messages while DALI builds an automatic augmentation."""
+"""Function to call with progress messages while DALI builds an automatic augmentation."""
 
 
 @contextmanager
 def reporting_build_progress(listener: Callable[[str], None]) -> Iterator[None]:
-    """Call ``listener`` with the progress while DALI builds automatic augmentations.
+    """Within the context, call ``listener`` while DALI builds automatic augmentations.
 
     DALI builds every augmentation again for each position in a sub-policy, which can take seconds.
     """
@@ -249,9 +249,10 @@ def reporting_build_progress(listener: Callable[[str], None]) -> Iterator[None]:
 def replacing_random_values(
     draws: Sequence[Any], node: str = "", places: int = 0
 ) -> Iterator[None]:
-    """Make automatic augmentation use these random values, in order, instead of its own.
+    """Within the context, automatic augmentation uses the values ``draws``, in order.
 
-    With ``places``, the number of positions in the node's sub-policies, progress is reported.
+    If ``places`` is not 0, progress is reported; ``places`` is the number of positions in the
+    node's sub-policies.
     """
     listener = _heard.get()
     if places and listener is not None:
@@ -291,7 +292,7 @@ def _reporting_places(node: str, places: int, listener: Callable[[str], None]) -
 
 
 class _Functions:
-    """Replacement of ``nvidia.dali.fn`` that returns predetermined random values."""
+    """Replacement for ``nvidia.dali.fn`` that returns predetermined random values."""
 
     def __init__(self, functions: Any, waiting: list[Any]) -> None:
         self._functions = functions
@@ -317,11 +318,11 @@ class Applied(NamedTuple):
     """The effect of one step on one sample."""
 
     augmentation: Any
-    """DALI's augmentation; None if the step has no effect."""
+    """DALI's augmentation object, or None if the step has no effect."""
     magnitude: int
-    """Index of a magnitude in the augmentation's range."""
+    """Index of the magnitude bin."""
     sign: int
-    """1 if the magnitude is negated, for augmentations that negate it at random."""
+    """1 if the magnitude is negated, otherwise 0. Some augmentations negate it at random."""
 
 
 class Augmented(NamedTuple):
@@ -329,13 +330,13 @@ class Augmented(NamedTuple):
 
     name: str
     text: str
-    """Name and magnitude, if it has one: ``rotate -27``."""
+    """Name and magnitude, such as ``rotate -27``; only the name if there is no magnitude."""
 
 
 def applied_steps(node: Node, values: Sequence[Any]) -> list[list[Applied]]:
     """Return the effect of each step of a call on each sample of a batch.
 
-    ``values`` are the sampled values of the calls in ``uniforms_of``, each of shape [samples, ...].
+    ``values`` are the results of the calls in ``uniforms_of``, each of shape [samples, ...].
     """
     if node.op in POLICY_OPS:
         return _policy_steps(node, values)
@@ -395,7 +396,7 @@ def bins_of(node: Node) -> int:
 def strength_of(applied: Applied, bins: int) -> float | None:
     """Return the signed magnitude in the augmentation's unit: degrees, pixels or fractions.
 
-    None if the augmentation has no magnitude. ``bins`` is the number of magnitude bins.
+    Returns None if the augmentation has no magnitude. ``bins`` is the number of magnitude bins.
     """
     augmentation = applied.augmentation
     if augmentation.mag_range is None:

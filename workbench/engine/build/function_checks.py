@@ -1,8 +1,9 @@
-"""Checks of the arguments and results of user functions in a preview.
+"""Check the inputs and results of user functions in a preview.
 
-DALI checks little: it reads complex numbers and foreign byte orders as plain floats, uses the first
-of several arrays where it expects one, and passes its own buffers, into which a function can write
-what other operators read. Each of these would silently change results, so it is rejected.
+DALI checks little. It interprets complex numbers and foreign byte orders as plain floats, uses the
+first of several arrays where it expects one, and passes its own buffers, so that a function can
+overwrite the inputs of other operators. Each of these would silently change results, so it raises
+an error here.
 
 Used in the worker process only.
 """
@@ -20,7 +21,7 @@ from workbench.emit.core.user_functions import nodes_within
 from workbench.graph.model import Node
 
 _KINDS = "biuf"
-"""NumPy's kind codes of the element types that DALI supports: bool, integers, floats."""
+"""NumPy's kind codes for the element types that DALI supports: bool, integers, floats."""
 _WIDEST = 8
 """Largest supported element size in bytes."""
 _LONGEST = 80
@@ -31,9 +32,10 @@ class FunctionMisuseError(TypeError):
 
 
 class FunctionChecks:
-    """Wrap the user functions of some nodes with checks, in the namespace of their source.
+    """Wraps the user functions of some nodes with checks.
 
-    ``active`` is False while the functions are timed, which disables the checks.
+    The functions are replaced in the namespace of their compiled code. ``active`` is False while
+    they are timed, which disables the checks.
     """
 
     def __init__(self, namespace: MutableMapping[str, Any], nodes: Iterable[Node]) -> None:
@@ -46,9 +48,9 @@ class FunctionChecks:
                 namespace[name] = self.checked(function, node)
 
     def checked(self, function: Callable[..., Any], node: Node) -> Callable[..., Any]:
-        """Wrap a function to compare its result with the node's arguments.
+        """Return the function with a check of its result against the node's arguments.
 
-        The wrapped function raises FunctionMisuseError.
+        The returned function raises FunctionMisuseError if the check fails.
         """
         count = int(str(node.args.get("num_outputs", 1)))
         found = node.args.get("output_layouts")
@@ -76,7 +78,7 @@ class FunctionChecks:
 
 
 def describe(value: Any) -> str:
-    """Describe a value in a few words."""
+    """Return a short description of a value for an error message."""
     if value is None:
         return "None (is a return statement missing?)"
     if isinstance(value, np.ndarray):

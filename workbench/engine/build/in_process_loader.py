@@ -1,6 +1,7 @@
-"""Exported programs in the caller's own process: a pipeline or a loader, on explicit request only.
+"""Run an exported program in the caller's own process: a pipeline or a loader.
 
-Everything else runs in the worker. A crash in DALI ends the caller's process too.
+This is done only on explicit request, because a crash in DALI then ends the caller's process.
+Everything else runs in the worker.
 """
 
 from __future__ import annotations
@@ -66,25 +67,25 @@ from workbench.sources import (
 from workbench.sources.python_data import LABEL_FAULT
 
 LIBRARIES: Mapping[str, str] = {"torch": "pytorch", "jax": "jax", "numpy": "script"}
-"""Export target of each library, whose exported program contains the loader or its pipeline."""
+"""Library of arrays -> export target whose program contains the loader or its pipeline."""
 _NOT_OPTIONS = {
     "shuffle": "The reader shuffles: wb.read(data, random_shuffle=True).",
     "drop_last": "Every sample is used: skip a shorter last batch in the loop.",
     "collate_fn": "Batches are tensors already: use operators of the graph, or wb.node.",
     "transform": "Use operators of the graph, or wb.node.",
 }
-"""Options of other loaders -> the way to have the same."""
+"""Option of other libraries' loaders -> how to get the same behaviour."""
 _numbers = itertools.count()
 _programs: dict[str, Code] = {}
-"""File of each imported program -> its source, which maps lines to nodes."""
+"""File of each imported program -> its code, which maps lines to nodes."""
 
 
 def import_program(graph: Graph, target: str, data: Datasets) -> ModuleType:
-    """Import the program that a target exports for a graph.
+    """Import the program that a target exports for a graph, and return its module.
 
-    Its source is stored in a temporary file while the module exists, because DALI reads it again.
-    Warnings of ``check_warnings`` are issued as UserWarning. Raises the errors of ``export``, and
-    ImportError if the program's library is not installed.
+    The program is in a temporary file while the module exists, because DALI reads its source code
+    again. The warnings of ``check_warnings`` are issued as UserWarning. Raises the errors of
+    ``export``, and ImportError if the program's library is not installed.
     """
     for warning in check_warnings(graph):
         warn_caller(str(warning))
@@ -112,8 +113,8 @@ def build_pipeline(graph: Graph, data: Datasets, **options: Any) -> Any:
     """Build a graph's DALI pipeline by calling ``build_pipeline`` of its exported script.
 
     Returns a list of pipelines for a graph with several parallel pipelines. ``options`` are
-    arguments of that function, such as ``batch_size`` and ``device``. Raises GraphFaultsError if
-    the graph cannot run and DataError if the data cannot be used.
+    arguments of the script's function, such as ``batch_size`` and ``device``. Raises
+    GraphFaultsError if the graph cannot run, and DataError if the data cannot be used.
     """
     return _built(_build_function(import_program(graph, "script", data)), graph, data, options)
 
@@ -128,9 +129,8 @@ def make_loader(
 ) -> InProcessLoader:
     """Create the ``Loader`` of the exported program in this process.
 
-    ``library`` is ``torch``, ``jax`` or ``numpy``; with ``numpy`` the batches are those of the
-    exported script. With ``restart`` each loop begins a new epoch. ``options`` are arguments of the
-    program's ``build_pipeline``.
+    ``library`` is ``torch``, ``jax`` or ``numpy``. If ``restart``, each loop begins a new epoch.
+    ``options`` are arguments of the program's ``build_pipeline``.
 
     Raises GraphExportError for another library and for images of several sizes, and the errors of
     ``export``.
@@ -179,13 +179,13 @@ def loader(
     """Return a loader of batches as ``torch`` tensors, ``jax`` arrays or NumPy arrays.
 
     The batches equal those of the exported script. The last batch of an epoch may be shorter with
-    ``torch``, and is filled from the next epoch with ``numpy``. An epoch that is left early, as by
-    ``next(iter(loader))``, continues in the next loop, with a UserWarning; with ``restart=True``
-    the rest is run and discarded, and each loop begins a new epoch, as with a ``DataLoader`` of
-    PyTorch. DALI runs in this process, so a crash of DALI ends it.
+    ``torch``, and is filled from the next epoch with ``numpy``. If a loop ends early, as with
+    ``next(iter(loader))``, the next loop continues the epoch, with a UserWarning. With
+    ``restart=True``, the rest of the epoch is run and discarded, and each loop begins a new epoch,
+    as with a ``DataLoader`` of PyTorch. DALI runs in this process, so a crash of DALI ends it.
 
     ``data`` is any data that ``Workbench`` accepts, by default the data of the graph. The other
-    arguments and errors are those of ``Workbench.loader``. Raises DataError if there are no data.
+    arguments and errors are those of ``Workbench.loader``. Raises DataError without data.
 
     ::
 
@@ -203,14 +203,15 @@ def loader(
 
 
 class InProcessLoader:
-    """Batches as tuples, in the order of the graph's outputs.
+    """Iterates over batches as tuples, in the order of the graph's outputs.
 
-    ``len`` is the number of batches per epoch. All batches of ``jax`` have one size: at the end of
-    an epoch the last sample is repeated, and ``valid`` of ``loader.batches`` marks the real ones.
-    An epoch that is left early continues in the next loop, with a UserWarning, or is skipped with
-    ``restart``. A loader has one iterator at a time: an older one raises RuntimeError. A file that
-    cannot be read or decoded raises DataError, which explains how to exclude bad files; any other
-    failure of an operator raises PipelineError.
+    ``len`` is the number of batches per epoch. All batches of ``jax`` have the same size: at the
+    end of an epoch the last sample is repeated, and ``valid`` of ``loader.batches`` marks the
+    samples that are not repetitions. If a loop ends early, the next loop continues the epoch, with
+    a UserWarning; with ``restart``, the rest of the epoch is skipped. A loader has one iterator at
+    a time: an older iterator raises RuntimeError. A file that cannot be read or decoded raises
+    DataError, which explains how to exclude bad files. Any other failure of an operator raises
+    PipelineError.
 
     ::
 
@@ -228,11 +229,11 @@ class InProcessLoader:
         restart: bool = False,
     ) -> None:
         self.batches = batches
-        """The exported program's own loader."""
+        """The loader object of the exported program."""
         self.outputs = tuple(graph.outputs)
         self.epochs = epochs
         self.graph = graph
-        """Graph of the batches, with the settings of this loader."""
+        """The graph with the settings of this loader."""
         settings = {f.name: options[f.name] for f in fields(graph.settings) if f.name in options}
         if settings:
             self.graph = set_setting(graph, **settings)
@@ -295,7 +296,7 @@ class InProcessLoader:
 
 
 class _ArrayBatches:
-    """Iterates over the batches of a script's alternating pipelines, as NumPy arrays by output."""
+    """Iterates over the batches of a script's pipelines as dictionaries: output -> NumPy array."""
 
     def __init__(self, built: Any, graph: Graph, data: Datasets) -> None:
         self._pipes = built if isinstance(built, list) else [built]
@@ -344,7 +345,10 @@ class _ArrayBatches:
 
 @contextmanager
 def _explaining_bad_files(data: Datasets) -> Iterator[None]:
-    """Raise DataError with a fix if DALI fails on a data file, PipelineError if elsewhere."""
+    """Within the context, convert DALI's errors.
+
+    Raises DataError with a fix if DALI fails on a data file, and PipelineError otherwise.
+    """
     try:
         yield
     except OSError as error:
@@ -387,7 +391,7 @@ def _build_function(program: ModuleType) -> Callable[..., Any]:
 def _built(
     build: Callable[..., Any], graph: Graph, data: Datasets, options: Mapping[str, Any]
 ) -> Any:
-    """Call a build function of a program. Options are checked like settings of the graph."""
+    """Call a program's build function. The options are checked like settings of the graph."""
     for name in options:
         if name in _NOT_OPTIONS:
             raise UnknownNameError(

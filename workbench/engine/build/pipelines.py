@@ -1,4 +1,4 @@
-"""Build DALI pipelines from emitted source, and attribute DALI's errors to nodes.
+"""Build DALI pipelines from generated code, and attribute DALI's errors to nodes.
 
 Used in the worker process only.
 """
@@ -53,7 +53,7 @@ _EXPLAINED = {
     r"Argument \"(\w+)\" expected shape (\d+) but got (\d+) values": r"\1 has \3 "
     r"values, but \2 are needed. Use \2 values",
 }
-"""Regular expressions of DALI's frequent messages, with the reason and a fix."""
+"""Regular expression that matches a frequent message of DALI -> the reason and a fix."""
 _MEMORY = re.compile(r"bad_alloc|out of memory|MemoryError|MemoryAllocation", re.IGNORECASE)
 _REFUSED = os.strerror(errno.EAGAIN)
 """Error message of std::thread when a thread cannot be created, whatever the cause (such as
@@ -68,11 +68,11 @@ _FILE = re.compile(r'File "([^"]+)", line (\d+)')
 
 
 class CompiledSource:
-    """The namespace of an emitted source, compiled under a unique file name.
+    """The namespace of generated code, which is compiled under a unique file name.
 
-    The name appears in DALI's error messages; ``error`` maps it back to the node. DALI converts
-    only the first of several equal functions with conditionals, and uses its file name, with the
-    same lines, for all of them.
+    The file name appears in DALI's error messages, and ``error`` finds the node by it. DALI
+    converts functions with conditionals, and converts only the first of several equal functions: it
+    uses the first one's file name, with the same line numbers, for all of them.
     """
 
     def __init__(self, source: Code) -> None:
@@ -90,9 +90,9 @@ class CompiledSource:
         return self.namespace[name]
 
     def build(self, data: Datasets, device: str) -> list[Any]:
-        """Build the pipelines of a script, usually one.
+        """Build the pipelines of a script and return them. Usually there is one.
 
-        ``data`` is ignored if the script names its files itself.
+        ``data`` is ignored if the script itself names its files.
         """
         several = self.namespace.get("build_pipelines")
         builder = several or self["build_pipeline"]
@@ -102,14 +102,14 @@ class CompiledSource:
         return built if several else [built]
 
     def batches(self, pipes: Sequence[Any]) -> Iterator[Any]:
-        """Yield the outputs of a script's pipelines, batch by batch, in the script's order."""
+        """Yield the outputs of a script's pipelines, batch by batch, in the order of the script."""
         if in_turns := self.namespace.get("in_turns"):
             found: Iterator[Any] = in_turns(pipes)
             return found
         return iter(pipes[0].run, None)
 
     def error(self, error: Exception) -> PipelineError:
-        """Convert an exception of DALI to a PipelineError with the node and DALI's reason."""
+        """Convert an exception of DALI to a PipelineError with the node and the reason."""
         return pipeline_error(error, self.source, self.filename)
 
     def __del__(self) -> None:
@@ -117,9 +117,9 @@ class CompiledSource:
 
 
 def pipeline_error(error: Exception, source: Code, file: str) -> PipelineError:
-    """Convert an exception of DALI to a PipelineError with the node and DALI's reason.
+    """Convert an exception of DALI to a PipelineError with the node and the reason.
 
-    ``source`` is the program, and ``file`` the name under which it was compiled.
+    ``source`` is the program, and ``file`` is the name under which it was compiled.
     """
     node = None
     frames = [(f.filename, f.lineno) for f in traceback.extract_tb(error.__traceback__)]
@@ -138,9 +138,9 @@ def pipeline_error(error: Exception, source: Code, file: str) -> PipelineError:
 
 
 def _branches_differ(source: Code, block: str, attribute: str, found: str) -> PipelineError:
-    """Return the error for branches of a block that differ in type or shape.
+    """Return the error for branches of a block that return different types or shapes.
 
-    The error names the user function that causes it, if there is exactly one in the block.
+    If there is exactly one user function in the block, the error names it as the cause.
     """
     around = source.lines[block]
     functions = [
@@ -162,12 +162,12 @@ def _branches_differ(source: Code, block: str, attribute: str, found: str) -> Pi
 
 
 def is_out_of_memory(error: Exception) -> bool:
-    """Return whether an error of Python, C++, CUDA or the workbench reports exhausted memory."""
+    """Return True if an error of Python, C++, CUDA or the workbench reports exhausted memory."""
     return bool(_MEMORY.search(f"{type(error).__name__}: {error}"))
 
 
 def out_of_memory(nodes: Sequence[str]) -> str:
-    """Return the error message if memory ran out while ``nodes`` ran."""
+    """Return the message of the error that memory ran out while ``nodes`` ran."""
     where = f" while it ran {', '.join(nodes)}" if nodes else ""
     limit = f" {memory_limit_text()}".rstrip()
     return (
@@ -176,7 +176,7 @@ def out_of_memory(nodes: Sequence[str]) -> str:
 
 
 def without_quotes(text: str) -> str:
-    """Remove the code lines that DALI adds to messages of converted functions."""
+    """Remove the code that DALI quotes in error messages of converted functions."""
     *_, after = _QUOTED.split(text)
     return after
 
@@ -184,7 +184,7 @@ def without_quotes(text: str) -> str:
 def plain_reason(error: Exception) -> str:
     """Return DALI's message without tracebacks, C++ context and assertion text.
 
-    Known messages become a reason and a fix, with the original on a line below.
+    A known message is replaced by a reason and a fix, with the original on the next line.
     """
     text = without_quotes(str(error))
     _, mark, after = text.rpartition("encountered:")
@@ -219,14 +219,14 @@ _DIMENSIONS = "All samples in the batch should have the same number of dimension
 _LONGEST = 600
 _MISUSED = re.compile(rf"^(?:\w+\.)*{FunctionMisuseError.__name__}: ")
 _OURS = re.compile(rf"^(?:\w+\.)*{PipelineError.__name__}: (?:\w+: )?")
-"""Prefix of an error that the engine's automatic augmentation raises in a block, with its node."""
+"""Matches the prefix of an error that the engine's automatic augmentation raises inside a block."""
 
 
 def function_failure(message: str, filename: str, text: str) -> str | None:
-    """Explain a failure of a function defined in an emitted source; None for other failures.
+    """Return an explanation if a function in generated code failed, else None.
 
-    ``message`` is DALI's, ``filename`` the name under which the source ``text`` was compiled. The
-    line is counted from the function's ``def``, and quoted.
+    ``message`` is DALI's message, and ``filename`` is the name under which ``text`` was compiled.
+    The explanation quotes the line, and counts it from the function's ``def``.
     """
     found = _FAILED.search(message)
     if found is None:
@@ -263,7 +263,7 @@ def _return_count_error(message: str) -> str | None:
 
 
 def _definition(lines: list[str], number: int) -> tuple[str, int]:
-    """Return the top-level function around a line, and the line of its ``def``."""
+    """Return the name of the top-level function around a line, and the line of its ``def``."""
     for at in range(number, 0, -1):
         if (found := _DEFINED.match(lines[at - 1])) is not None:
             return found[1], at
@@ -278,7 +278,7 @@ _INSTALL = {
 
 
 def missing_package_text(error: BaseException) -> str | None:
-    """Return which package is missing and how to install it; None for other errors."""
+    """Return which package is missing and how to install it, or None for any other error."""
     if not isinstance(error, ModuleNotFoundError) or not error.name:
         return None
     package = error.name.partition(".")[0]

@@ -1,7 +1,7 @@
-"""Plan of a run: its nodes, the parts in which they run together, and the cache key of each node.
+"""Plan of a run: its nodes, the parts in which they run together, and each node's cache key.
 
-The key consists of a node's emitted call, its position in the data, and the keys of its inputs:
-outputs with equal keys are bit-identical.
+The key is computed from a node's generated call, its position in the data, and the keys of its
+inputs. Outputs with equal keys are bit-identical.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ PartKind = Literal["source", "decoder", "block", "automatic", "operators"]
 
 
 def kind_of(node: Node, catalog: Catalog) -> PartKind:
-    """Return the kind of the part, a group of nodes that run together, that a node belongs to."""
+    """Return the kind of part (group of nodes that run together) that a node belongs to."""
     if isinstance(node, Source):
         return "source"
     if node.bodies:
@@ -51,11 +51,11 @@ def kind_of(node: Node, catalog: Catalog) -> PartKind:
 
 
 def partition(nodes: Sequence[Node], catalog: Catalog) -> tuple[tuple[Node, ...], ...]:
-    """Partition nodes in topological order into parts, the groups of nodes that run together.
+    """Divide nodes, in topological order, into parts: groups of nodes that run together.
 
     Each part depends only on previous parts. Decoders that can run together share a part, and so do
-    operators. A source, a block or an automatic augmentation has a part of its own. An operator is
-    in the part in which it is first needed.
+    operators. Each source, block and automatic augmentation has a part of its own. An operator is
+    in the first part that needs it.
     """
     kinds = {node.id: kind_of(node, catalog) for node in nodes}
     level: dict[str, int] = {}
@@ -85,17 +85,18 @@ def partition(nodes: Sequence[Node], catalog: Catalog) -> tuple[tuple[Node, ...]
 
 
 def _shares_part(kind: PartKind, other: PartKind) -> bool:
-    """Return whether a node of kind ``other`` may run in the part of an input of kind ``kind``."""
+    """Return True if a node of kind ``other`` may run in the same part as its input of ``kind``."""
     return kind == other == "operators"
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Plan for the first ``count`` samples of batch ``batch`` (from 0), up to some outputs.
+    """Plan for the first ``count`` samples of batch ``batch`` (from 0).
 
-    ``count`` is the whole batch if a node depends on other samples; ``wanted`` are the requested
-    ports. ``nodes`` are those that the outputs depend on, in topological order; ``keys`` has their
-    cache keys by id. ``parts`` are the groups of nodes that run together, in order.
+    ``count`` is the whole batch if a node depends on other samples. ``wanted`` are the requested
+    ports. ``nodes`` are the nodes that the requested ports depend on, in topological order, and
+    ``keys`` maps their ids to cache keys. ``parts`` are the groups of nodes that run together, in
+    order.
     """
 
     resolved: ResolvedGraph
@@ -104,14 +105,14 @@ class Plan:
     count: int
     wanted: int
     repeat: int | None
-    """Index of the file used for every sample, or None."""
+    """Index of a file that is used for every sample, or None."""
     versions: Mapping[str, str]
-    """Version of each dataset at the time it was read, by parameter name."""
+    """Data parameter -> version of the dataset at the time it was read."""
     nodes: tuple[Node, ...]
     parts: tuple[tuple[Node, ...], ...]
     keys: dict[str, str]
     draws: Mapping[str, UniformCalls]
-    """Random values of automatic augmentation, by node id."""
+    """Id of an automatic augmentation -> its calls that sample random values."""
 
     @property
     def graph(self) -> Graph:
@@ -120,7 +121,7 @@ class Plan:
 
     @property
     def devices(self) -> Mapping[str, Device]:
-        """The device of each node, by id."""
+        """Maps the id of each node to its device."""
         return self.resolved.devices
 
     @property
@@ -134,17 +135,17 @@ class Plan:
         return " ".join(f"{name}={version}" for name, version in self.versions.items())
 
     def feeds_alone(self, port: Port) -> str:
-        """Return the operator of all nodes that use a port; empty if they differ or none does."""
+        """Return the operator of a port's consumers; empty if there is not exactly one operator."""
         decoder = self.decoder_of(port)
         return "" if decoder is None else decoder.op
 
     def decoder_of(self, port: Port) -> Node | None:
-        """Return the first node that uses a port; None if nodes with other operators use it too."""
+        """Return the first consumer of a port, or None if its consumers are different operators."""
         fed = [node for node in self.nodes if port in node.inputs.values()]
         return fed[0] if len({node.op for node in fed}) == 1 else None
 
     def dataset(self, source: Source) -> Dataset | None:
-        """Return the dataset of a source; None if the source names its data itself."""
+        """Return the dataset that a source reads, or None if the source itself names its data."""
         name = parameter_of(source)
         return None if name is None else self.data[name]
 
@@ -196,20 +197,20 @@ def make_plan(
 
 
 class _KeyEmitter(Emitter):
-    """Emitter of text that is only hashed, so no readable names are generated."""
+    """Emitter of code that is only hashed, and therefore needs no readable names."""
 
     def name_ports(self) -> None:
         self.names = unique_names(self.every_node(), self.catalog)
 
 
 def depends_on_whole_batch(node: Node, catalog: Catalog) -> bool:
-    """Return whether a node's output for one sample depends on other samples of the batch."""
+    """Return True if a node's output for one sample depends on other samples of the batch."""
     by_value = node.op == "normalize" and bool(node.args.get("batch", False))
     return catalog[node.op].whole_batch or by_value
 
 
 def uses_random_numbers(node: Node, catalog: Catalog) -> bool:
-    """Return whether a node, or one inside it, uses random numbers."""
+    """Return True if a node, or a node inside it, uses random numbers."""
     inner = (each for body in node.bodies.values() for each in body.nodes)
     spec = catalog[node.op]
     return (

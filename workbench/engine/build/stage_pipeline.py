@@ -1,4 +1,4 @@
-"""A built pipeline for some nodes of a graph, from emitted source.
+"""A built pipeline for some nodes of a graph, from generated code.
 
 Used in the worker process only.
 """
@@ -23,11 +23,11 @@ from workbench.graph.model.ports import output_ports, used_inputs
 
 THREADS = min(8, usable_cores())
 GPU_THREADS = min(2, usable_cores())
-"""Threads of a pipeline that works on the GPU: six more cost 0.7 ms per change on an H200."""
+"""Threads of a pipeline on the GPU. Six more threads would add 0.7 ms per change on an H200."""
 
 
 class Stage:
-    """A pipeline that outputs every port of ``nodes``; its inputs are outputs of other nodes."""
+    """A pipeline that outputs every port of ``nodes``. Its inputs are outputs of other nodes."""
 
     def __init__(
         self,
@@ -40,8 +40,8 @@ class Stage:
     ) -> None:
         """Prepare the pipeline, which ``build`` builds.
 
-        ``known`` has at least the external inputs of the nodes. ``positions`` has the number of
-        samples in earlier batches for each scope. ``threads`` defaults to a number suitable for
+        ``known`` has at least the nodes' inputs from other nodes. ``positions`` maps each scope to
+        its number of samples in earlier batches. ``threads`` is by default a number suitable for
         previews. If ``apply`` (``Augmenter.function``) is passed, it runs the automatic
         augmentation in blocks, which is then not built into the pipeline.
         """
@@ -92,7 +92,7 @@ class Stage:
         self._pipe: Any = None
 
     def build(self) -> None:
-        """Build the pipeline. Raises PipelineError with the node."""
+        """Build the pipeline. Raises PipelineError with the node if this fails."""
         settings, plan = self._plan.graph.settings, self._plan
         self._compiled = CompiledSource(self._code)
         self._checks = FunctionChecks(self._compiled.namespace, self._nodes)
@@ -110,16 +110,16 @@ class Stage:
         self._pipe = pipe
 
     def _automatic(self, node: str, number: int) -> Callable[..., Any]:
-        """Return a function that calls an automatic augmentation with its current settings."""
+        """Return a function that runs an automatic augmentation with its current settings."""
         return lambda *given: self._applied[node][number](*given)
 
     def adopt(self, other: Stage) -> None:
-        """Use the automatic augmentation of another stage with the same key, without a rebuild."""
+        """Use the automatic augmentation of a stage with the same key, without a rebuild."""
         self._applied = other._applied
 
     @property
     def built(self) -> bool:
-        """True if the pipeline is built, and can be fed and run."""
+        """True if the pipeline is built, so that inputs can be set and a batch can be run."""
         return self._pipe is not None
 
     def feed(self, known: Mapping[Port, Batch]) -> None:
@@ -131,14 +131,14 @@ class Stage:
                 self._pipe.feed_input(str(SAMPLE), np.arange(self._plan.count, dtype=np.int32))
 
     def run(self) -> dict[Port, Batch]:
-        """Run one batch and wait until it is ready. Raises PipelineError with the node."""
+        """Run one batch and wait for the outputs. Raises PipelineError with the node on failure."""
         with self._blaming():
             outputs = self._pipe.run()
         return {port: _batch(output) for port, output in zip(self.outputs, outputs, strict=True)}
 
     @contextmanager
     def unchecked(self) -> Iterator[None]:
-        """Run user functions unchecked, as in a script, to measure their time."""
+        """Within the context, run user functions without checks, as a script does, to time them."""
         assert self._checks is not None
         self._checks.active = False
         try:

@@ -1,1 +1,1 @@
-"""Checks of data files, by their headers or by decoding them."""
+"""Check data files by their headers, or by decoding them."""

@@ -1,6 +1,6 @@
-"""Check one file by its header, or by decoding it with DALI. No file is changed.
+"""Check one file by its header, or by decoding it with DALI. The file is not changed.
 
-Decoding is used in the worker process only, because a damaged file may crash it.
+Files are decoded in the worker process only, because a damaged file may crash it.
 """
 
 from __future__ import annotations
@@ -47,23 +47,23 @@ _ENDINGS = {
     "WEBP": (".webp",),
 }
 _TRAILERS = {"JPEG": b"\xff\xd9", "MPO": b"\xff\xd9", "PNG": b"IEND"}
-"""Last bytes of a complete file, by format."""
+"""Format -> last bytes of a complete file."""
 _TAIL = 12
 _READ_AT_ONCE = 2**20
 _METADATA = re.compile(
     r"iCCP|sRGB|cHRM|gAMA|tEXt|zTXt|iTXt|tIME|eXIf|pHYs|bKGD|sBIT|unknown field|ICC", re.IGNORECASE
 )
-"""Pattern of decoder warnings about metadata rather than pixels."""
+"""Matches decoder warnings that concern metadata, not pixels."""
 _FALLBACK = re.compile(r"not supported|unsupported", re.IGNORECASE)
-"""Pattern of decoder messages after which nvImageCodec tries another decoder, which may succeed."""
+"""Matches decoder messages after which nvImageCodec tries another decoder, which may succeed."""
 _ROUNDING = 4
-"""Maximum difference of a pixel value (0 to 255) between two YCbCr decoders."""
+"""Maximum difference between pixel values (0 to 255) of two decoders for YCbCr."""
 _NOISE = re.compile(r"\x1b\[[0-9;]*m|^\[[A-Z]+\] |^libpng warning: |\(\d+@\S+\) global \S+ ")
 _KEY = "file_check"
 
 
 def check_header(file: Sample) -> CheckedFile:
-    """Check a file's header and its last bytes (about 60 µs)."""
+    """Check a file's header and its last bytes. This takes about 60 µs."""
     if file.fault:
         kind = "unreadable" if file.counted else "of no sample"
         return CheckedFile(file.name, findings=(Finding(kind, file.fault),))
@@ -118,7 +118,7 @@ def _image_findings(image: ImageFile.ImageFile, file: Sample) -> Iterator[Findin
 
 
 def _has_trailer(file: Any, trailer: bytes) -> bool:
-    """Return whether a file ends correctly. More data may follow: some phones append a video."""
+    """Return True if a file ends correctly. More data may follow: some phones append a video."""
     start, end = file.tell(), file.seek(0, os.SEEK_END)
     at = max(start, end - _TAIL)
     found = trailer in _read_at(file, at, end - at)
@@ -136,13 +136,13 @@ def _read_at(file: Any, at: int, count: int) -> bytes:
 
 @task
 def check_headers(worker: Worker, files: Sequence[Sample]) -> list[CheckedFile]:
-    """Task: run ``check_header`` on each file."""
+    """Task: return ``check_header`` of each file."""
     return [check_header(Sample(*file)) for file in files]
 
 
 @task
 def check_decoding(worker: Worker, files: Sequence[Sample]) -> list[CheckedFile]:
-    """Task: check each file and decode it with DALI, reporting the index of each file first.
+    """Task: check each file and decode it with DALI. The index of each file is reported first.
 
     Messages of DALI's decoders are read from standard error: libjpeg-turbo and libpng print
     warnings only there.
@@ -192,7 +192,7 @@ def _decode(file: Sample, decoder: _Decoder, printed: int) -> CheckedFile:
 
 
 def _is_right(image: Any, content: bytes) -> bool:
-    """Return whether Pillow decodes an image to the same pixels, up to rounding."""
+    """Return True if Pillow decodes the file to the same pixels, up to rounding."""
     try:
         other = np.asarray(decode_with_pillow(content))
     except (OSError, SyntaxError, ValueError):
@@ -212,13 +212,13 @@ def _decode_with_pillow(found: CheckedFile, content: bytes) -> CheckedFile:
 
 
 class _Decoder:
-    """Decodes one file at a time with DALI's CPU decoder, as a script does."""
+    """Decodes one file at a time with DALI's CPU decoder, as in a script."""
 
     def __init__(self) -> None:
         self._pipeline: Any = None
 
     def decode(self, content: bytes) -> tuple[Any, str]:
-        """Return the image as an array (height, width, 3) and "", or None and DALI's error."""
+        """Return the image (height, width, 3) and an empty string, or None and DALI's error."""
         pipeline = self._pipeline or self._build()
         self._pipeline = None
         try:
@@ -248,7 +248,7 @@ class _Decoder:
 
 @contextmanager
 def _captured_stderr() -> Iterator[int]:
-    """Redirect standard error to a memory file, and yield its descriptor."""
+    """Within the context, redirect standard error to a memory file. Yields its descriptor."""
     stderr, printed = os.dup(2), os.memfd_create("stderr")
     os.dup2(printed, 2)
     try:
@@ -271,16 +271,17 @@ def _warnings(printed: int) -> list[str]:
 # is brighter than its right and its lower neighbour, 128 bits.
 
 NEAR = 6
-"""Maximum number of differing hash bits of similar images."""
+"""Maximum number of different bits between the hashes of similar images."""
 _CELLS = 9
 _EACH = 8
-"""Pixels per side of a hash cell."""
+"""Number of pixels per side of a hash cell."""
 _PLAIN = 4.0
 """Standard deviation of the cells' brightness (0 to 255) below which an image is too uniform to
 compare."""
 _BANDS = 8
-"""Number of bands of a hash. If fewer bits than this differ, at least one band is equal, so only
-hashes with an equal band are compared."""
+"""Number of bands of a hash. If two hashes differ in fewer bits than this, at least one band is
+equal, so only hashes with an equal band are compared.
+"""
 
 
 def image_hash(image: NDArray[np.uint8]) -> bytes:
@@ -295,7 +296,10 @@ def image_hash(image: NDArray[np.uint8]) -> bytes:
 
 
 def similar_pairs(hashes: Sequence[bytes]) -> list[tuple[int, int]]:
-    """Return (index, index of the first similar hash) for each hash similar to an earlier one."""
+    """Return pairs of indices of similar hashes.
+
+    Each hash that is similar to an earlier one is paired with the first such hash.
+    """
     found: dict[int, int] = {}
     whole = [int.from_bytes(one) for one in hashes]
     size = 16 // _BANDS
@@ -314,4 +318,4 @@ def similar_pairs(hashes: Sequence[bytes]) -> list[tuple[int, int]]:
 
 
 _MOST_COMPARED = 200
-"""Maximum comparisons per band, which bounds the time for a million similar images."""
+"""Maximum number of comparisons per hash and band, which limits the time for similar images."""

@@ -1,4 +1,4 @@
-"""Check many files in several worker processes, restarting those that a file crashes."""
+"""Check many files in several worker processes, and restart a worker that a file crashes."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from workbench.roots import Roots
 from workbench.sources import Sample
 
 HERE = 2_000
-"""Maximum number of headers read in this process; for more, workers are started."""
+"""Maximum number of files whose headers are read in this process; for more, workers are started."""
 _HEADERS_AT_ONCE, _DECODED_AT_ONCE = 512, 32
 _DECODE_LIMIT = 60.0
-"""Timeout in seconds for one file."""
+"""Timeout for one file, in seconds."""
 
 
 def check_each(
@@ -38,10 +38,10 @@ def check_each(
     roots: Roots | None = None,
     on_silence: Callable[[bool], None] = warn_of_silence,
 ) -> Iterator[CheckedFile]:
-    """Check files in order and yield each result. A file outside the ``roots`` is bad and not read.
+    """Check files and yield the results in order. Files outside the ``roots`` are bad and not read.
 
-    ``stop`` is called after each file and returns True to cancel; ``on_silence`` is as for
-    ``Engine``. A file that crashes two workers, or hangs one, gets a finding with this reason.
+    ``stop`` is called after each file, and returns True to cancel. ``on_silence`` is as for
+    ``Engine``. A file that crashes two workers, or makes one hang, gets a finding with this reason.
     Raises CancelledError, and EngineError if no worker starts.
     """
     files = (file.with_location() for file in files)
@@ -58,7 +58,7 @@ def check_each(
 
 
 def check_outside_roots(roots: Roots, file: Sample) -> CheckedFile | None:
-    """Return a finding if a file is outside the roots, also through a symbolic link; else None."""
+    """Return a finding if a file is outside the roots, also if by a symbolic link; else None."""
     reason = roots.refusal(file.path)
     return CheckedFile(file.name, findings=(Finding("unreadable", reason),)) if reason else None
 
@@ -136,11 +136,11 @@ def _result(future: Future[list[CheckedFile]], stop: Callable[[], bool]) -> list
 def _check_part(
     engine: Engine, files: list[Sample], full: bool, suspected: bool = False
 ) -> list[CheckedFile]:
-    """Check files. If the worker crashes, isolate the file and check the others again.
+    """Check files. If the worker crashes, find the file that causes it, and continue with the rest.
 
-    A file is reported as bad if it times out, or if it crashes a worker when checked alone after a
-    first crash (``suspected``). One crash is not enough: the worker may have been killed from
-    outside.
+    A file is reported as bad if it times out, or if it crashes the worker again when it is checked
+    alone (``suspected``). One crash is not enough, because something else may have killed the
+    worker.
     """
     if not files:
         return []

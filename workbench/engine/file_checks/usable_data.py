@@ -1,4 +1,4 @@
-"""Exclude bad files from datasets, because each of them would end a run."""
+"""Exclude bad files from datasets, because a single bad file would end a run."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _NAMED = 5
 
 
 class UsableData:
-    """Datasets from which bad files are excluded as they become known.
+    """Datasets without the bad files that have been found so far.
 
-    The remaining data can be read by the same reader of the same program: as DALI's ``file_list``,
-    or as the same records with a new index. Samples keep their order and labels.
+    The same reader of the same program can read the remaining data: as DALI's ``file_list``, or as
+    the same records with a new index. Samples keep their order and labels.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class UsableData:
     ) -> None:
         """Files outside the ``roots`` are excluded too, unless ``roots`` is None.
 
-        ``on_silence`` is as for ``Engine``, for the workers that check files.
+        ``on_silence`` is as for ``Engine``, and is used for the workers that check files.
         """
         self.given = datasets
         self.roots = roots
@@ -49,20 +49,20 @@ class UsableData:
         self.datasets = datasets
         """The datasets without their bad files."""
         self.misread: dict[str, Finding] = {}
-        """Files that DALI silently decodes to wrong values; they are not excluded."""
+        """Files that DALI decodes to wrong values without an error; they are not excluded."""
         self._bad: dict[Dataset, dict[str, CheckedFile]] = {}
         self._folder: tempfile.TemporaryDirectory[str] | None = None
 
     @property
     def excluded(self) -> tuple[CheckedFile, ...]:
-        """Bad files, and files whose names a file list cannot contain, each once."""
+        """Bad files, and files with names that a file list cannot contain."""
         return tuple(one for found in self._bad.values() for one in found.values())
 
     def exclude_bad(self, full: bool, stop: Callable[[], bool] = lambda: False) -> bool:
-        """Check files and exclude bad ones; return whether more are excluded than before.
+        """Check files and exclude bad ones. Returns True if this excluded any file.
 
-        Checks headers (0.1 ms per file) or, if ``full``, decodes all files. Raises DataError if no
-        file exists or remains, EngineError and CancelledError.
+        Headers are checked (0.1 ms per file) or, if ``full``, all files are decoded. Raises
+        DataError if no file exists or remains, EngineError if no worker starts, and CancelledError.
         """
         more = False
         for dataset in dict.fromkeys(self.given.values()):
@@ -87,13 +87,13 @@ class UsableData:
         return more
 
     def close(self) -> None:
-        """Delete the temporary file lists, which otherwise happens with this object."""
+        """Delete the temporary file lists, which are otherwise deleted with this object."""
         if self._folder is not None:
             self._folder.cleanup()
             self._folder = None
 
     def _replace(self, dataset: Dataset) -> None:
-        """Replace a dataset by its remaining samples, for all parameters that use it."""
+        """Replace a dataset, for all parameters that use it, by its remaining samples."""
         known = self._bad[dataset]
         for file in list_samples(dataset):
             if load_source(dataset.kind).lists_files and not fits_list(file):
@@ -111,7 +111,7 @@ class UsableData:
 
 
 def describe_left_out(files: tuple[CheckedFile, ...]) -> str:
-    """Return the number of excluded files, and the first of them with reasons; empty if none."""
+    """Return the number of excluded files and the first reasons; empty if no file is excluded."""
     if not files:
         return ""
     named = [f"{one.file} ({one.reason})" for one in files[:_NAMED]]

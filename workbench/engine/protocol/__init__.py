@@ -1,1 +1,1 @@
-"""Controls the worker process: start, calls, typed messages, deadlines, hangs, shutdown."""
+"""Control the worker process: start, calls, typed messages, timeouts, hangs, shutdown."""

@@ -1,4 +1,4 @@
-"""Handle for calls to a worker, with which another thread can cancel these calls."""
+"""A handle for calls to a worker, with which another thread can cancel the calls."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ReportListener = Callable[[Any], None]
 
 
 class Caller(Protocol):
-    """Runs tasks: an ``Engine``, or a handle of its calls."""
+    """Runs tasks. This is an ``Engine``, or a handle for calls of an engine."""
 
     def call(
         self,
@@ -30,15 +30,17 @@ class Caller(Protocol):
 Run = Callable[
     ["CallHandle", Callable[..., Any], tuple[Any, ...], float | None, ReportListener | None], Any
 ]
-"""Function of an engine that runs a call (handle, task, arguments, limit, ``on_report``)."""
+"""Function of an engine that runs a call: (handle, task, arguments, limit, ``on_report``) ->
+result.
+"""
 
 
 class CallHandle:
-    """One call, or several successive ones, that are cancelled together.
+    """One call, or several successive calls, that can be cancelled together.
 
-    Create it with ``Engine.handle``. Use ``call`` in one thread, and ``interrupt`` or ``cancel`` in
-    any other. Both are permanent: later calls through the same handle do not start. A call that
-    waits for its turn ends at once, and calls through other handles are not affected.
+    Create the handle with ``Engine.handle``. Use ``call`` in one thread, and ``interrupt`` or
+    ``cancel`` in any other. Both are permanent: later calls through the same handle do not start. A
+    call that waits for other calls ends at once, and calls through other handles are not affected.
     """
 
     def __init__(self, run: Run) -> None:
@@ -55,11 +57,11 @@ class CallHandle:
         limit: float | None = None,
         on_report: ReportListener | None = None,
     ) -> Any:
-        """Run a task as ``Engine.call`` does; raises CancelledError if interrupted or cancelled."""
+        """Run a task like ``Engine.call``. Raises CancelledError if interrupted or cancelled."""
         return self._run(self, task, arguments, limit, on_report)
 
     def interrupt(self) -> None:
-        """End the call before its next stage with CancelledError.
+        """End the call before its next stage, with CancelledError.
 
         The worker continues to run, with all cached data. A call without further stages ends
         normally.
@@ -70,11 +72,11 @@ class CallHandle:
                 self._send_interrupt()
 
     def cancel(self) -> None:
-        """End the call with CancelledError within 0.1 s. A running call ends the worker."""
+        """End the call with CancelledError within 0.1 s. If it runs, the worker is ended too."""
         self.cancelled = True
 
     def require_wanted(self) -> None:
-        """Raise CancelledError if the handle was interrupted or cancelled. Used by engines."""
+        """Raise CancelledError if the handle was interrupted or cancelled. For use by engines."""
         if self.cancelled:
             raise CancelledError("Cancelled.")
         if self._interrupted:
@@ -82,7 +84,7 @@ class CallHandle:
 
     @contextmanager
     def running(self, begin: Callable[[], None], interrupt: Callable[[], None]) -> Iterator[None]:
-        """Start a call with ``begin`` unless cancelled, and enable ``interrupt``. For engines."""
+        """Call ``begin`` unless cancelled; ``interrupt`` works within the context. For engines."""
         with self._lock:
             self.require_wanted()
             begin()

@@ -4,8 +4,8 @@ A frame is a header, a message and a payload::
 
     "DWB" | version (1 byte) | length of the message (4) | of the payload (8) | message | payload
 
-The message is one of ``engine.messages``, the payload its data, encoded by its own type
-(``engine.codec``): megabytes are never copied into or out of the message.
+The message is one of ``engine.messages``. The payload is the message's data, encoded separately
+by its own type (``engine.codec``), so that megabytes are never copied into or out of the message.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ VERSION = 2
 _MAGIC = b"DWB"
 _HEADER = struct.Struct("!3sBIQ")
 _LONGEST = 2**32
-"""Maximum frame size in bytes; a larger one is invalid."""
+"""Maximum frame size in bytes; a larger frame is invalid."""
 _SMALL = 2**14
-"""Maximum payload in bytes that is sent together with its message, to save a system call."""
+"""Maximum payload size in bytes for sending message and payload in one system call."""
 
 
 class ChannelError(Exception):
@@ -34,11 +34,11 @@ class ChannelError(Exception):
 
 
 class VersionError(ChannelError):
-    """Raised if the other side uses another protocol version. The message names both, and a fix."""
+    """Raised if the other process uses another protocol version. The message contains a fix."""
 
 
 class Channel:
-    """Sends messages, and receives messages of a union of types.
+    """Sends messages, and receives messages of one of several types.
 
     ``send`` may be called from any thread.
     """
@@ -71,7 +71,7 @@ class Channel:
         """Return the next message and its payload, or None after ``timeout`` seconds.
 
         Partial messages are stored for the next call. Raises EOFError or OSError if the connection
-        is closed, ChannelError for invalid data.
+        is closed, and ChannelError for invalid data.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
         while not self._advance():
@@ -91,7 +91,7 @@ class Channel:
         self._filled = 0
 
     def _advance(self) -> bool:
-        """Read available data. Return whether a frame is complete."""
+        """Read available data. Return True if the frame is complete."""
         while True:
             if self._filled == len(self._frame):
                 if self._split is not None:
@@ -114,7 +114,8 @@ class Channel:
     def _check_start(self) -> None:
         """Raise ChannelError or VersionError if a frame starts with invalid bytes.
 
-        Called before the header is complete, because invalid data may be shorter than a header.
+        This is checked before the header is complete, because invalid data may be shorter than a
+        header.
         """
         start = bytes(self._frame[: min(self._filled, len(_MAGIC))])
         if not _MAGIC.startswith(start):
@@ -127,9 +128,8 @@ class Channel:
             )
 
     def fileno(self) -> int:
-        """Return the socket's file descriptor."""
         return self._socket.fileno()
 
     def close(self) -> None:
-        """Close the socket; the other side is notified."""
+        """Close the socket, which notifies the other process."""
         self._socket.close()

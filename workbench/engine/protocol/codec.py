@@ -1,8 +1,8 @@
-"""Encode values as bytes (MessagePack) by their declared types; nothing is pickled.
+"""Encode values as bytes (MessagePack) by their declared types. Nothing is pickled.
 
-``msgspec`` handles its own types: numbers, text, bytes, lists, tuples, mappings, dataclasses.
-Additional types: graphs (as in graph files), arrays, ranges, nested argument values, and classes
-that implement a Protocol. ``Any`` accepts plain values, tuples and paths.
+``msgspec`` encodes numbers, text, bytes, lists, tuples, mappings and dataclasses. This module adds
+graphs (as in graph files), arrays, ranges, nested argument values, and classes that implement a
+Protocol. ``Any`` accepts plain values, tuples and paths.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from workbench.graph.storage.io import graph_from_json, graph_to_json
 from workbench.graph.user_functions.trust import without_untrusted
 
 _TUPLE, _PATH, _TEXT, _ARRAY = 1, 2, 3, 4
-"""MessagePack extension codes of types that MessagePack lacks."""
+"""MessagePack extension codes for types that MessagePack lacks."""
 _ARRAY_WIRE = tuple[str, tuple[int, ...], bytes]
 _SCALARS = {bool, int, float, str, NoneType}
 
@@ -64,7 +64,7 @@ def codec_of(hint: Any) -> Codec:
 
 @cache
 def arguments_codec(function: Callable[..., Any], count: int) -> Codec:
-    """Return the codec of a task's first ``count`` arguments after the worker, as a tuple."""
+    """Return the codec for a task's first ``count`` arguments after ``worker``, as a tuple."""
     hints = get_type_hints(function)
     found = [hint for name, hint in hints.items() if name != "return"][1 : count + 1]
     if len(found) < count:
@@ -79,7 +79,7 @@ def result_codec(function: Callable[..., Any]) -> Codec:
 
 
 class _Adapter(NamedTuple):
-    """Conversion of values of a type to and from ``wire``, a type that ``msgspec`` supports."""
+    """Converts values of a type to ``wire``, a type that ``msgspec`` supports, and back."""
 
     wire: Any
     pack: Callable[[Any], Any]
@@ -87,7 +87,7 @@ class _Adapter(NamedTuple):
 
 
 def _pack_graph(graph: Graph) -> dict[str, Any]:
-    """Convert a graph to JSON without untrusted code, which the worker would run."""
+    """Convert a graph to JSON without untrusted code, because the worker would run that code."""
     return graph_to_json(without_untrusted(graph))
 
 
@@ -147,7 +147,10 @@ def _union(hint: Any, parts: Sequence[Any]) -> _Adapter:
 
 
 def _argument_value(value: Any) -> Any:
-    """Convert lists to tuples, because argument values are immutable. Raises ValueError."""
+    """Convert lists to tuples, because argument values are immutable.
+
+    Raises ValueError for a value that cannot be an argument.
+    """
     if isinstance(value, list):
         return tuple(_argument_value(item) for item in value)
     if type(value) not in _SCALARS:
@@ -225,7 +228,7 @@ def _unpack_sendable(plain: tuple[str, bytes]) -> Any:
 
 
 def _pack_any(value: Any) -> Any:
-    """Convert a plain value, with MessagePack extensions for unsupported types."""
+    """Convert a value to types of MessagePack. Extensions represent all other types."""
     if isinstance(value, str):
         return _escaped(value)
     if value is None or isinstance(value, bool | int | float | bytes | np.generic):
@@ -259,7 +262,7 @@ def _from_ext(code: int, data: memoryview) -> Any:
 
 
 def _escaped(value: Any) -> Any:
-    """Replace texts that UTF-8 cannot encode, such as file names, by MessagePack extensions."""
+    """Replace texts that UTF-8 cannot encode (some file names) by MessagePack extensions."""
     if isinstance(value, str):
         return value if is_text(value) else Ext(_TEXT, value.encode("utf-8", "surrogatepass"))
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""Exits of child processes: OOM priority, exit codes and last output."""
+"""Ends of child processes: priority for the kernel's OOM killer, exit codes and last output."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _REMEDIES = {
     ),
 }
 _FOR_WANT_OF_MEMORY = (-signal.SIGABRT, -signal.SIGSEGV, -signal.SIGBUS)
-"""Signals with which C++ ends if memory is exhausted."""
+"""Exit codes of a C++ program that runs out of memory."""
 _FILE_FAULT = re.compile(
     r"nvImageCodec failure|Failed to decode|File mapping failed|Could not access"
     r"|SIG(?:SEGV|FPE|ABRT|ILL|BUS)\b"
@@ -28,10 +28,10 @@ _FILE_FAULT = re.compile(
 
 
 def raise_oom_score(pid: int | str = "self") -> None:
-    """Make the kernel kill this process, and not the notebook, when memory runs out.
+    """Make the kernel kill this process, instead of the notebook, when memory runs out.
 
-    Linux kills the process with the highest ``oom_score``; raising one's own needs no privileges
-    (see proc(5), ``oom_score_adj``). Child processes inherit it.
+    Linux kills the process with the highest ``oom_score``. A process can raise its own score
+    without privileges (see proc(5), ``oom_score_adj``). Child processes inherit the score.
     """
     path = Path(f"/proc/{pid}/oom_score_adj")
     with suppress(OSError):  # not Linux, or not permitted: optional
@@ -41,7 +41,8 @@ def raise_oom_score(pid: int | str = "self") -> None:
 def describe_exit(code: int | None, words: str = "") -> str:
     """Describe an exit code of ``subprocess``: ``was terminated by SIGSEGV (segmentation fault)``.
 
-    None means that the process still runs. ``words`` is its last output.
+    A ``code`` of None means that the process still runs. ``words`` is the last output of the
+    process.
     """
     return f"{_describe_code(code)}{' because memory was exhausted' * reports_out_of_memory(words)}"
 
@@ -64,9 +65,9 @@ def _describe_code(code: int | None) -> str:
 
 
 def exit_remedy(code: int | None, words: str = "") -> str:
-    """Return the probable cause and fix as further sentences; empty if unknown.
+    """Return the probable cause and a fix as further sentences; empty if unknown.
 
-    ``words`` is the process's last output.
+    ``words`` is the last output of the process.
     """
     if reports_out_of_memory(words):
         return f" {memory_remedy()}"
@@ -76,10 +77,10 @@ def exit_remedy(code: int | None, words: str = "") -> str:
 
 
 def is_file_fault(message: str) -> bool:
-    """Return whether a file may have caused a failed run, judged by DALI's message or a crash."""
+    """Return True if a failed run may be caused by a file, according to the error message."""
     return bool(_FILE_FAULT.search(message))
 
 
 def printable(line: str) -> str:
-    r"""Escape control characters in foreign output, as ``\x1b``."""
+    r"""Escape control characters in the output of another program, such as ``\x1b``."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)

@@ -1,7 +1,7 @@
-"""Heartbeats: a worker sends one each second, and its caller notices missing ones.
+"""Heartbeats: a worker sends one each second, and its caller notices if they stop.
 
-A thread of the worker sends them, which distinguishes a long task from a process that is stopped,
-hangs on a disk, or holds Python's lock.
+A thread of the worker sends them. They distinguish a long task from a process that is stopped,
+hangs on a disk, or holds Python's global interpreter lock.
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ from workbench.engine.protocol.messages import Heartbeat
 INTERVAL = 1.0
 """Seconds between two heartbeats."""
 SILENCE_SHOWN = 3.0
-"""Seconds of silence after which the user is notified."""
+"""Seconds without a message after which the user is notified."""
 STOPPED_LIMIT = 10.0
-"""Seconds of silence after which a stopped process (SIGSTOP, a debugger) is ended."""
+"""Seconds without a message after which a stopped process (SIGSTOP, a debugger) is ended."""
 SILENCE_LIMIT = 60.0
-"""Seconds of silence after which any other process is ended: starting CUDA with eight GPUs and
-without persistence mode holds Python's lock for long."""
+"""Seconds without a message after which any other process is ended. The limit is high because
+starting CUDA with eight GPUs and without persistence mode holds Python's lock for long.
+"""
 _LARGEST_STEP = 1.0
-"""Maximum seconds of silence added per check. A longer gap means that this process was stopped."""
+"""Maximum number of seconds that a check adds. A longer gap means that this process was stopped."""
 
 
 class HeartbeatSender:
@@ -56,10 +57,10 @@ class HeartbeatSender:
 
 
 class SuspensionMonitor:
-    """Measures how long a process without heartbeats is stopped. Used in the calling process."""
+    """Measures how long a process has sent no heartbeats. Used in the calling process."""
 
     def __init__(self, pid: int, on_silence: Callable[[bool], None]) -> None:
-        """``on_silence`` is called with True to show a silence, and with False when it ends."""
+        """``on_silence`` is called with True if no data arrives, and with False once it does."""
         self._pid = pid
         self._on_silence = on_silence
         self._looked = time.monotonic()
@@ -67,11 +68,11 @@ class SuspensionMonitor:
         self.stopped = False
         """True if the process was stopped at the last check."""
         self.seconds = 0.0
-        """Duration of the silence in seconds."""
+        """Seconds since data last arrived."""
         self.shown = False
 
     def on_data(self) -> None:
-        """Reset the silence, because data arrived."""
+        """Reset the time without data, because data arrived."""
         self._looked, self.seconds, self._checked = time.monotonic(), 0.0, 0.0
         self.stopped = False
         if self.shown:
@@ -79,7 +80,7 @@ class SuspensionMonitor:
             self._on_silence(False)
 
     def missed(self) -> bool:
-        """Add the time since the last check to the silence. Return whether to end the process."""
+        """Add the time since the last check. Return True if the process must be ended."""
         now = time.monotonic()
         self.seconds += min(now - self._looked, _LARGEST_STEP)
         self._looked = now
@@ -96,7 +97,7 @@ class SuspensionMonitor:
         return self.seconds > (STOPPED_LIMIT if self.stopped else SILENCE_LIMIT)
 
     def describe(self) -> str:
-        """Return the duration of the silence, and its reason if known."""
+        """Return how long no heartbeat arrived, and the reason if it is known."""
         why = ": its process is stopped (SIGSTOP)" if self.stopped else ""
         return f"No heartbeat for {self.seconds:.0f} s{why}"
 
@@ -105,14 +106,14 @@ class SuspensionMonitor:
 
 
 class HeartbeatMonitor(SuspensionMonitor):
-    """Measures how long a worker has sent nothing. Used in the calling process."""
+    """Measures how long a worker has sent no data. Used in the calling process."""
 
     def _is_silent(self) -> bool:
         return True
 
 
 def warn_of_silence(silent: bool) -> None:
-    """Log a warning if ``silent``; in a shell it appears on standard error."""
+    """If ``silent``, log a warning. A shell shows it on standard error."""
     if silent:
         logging.getLogger("workbench").warning(
             "The worker does not respond, and will be terminated."
@@ -120,7 +121,7 @@ def warn_of_silence(silent: bool) -> None:
 
 
 def is_stopped(pid: int) -> bool:
-    """Return whether a process was stopped by a signal or a debugger."""
+    """Return True if a signal or a debugger stopped a process."""
     with suppress(psutil.Error):
         return psutil.Process(pid).status() in (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP)
     return False

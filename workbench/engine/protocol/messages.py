@@ -1,9 +1,9 @@
 """Messages between an engine and its worker.
 
-A call is answered by any number of ``NodesRunning`` and ``ProgressReport`` and then by one
-``Result`` or ``Failure``, with a ``Heartbeat`` each second. The payload of ``Call`` is the task's
-arguments, of ``Result`` its result, of ``Failure`` the arguments of the error; all encoded by their
-declared types.
+A call is answered by any number of ``NodesRunning`` and ``ProgressReport`` messages, and then by a
+``Result`` or ``Failure``. A ``Heartbeat`` is sent each second. The payload of ``Call`` is the
+task's arguments, the payload of ``Result`` is the task's result, and the payload of ``Failure`` is
+the arguments of the error. All are encoded by their declared types.
 """
 
 from __future__ import annotations
@@ -22,39 +22,39 @@ from workbench.graph.model.faults import Fault
 
 
 class Call(msgspec.Struct, tag="call", array_like=True, frozen=True):
-    """Run the task of this name (``module:function``)."""
+    """Request to run the task with this name (``module:function``)."""
 
     number: int
     task: str
     arguments: int
-    """Number of arguments sent; the remaining ones have their defaults."""
+    """Number of arguments that are sent; the others have their defaults."""
     keep: tuple[int, int] | None = None
-    """New cache limit between calls: bytes on the host and on the GPU."""
+    """New limit of the caches between calls, as bytes on the host and bytes on the GPU."""
 
 
 class Interrupt(msgspec.Struct, tag="interrupt", array_like=True, frozen=True):
-    """End the call with this number before its next stage."""
+    """Request to end the call with this number before its next stage."""
 
     number: int
 
 
 class ReleaseMemory(msgspec.Struct, tag="give_back", array_like=True, frozen=True):
-    """Drop all caches, because other processes need the memory. This message has no answer."""
+    """Request to drop all caches, because other processes need the memory. It is not answered."""
 
     number: int = 0
-    """Always 0, because the message belongs to no call."""
+    """Always 0, because the message does not belong to a call."""
 
 
 class Ready(msgspec.Struct, tag="ready", array_like=True, frozen=True):
-    """The worker has started."""
+    """Sent when the worker has started."""
 
 
 class Heartbeat(msgspec.Struct, tag="heartbeat", array_like=True, frozen=True):
-    """Sign that the worker's process is alive, also during a long call."""
+    """Sent regularly, also during a long call, to show that the worker's process is alive."""
 
 
 class NodesRunning(msgspec.Struct, tag="running", array_like=True, frozen=True):
-    """The nodes about to run, and the files they decode."""
+    """The nodes that are about to run, and the files that they decode."""
 
     number: int
     nodes: tuple[str, ...]
@@ -69,13 +69,13 @@ class ProgressReport(msgspec.Struct, tag="report", array_like=True, frozen=True)
 
 
 class Result(msgspec.Struct, tag="result", array_like=True, frozen=True):
-    """The call succeeded."""
+    """Sent when a call succeeded."""
 
     number: int
 
 
 class Failure(msgspec.Struct, tag="failure", array_like=True, frozen=True):
-    """The call failed with the error of this name in ``workbench.errors``."""
+    """Sent when a call failed, with the name of an error in ``workbench.errors``."""
 
     number: int
     error: str
@@ -86,9 +86,9 @@ FromWorker = Ready | Heartbeat | NodesRunning | ProgressReport | Result | Failur
 
 
 def encode_error(error: WorkbenchError) -> tuple[str, bytes]:
-    """Return an error's name and encoded arguments.
+    """Return an error's name and its encoded arguments.
 
-    A class defined outside ``workbench.errors`` has the name of its base class.
+    An error class that is not in ``workbench.errors`` is encoded as its base class.
     """
     name = next(
         each.__name__ for each in type(error).__mro__ if _error_class(each.__name__) is each
@@ -100,7 +100,7 @@ def encode_error(error: WorkbenchError) -> tuple[str, bytes]:
 
 
 def decode_error(name: str, data: memoryview) -> WorkbenchError:
-    """Return the error with this name. Raises ValueError if ``workbench.errors`` has none."""
+    """Return the error with this name. Raises ValueError if it is not in ``workbench.errors``."""
     kind = _error_class(name)
     if kind is None:
         raise ValueError(f"{name} is not an error of the workbench")
@@ -114,7 +114,7 @@ def _error_class(name: str) -> type[WorkbenchError] | None:
 
 @cache
 def _parameters(name: str) -> dict[str, Any]:
-    """Return the name and type of each constructor argument of an error."""
+    """Return the type of each constructor argument of an error, by argument name."""
     make = vars(errors)[name].__init__
     if not isfunction(make):  # a built-in exception's
         return {"message": str}

@@ -50,9 +50,11 @@ from workbench.errors import (
 from workbench.system_limits import NO_THREADS
 
 START_LIMIT = 120.0
-"""Timeout in seconds for a worker to import DALI: usually 1 s, a minute on a cold network disk."""
+"""Timeout for a worker's start, in seconds. Importing DALI usually takes 1 s, but can take a
+minute on a cold network disk.
+"""
 CALL_LIMIT = 60.0
-"""Default timeout of a call in seconds. A mixed decoder takes 1.6 s to build."""
+"""Default timeout of a call in seconds. Building a mixed decoder takes 1.6 s."""
 _TICK = 0.05
 """Seconds between checks for cancellation."""
 _END_LIMIT = 1.0
@@ -60,17 +62,17 @@ _END_LIMIT = 1.0
 
 
 class Engine:
-    """One worker process, started when first needed.
+    """One worker process, which is started when it is first needed.
 
-    Calls from several threads run one after another. ``handle`` returns an object that cancels a
-    call from another thread.
+    Calls from several threads run one after another. ``handle`` returns an object with which
+    another thread can cancel a call.
 
     ::
 
         with wb.Engine(call_limit=30) as worker:  # seconds without a sign of life
             wb.preview_batch(worker, wb.PreviewRequest(graph, "photos", tiles=2))
 
-    Once it is closed, calls raise CancelledError.
+    After ``close``, calls raise EngineClosedError.
     """
 
     @checked(call_limit=NUMBER, budget=WHOLE, environment=MAPPING)
@@ -90,16 +92,17 @@ class Engine:
 
         The default is an eighth of the memory, at most 2 GiB. ``environment`` adds variables to the
         worker's environment. Once ``stop`` is set, every current and later call raises
-        CancelledError. ``memory`` is the budget shared with other workers, which may end this one
-        while it is idle.
+        CancelledError. ``memory`` is the budget shared with other workers, which may end this
+        worker while it is idle.
 
-        ``on_silence`` is called, from the thread of a call, when the worker has given no sign of
-        life for 3 s and when it responds again; by default a warning is logged. While a starting
-        worker waits for memory, ``on_wait`` is called with the reason, then with an empty text.
+        ``on_silence`` is called, from the thread of a call, with True when the worker has sent no
+        heartbeat for 3 s, and with False when it responds again; by default a warning is logged.
+        While a starting worker waits for memory, ``on_wait`` is called with the reason, and then
+        with an empty text.
 
-        If ``measures``, the worker counts in the shared memory but is not ended to free memory.
-        Without ``restarts``, a call whose worker ended while idle raises WorkerCrashedError,
-        because its previous state is lost.
+        If ``measures``, the worker counts in the shared memory but is not ended to free memory. If
+        not ``restarts``, a call raises WorkerCrashedError if the worker ended while idle, because
+        its previous state is lost.
         """
         if call_limit <= 0 or (budget is not None and budget < 0):
             raise ArgumentError(
@@ -121,7 +124,7 @@ class Engine:
         self.measures = measures
         self._restarts = restarts
         self.resting_since: float | None = None
-        """Time when the last call ended (``time.monotonic``); None during a call."""
+        """Time when the last call ended (``time.monotonic``), or None during a call."""
         self._finalizer: weakref.finalize[Any, Any] | None = None
         if self._memory is not None:
             self._memory.join(self)
@@ -146,10 +149,10 @@ class Engine:
     ) -> Any:
         """Run ``task(worker, *arguments)`` in the worker and return its result.
 
-        ``task`` is registered with ``@task``. ``limit`` is the timeout in seconds without any sign
-        of life. Raises the task's error if it is a WorkbenchError, EngineError for values that
-        cannot be sent, WorkerCrashedError, WorkerTimeoutError, CancelledError, or, after ``close``,
-        EngineClosedError.
+        ``task`` is registered with ``@task``. ``limit`` is the timeout in seconds without a report
+        from the task. Raises the task's error if it is a WorkbenchError, EngineError for values
+        that cannot be sent, WorkerCrashedError, WorkerTimeoutError, CancelledError, or, after
+        ``close``, EngineClosedError.
         """
         return self._run(self.handle(), task, arguments, limit, on_report)
 
@@ -203,7 +206,7 @@ class Engine:
         limit: float | None,
         on_report: ReportListener | None,
     ) -> tuple[WorkbenchError | None, Any]:
-        """Wait for the answer; return the task's error, or None and its result."""
+        """Wait for the answer. Return the task's error and None, or None and the task's result."""
         try:
             message, payload = self._await(process, handle, number, limit, on_report)
             if isinstance(message, Failure):
@@ -266,7 +269,7 @@ class Engine:
 
     @contextmanager
     def _exclusive_call(self, handle: CallHandle) -> Iterator[None]:
-        """Wait until no other call runs, or until this one is cancelled."""
+        """Context manager that waits until no other call runs, or this call is cancelled."""
         while True:
             self._require_active(handle)
             handle.require_wanted()
@@ -285,7 +288,7 @@ class Engine:
     def _require_active(self, handle: CallHandle) -> None:
         """Raise EngineClosedError or CancelledError if the call must end at once.
 
-        An interrupt does not end it here, because it is sent to the worker.
+        An interrupt raises no error here, because it is sent to the worker.
         """
         if self._closed:
             raise EngineClosedError("The engine is closed. Create a new one, or a new workbench.")
@@ -293,7 +296,7 @@ class Engine:
             raise CancelledError("Cancelled.")
 
     def _alive(self, handle: CallHandle) -> WorkerProcess | None:
-        """Return the worker, or None if there is none or it has ended."""
+        """Return the running worker, or None if there is none."""
         if self._process is not None and not self._process.alive:
             if not self._restarts:
                 raise self._end_lost_worker(self._process, handle)
@@ -349,7 +352,7 @@ class Engine:
     def _end_lost_worker(
         self, process: WorkerProcess, handle: CallHandle, bad_data: Exception | None = None
     ) -> EngineError:
-        """End the worker, and return the error of a call whose worker is gone or sent bad data."""
+        """End the worker, and return the error for its call: it crashed, or sent ``bad_data``."""
         try:
             self._require_active(handle)
             error = worker_lost(process, bad_data)
@@ -374,13 +377,13 @@ class Engine:
         return f"<engine with worker {self.pid}>" if self.pid else "<engine without a worker>"
 
     def set_environment(self, environment: Mapping[str, str]) -> None:
-        """Replace the additional environment variables; a running worker is ended."""
+        """Replace the additional environment variables, and end a running worker."""
         self._environment = dict(environment)
         self.end_worker()
 
     @property
     def closed(self) -> bool:
-        """True after ``close``: calls raise EngineClosedError."""
+        """True after ``close``; calls then raise EngineClosedError."""
         return self._closed
 
     def end_worker(self) -> None:
@@ -402,7 +405,7 @@ class Engine:
                 self._turn.release()
 
     def end_if_idle(self) -> bool:
-        """End the worker unless a call runs; return whether it was ended."""
+        """End the worker unless a call runs. Return True if the worker was ended."""
         if not self._turn.acquire(blocking=False):
             return False
         try:
@@ -412,7 +415,7 @@ class Engine:
         return True
 
     def drop_caches(self) -> bool:
-        """Make the worker drop its caches unless a call runs. Return whether no call runs."""
+        """Make the worker drop its caches unless a call runs. Return True if no call runs."""
         if not self._turn.acquire(blocking=False):
             return False
         try:
@@ -430,7 +433,7 @@ class Engine:
             process.kill()
 
     def close(self) -> None:
-        """End the worker permanently: every current, waiting or later call raises at once.
+        """End the worker permanently. Every current, waiting or later call raises an error at once.
 
         ::
 

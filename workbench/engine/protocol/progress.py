@@ -20,9 +20,10 @@ NO_ANSWER = "the worker does not respond"
 
 
 class WorkerProgress:
-    """A ``Progress`` with the ``on_silence`` and ``on_wait`` callbacks of an ``Engine``.
+    """A ``Progress`` that also shows messages about its worker, such as waiting for memory.
 
-    Their messages replace the current step's description until it continues. Thread-safe.
+    These messages replace the description of the current step until the step continues. Thread-
+    safe.
     """
 
     def __init__(self, listener: Progress = lambda share, text: None) -> None:
@@ -32,7 +33,7 @@ class WorkerProgress:
 
     @classmethod
     def of(cls, listener: Progress) -> WorkerProgress:
-        """Wrap a listener, or return it unchanged if it is a WorkerProgress."""
+        """Return ``listener`` as a WorkerProgress."""
         return listener if isinstance(listener, WorkerProgress) else cls(listener)
 
     def __call__(self, share: float, text: str) -> None:
@@ -42,21 +43,22 @@ class WorkerProgress:
     def part(self, begin: float, end: float, text: str = "") -> WorkerProgress:
         """Return a ``Progress`` for a part of the work, between two fractions of the whole.
 
-        ``text`` replaces the part's own descriptions, but not the messages about its worker.
+        If given, ``text`` replaces the part's own descriptions, but not the messages about its
+        worker.
         """
         return _Part(self, begin, end, text)
 
     def engine(self, stop: threading.Event) -> Engine:
-        """Create a measuring engine that reports here and cancels calls once ``stop`` is set."""
+        """Create a measuring engine that reports here. Setting ``stop`` cancels its calls."""
         return Engine(stop=stop, on_silence=self.on_silence, on_wait=self.on_wait, measures=True)
 
     def on_silence(self, silent: bool) -> None:
-        """Report that the worker does not respond, or responds again."""
+        """Report that the worker does not respond (``silent``), or responds again."""
         warn_of_silence(silent)
         self.report(self._share, NO_ANSWER if silent else self._text)
 
     def on_wait(self, words: str) -> None:
-        """Report that the worker waits for memory; an empty text ends the message."""
+        """Report why the worker waits for memory. An empty text ends the message."""
         self.report(self._share, words or self._text)
 
     def report(self, share: float, words: str) -> None:
@@ -85,11 +87,11 @@ class _Part(WorkerProgress):
 P = ParamSpec("P")
 T = TypeVar("T")
 _MOST_TEXT = 60
-"""Maximum number of characters next to the progress bar."""
+"""Maximum number of characters of the text next to the progress bar."""
 
 
 class InterruptedRunError(CancelledError):
-    """Raised if a run is interrupted. A notebook shows a single line instead of a traceback."""
+    """Raised if the user interrupts a run. A notebook shows one line instead of a traceback."""
 
     def _render_traceback_(self) -> list[str]:
         return [str(self)]
@@ -97,7 +99,7 @@ class InterruptedRunError(CancelledError):
 
 @contextmanager
 def share_bar() -> Iterator[Progress]:
-    """Show a progress bar with the completed fraction, 0 to 1, and the current step."""
+    """Context manager that shows a progress bar with the completed fraction and current step."""
     with _bar(total=100, unit="%", bar_format="{l_bar}{bar}| {elapsed}") as bar:
 
         def on_progress(share: float, text: str) -> None:
@@ -110,7 +112,7 @@ def share_bar() -> Iterator[Progress]:
 
 @contextmanager
 def count_bar() -> Iterator[Callable[[int, int], None]]:
-    """Show a progress bar with the number of completed files and the total."""
+    """Context manager that shows a progress bar with the numbers of completed and all files."""
     with _bar(unit=" files") as bar:
 
         def on_progress(done: int, total: int) -> None:
@@ -123,7 +125,7 @@ def count_bar() -> Iterator[Callable[[int, int], None]]:
 def with_progress_bar(
     bar: Callable[[], AbstractContextManager[Any]] = share_bar,
 ) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Show a progress bar if the decorated function is called without ``on_progress``."""
+    """Return a decorator that shows a progress bar if the function gets no ``on_progress``."""
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
         place = [*inspect.signature(function).parameters].index("on_progress")
@@ -142,7 +144,7 @@ def with_progress_bar(
 
 @contextmanager
 def one_line_interrupt(words: str = "Interrupted.") -> Iterator[None]:
-    """Shorten the traceback of an interrupt to one line, but only in a notebook."""
+    """Context manager that, in a notebook, shortens the traceback of an interrupt to one line."""
     try:
         yield
     except KeyboardInterrupt:
@@ -162,6 +164,6 @@ def _bar(**options: Any) -> Iterator[Any]:
 
 
 def _in_notebook() -> bool:
-    """Return whether IPython runs this code, without importing it."""
+    """Return True if IPython runs this code. IPython is not imported for this."""
     ipython = sys.modules.get("IPython")
     return ipython is not None and ipython.get_ipython() is not None

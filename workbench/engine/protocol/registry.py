@@ -1,7 +1,7 @@
-"""Registry of functions that a worker runs, and of classes sent to it, by name.
+"""Registry of functions that a worker runs, and of classes that are sent to it, by name.
 
-A message never contains code. A message never causes unregistered code to run, or a module outside
-the known packages to be imported.
+Messages contain names, never code. A message can run only registered functions, and can import
+only modules of known packages.
 """
 
 from __future__ import annotations
@@ -16,31 +16,31 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 _T = TypeVar("_T", bound=type)
 _registered: dict[str, Any] = {}
 _known = {"workbench"}
-"""Packages whose modules may be imported by messages."""
+"""Packages whose modules a message may import."""
 
 
 def task(function: _F) -> _F:
     """Register a module's function ``function(worker, *arguments)`` as a task of the worker.
 
-    Arguments and result are sent by their type hints (see ``engine.codec``).
+    The type hints of the arguments and the result determine how they are sent (``engine.codec``).
     """
     _registered[name_of(function)] = function
     return function
 
 
 def sendable(kind: _T) -> _T:
-    """Register a dataclass to be sent for type hints that name a Protocol it implements."""
+    """Register a dataclass, which can then be sent for type hints of a Protocol it implements."""
     _registered[name_of(kind)] = kind
     return kind
 
 
 def name_of(registered: Any) -> str:
-    """Return the name of a function or class: ``module:name``."""
+    """Return the name under which a function or class is registered: ``module:name``."""
     return f"{registered.__module__}:{registered.__qualname__}"
 
 
 def find_registered(name: str) -> Any:
-    """Return the function or class with a name, importing its module if its package is known.
+    """Return the function or class with a name. Its module is imported if its package is known.
 
     Raises EngineError if nothing is registered with this name.
     """

@@ -1,4 +1,4 @@
-"""One worker for all calls of this process that do not pass an engine."""
+"""The worker for all calls in this process that do not pass an engine."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from workbench.engine.resources.memory_budget import shared_budget
 _lock = threading.Lock()
 _own: Engine | None = None
 _lent: list[weakref.ref[Engine]] = []
-"""Engines of open workbenches, the latest last."""
+"""Engines of open workbenches, the most recent one last."""
 
 
 def shared_engine() -> Engine:
-    """Return the engine of the latest open workbench, or a default engine if there is none.
+    """Return the engine of the workbench opened last, or a default engine if none is open.
 
-    Its worker is ended after a while without calls; the next call starts another.
+    The default engine's worker is ended after some time without calls; the next call starts
+    another.
     """
     global _own
     with _lock:
@@ -31,7 +32,7 @@ def shared_engine() -> Engine:
 
 
 def set_shared_engine(engine: Engine) -> None:
-    """Make ``shared_engine`` return this engine until it is closed, and end the previous worker."""
+    """Make ``shared_engine`` return this engine until it is closed, and end the default worker."""
     with _lock:
         _lent.append(weakref.ref(engine))
         own = _own

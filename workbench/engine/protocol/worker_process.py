@@ -1,4 +1,4 @@
-"""Operating system part of a worker: start the process, communicate with it, end it."""
+"""The operating system process of a worker: start it, communicate with it, end it."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ class WorkerProcess:
     """The process of one worker, and the channel to it."""
 
     def __init__(self, budget: int | None, environment: Mapping[str, str]) -> None:
-        """Start the process. Raises EngineError if the system refuses."""
+        """Start the process. Raises EngineError if the operating system cannot start it."""
         try:
             self.folder = tempfile.mkdtemp(prefix="workbench-")
         except OSError as error:
             raise EngineError(f"The worker could not be started: {_refusal(error)}") from None
         self.calls = 0
         self.running: tuple[str, ...] = ()
-        """Nodes that the current call started last."""
+        """Nodes that the current call started most recently."""
         self.files: tuple[str, ...] = ()
         """Files that the current nodes decode."""
         self.ended = False
         self.ended_because = ""
-        """Why the worker was ended; empty if its current call was cancelled."""
+        """Reason why the worker was ended; empty if its current call was cancelled."""
         self.closed = False
         """True after complete cleanup."""
         try:
@@ -93,7 +93,7 @@ class WorkerProcess:
 
     @property
     def alive(self) -> bool:
-        """True if the process runs and was not ended."""
+        """True if the process runs and no one has ended it."""
         return not self.ended and self.popen.poll() is None
 
     def wait(self, seconds: float) -> int | None:
@@ -104,7 +104,7 @@ class WorkerProcess:
             return None
 
     def output_tail(self) -> str:
-        """Return the last lines of the worker's output, or an empty text."""
+        """Return the last lines of the worker's output; empty if there is none."""
         try:
             text = self._log.read_text(encoding="utf-8", errors="replace")
         except OSError:
@@ -114,7 +114,7 @@ class WorkerProcess:
         return "\nIts last output:\n" + "\n".join(last) if last else ""
 
     def kill(self) -> None:
-        """End the process on purpose; waiting callers are notified. Thread-safe."""
+        """End the process on purpose. Waiting callers are notified. Thread-safe."""
         self.ended = True
         if self.popen.poll() is None:
             self._kill()
@@ -133,7 +133,7 @@ class WorkerProcess:
 
 
 def _refusal(error: OSError) -> str:
-    """Explain why the system cannot start a process, with a fix."""
+    """Return why the system cannot start a process, with a fix."""
     return describe_refusal(error) or f"{error.strerror or error}."
 
 
@@ -144,7 +144,7 @@ _CRASHES = (-signal.SIGSEGV, -signal.SIGFPE, -signal.SIGABRT, -signal.SIGILL, -s
 
 
 def worker_lost(process: WorkerProcess, bad_data: Exception | None = None) -> EngineError:
-    """Return the error for a worker that is gone or answered invalidly. Waits for its end."""
+    """Return the error for a worker that ended or sent an invalid answer. Waits for its end."""
     if process.ended and not process.ended_because:
         return CancelledError("Cancelled: the worker was terminated.")
     if process.ended_because:
@@ -167,7 +167,7 @@ def worker_lost(process: WorkerProcess, bad_data: Exception | None = None) -> En
 
 
 def worker_silent(process: WorkerProcess, silence: SuspensionMonitor) -> WorkerSilentError:
-    """Return the error for a worker without heartbeats."""
+    """Return the error for a worker that stopped sending heartbeats."""
     return WorkerSilentError(
         f"{silence.describe()}{_where(process)}: the worker was terminated. The graph is "
         "unchanged; the next change starts a new one.",

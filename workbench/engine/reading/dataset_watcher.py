@@ -1,4 +1,4 @@
-"""Detects changes of a dataset or its files. Used in the worker process only."""
+"""Detect changes of a dataset or its files. Used in the worker process only."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from itertools import islice
 from workbench.sources import Dataset, load_source
 
 Stamp = tuple[int, int, int] | None
-"""Modification time in ns, size in bytes and inode of a file, or None if it does not exist."""
+"""Modification time (ns), size (bytes) and inode of a file, or None if the file does not exist."""
 
 _SHARE = 0.01
 """Maximum fraction of time spent on checks. Slow folders (many classes, a network disk) are checked
-less often; checking 16 files and 12 class folders takes 0.1 ms."""
+less often. Checking 16 files and 12 class folders takes 0.1 ms.
+"""
 _MANY_FOLDERS = 10_000
 _numbers = itertools.count()
 
 
 class DatasetWatcher:
-    """Watches the folders or list of a dataset, and the files that were read.
+    """Watches a dataset's folders or file list, and the files that were read.
 
     ``version`` changes with every detected change. A change that preserves a file's size,
     modification time and inode is not detected.
@@ -41,16 +42,16 @@ class DatasetWatcher:
         return str(self._number)
 
     def remember(self, sizes: Mapping[str, int]) -> bool:
-        """Record files, by name in the dataset, that were just read with these sizes (bytes).
+        """Record files (names in the dataset) that were just read with these sizes in bytes.
 
-        Return whether a size already differs, because the file changed while it was read.
+        Return True if a size is different now, because the file changed while it was read.
         """
         stamps = {file: _stamp(os.path.join(self._root, file)) for file in sizes}
         self._files.update(stamps)
         return any(stamp and stamp[1] != sizes[file] for file, stamp in stamps.items())
 
     def has_changed(self, files: Iterable[str]) -> bool:
-        """Return whether the dataset or one of these files differs from the recorded state."""
+        """Return True if the dataset or one of these files differs from its recorded state."""
         start = time.monotonic()
         if start < self._rest_until:
             return False
