@@ -1,4 +1,4 @@
-"""A graph with its statically known properties: devices, types, outputs, warnings."""
+"""A graph with all properties that are known without running it: devices, types, warnings."""
 
 from __future__ import annotations
 
@@ -22,22 +22,26 @@ from workbench.sources import DataFacts
 
 @dataclass(frozen=True)
 class ResolvedGraph(TypedGraph):
-    """A graph with its statically known properties, which are cached.
+    """A graph with the properties that are known without running it. They are cached.
 
-    ``resolve`` creates it from a checked graph; other callers of the constructor must check the
+    ``resolve`` creates a resolved graph and checks it; callers of the constructor must check the
     graph themselves. ``facts`` are the properties of the data by parameter, if known; warnings
     depend on them.
     """
 
     facts: Mapping[str, DataFacts] = field(default_factory=dict)
     beside: Mapping[str, str] = field(default_factory=dict)
-    """Suffix of the data path for each constant in ``data_constants``. The exported program appends
-    the suffix to its own path without ``.py``."""
+    """Suffix of the data path for each constant in ``data_constants``.
+
+    The exported program appends the suffix to its own path without ``.py``.
+    """
     file: str = ""
-    """File name of the exported program; empty for the target's default."""
+    """File name of the exported program, or empty for the default name of the target."""
     hints: bool = False
-    """Whether a comment in the exported code names the command that finds a bad file, at the line
-    that DALI's error message quotes."""
+    """Whether the exported code has a comment with the command that finds a bad file.
+
+    The comment is at the line that DALI's error message quotes.
+    """
 
     @cached_property
     def outputs(self) -> Mapping[str, TensorType]:
@@ -72,12 +76,12 @@ class ResolvedGraph(TypedGraph):
 
     @cached_property
     def loose_faults(self) -> tuple[Fault, ...]:
-        """Faults of nodes that no output depends on, which do not prevent a run."""
+        """Faults of nodes that no output depends on. They do not prevent a run."""
         return tuple(fault for fault in self.faults if fault not in self.stopping_faults)
 
     @cached_property
     def mixed_devices(self) -> Mapping[str, Device]:
-        """The device of each node if images are decoded on the GPU."""
+        """The device of each node if images were decoded on the GPU."""
         return self.decoding_on("mixed").devices
 
     def decoding_on(self, device: DecodeDevice) -> Self:
@@ -88,7 +92,7 @@ class ResolvedGraph(TypedGraph):
         return self.for_graph(replace(self.graph, settings=settings))
 
     def on_data(self, facts: Mapping[str, DataFacts]) -> Self:
-        """Return a copy with other properties of the data; it shares the inferred types."""
+        """Return a copy with other properties of the data, which shares the inferred types."""
         made = replace(self, facts=facts)
         vars(made)["whole"] = self.whole
         return made
@@ -96,12 +100,12 @@ class ResolvedGraph(TypedGraph):
     def variant(self, graph: Graph) -> Self:
         """Resolve another graph on the same data, for example the validation graph.
 
-        Raises GraphFaultsError if it cannot run.
+        Raises GraphFaultsError if the graph cannot run.
         """
         return self.for_graph(graph).sound()
 
     def sound(self) -> Self:
-        """Return the active part of the graph. Raises GraphFaultsError if it cannot run."""
+        """Return the active part of the graph. Raises GraphFaultsError if the graph cannot run."""
         if self.stopping_faults:
             raise GraphFaultsError(self.stopping_faults)
         return self.running

@@ -38,7 +38,7 @@ LONGEST_NAME = 60
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """Nodes that a user saved for reuse.
+    """A part of a graph that a user saved for reuse.
 
     ``fed`` lists the inputs that receive the image, as (node, input name); ``gives`` is the output.
     """
@@ -50,10 +50,10 @@ class Snippet:
 
 
 def make_snippet(graph: Graph, catalog: Catalog, nodes: Collection[str], name: str) -> Snippet:
-    """Create a snippet from nodes, with the generators that feed only them.
+    """Create a snippet from nodes and the generators that feed only these nodes.
 
-    Raises GraphEditError unless they have exactly one image input and one image output, and for a
-    name that is empty or longer than ``LONGEST_NAME``.
+    Raises GraphEditError unless the nodes have exactly one image input and one image output, and
+    for a name that is empty or longer than ``LONGEST_NAME``.
     """
     name = " ".join(name.split())
     if not 1 <= len(name) <= LONGEST_NAME:
@@ -117,7 +117,7 @@ def branch_snippet(
 
 
 def dump_snippet(snippet: Snippet) -> str:
-    """Serialise a snippet to the text of a file."""
+    """Return the snippet as the text of a file."""
     return dump_json(
         {
             "format": FORMAT,
@@ -164,7 +164,7 @@ Part = Template | Snippet
 def insert_template(
     graph: Graph, catalog: Catalog, template: Part, after: str, second: Port | None = None
 ) -> tuple[Graph, str]:
-    """Insert a template after the image output of ``after``, in front of all its consumers.
+    """Insert a template after the image output of ``after``, in front of the output's consumers.
 
     ``second`` is the second image of a template that mixes two images. Returns the graph and the id
     of the node to select. Raises GraphEditError if the template does not fit there.
@@ -184,7 +184,7 @@ def insert_template(
 
 
 def image_of(graph: Graph, catalog: Catalog, template: Part, node: str) -> Port:
-    """The image output of a node. Raises GraphEditError if it has none."""
+    """Return the image output of a node. Raises GraphEditError if the node has none."""
     for port in ports_at(graph, catalog, node):
         if port_kind(graph, catalog, port) == "image":
             return port
@@ -196,7 +196,7 @@ def image_of(graph: Graph, catalog: Catalog, template: Part, node: str) -> Port:
 def insert_template_on_edge(
     graph: Graph, catalog: Catalog, template: Part, edge: str
 ) -> tuple[Graph, str]:
-    """Insert a template into one edge. Returns and raises like ``insert_template``."""
+    """Insert a template into one edge. Same result and errors as ``insert_template``."""
     source, target, into = find_edge(graph, edge)
     graph, given, selected = _branch(graph, catalog, template, source)
     if not target:
@@ -219,7 +219,7 @@ def branch_template(
 def _branch(
     graph: Graph, catalog: Catalog, template: Part, source: Port, second: Port | None = None
 ) -> tuple[Graph, Port, str]:
-    """Add a template; returns the graph, the template's output port, and the node to select."""
+    """Add a template; return the graph, the template's output port, and the node to select."""
     if isinstance(template, Snippet):
         graph, end = branch_snippet(graph, catalog, template, source)
         return graph, end, end.node
@@ -269,6 +269,6 @@ def _node(graph: Graph, catalog: Catalog, node: TemplateNode, ports: Mapping[str
 
 
 def _has_known_size(graph: Graph, catalog: Catalog, port: Port) -> bool:
-    """Whether height and width of the images at a port are known."""
+    """Return whether the height and width of images at a port are known."""
     flow = infer_types(graph, catalog).get(port)
     return flow is not None and flow.shape is not None and None not in flow.shape[:2]

@@ -1,7 +1,7 @@
-"""Add the nodes that move an image's pixels as inputs of the image's followers.
+"""Connect the geometric operators that an image passes through to the image's followers.
 
-A follower is a node that transforms annotations with their image. The additional inputs exist only
-in the graph that runs, so that a change of a geometric operator also changes the annotations.
+A follower is a node that transforms annotations with their image. These additional inputs exist
+only in the graph that runs, so that a change of a geometric operator also changes the annotations.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _THROUGH = "through_"
 
 
 def with_dependencies(graph: Graph, catalog: Catalog) -> Graph:
-    """Add all nodes that move annotations as inputs of their followers, and return the graph.
+    """Return the graph with all geometric operators as inputs of the followers that depend on them.
 
     If the image passes through blocks, carrier nodes before and inside the blocks pass the
     annotations to the follower.
@@ -66,17 +66,20 @@ _STATES: Mapping[str, tuple[str, ...]] = {
     "follow_points": ("at", "seen"),
     "follow_masks": ("moved",),
 }
-"""For each follower operator: outputs of carrier nodes that pass its annotations to a block."""
-_WARPED = ("map",)
-"""Output of carrier nodes for masks that are transformed once, by one affine map, after all blocks.
+"""Outputs of the carrier nodes of each follower operator
+(``catalog/extra_operators/carriers.toml``).
+
+Carrier nodes pass annotations into and out of blocks.
 """
+_WARPED = ("map",)
+"""Carrier output for masks that are transformed once, by one affine map, after all blocks."""
 _WARPED_AND_CUT = ("map", "seen")
 CARRIED_INPUTS = frozenset(name for state in (*_STATES.values(), _WARPED_AND_CUT) for name in state)
-"""Names of all inputs of annotation followers that are connected to carrier nodes."""
+"""Names of the follower inputs that are connected to carrier nodes."""
 
 
 def through_blocks(graph: Graph, node: Node, path: GeometryPath | None) -> Graph:
-    """Add nodes that carry a follower's annotations through the blocks on its path."""
+    """Add carrier nodes that pass a follower's annotations through the blocks on ``path``."""
     scope = graph.scope_of(node.id)
     name = FOLLOWERS[node.op].inputs[0].name
     if path is None or path.blocked or name not in node.inputs:
@@ -94,7 +97,7 @@ def through_blocks(graph: Graph, node: Node, path: GeometryPath | None) -> Graph
 
 
 class _Carried:
-    """Adds nodes that carry a follower's annotations through blocks."""
+    """Adds the carrier nodes that pass one follower's annotations through blocks."""
 
     def __init__(self, graph: Graph, follower: Node, state: tuple[str, ...]) -> None:
         self.graph = graph
@@ -104,7 +107,7 @@ class _Carried:
     def through(
         self, scope: str, path: GeometryPath, ports: Mapping[str, Port], before: Port
     ) -> tuple[Mapping[str, Port], Port]:
-        """Route the annotations along a path; return them, and the image after the last block."""
+        """Add carrier nodes along a path; return their ports and the image after the last block."""
         pending = ports.keys() != set(self.state)
         for step in path.steps:
             if not step.bodies:
@@ -118,7 +121,7 @@ class _Carried:
     def carrier(
         self, name: str, scope: str, ports: Mapping[str, Port], before: Port, image: Port
     ) -> Mapping[str, Port]:
-        """Add a node that transforms the annotations from one image to another in the same body."""
+        """Add a carrier node that transforms annotations from the image ``before`` to ``image``."""
         op = "carry_map" if self.state[0] == "map" else f"carry_{self.follower.op[7:]}"
         args = {n: v for n, v in self.follower.args.items() if n in CARRIERS[op].args}
         if op == "carry_map":
@@ -130,7 +133,7 @@ class _Carried:
         return {name: Port(node.id, name) for name in self.state}
 
     def block(self, step: GeometryStep, ports: Mapping[str, Port]) -> Mapping[str, Port]:
-        """Route the annotations through the bodies of a block, and return them after the block."""
+        """Add the annotations to a block's inputs and outputs; return its new outputs by name."""
         names = {name: f"{self.follower.id}_{name}" for name in self.state}
         for body_name, path in step.bodies.items():
             scope = step.node.scope(body_name)

@@ -27,9 +27,9 @@ from workbench.graph.types.typed_graph import TypedGraph
 def with_followers(before: Graph, after: Graph, catalog: Catalog) -> Graph:
     """Return the graph ``after`` an edit, with annotation followers added or removed as needed.
 
-    If a source's annotations are an output, a follower transforms them as soon as the output image
-    passes through a geometric operator. Without geometric operators the follower is removed.
-    Followers that the user removed are not added again.
+    If a source's annotations are an output, a follower is added as soon as the output image passes
+    through a geometric operator, and removed if there is no such operator. Followers that the user
+    removed are not added again.
     """
     if before.nodes == after.nodes or after.enclosing is not None:
         return after
@@ -50,7 +50,7 @@ def with_new_targets(graph: Graph, catalog: Catalog, names: Collection[str]) -> 
 
 
 def with_masks(graph: Graph, catalog: Catalog) -> Graph:
-    """Add the source's masks as an output that follows the image.
+    """Add the source's masks as an output, with a follower if the image is transformed.
 
     Raises GraphEditError if no source has masks, or if they are an output already.
     """
@@ -81,7 +81,7 @@ def with_masks(graph: Graph, catalog: Catalog) -> Graph:
 
 
 def with_followed(graph: Graph, catalog: Catalog, output: str) -> Graph | None:
-    """Add a follower for an output that contains annotations of a source.
+    """Return the graph with a follower for an output that contains annotations of a source.
 
     Returns None if no follower can be added, for example inside a block.
     """
@@ -106,7 +106,10 @@ def with_followed(graph: Graph, catalog: Catalog, output: str) -> Graph | None:
 
 
 def with_polygons(graph: Graph, follower: str) -> Graph:
-    """Return the graph in which a box follower also updates the box numbers of polygons."""
+    """Connect polygons to a box follower, which renumbers them if it drops boxes.
+
+    The graph is unchanged if it does not output such polygons.
+    """
     node = graph.node(follower)
     rows = polygons_as_read(graph, node)
     if rows is None:
@@ -117,7 +120,6 @@ def with_polygons(graph: Graph, follower: str) -> Graph:
 
 
 def _with_polygons(graph: Graph, before: Graph | None = None) -> Graph:
-    """Apply ``with_polygons`` to all followers, except where ``before`` had stale polygons."""
     for node in graph.nodes:
         left = before and before.has(node.id) and polygons_as_read(before, before.node(node.id))
         graph = graph if left else with_polygons(graph, node.id)
@@ -138,7 +140,7 @@ def with_class_count(before: Graph, after: Graph, count: int) -> Graph:
 
 
 def _moved_to_new_outputs(before: Graph, after: Graph, catalog: Catalog) -> Graph:
-    """Move annotation followers to the new output image if theirs is no longer an output."""
+    """Connect followers to the new output image if their image is no longer an output."""
     graph, had, has = after, TypedGraph(before, catalog), TypedGraph(after, catalog)
     for name, old in before.outputs.items():
         new = after.outputs.get(name, old)
@@ -179,7 +181,7 @@ def _output_frames(typed: TypedGraph) -> set[Port]:
 
 
 def _is_followed(graph: Graph, output: str) -> bool:
-    """Whether an output comes from an annotation follower."""
+    """Return whether an output comes from an annotation follower."""
     node = graph.outputs[output].node
     return graph.has(node) and follows(graph.node(node))
 

@@ -31,12 +31,12 @@ _POLYGONS_MIXED = (
 
 
 def follows(node: Node) -> bool:
-    """Whether a node is a follower, which transforms annotations with their image."""
+    """Return whether a node is a follower, which transforms annotations with their image."""
     return node.op in FOLLOWERS
 
 
 def path_of(typed: TypedGraph, follower: Node) -> GeometryPath | None:
-    """Return the geometric operators applied to a follower's image; None without an image input.
+    """Return the geometric operators applied to a follower's image, or None without an image input.
 
     For image classes only mixing is included, because moving pixels does not change the class.
     """
@@ -80,7 +80,8 @@ def follower_faults(typed: TypedGraph, node: Node) -> Iterator[Fault]:
 def polygons_as_read(graph: Graph, node: Node) -> Port | None:
     """Return the port of polygons that are output unchanged although a follower drops some boxes.
 
-    Returns None if there are none, or if the graph outputs ``places``, the old index of each box.
+    Returns None if there is no such port, or if the graph outputs ``places``, which has the old
+    index of each box.
     """
     boxes = node.inputs.get("boxes")
     if node.op != "follow_boxes" or boxes is None or "polygons" in node.inputs:
@@ -139,7 +140,7 @@ def _is_read_label(graph: Graph, port: Port) -> bool:
 
 
 def _followed_origins(graph: Graph) -> set[Port]:
-    """Return the annotations that are inputs of the annotation followers among the outputs."""
+    """Return the ports with the original annotations of all followers that are graph outputs."""
     found: set[Port] = set()
     given = (graph.node(port.node) for port in graph.outputs.values() if graph.has(port.node))
     waiting = [node for node in given if follows(node)]
@@ -167,11 +168,11 @@ _SAME_ROWS = frozenset(
     {"pad", "cast", "cast_like", "copy", "reshape", "reinterpret", "expand_dims", "squeeze"}
     | {"box_encoder", "math.clamp"}
 )
-"""Operators whose output annotations still belong to the same image."""
+"""Operators that change only the type or shape of annotations, or encode boxes."""
 
 
 def annotation_origin(typed: TypedGraph, port: Port) -> Port | None:
-    """Return the source port whose annotations a port passes on without moving them, or None.
+    """Return the source port whose annotations reach a port without being moved, or None.
 
     Operators that only change type or shape, and blocks that pass annotations through, are ignored.
     """
@@ -202,7 +203,7 @@ def annotation_origin(typed: TypedGraph, port: Port) -> Port | None:
 
 
 def _still_fits(typed: TypedGraph, target: Port, path: GeometryPath) -> bool:
-    """Whether relative boxes and points are still correct because the image was only resized."""
+    """Return whether relative boxes or points are still correct: the image was only resized."""
     node = typed.graph.node(target.node)
     kind = target_kind(typed, target)
     relative = kind in ("boxes", "points") and bool(node.args.get("ratio"))
@@ -246,7 +247,7 @@ def _is_mixed(typed: TypedGraph, image: Port) -> bool:
 
 
 def target_kind(typed: TypedGraph, port: Port) -> PortKind | None:
-    """Return the kind of annotations that a source's port outputs, or None."""
+    """Return the kind of annotations at a source's port, or None if it has no annotations."""
     graph = typed.graph
     if not graph.has(port.node):
         return None

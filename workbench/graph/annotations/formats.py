@@ -14,25 +14,26 @@ _CLIPPED = {
     "xyzXYZ": ("clip_volumes", 0),
     "xyzWHD": ("clip_sized_boxes", 3),
 }
-"""For each ``bbox_layout``: the helper function in exported code that clips boxes, and its argument
-``axes`` (0 if it has none).
+"""Helper function of exported code that clips boxes, for each ``bbox_layout``.
+
+The number is the helper's argument ``axes``, or 0 if it has no such argument.
 """
 CLIP_FUNCTIONS = frozenset(function for function, _ in _CLIPPED.values())
 
 
 def box_layout(node: Node) -> str:
-    """The box layout that a ``random_bbox_crop`` node expects, such as ``xyXY``."""
+    """Return the box layout that a ``random_bbox_crop`` node expects, such as ``xyXY``."""
     default = "xyWH" if node.args.get("ltrb") is False else "xyXY"
     return str(node.args.get("bbox_layout") or default)
 
 
 def clip_function(node: Node) -> tuple[str, int] | None:
-    """Return the function that clips a node's boxes and its ``axes``, or None if not needed."""
+    """Return the function that clips a node's boxes and its ``axes``, or None if none is needed."""
     return _CLIPPED.get(box_layout(node)) if node.op == BOX_CROP else None
 
 
 def box_format(graph: Graph, node: Node) -> str | None:
-    """Return the format of a node's boxes, one of ``BOX_FORMATS``; None if it is unknown."""
+    """Return the format of a node's boxes, one of ``BOX_FORMATS``, or None if it is unknown."""
     seen: set[str] = set()
     while node.id not in seen:
         seen.add(node.id)
@@ -54,7 +55,7 @@ def box_format(graph: Graph, node: Node) -> str | None:
 
 
 def is_relative(graph: Graph, node: Node) -> bool:
-    """Whether points that a node outputs or a follower accepts are relative to the image size."""
+    """Return whether a node's points are relative to the image size."""
     seen: set[str] = set()
     while "unit" not in node.args and (giver := _producer(graph, node.inputs.get("points"))):
         if giver.id in seen:
@@ -66,7 +67,7 @@ def is_relative(graph: Graph, node: Node) -> bool:
 
 
 def _producer(graph: Graph, port: Port | None) -> Node | None:
-    """The node that outputs a port; inputs of bodies are traced to the outside of the block."""
+    """Return the node that outputs a port; an input of a body is traced to the outer node."""
     graph = graph.whole
     seen: set[Port] = set()  # a faulty block may be fed from its own body
     while port is not None and not graph.has(port.node):
@@ -83,7 +84,7 @@ _SELECT = ("slice", "subscript")
 _KEEP_NUMBERS = frozenset(
     {"one_hot", "copy", "cast", "cast_like", "permute_batch", "reshape", "squeeze", "expand_dims"}
 ).union(_SELECT)
-"""Operators that preserve class numbers, as values or (``one_hot``) as indices."""
+"""Operators that preserve class numbers, either as values or as indices (``one_hot``)."""
 _NARROW = ("BOOL", "INT8", "UINT8", "FLOAT16")
 """Element types that cannot represent every class number."""
 

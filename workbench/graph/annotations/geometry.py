@@ -20,7 +20,7 @@ from workbench.graph.types.typed_graph import TypedGraph
 
 @dataclass(frozen=True, slots=True)
 class GeometryStep:
-    """One operator that moves pixels, with its annotation rule, or a block.
+    """A node that moves pixels: an operator with its annotation rule, or a block.
 
     The rule of a block combines the rules of its bodies.
     """
@@ -34,7 +34,7 @@ class GeometryStep:
     bodies: Mapping[str, GeometryPath] = field(default_factory=dict)
     """Geometric steps in each body of a block, by body name."""
     mix: Mix | None = None
-    """How a sum of two images combines their annotations; None for other steps."""
+    """How a sum of two images combines their annotations, or None for other steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class GeometryPath:
 
     @property
     def inputs(self) -> list[Port]:
-        """Ports that determine how pixels move: images and inputs of each step."""
+        """Ports that determine how pixels move: the images and inputs of all steps."""
         found = [self.root]
         for step in self.steps:
             own = step.mix.ports if step.mix else step.node.inputs.values()
@@ -78,7 +78,7 @@ class GeometryPath:
 
     @property
     def keeps_relative_positions(self) -> bool:
-        """Whether the last image contains the whole first image, possibly mirrored.
+        """Whether the last image shows the whole first image, possibly mirrored.
 
         Relative positions are then unchanged or mirrored, within a quarter of a pixel.
         """
@@ -88,7 +88,7 @@ class GeometryPath:
 
     @property
     def resamplings(self) -> int:
-        """Maximum number of times that the image is interpolated."""
+        """Maximum number of times that the image is interpolated along the path."""
         count = 0
         for step in self.steps:
             inner = [path.resamplings for path in step.bodies.values()]
@@ -132,9 +132,9 @@ def geometry_path(
 ) -> GeometryPath:
     """Return the geometric operators between a decoder and an image, in topological order.
 
-    ``first`` is an earlier image at which the path starts instead of the decoder. ``placeless``
-    annotations, such as the class of an image, have no position, so operators need no rule. The
-    frame of each intermediate image is added to ``frames``.
+    ``first`` is an earlier image at which the path starts instead of the decoder. If ``placeless``
+    is true, the annotations have no positions, such as the class of an image, so operators need no
+    rule. The frame of each intermediate image is added to ``frames``.
     """
     graph, frames = typed.graph, {} if frames is None else frames
     rules = geometry_rules()
@@ -190,7 +190,7 @@ def frame_of(typed: TypedGraph, image: Port, first: Port | None = None) -> Port:
 
 
 def rule_of(node: Node, spec: OpSpec) -> GeometryRule | None:
-    """The first annotation rule that a node's arguments match, or None."""
+    """Return the first annotation rule whose conditions the node's arguments meet, or None."""
     for rule in geometry_rules().rules.get(node.op, ()):
         given = {*node.args, *node.inputs}
         fits = given.issuperset(rule.given) and given.isdisjoint(rule.absent)
@@ -200,7 +200,7 @@ def rule_of(node: Node, spec: OpSpec) -> GeometryRule | None:
 
 
 def flips_of(node: Node, spec: OpSpec, rule: GeometryRule) -> dict[str, str]:
-    """Arguments with which a node may mirror the whole image, by direction."""
+    """Return the node's arguments that may mirror the image, by direction."""
     flips = rule.flips or {}
     return {way: name for way, name in flips.items() if value_of(node, spec, name) != 0}
 
@@ -210,7 +210,7 @@ def _moves_nothing(node: Node, spec: OpSpec, rule: GeometryRule) -> bool:
 
 
 def value_of(node: Node, spec: OpSpec, name: str) -> Value | None:
-    """The argument's fixed value or DALI's default; None if the argument is linked or unset."""
+    """Return the argument's fixed value or DALI's default, or None if it is linked or unset."""
     if name in node.inputs:
         return None
     if name in node.args:
@@ -223,7 +223,7 @@ def _allows(node: Node, spec: OpSpec, name: str, known: Collection[Value]) -> bo
 
 
 def _image_input(typed: TypedGraph, node: Node, spec: OpSpec) -> Port | None:
-    """Return the port of a node's first image input, else of its mask or encoded image, or None."""
+    """Return a node's image input, or else its mask or encoded input, or None."""
     given = [port for each in spec.inputs if (port := node.inputs.get(each.name)) is not None]
     kinds = {port: typed.kind(port) for port in reversed(given)}
     by_kind = {kind: port for port, kind in kinds.items()}
@@ -235,7 +235,7 @@ def _other_images(typed: TypedGraph, node: Node, source: Port) -> list[Port]:
 
 
 def _through_block(typed: TypedGraph, block: Node, image: Port) -> GeometryStep | GeometryPath:
-    """Return the step of a block, without bodies if no pixels move.
+    """Return the step of a block, with empty ``bodies`` if the block does not move pixels.
 
     Returns a blocked path if annotations cannot follow through the block.
     """
@@ -265,7 +265,7 @@ def _through_block(typed: TypedGraph, block: Node, image: Port) -> GeometryStep 
 
 
 def may_be_cropped(typed: TypedGraph, image: Port) -> bool:
-    """Whether parts of an image may be missing because an operator cropped it."""
+    """Return whether parts of an image may be missing because an operator cropped it."""
     typed = typed.whole
     graph = typed.graph
     if not graph.has(image.node):  # inputs of the body, or another body's output
@@ -279,7 +279,6 @@ def may_be_cropped(typed: TypedGraph, image: Port) -> bool:
 
 
 _WHOLE = GeometryRule(exact=True, calls=())
-"""Rule of an operator that does not move pixels."""
 _OTHER_IMAGE = (
     "its bodies do not all output a version of the same image. Use annotations from "
     "before it, or pass the same image through all of its bodies"

@@ -23,7 +23,7 @@ _WINDOW_ARGS = {"normalized": True, "axis_names": "HW", "fill_value": 0}
 
 @dataclass(frozen=True, slots=True)
 class Mix:
-    """An operation that combines each image with another image of its batch."""
+    """An operation that mixes each image with another image of its batch."""
 
     source: Port
     """Port of the images before mixing."""
@@ -46,7 +46,7 @@ MIXING = "permute_batch"
 
 
 def mix_of(graph: Graph, node: Node) -> Mix | None:
-    """The mix that a sum computes; None if the sum is not a known form of mixing."""
+    """Return the mix that a sum computes, or None if the sum is not a supported form of mixing."""
     if node.op != "math.add" or len(node.inputs) != 2:
         return None
     parts = [_producer(graph, port) for port in node.inputs.values()]
@@ -59,7 +59,7 @@ def mix_of(graph: Graph, node: Node) -> Mix | None:
 
 
 def _producer(graph: Graph, port: Port | None) -> Node | None:
-    """The node that outputs a port, skipping casts."""
+    """Return the node that outputs a port, skipping casts."""
     seen: set[Port] = set()  # casts may feed each other in a faulty graph
     while port is not None and port not in seen and graph.has(port.node):
         seen.add(port)
@@ -85,7 +85,7 @@ def _blend(graph: Graph, own: Node, other: Node) -> Mix | None:
 
 
 def _is_complement(graph: Graph, rest: Port, share: Port) -> bool:
-    """Whether the port ``rest`` is 1 minus the port ``share``."""
+    """Return whether the port ``rest`` is 1 minus the port ``share``."""
     node = graph.node(rest.node) if graph.has(rest.node) else None
     given = node is not None and node.op == "math.sub" and node.args.get("left") == 1
     return given and node is not None and list(node.inputs.values()) == [share]
@@ -107,13 +107,13 @@ def _window(graph: Graph, own: Node, other: Node) -> Mix | None:
 
 
 def _args_of(node: Node) -> dict[str, object]:
-    """Return a node's arguments and defaults, with one-element lists converted to numbers."""
+    """Return a node's arguments with defaults; one-element tuples are converted to numbers."""
     given = {"axis_names": "HW", "fill_value": 0, **node.args}
     return {n: v[0] if isinstance(v, tuple) and len(v) == 1 else v for n, v in given.items()}
 
 
 def _permutation(graph: Graph, mixed: Port, image: Port | None) -> Port | None:
-    """Return the port of the indices by which ``mixed`` permutes the batch ``image``, or None."""
+    """Return the port of the indices that permute ``image`` to ``mixed``, or None."""
     node = _producer(graph, mixed)
     if node is None or node.op != MIXING or node.inputs.get("data") != image:
         return None
@@ -121,7 +121,7 @@ def _permutation(graph: Graph, mixed: Port, image: Port | None) -> Port | None:
 
 
 def cannot_follow_reason(path: GeometryPath, target: PortKind) -> tuple[str, str]:
-    """Return the node id and reason if annotations cannot follow a mix, else empty strings."""
+    """Return the node and the reason why annotations cannot follow a mix, or empty strings."""
     mixed = False
     for step in path.steps:
         if step.bodies and mixed:

@@ -37,7 +37,7 @@ from workbench.graph.types.devices import port_kind
 
 OPTIONS = Kind("functions of the graph, not in a list: lambda x: x.flip(), lambda x: x", callable)
 Apply = Callable[[Graph], Graph | DataNode]
-"""Function that receives a graph and returns it with further operators applied."""
+"""A function that receives a graph and returns it with further operators applied."""
 
 
 @checked(apply=APPLY)
@@ -138,7 +138,7 @@ def some_of(graph: Graph, count: int, *options: Apply, shuffled: bool = False) -
 
 @checked(apply=APPLY)
 def repeat(graph: Graph, times: int | DataNode, apply: Apply, *, most: int | None = None) -> Graph:
-    """Apply a function repeatedly; ``most`` is the maximum if ``times`` is random per sample.
+    """Apply a function repeatedly. If ``times`` is random per sample, ``most`` is its maximum.
 
     ::
 
@@ -153,7 +153,7 @@ def repeat(graph: Graph, times: int | DataNode, apply: Apply, *, most: int | Non
 
 
 def block_method(kind: BlockKind) -> Callable[..., Graph]:
-    """Create a graph method for a kind of block that has no method in this module.
+    """Return a graph method for a kind of block that has no method in this module.
 
     The method accepts one function per body, and the arguments of the block by name.
     """
@@ -184,7 +184,7 @@ def _block(
 ) -> Graph:
     """Add a block on the image path of a graph, with one body per function.
 
-    ``decides`` is the value for its controlling input, or the probabilities for a new generator.
+    ``decides`` is the value that controls the block, or the arguments of a new generator.
     """
     for apply in options:
         if isinstance(apply, Graph):  # a callable with an image
@@ -224,8 +224,8 @@ def _block(
     return with_followers(graph, after, catalog)
 
 
-def _applied(graph: Graph, scope: str, taken: str, apply: Apply, catalog: Catalog) -> Graph:
-    """Return the whole graph after applying a function inside the body ``scope``."""
+def _applied(graph: Graph, scope: str, input_name: str, apply: Apply, catalog: Catalog) -> Graph:
+    """Apply a function inside the body ``scope``, and return the whole graph."""
     inside = graph.whole.at_scope(scope)
     try:
         inspect.signature(apply).bind(inside)
@@ -237,7 +237,7 @@ def _applied(graph: Graph, scope: str, taken: str, apply: Apply, catalog: Catalo
     made = apply(inside)
     if isinstance(made, DataNode):
         body, port = merged_graph(inside, catalog, made)
-        made = replace(body, outputs={taken: port})
+        made = replace(body, outputs={input_name: port})
     if not isinstance(made, Graph) or made.scope != scope:
         gave = "another graph" if isinstance(made, Graph) else format_value(made)
         raise GraphEditError(

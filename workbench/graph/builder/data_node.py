@@ -38,7 +38,7 @@ from workbench.sources.dataset import load_source
 
 
 def _arithmetic(name: str, left: Any, right: Any) -> DataNode:
-    """Apply an arithmetic operator to two values; at most one is a number."""
+    """Apply an arithmetic operator to two values. At most one value is a number."""
     if isinstance(left, DataNode) and isinstance(right, DataNode):
         return single_output(call_operator(f"math.{name}", (left, right), {}))
     node, side, number = (left, "right", right) if isinstance(left, DataNode) else (
@@ -140,10 +140,10 @@ class DataNode(Operators["DataNode"]):
     __hash__ = object.__hash__
 
 
-def single_output(found: DataNode | tuple[DataNode, ...]) -> DataNode:
-    """Return the result of an operator with one output, with the type ``DataNode``."""
-    assert isinstance(found, DataNode)
-    return found
+def single_output(result: DataNode | tuple[DataNode, ...]) -> DataNode:
+    """Return the result of an operator with one output, typed as ``DataNode``."""
+    assert isinstance(result, DataNode)
+    return result
 
 
 def call_operator(
@@ -211,7 +211,7 @@ def call_operator(
 
 
 def _common_graph(graphs: Sequence[Graph]) -> Graph:
-    """Return the graph to which a node with inputs from these graphs is added.
+    """Return the graph to which a node with inputs from ``graphs`` is added.
 
     This is the first graph or, if one of the graphs is an unfinished body, the innermost body.
     """
@@ -243,7 +243,7 @@ _BLUR = "gaussian_blur"
 
 
 def _warn_of_range(sigma: object) -> None:
-    """Warn about a tuple: torchvision interprets it as a range, DALI as one value per axis."""
+    """Warn about a tuple that may be meant as a range. DALI reads it as one value per axis."""
     if isinstance(sigma, tuple) and len(sigma) == 2 and sigma[0] != sigma[1]:
         warn_caller(
             f"{_BLUR}.sigma: {sigma} blurs by {sigma[0]} down and {sigma[1]} across. Use "
@@ -276,7 +276,7 @@ def deferred_checks() -> Iterator[None]:
 
 
 def require_sound_node(graph: Graph, catalog: Catalog, node_id: str) -> None:
-    """Raise GraphFaultsError if a new node has faults."""
+    """Raise GraphFaultsError if the node has faults."""
     if _DEFERRED.get():
         return
     faults = [fault for fault in check_graph(graph.whole, catalog) if fault.node == node_id]
@@ -318,7 +318,7 @@ def plain_value(value: Any, name: str = "") -> Value:
 
 
 def main_output(graph: Graph, catalog: Catalog) -> tuple[str, DataNode]:
-    """Name and value of the output to which graph methods apply: the image or encoded image.
+    """Return name and value of the output that graph methods continue: image or encoded image.
 
     Raises GraphEditError if there are several images, or none.
     """
@@ -348,7 +348,7 @@ def main_output(graph: Graph, catalog: Catalog) -> tuple[str, DataNode]:
 def merged_graph(
     graph: Graph, catalog: Catalog, value: DataNode, preferred: str = ""
 ) -> tuple[Graph, Port]:
-    """Merge a value's dependencies into a graph; returns the graph and the value's port in it.
+    """Merge a value's dependencies into a graph; return the graph and the value's port in it.
 
     A new generator without an explicit name gets the id ``preferred``, the name of its argument.
     Its seed is preserved unless another node has the same seed. Values from outside a block are
@@ -384,7 +384,7 @@ class _Merger:
         self._other = other.whole
         self._catalog = catalog
         self._ids: dict[str, str] = {}
-        """Ids of nodes of the other graph -> ids of their copies; empty if there is no copy."""
+        """Ids of copied nodes, by their id in the other graph; empty if there is no copy."""
 
     def take(self, port: Port, scope: str, preferred: str = "") -> Port:
         """Merge a port, and return the port that represents it in the body ``scope``."""
@@ -436,9 +436,9 @@ class _Merger:
         return True
 
     def _add(self, node: Node, scope: str, preferred: str) -> str:
-        """Copy a node of the other graph with its dependencies; returns the id of the copy.
+        """Copy a node of the other graph with its dependencies, and return the id of the copy.
 
-        The copy is added to the same body; a node without inputs, to the body that uses it.
+        The copy is added to the same body; a node without inputs is added to the body that uses it.
         """
         there = self._other.scope_of(node.id)
         place = there if self._other.sources else scope
@@ -464,12 +464,12 @@ class _Merger:
 
 
 def origin(graph: Graph, node_id: str) -> Node:
-    """The original of a copied node; the node itself if it is not a copy."""
+    """Return the node that a node was copied from, or the node itself if it is not a copy."""
     return graph.origins.get(node_id, graph.node(node_id))
 
 
 def _encloses(graph: Graph, place: str, scope: str) -> bool:
-    """Whether the body ``place`` equals or contains the body ``scope``."""
+    """Return whether the body ``place`` equals or contains the body ``scope``."""
     while scope != place and scope:
         scope = graph.scope_of(block_of(scope))
     return scope == place

@@ -30,17 +30,19 @@ from workbench.graph.user_functions.function_source import (
 from workbench.graph.user_functions.trust import source_problem, trust_source
 
 Library = Literal["numpy", "cupy", "torch", "numba"]
-"""Array library that a function uses."""
+"""Array library that a function node uses."""
 
 
 @dataclass(frozen=True)
 class FunctionNode:
-    """A function as a node, created by ``node`` or ``numba_node``. It can still be called.
+    """A node that runs a Python function, created by ``node`` or ``numba_node``.
+
+    The object can still be called like the function.
 
     Attributes
     ----------
     source:
-        Source of the function, including the imports that it uses.
+        Source code of the function, including the imports that it uses.
 
     ::
 
@@ -60,7 +62,7 @@ class FunctionNode:
     batch_processing: bool = False
     library: Library = "numpy"
     numba: tuple[tuple[str, Value], ...] = ()
-    """Additional node arguments of a numba function."""
+    """Additional arguments of a node that runs a numba function."""
     on_gpu: bool = False
 
     def __call__(self, *arrays: Any) -> Any:
@@ -308,7 +310,7 @@ def numba_node(
 
 
 def _parse_arrays(descriptions: str | tuple[str, ...]) -> list[tuple[str, str]]:
-    """Parse array descriptions into element type and layout, or number of dimensions."""
+    """Parse descriptions, such as ``UINT8 HWC``, to element type and layout (or axis count)."""
     found: list[tuple[str, str]] = []
     for each in descriptions if isinstance(descriptions, tuple | list) else (descriptions,):
         kind, _, layout = str(each).partition(" ")
@@ -326,7 +328,7 @@ def _dimensions(layout: str) -> int:
 
 
 def _trust(created: FunctionNode) -> FunctionNode:
-    """Trust a function that the user passed in code. Raises GraphEditError if it is unsupported."""
+    """Trust a function that the user passed in code; raise GraphEditError if it is unsupported."""
     problem = source_problem(Node("function", created.op, created.args))
     if problem is not None:
         raise GraphEditError(f"{function_location(created.function)}: {problem[0]}. {problem[1]}")

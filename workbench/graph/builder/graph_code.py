@@ -88,7 +88,7 @@ def _rebuild(text: str, graph: Graph, datasets: Datasets) -> Graph:
 
 
 def _pairs(original: Graph, built: Graph) -> Iterator[tuple[Node, Node]]:
-    """Pairs of corresponding nodes in both graphs, starting at the outputs."""
+    """Yield pairs of corresponding nodes in both graphs, starting at the outputs."""
     seen: set[str] = set()
     waiting = [
         (port, built.outputs[name])
@@ -112,7 +112,7 @@ def _pairs(original: Graph, built: Graph) -> Iterator[tuple[Node, Node]]:
 
 
 def _differing_ids_and_seeds(original: Graph, built: Graph, every: bool) -> Spelled:
-    """Return the ids and seeds that the code must set because the built graph differs in them.
+    """Return the ids and seeds that the code must set, because those of the built graph differ.
 
     Unless ``every`` is true, only the first such seed is included.
     """
@@ -128,7 +128,7 @@ def _differing_ids_and_seeds(original: Graph, built: Graph, every: bool) -> Spel
 
 
 def _correcting_statements(original: Graph, built: Graph) -> Iterator[str]:
-    """Yield statements that set ids and seeds that the creating calls cannot set."""
+    """Yield statements that set the ids and seeds that calls of operators cannot set."""
     pairs = list(_pairs(original, built))
     taken = {node.id for node in built.walk()}
     waiting = {two.id: one.id for one, two in pairs if one.id != two.id}
@@ -173,7 +173,7 @@ _Scope = dict[str, Any]
 
 
 class UnknownSyntaxError(ValueError):
-    """The text contains something other than method calls of a graph."""
+    """Raised if a text contains anything other than method calls of a graph."""
 
 
 def read_calls(text: str, read: Callable[..., Graph]) -> Graph:
@@ -202,7 +202,7 @@ class _Reader:
         self.methods = frozenset((*METHODS, *operators))
 
     def statements(self, body: Sequence[ast.stmt], names: _Scope) -> Any:
-        """Interpret statements and return the value of the ``return`` statement, if any."""
+        """Interpret statements and return the value of the ``return`` statement, or None."""
         for statement in body:
             match statement:
                 case ast.Assign(targets=[target], value=value):
@@ -231,7 +231,7 @@ class _Reader:
         body: Sequence[ast.stmt] | ast.expr,
         names: _Scope,
     ) -> Callable[[Any], Any]:
-        """Create a callable with one parameter, a graph, from a function definition or lambda."""
+        """Return a callable that interprets a function or lambda whose only argument is a graph."""
         match definition.args:
             case ast.arguments(
                 posonlyargs=[], args=[argument], vararg=None, kwonlyargs=[], kwarg=None, defaults=[]

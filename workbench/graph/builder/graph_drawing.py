@@ -18,26 +18,30 @@ from workbench.graph.model.node_order import running_order
 from workbench.names import shortened
 
 _WIDTH, _GAP, _PAD, _HEAD, _LINE_HEIGHT = 200, 16, 12, 22, 15
-"""Pixels: box width, gap between boxes, padding and title height of a frame, and line height."""
+"""Pixels: node width, gap between nodes, padding and title height of a block, and line height."""
 _MOST_WIDTH = 760
-"""Maximum width of a row in pixels. A notebook cell is at least 800 wide."""
+"""Maximum width of a row in pixels: notebook cells are at least 800 pixels wide."""
 _MOST_NODES = 400
-"""Maximum number of nodes in a drawing; more would not be readable."""
 _LONGEST = 30
-"""Maximum characters per line in a box."""
+"""Maximum characters per line of a node."""
 _LETTER = 6.2
 """Mean width of a letter in pixels."""
 _ROLES = {
     "source": "#6b5f8f", "decode": "#3f6c9c", "geometry": "#2f7a5d", "crop": "#2f7a5d",
     "colour": "#9a5c22", "block": "#ad5f83", "random": "#7c7020",
 }  # fmt: skip
-"""Colour of a node by its role. Notebooks display the drawing as an image without access to the
-theme, so it has no background, and its colours are readable in light and dark themes."""
+"""Colour of a node by its role.
+
+Notebooks display the drawing as an image without access to the theme, so it has no background,
+and its colours are readable in light and dark themes.
+"""
 _OTHER_ROLE = "#666666"
 _INK, _GREY, _ALERT = "#ffffff", "#7a7a7a", "#c05621"
 """Colours of text on nodes, of other text and lines, and of warnings."""
 _LANE, _MOST_LANES = 5, 14
-"""Width in pixels and maximum number of the lanes for edges that bypass nodes; one lane per source.
+"""Width in pixels, and maximum number, of the vertical lanes for edges that bypass other nodes.
+
+The edges from one node share a lane.
 """
 _RANDOM = "random."
 
@@ -52,7 +56,7 @@ def graph_text(graph: Graph) -> str:
 
 
 def _remarks(graph: Graph) -> list[str]:
-    """Faults and warnings of a graph; empty for an unfinished body of a block."""
+    """Return the faults and warnings of a graph; empty for an unfinished body of a block."""
     if graph.enclosing is not None or not graph.outputs:
         return []
     faults, warnings = check_graph(graph), check_warnings(graph)
@@ -79,17 +83,18 @@ def _value(value: Value) -> str:
 
 @dataclass
 class _Box:
-    """A node with its position in pixels, or the frame of a block."""
+    """A node or block with its position and size in pixels."""
 
     node: Node
     lines: list[str]
-    """Lines with the node's arguments; for a block, the controlling input for its title."""
+    """Text lines with the node's arguments; for a block, the controlling input, shown in its title.
+    """
     x: float = 0
     y: float = 0
     width: float = _WIDTH
     height: float = 0
     bodies: list[tuple[str, list[_Box], float, float]] = field(default_factory=list)
-    """For blocks: title, boxes and position of each body."""
+    """Title, nodes, x and y of each body of a block."""
 
 
 def graph_svg(graph: Graph) -> str:
@@ -141,7 +146,7 @@ def _text(x: float, y: float, text: str, colour: str, style: str = "", weight: i
 
 
 def _inlined_generators(graph: Graph, nodes: Sequence[Node]) -> dict[str, Node]:
-    """Return the generators with a single consumer, whose box also shows the generator."""
+    """Return the generators that are drawn as a line of their only consumer, by id."""
     given_out = {port.node for port in graph.outputs.values()}
     fed: dict[str, list[bool]] = {}
     for node in nodes:
@@ -158,8 +163,10 @@ def _inlined_generators(graph: Graph, nodes: Sequence[Node]) -> dict[str, Node]:
     }
 
 
-def _layout(graph: Graph, nodes: Sequence[Node], most: float) -> tuple[list[_Box], float, float]:
-    """Lay out boxes in rows, each node below its inputs; returns boxes, width and height."""
+def _layout(
+    graph: Graph, nodes: Sequence[Node], max_width: float
+) -> tuple[list[_Box], float, float]:
+    """Place nodes in rows, each node below its inputs; return the boxes, width and height."""
     folded = _inlined_generators(graph, nodes)
     ordered, cyclic = running_order(tuple(node for node in nodes if node.id not in folded))
     every = ordered + cyclic
@@ -173,19 +180,19 @@ def _layout(graph: Graph, nodes: Sequence[Node], most: float) -> tuple[list[_Box
             depth[node.id] = max(0, min(fed, default=1) - 1)
     rows: dict[int, list[_Box]] = {}
     for node in every:
-        rows.setdefault(depth[node.id], []).append(_box(graph, node, folded, most))
+        rows.setdefault(depth[node.id], []).append(_box(graph, node, folded, max_width))
     y = width = 0.0
     for number in sorted(rows):
-        used, y = _in_rows(rows[number], y, most)
+        used, y = _in_rows(rows[number], y, max_width)
         width = max(width, used)
     return [box for row in rows.values() for box in row], width, max(0.0, y - _GAP)
 
 
-def _in_rows(boxes: Sequence[_Box], y: float, most: float) -> tuple[float, float]:
-    """Lay out boxes next to each other, with line breaks; returns the width and the next y."""
+def _in_rows(boxes: Sequence[_Box], y: float, max_width: float) -> tuple[float, float]:
+    """Place boxes next to each other, with line breaks; return the width and the next y."""
     x = width = tallest = 0.0
     for box in boxes:
-        if x and x + box.width > most:
+        if x and x + box.width > max_width:
             x, y, tallest = 0.0, y + tallest + _GAP, 0.0
         box.x, box.y = x, y
         x += box.width + _GAP
@@ -193,19 +200,19 @@ def _in_rows(boxes: Sequence[_Box], y: float, most: float) -> tuple[float, float
     return width, y + tallest + _GAP
 
 
-def _box(graph: Graph, node: Node, folded: Mapping[str, Node], most: float) -> _Box:
+def _box(graph: Graph, node: Node, folded: Mapping[str, Node], max_width: float) -> _Box:
     box = _Box(node, _argument_lines(node, folded))
     if not node.bodies:
         box.height = _HEAD + _LINE_HEIGHT * len(box.lines) + 2
         return box
     frames = []
     for name, body in node.bodies.items():
-        inner, width, height = _layout(graph, body.nodes, most - 2 * _PAD)
+        inner, width, height = _layout(graph, body.nodes, max_width - 2 * _PAD)
         title = shortened(body.title or name, _LONGEST) + ("" if inner else ": unchanged")
         frame = _Box(node, [title])
         frame.width, frame.height = max(width, len(title) * _LETTER), height + _HEAD
         frames.append((frame, title, inner))
-    width, below = _in_rows([frame for frame, *_ in frames], 0, most - 2 * _PAD)
+    width, below = _in_rows([frame for frame, *_ in frames], 0, max_width - 2 * _PAD)
     box.bodies = [(title, inner, f.x + _PAD, f.y + _HEAD) for f, title, inner in frames]
     titled = len(_title(box)) * _LETTER
     box.width, box.height = max(width, titled, _WIDTH - 2 * _PAD) + 2 * _PAD, below + _HEAD
@@ -252,7 +259,7 @@ def _draw(
 
 
 def _argument_lines(node: Node, folded: Mapping[str, Node]) -> list[str]:
-    """Format a node's arguments: all fixed ones in one line, each random one in a separate line."""
+    """Format a node's arguments: fixed arguments in one line, random arguments in one line each."""
     if node.bodies:
         return [
             _range_text(folded[port.node]) for port in node.inputs.values() if port.node in folded
@@ -283,7 +290,7 @@ def _rects_by_id(boxes: Sequence[_Box], dx: float, dy: float) -> dict[str, tuple
 
 
 def _edges(nodes: Sequence[Node], places: Mapping[str, tuple[float, ...]]) -> tuple[list[str], int]:
-    """SVG of the edges between nodes of one body, and the number of lanes to their left."""
+    """Return the edges between nodes of one body as SVG, and the number of lanes to their left."""
     lines: list[str] = []
     lanes: dict[str, int] = {}
     pairs = [(port.node, node.id) for node in nodes for port in node.inputs.values()]
@@ -310,7 +317,7 @@ def _edges(nodes: Sequence[Node], places: Mapping[str, tuple[float, ...]]) -> tu
 
 
 def _edge_crosses(box: tuple[float, ...], x0: float, y0: float, x1: float, y1: float) -> bool:
-    """Whether a straight edge from (x0, y0) down to (x1, y1) would pass behind a box."""
+    """Return whether a straight edge from (x0, y0) down to (x1, y1) would pass behind a box."""
     left, top, width, height = box
     high, low = max(y0, top), min(y1, top + height)
     if high >= low:

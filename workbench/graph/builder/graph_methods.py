@@ -81,7 +81,7 @@ def named(graph: Graph, name: str, about: str = "") -> Graph:
 
         graph.named("mine", "for photos of leaves")
 
-    Raises ArgumentError if they are not strings.
+    Raises ArgumentError if the name or description is not a string.
     """
     return replace(graph, name=name, about=about or graph.about)
 
@@ -121,18 +121,17 @@ vars(with_settings)["__signature__"] = Signature(
 
 
 def _plain_setting(value: Any) -> Any:
-    """Convert NumPy integers to Python integers, which graph files require."""
     return int(value) if WHOLE.fits(value) else value
 
 
 def vars_of_settings() -> tuple[str, ...]:
-    """Names of the settings of a graph."""
+    """Return the names of the settings of a graph."""
     return tuple(Graph().settings.__dataclass_fields__)
 
 
 @checked()
 def outputs(**values: DataNode | Graph) -> Graph:
-    """Return a graph with these named outputs. A graph passed as a value means its image output.
+    """Return a graph with these named outputs. If a value is a graph, its image output is used.
 
     ::
 
@@ -225,8 +224,8 @@ def save(graph: Graph, path: str | Path) -> Path:
 def diff(graph: Graph, other: Graph) -> GraphDifferences:
     """Return the differences between this graph and another: nodes, arguments, edges, settings.
 
-    Empty if they are equal. ``wb.compare`` displays images of both. Raises ArgumentError if
-    ``other`` is not a graph.
+    The result is empty if the graphs are equal. ``wb.compare`` displays images of both. Raises
+    ArgumentError if ``other`` is not a graph.
 
     ::
 
@@ -253,18 +252,21 @@ _ELSEWHERE = {
     "pipeline": "wb.Workbench(graph).pipeline()",
     "export": "wb.export(graph)",
 }
-"""Names that users try as attributes of a graph -> the call to use instead."""
+"""Names that users may try as attributes of a graph, with the call to use instead."""
 
 
 def later_method(name: str, beside: str = "") -> Callable[..., Any]:
-    """Import a method from the module that ``GRAPH_METHODS`` has for ``beside`` or ``name``."""
+    """Import the method ``name`` from its module in ``GRAPH_METHODS``.
+
+    If ``name`` is not listed there, the module of the method ``beside`` is used.
+    """
     module = import_module(f"workbench.{workbench.GRAPH_METHODS[beside or name]}")
     method: Callable[..., Any] = getattr(module, name)
     return method
 
 
 class _Methods:
-    """Looks up operators and methods for graphs, their values and ``workbench.fn``."""
+    """Looks up attributes of graphs, values and ``workbench.fn``: operators and methods."""
 
     def attribute(self, owner: Any, name: str) -> Any:
         catalog = load_catalog()
@@ -362,7 +364,7 @@ def _with_chance(
 
 
 def _nested(members: Mapping[str, Callable[[], Any]]) -> dict[str, Callable[[], Any]]:
-    """Group members whose names contain a dot, such as ``experimental.readers``."""
+    """Move members whose names contain a dot into groups, such as ``experimental.readers``."""
     flat = {name: make for name, make in members.items() if "." not in name}
     for stem in {name.partition(".")[0] for name in members if "." in name}:
         start = f"{stem}."
@@ -389,12 +391,12 @@ def _operator(owner: Any, op: str, catalog: Catalog) -> Callable[..., Any]:
     return made
 
 
-def _unbound(found: Any) -> Any:
-    """Convert an operator or a group to functions whose first argument is the graph or value."""
-    if isinstance(found, OperatorGroup):
-        members = {name: partial(_unbound, getattr(found, name)) for name in dir(found)}
-        return OperatorGroup(members, repr(found))
-    spec = found.spec
+def _unbound(member: Any) -> Any:
+    """Convert an operator or group to functions whose first argument is the graph or value."""
+    if isinstance(member, OperatorGroup):
+        members = {name: partial(_unbound, getattr(member, name)) for name in dir(member)}
+        return OperatorGroup(members, repr(member))
+    spec = member.spec
 
     def call(inputs: Sequence[Any], arguments: dict[str, Any]) -> Any:
         owner, *others = inputs or (None,)
@@ -431,7 +433,7 @@ def _method(name: str) -> Callable[..., Any]:
 class Fn(Operators[DataNode]):
     """All DALI operators as functions, for operators without inputs or with several inputs.
 
-    ``wb.random`` has the random generators: one value per sample. Raises AttributeError for an
+    The generators in ``wb.random`` return one value per sample. Raises AttributeError for an
     unknown operator, with the nearest name, GraphEditError for an unknown argument, and
     GraphFaultsError for an unsupported value::
 

@@ -30,17 +30,17 @@ _SIGNS = {
 }  # fmt: skip
 _ONE_IMAGE = "x"
 _LONGEST = 80
-"""Maximum length of an inline value."""
+"""Maximum length in characters of a value that is written inside a call."""
 _ENCODED = ("jpegs", "encoded")
 
 
 class NotWritableError(Exception):
-    """The graph cannot be written as method calls; the message is the reason."""
+    """Raised if a graph cannot be written as method calls; the message is the reason."""
 
 
 @dataclass(frozen=True)
 class Spelled:
-    """Ids of nodes whose id or seed must be included in the code."""
+    """Ids of the nodes whose ids (``names``) or seeds (``seeds``) the code must set."""
 
     names: frozenset[str] = frozenset()
     seeds: frozenset[str] = frozenset()
@@ -49,7 +49,7 @@ class Spelled:
 def write_calls(graph: Graph, catalog: Catalog, data: Mapping[str, str], spelled: Spelled) -> str:
     """Generate statements that build ``graph``, with only the ids and seeds in ``spelled``.
 
-    ``data`` is the argument of ``read`` as source text, for each parameter. Raises NotWritableError
+    ``data`` maps each parameter to the argument of ``read`` as source code. Raises NotWritableError
     if no calls can build the graph.
     """
     _require_names(graph.outputs)
@@ -60,14 +60,14 @@ def write_calls(graph: Graph, catalog: Catalog, data: Mapping[str, str], spelled
 
 
 def named_in_calls(node: Node) -> bool:
-    """Whether the call that creates a node can set its id and seed."""
+    """Return whether the call that creates a node can set its id and seed."""
     signs = node.op in ("subscript", "math.neg") or _has_sign(node)
     return not (node.bodies or signs or isinstance(node, Source))
 
 
 @dataclass
 class _Block:
-    """Code generator for one body: its statements, and the names of its values."""
+    """Code generator for one body. Contains its statements, and the names of its values."""
 
     graph: Graph
     catalog: Catalog
@@ -76,7 +76,7 @@ class _Block:
     data: Mapping[str, str]
     outer: _Block | None = None
     given: str = ""
-    """Name of the graph parameter of the body's function."""
+    """Name of the parameter of the body's function."""
     lines: list[str] = field(default_factory=list)
     names: dict[Port, str] = field(default_factory=dict)
 
@@ -95,7 +95,7 @@ class _Block:
     # Values
 
     def value(self, port: Port) -> str:
-        """Expression for a port; a value used more than once is assigned to a name first."""
+        """Return the expression for a port; a value used twice is first assigned to a name."""
         if port in self.names:
             return self.names[port]
         if port.node == self.scope:
@@ -116,7 +116,7 @@ class _Block:
         return self.names[port]
 
     def call(self, node: Node) -> str:
-        """Expression for a node: a method of its first input, or a function if it has no inputs."""
+        """Return the expression that creates a node: a method of its first input, or a function."""
         if isinstance(node, Source):
             raise NotWritableError(f"{node.id} is a second reader")
         if node.op == "subscript":
@@ -140,14 +140,14 @@ class _Block:
         return self.operand(node.inputs[first]) + method_call(node.op, self.arguments(node, others))
 
     def operand(self, port: Port) -> str:
-        """Expression for a port as an operand or before a dot, in parentheses if needed."""
+        """Return the expression for a port, in parentheses if operators or dots may follow."""
         text = self.value(port)
         node = self.nodes.get(port.node)
         signed = node is not None and (node.op == "math.neg" or _has_sign(node))
         return f"({text})" if signed and port not in self.names else text
 
     def arguments(self, node: Node, places: Sequence[str]) -> list[str]:
-        """Source of a call's arguments; the inputs in ``places`` are passed by position."""
+        """Return a call's arguments as code; the inputs in ``places`` are passed by position."""
         spec = self.catalog[node.op]
         written = [self.value(node.inputs[name]) for name in places]
         written += [f"{name}={literal(value)}" for name, value in node.args.items()]
@@ -166,7 +166,7 @@ class _Block:
         return written
 
     def block_value(self, node: Node) -> str:
-        """Expression for a block whose input is not the main image: a graph with one output."""
+        """Return the expression for a block whose input is not the main image."""
         taken = _block_image_input(node)
         image = self.value(node.inputs[taken])
         return f"wb.outputs({taken}={image}){self.block(node)}.{taken}"
@@ -174,7 +174,7 @@ class _Block:
     # The chain along the image
 
     def step(self, node: Node) -> str:
-        """Return the method call that creates a node of the image path."""
+        """Return the method call that creates a node on the image path."""
         if node.bodies:
             return self.block(node)
         others = _positional_inputs(node, self.catalog[node.op])[1:]
@@ -182,7 +182,7 @@ class _Block:
         return method_call(method, self.arguments(node, others))
 
     def is_step(self, node: Node) -> bool:
-        """Whether a graph method can create the node: its only output is an image or mask."""
+        """Return whether a graph method can create the node: it outputs only one image or mask."""
         ports = output_ports(node, self.catalog[node.op])
         if len(ports) != 1 or not (node.bodies or named_in_calls(node)):
             return False
@@ -190,7 +190,7 @@ class _Block:
         return port_kind(within, self.catalog, ports[0]) in ("image", "mask")
 
     def chain(self, start: Port, ends: Sequence[Port]) -> list[Node]:
-        """Return the nodes between ``start`` and all ``ends`` that graph methods can create."""
+        """Return the nodes on all paths from ``start`` to ``ends`` that methods can create."""
         ways = []
         for port in ends:
             way: list[Node] = []
@@ -212,14 +212,16 @@ class _Block:
             common.append(nodes[0])
         return common
 
-    def run(self, head: str, flow: str, start: Port, nodes: Sequence[Node], last: str) -> str:
-        """Return the expression for a chain; values with other uses are assigned to names."""
+    def run(
+        self, head: str, flow: str, start: Port, nodes: Sequence[Node], result_name: str
+    ) -> str:
+        """Return the expression for a chain of calls; shared values are assigned to names."""
         calls: list[str] = []
         at, more = start, self.uses[start] - (1 if nodes else 0)
         for index, node in enumerate([*nodes, None]):
             if node is None or more > 0:
-                called = last if node is None else at.node
-                if node is None and not last:
+                called = result_name if node is None else at.node
+                if node is None and not result_name:
                     break
                 if calls or head != called:
                     self.lines.append(statement(called, head, calls))
@@ -288,7 +290,7 @@ class _Block:
         return self.lines
 
     def option(self, block: Node, name: str) -> str:
-        """Expression for a body as a function: a lambda, or the name of a defined function."""
+        """Return the expression for a body: a lambda, or the name of a function defined before."""
         scope, taken = block.scope(name), _block_image_input(block)
         depth = scope_depth(self.graph, scope)
         head = _ONE_IMAGE if depth == 1 else f"{_ONE_IMAGE}{depth}"
@@ -332,7 +334,7 @@ class _Block:
     def created_generator(
         self, kind: BlockKind, block: Node, port: Port
     ) -> Mapping[str, Value] | None:
-        """Return the controlling generator's arguments if the block's method creates it."""
+        """Return the arguments of the generator if the block's method creates it, else None."""
         node = self.nodes.get(port.node)
         if node is None or node.op != kind.random_op or node.inputs or self.uses[port] > 1:
             return None
@@ -349,7 +351,7 @@ def _keyword(name: str, value: Value) -> str:
 
 
 def scope_depth(graph: Graph, scope: str) -> int:
-    """Number of blocks that enclose a body."""
+    """Return the number of blocks that enclose a body."""
     depth = 0
     while scope:
         scope, depth = graph.scope_of(scope.rpartition(".")[0]), depth + 1
@@ -378,7 +380,7 @@ def _require_names(names: Iterable[str]) -> None:
 
 
 def _has_sign(node: Node) -> bool:
-    """Whether a node can be written as Python arithmetic of values and numbers."""
+    """Return whether a node can be written as an arithmetic expression."""
     if node.op.removeprefix("math.") not in _SIGNS or "data" not in node.inputs:
         return False
     if {"data", "other"} == {*node.inputs}:
@@ -391,12 +393,12 @@ def _has_sign(node: Node) -> bool:
 
 
 def _own_inputs(node: Node, spec: OpSpec) -> tuple[str, ...]:
-    """Names of the inputs that a block itself uses: the controlling input and the image."""
+    """Return the inputs that a block itself uses: the controlling input and the image."""
     return (*(port.name for port in spec.inputs), *spec.args, _block_image_input(node))
 
 
 def _block_image_input(node: Node) -> str:
-    """Name of a block's image input, which is also the name of its only output."""
+    """Return the name of a block's image input, which is also the name of its only output."""
     first = next(iter(node.bodies.values()))
     given = list(first.outputs)
     if len(given) != 1 or given[0] not in node.inputs:
@@ -415,12 +417,12 @@ def _positional_inputs(node: Node, spec: OpSpec) -> list[str]:
 
 
 def canonical_order(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
-    """Sort nodes topologically; nodes without an order between them are sorted by id."""
+    """Sort nodes topologically; independent nodes are sorted by id."""
     return running_order(tuple(sorted(nodes, key=lambda node: node.id)))[0]
 
 
 WIDTH = 96
-"""Maximum line length; lines with calls are shorter because of their indentation."""
+"""Maximum line length. Lines with calls are shorter because they are indented."""
 
 
 def literal(value: Value) -> str:
@@ -464,7 +466,7 @@ def statement(name: str, head: str, calls: Sequence[str]) -> str:
 
 
 def settings_calls(graph: Graph) -> list[str]:
-    """Method calls that set a name and settings other than the defaults."""
+    """Return the method calls that set the graph's name and the settings that are not defaults."""
     calls = []
     if graph.name != Graph().name or graph.about:
         about = [pformat(graph.about, WIDTH)] if graph.about else []

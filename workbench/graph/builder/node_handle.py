@@ -28,9 +28,9 @@ from workbench.graph.model.ports import output_ports
 class NodeHandle:
     """A node of a graph, accessed by its id: ``graph["rotate"]``.
 
-    Its arguments are attributes: fixed values, or handles of the nodes that generate them. Edits
-    return a new graph. Raises GraphEditError for an unknown id, and AttributeError for an unknown
-    argument::
+    The node's arguments are attributes: fixed values, or handles of the nodes that generate them.
+    Edits return a new graph. Raises GraphEditError for an unknown id, and AttributeError for an
+    unknown argument::
 
         assert graph["rotate"].angle == 5
         turned = graph["rotate"].set(angle=wb.random.uniform(range=(-10, 10)))
@@ -45,7 +45,7 @@ class NodeHandle:
 
     @property
     def node(self) -> Node:
-        """The ``Node``: id, operator, arguments, inputs.
+        """The ``Node`` object, with id, operator, arguments and inputs.
 
         ::
 
@@ -220,7 +220,7 @@ def _text(value: Value) -> str:
 
 
 def _moved_before(graph: Graph, node_id: str, port: Port) -> Graph:
-    """Move the node of a port in front of its consumer ``node_id`` in node order."""
+    """Move the node of ``port`` in front of the node ``node_id`` in node order."""
     if not graph.has(port.node) or graph.scope_of(port.node) != graph.scope_of(node_id):
         return graph
     if port.node == node_id:

@@ -90,7 +90,7 @@ class GraphMethods(Operators[Graph]):
 
 
 def stub_text(catalog: Catalog) -> str:
-    """The text of the stub file for a catalogue."""
+    """Return the text of the stub file for a catalogue."""
     groups: dict[str, dict[str, OpSpec]] = {}
     for name, spec in sorted(catalog.items()):
         if not spec.unusable:
@@ -117,7 +117,7 @@ def _settings_lines() -> Iterator[str]:
 
 
 def _reader_lines(catalog: Catalog) -> Iterator[str]:
-    """Lines of the ``TypedDict`` of all reader arguments, which ``workbench.read`` accepts."""
+    """Yield the lines of the ``TypedDict`` of all options that ``workbench.read`` accepts."""
     known: dict[str, dict[str, None]] = {"seed": {"int": None}}
     for name, spec in sorted(catalog.items()):
         if is_reader(name) and not spec.unusable:
@@ -129,7 +129,7 @@ def _reader_lines(catalog: Catalog) -> Iterator[str]:
 
 
 def _aliases(catalog: Catalog) -> Iterator[str]:
-    """Lines of ``Literal`` types for enumerations, with the members that arguments accept."""
+    """Yield the lines of the ``Literal`` types for the enum members that arguments accept."""
     found = {
         _alias(arg): arg.members
         for spec in catalog.values()
@@ -148,12 +148,11 @@ def _alias(arg: ArgSpec) -> str:
 
 
 _MOST_MEMBERS = {"DataType": 12, "InterpType": 6, "ImageType": 5}
-"""Number of members of each enumeration; an alias for fewer members has their number in its name.
-"""
+"""Number of members of each complete enumeration, which gets an alias without a number."""
 
 
 def _type_of(arg: ArgSpec) -> str:
-    """The type annotation of an argument; a Literal if only certain names are accepted."""
+    """Return the type annotation of an argument; a Literal if only certain names are accepted."""
     names = accepted_values(arg)
     if not names:
         return type_text(arg)

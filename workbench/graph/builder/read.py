@@ -1,4 +1,4 @@
-"""Functions that create a graph with a reader."""
+"""Create graphs that read data: ``read``, ``fn`` and ``random``."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def read(
 
 
 def unchecked_reader_graph(datasets: Datasets, options: Mapping[str, Any]) -> Graph:
-    """Create a graph that reads the first of the datasets, without checking that its data exist."""
+    """Return a graph that reads the first dataset, without checking that its data exist."""
     catalog = load_catalog()
     name, dataset = next(iter(datasets.items()))
     kind = load_source(dataset.kind)

@@ -56,12 +56,12 @@ def check_graph(graph: Graph, catalog: Catalog | None = None) -> Faults:
 
 
 def all_faults(typed: TypedGraph) -> tuple[Fault, ...]:
-    """Like ``check_graph``, for a graph whose types and devices may be cached already."""
+    """Return the same faults as ``check_graph``; types and devices may be cached in ``typed``."""
     return checked_faults(typed.for_graph(without_muted(typed.graph, typed.catalog)), typed.graph)
 
 
 def stopping_faults(graph: Graph, catalog: Catalog) -> tuple[Fault, ...]:
-    """Faults that prevent a graph from running; nodes that no output depends on are ignored."""
+    """Return the faults that prevent a run; nodes that no output depends on are ignored."""
     return checked_faults(TypedGraph(active_graph(graph, catalog), catalog), graph)
 
 
@@ -79,7 +79,7 @@ def checked_faults(part: TypedGraph, graph: Graph) -> tuple[Fault, ...]:
 
 
 def _muting_fault(fault: Fault, graph: Graph) -> Fault:
-    """Add the muted node that causes a fault to its message: one upstream of it, else the first."""
+    """Name the muted node that causes a fault in its message: one upstream, else the first."""
     muted = muted_nodes(graph)
     ports = [Port(fault.node, "")]
     if fault.code == "output_source" and fault.about in graph.outputs:
@@ -96,7 +96,7 @@ def _muting_fault(fault: Fault, graph: Graph) -> Fault:
 
 
 def _faults_of(typed: TypedGraph) -> tuple[Fault, ...]:
-    """The faults of the graph and of all nodes, whether they run or not."""
+    """Return the faults of the graph and of all its nodes, including nodes that do not run."""
     graph, catalog, devices, flows = typed.graph, typed.catalog, typed.devices, typed.types
     faults = list(_graph_faults(typed))
     for node in graph.walk():

@@ -15,11 +15,11 @@ from workbench.graph.types.tensor_type import TensorType
 from workbench.graph.types.typed_graph import TypedGraph
 
 COLOURS = {1: "GRAY", 3: "RGB"}
-"""Colour space that is assumed for images, by number of channels."""
+"""Assumed colour space of images, by number of channels."""
 
 
 def block_faults(typed: TypedGraph, node: Node, spec: OpSpec) -> Iterator[Fault]:
-    """All faults of one block, excluding faults of the nodes inside it."""
+    """Yield all faults of one block, excluding faults of the nodes inside it."""
     graph, types = typed.graph, typed.types
     if not spec.bodies:
         yield Fault(node.id, "", f"{node.op} does not support bodies", "Remove them.", "bodies")
@@ -50,7 +50,7 @@ def block_faults(typed: TypedGraph, node: Node, spec: OpSpec) -> Iterator[Fault]
 
 
 def _repetition_faults(node: Node, graph: Graph) -> Iterator[Fault]:
-    """Report the block at which nested repetitions exceed the limit."""
+    """Report a block whose nested repetitions exceed the limit."""
     around, scope = 1, graph.scope_of(node.id)
     while scope:
         block = graph.node(block_of(scope))
@@ -67,7 +67,7 @@ def _repetition_faults(node: Node, graph: Graph) -> Iterator[Fault]:
 
 
 def _control_faults(node: Node, name: str, types: Mapping[Port, TensorType]) -> Iterator[Fault]:
-    """Report a condition that is not one number per sample. Any number except 0 is true."""
+    """Report a condition that is not one number per sample (any number except 0 is true)."""
     source = node.inputs.get(name)
     found = types.get(source) if source is not None else None
     if found is not None and found.shape:
@@ -110,7 +110,7 @@ def _body_faults(typed: TypedGraph, node: Node, spec: OpSpec, name: str) -> Iter
 
 
 def _output_faults(node: Node, spec: OpSpec, types: Mapping[Port, TensorType]) -> Iterator[Fault]:
-    """Report faults of the bodies' outputs. DALI merges outputs of the same name into one batch."""
+    """Report missing or incompatible outputs of bodies. DALI merges them into one batch."""
     given = dict.fromkeys(name for body in node.bodies.values() for name in body.outputs)
     if not given:
         yield Fault(
@@ -157,7 +157,7 @@ def _differing_bodies(node: Node, output: str, types: Mapping[Port, TensorType])
 
 
 def _passing_faults(node: Node, spec: OpSpec, types: Mapping[Port, TensorType]) -> Iterator[Fault]:
-    """Report outputs that one body cannot pass on to the next as an input of the block."""
+    """Report outputs of a body that have no matching input of the block for the next body."""
     decide = {*spec.args, *(port.name for port in spec.inputs)}
     for name, body in node.bodies.items():
         for output, port in body.outputs.items():
@@ -183,34 +183,40 @@ def _passing_faults(node: Node, spec: OpSpec, types: Mapping[Port, TensorType]) 
 
 
 def _difference(
-    one: TensorType | None, other: TensorType | None
+    first: TensorType | None, second: TensorType | None
 ) -> tuple[tuple[str, str], str] | None:
-    """The first property in which two types cannot be merged, and a fix; None if they can.
+    """Return the first property that prevents merging two types, and a fix, or None.
 
     Compares element types, layouts and numbers of axes, and channels: DALI merges images with
     different channel counts, but later nodes do not accept such a batch. Returns the property of
     both types, and the fix for the second.
     """
-    if one is None or other is None:
+    if first is None or second is None:
         return None
-    if one.dtype and other.dtype and one.dtype != other.dtype:
-        return (one.dtype, other.dtype), f"Add a cast to {one.dtype} at its end."
-    if one.shape is not None and other.shape is not None and len(one.shape) != len(other.shape):
-        axes = (f"{len(one.shape)} axes", f"{len(other.shape)} axes")
+    if first.dtype and second.dtype and first.dtype != second.dtype:
+        return (first.dtype, second.dtype), f"Add a cast to {first.dtype} at its end."
+    if (
+        first.shape is not None
+        and second.shape is not None
+        and len(first.shape) != len(second.shape)
+    ):
+        axes = (f"{len(first.shape)} axes", f"{len(second.shape)} axes")
         return axes, "Use the same number of axes in both."
-    if one.layout is not None and other.layout is not None and one.layout != other.layout:
-        layouts = (one.layout or "no layout", other.layout or "no layout")
+    if first.layout is not None and second.layout is not None and first.layout != second.layout:
+        layouts = (first.layout or "no layout", second.layout or "no layout")
         return layouts, "Use the same layout in both: add a transpose or reshape to one of them."
-    if "C" in (one.layout or "") and "C" in (other.layout or ""):
-        return _channel_difference(one.channels, other.channels)
+    if "C" in (first.layout or "") and "C" in (second.layout or ""):
+        return _channel_difference(first.channels, second.channels)
     return None
 
 
-def _channel_difference(one: int | None, other: int | None) -> tuple[tuple[str, str], str] | None:
-    if one is None or other is None or one == other:
+def _channel_difference(
+    first: int | None, second: int | None
+) -> tuple[tuple[str, str], str] | None:
+    if first is None or second is None or first == second:
         return None
-    found = tuple(f"{count} channel{'s' * (count != 1)}" for count in (one, other))
+    found = tuple(f"{count} channel{'s' * (count != 1)}" for count in (first, second))
     made = "Use the same number of channels in both"
-    if one in COLOURS and other in COLOURS:
-        made = f"Add a color_space_conversion from {COLOURS[other]} to {COLOURS[one]} at its end"
+    if first in COLOURS and second in COLOURS:
+        made = f"Add a color_space_conversion from {COLOURS[second]} to {COLOURS[first]} at its end"
     return (found[0], found[1]), f"{made}."

@@ -45,7 +45,7 @@ _DECODE = (
 
 
 def port_problem(typed: TypedGraph, port: Port, scope: str = "") -> tuple[str, str] | None:
-    """Return why a port cannot be a source in the body ``scope``, and a fix; None if it can."""
+    """Return why a port cannot be used in the body ``scope``, and a fix, or None if it can be."""
     graph = typed.graph
     if not graph.has(port.node):
         return _body_input_problem(port, graph, scope)
@@ -84,7 +84,7 @@ def _body_input_problem(port: Port, graph: Graph, scope: str) -> tuple[str, str]
 
 
 def argument_faults(node: Node, spec: OpSpec, graph: Graph) -> Iterator[Fault]:
-    """Faults of values, combinations of arguments, and the seed."""
+    """Yield the faults of a node's argument values, their combinations, and the seed."""
     for name, value in node.args.items():
         if name not in spec.args:
             near = nearest_arguments(name, spec.args)
@@ -151,7 +151,7 @@ def _combination_faults(node: Node, spec: OpSpec) -> Iterator[Fault]:
 
 
 def _rectangle_faults(node: Node, spec: OpSpec) -> Iterator[Fault]:
-    """Report rectangles of ``erase`` without one number per axis for each of them."""
+    """Report rectangles of ``erase`` that do not have one number per axis."""
     if node.op != "erase" or "axes" in node.args or {"anchor", "shape"} & node.inputs.keys():
         return
     axes = str(node.args.get("axis_names", spec.args["axis_names"].default)).lower()
@@ -169,7 +169,7 @@ def _rectangle_faults(node: Node, spec: OpSpec) -> Iterator[Fault]:
 
 
 def _zero_size_faults(node: Node) -> Iterator[Fault]:
-    """Report sizes that are all 0, for which the operator returns its input unchanged."""
+    """Report sizes that are all 0, so that the operator would not change its input."""
     for group in _EXTENTS.get(node.op, ()):
         given = [name for name in group if name in node.args and node.args[name] in (0, (0,))]
         others = {name for name in group if name in node.inputs or name in node.args}
@@ -187,11 +187,11 @@ _EXTENTS = {
     "crop": (("crop_h", "crop_w", "crop_d"),),
     "decoders.image_crop": (("crop_h", "crop_w"),),
 }
-"""Groups of size arguments by operator; at least one size of each group must be above 0."""
+"""Groups of size arguments, by operator. At least one size of each group must be above 0."""
 
 
 def _constant_faults(node: Node, spec: OpSpec) -> Iterator[Fault]:
-    """Report constants of arithmetic that exceed their element type."""
+    """Report constants in arithmetic that do not fit their element type."""
     arg = spec.args.get("constant_type")
     dtype = node.args.get("constant_type", arg.default) if arg else None
     if arg is None or dtype not in arg.members or str(dtype).startswith("FLOAT"):
@@ -225,7 +225,7 @@ def _seed_faults(node: Node, spec: OpSpec, graph: Graph) -> Iterator[Fault]:
 
 
 def input_faults(typed: TypedGraph, node: Node, spec: OpSpec) -> Iterator[Fault]:
-    """Faults of the edges into a node, including missing edges."""
+    """Yield the faults of the edges into a node, including missing edges."""
     ports = positional_ports(node, spec)
     graph = typed.graph
     scope = graph.scope_of(node.id)
@@ -263,7 +263,7 @@ def input_faults(typed: TypedGraph, node: Node, spec: OpSpec) -> Iterator[Fault]
 
 
 def _random_value_faults(node: Node, arg: ArgSpec, generator: Node) -> Iterator[Fault]:
-    """Report a generator that can sample a value outside the argument's limits."""
+    """Report a generator that can output a value outside the argument's limits."""
     _, numbers = uniform_values(generator) or ("", ())
     low, high = value_limits(arg)
     outside = next((number for number in numbers if not low <= number <= high), None)
@@ -307,11 +307,11 @@ def weight_faults(node: Node) -> Iterator[Fault]:
 # Faults of automatic augmentation: incompatible arguments.
 
 _MADE_TWICE = {"brightness", "contrast"}
-"""Augmentations that DALI 2.4 cannot combine on the GPU if their magnitudes are fixed."""
+"""Augmentations that DALI 2.4 does not support together on the GPU with fixed magnitudes."""
 
 
 def auto_augment_faults(node: Node, spec: OpSpec, on_gpu: bool) -> Iterator[Fault]:
-    """Report faults of automatic augmentation that the ranges of single arguments do not cover.
+    """Report faults of automatic augmentation that checks of single arguments do not find.
 
     ``on_gpu`` is true if its images are on the GPU.
     """

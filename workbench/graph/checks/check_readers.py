@@ -15,7 +15,7 @@ _ANNOTATIONS = ("label", "boxes", "points", "mask")
 
 
 def unpaired_outputs(typed: TypedGraph) -> Iterator[Fault]:
-    """Warn if annotations are output without the images of the same reader.
+    """Warn if annotations are output without images of the same reader.
 
     There is no warning if readers of images and annotations read equal data in equal order.
     """
@@ -51,7 +51,7 @@ def _reads_images(typed: TypedGraph, source: Source) -> bool:
 
 
 def _order_key(source: Source) -> tuple[object, ...]:
-    """Comparison key for the samples that a reader outputs and their order."""
+    """Return a key that is equal for readers that output the same samples in the same order."""
     options = {**source.args, **source.inputs}
     seed = source.seed if options.pop("random_shuffle", False) else None
     return source.kind, source.dataset, options, seed

@@ -33,7 +33,7 @@ NORMALIZES = "crop_mirror_normalize"
 def type_faults(
     node: Node, spec: OpSpec, devices: Mapping[str, Device], flows: Flows
 ) -> Iterator[Fault]:
-    """Faults of one node's device, layouts, channels and element types."""
+    """Yield the faults of one node's device, layouts, channels and element types."""
     yield from _device_faults(node, spec, devices)
     for name, source in node.inputs.items():
         flow = flows.get(source)
@@ -113,13 +113,13 @@ def _input_faults(node: Node, spec: OpSpec, name: str, flow: TensorType) -> Iter
 
 
 def _first_input_type(node: Node, spec: OpSpec, flows: Flows) -> TensorType:
-    """Return the type of the first input; a type without known properties if it is unconnected."""
+    """Return the type of the first input, or an unknown type if the input is not connected."""
     source = node.inputs.get(spec.inputs[0].name) if spec.inputs else None
     return flows.get(source, TensorType()) if source is not None else TensorType()
 
 
 def _same_dtype_faults(node: Node, spec: OpSpec, flows: Flows) -> Iterator[Fault]:
-    """Report inputs with different element types that must have the same."""
+    """Report inputs with different element types if the operator requires equal types."""
     further = [name for name in node.inputs if name not in spec.args]
     further = further[len(spec.inputs) :] if spec.max_inputs > len(spec.inputs) else []
     for group in spec.same_dtype:
@@ -213,7 +213,7 @@ def _channel_faults(node: Node, spec: OpSpec, flows: Flows) -> Iterator[Fault]:
 
 
 def per_channel_faults(node: Node, spec: OpSpec, flows: Flows) -> Iterator[Fault]:
-    """Report a mean or deviation that has neither one element nor one per channel.
+    """Report a mean or standard deviation that has neither one element nor one per channel.
 
     Separate from ``type_faults`` because new ``crop_mirror_normalize`` nodes have values for three
     channels, even after grey images. If channels are padded, nothing is reported: DALI 2.4 accepts
@@ -235,7 +235,7 @@ def per_channel_faults(node: Node, spec: OpSpec, flows: Flows) -> Iterator[Fault
 
 
 def _operand_faults(node: Node, spec: OpSpec, flows: Flows) -> Iterator[Fault]:
-    """Report operands of arithmetic, or combinations of them, that DALI does not support."""
+    """Report operands of arithmetic, or combinations of operands, that DALI does not support."""
     fed = {name: flows.get(source, TensorType()) for name, source in node.inputs.items()}
     call = TypedCall(node, spec, fed)
     found = [flow for flow in operand_types(call) if spec.outputs[0].gives.dtype]
@@ -263,7 +263,7 @@ def _operand_faults(node: Node, spec: OpSpec, flows: Flows) -> Iterator[Fault]:
 
 
 def _index_faults(node: Node, spec: OpSpec, flows: Flows) -> Iterator[Fault]:
-    """Report indices out of range if the shape is known. Slices are clipped, as in Python."""
+    """Report indices that are out of range, if the shape is known. Slices may be out of range."""
     flow = _first_input_type(node, spec, flows)
     try:
         index = parse_index(str(node.args.get("index", spec.args["index"].default)))
@@ -300,7 +300,7 @@ _NO_TRUTH = frozenset(
         "clamp",
     )
 )
-"""Operators that DALI rejects if every operand is BOOL (tested with DALI 2.4)."""
+"""Operators that DALI rejects if all operands are BOOL (tested with DALI 2.4)."""
 
 
 def _join_devices(devices: tuple[Device, ...]) -> str:

@@ -23,7 +23,7 @@ from workbench.graph.user_functions.function_source import REMEDY, undetermined
 from workbench.sources import NO_FACTS, DataFacts, decodes_to_silence
 
 MIXED_ENOUGH = 0.7
-"""Minimum ``class_share`` without a warning about the sample order."""
+"""Value of ``class_share`` below which the sample order causes a warning."""
 BYTES = 255.0
 AUDIO_DECODER = "decoders.audio"
 _MIRRORS = {
@@ -32,7 +32,7 @@ _MIRRORS = {
     "resize_crop_mirror": ("mirror",),
     "fast_resize_crop_mirror": ("mirror",),
 }
-"""Operators that mirror an image, and the arguments that enable it."""
+"""Operators that mirror an image, with the arguments that enable mirroring."""
 _SIDE = re.compile(r"(?<![a-z])(left|right|l|r)(?![a-z])")
 _BUFFERED = ("readers.webdataset", "readers.tfrecord", "readers.mxnet", "readers.caffe")
 """Readers that shuffle only within a buffer. DALI's file readers shuffle the whole file list first.
@@ -61,7 +61,7 @@ def check_warnings(
 
 
 def active_warnings(typed: TypedGraph, facts: Mapping[str, DataFacts]) -> Faults:
-    """Like ``check_warnings``, for a graph that contains only nodes that run."""
+    """Return the same warnings as ``check_warnings``, for a graph in which all nodes run."""
     active = typed.graph
     return Faults(
         (
@@ -81,7 +81,7 @@ def active_warnings(typed: TypedGraph, facts: Mapping[str, DataFacts]) -> Faults
 
 
 def _covering_warnings(typed: TypedGraph) -> Iterator[Fault]:
-    """Warn about operators that cover pixels if annotations are outputs."""
+    """Warn about operators that cover pixels if the graph outputs boxes, points or masks."""
     kinds = {typed.kind(port) for port in typed.graph.outputs.values()}
     annotations = [kind for kind in ("boxes", "points", "mask") if kind in kinds]
     if not annotations:
@@ -96,7 +96,7 @@ def _covering_warnings(typed: TypedGraph) -> Iterator[Fault]:
 
 
 def _scale_warnings(typed: TypedGraph) -> Iterator[Fault]:
-    """Warn about constants of normalisation and arithmetic that do not fit the pixel range."""
+    """Warn about constants in normalisation and arithmetic that do not fit the pixel range."""
     ranges: dict[Port, float | None] = {}
     for node in typed.graph.walk():
         source = node.inputs.get("data")
@@ -122,7 +122,7 @@ def _scale_warnings(typed: TypedGraph) -> Iterator[Fault]:
 
 
 def _constants(node: Node) -> dict[str, list[float]]:
-    """Return the constants of a node that depend on the range of the pixels, by argument."""
+    """Return the constants of a node that must fit the range of the pixels, by argument."""
     names = {
         "crop_mirror_normalize": ("mean", "std"),
         "normalize": ("mean", "stddev"),
@@ -141,7 +141,7 @@ def _numbers(value: Value | None) -> list[float]:
 
 
 def _missing_factor(node: Node, top: float) -> float | None:
-    """Return the factor that is missing in a node's constants; None if they may be correct."""
+    """Return the factor that a node's constants are off by, or None if they are plausible."""
     constants = _constants(node)
     if node.op in ("crop_mirror_normalize", "normalize"):
         mean = constants.get("mean", [])
@@ -167,7 +167,7 @@ def _missing_factor(node: Node, top: float) -> float | None:
 
 
 def _pixel_maximum(typed: TypedGraph, port: Port, known: dict[Port, float | None]) -> float | None:
-    """The maximum value of a port's pixels: 255, 1, or None if unknown."""
+    """Return the maximum value of a port's pixels, 255 or 1, or None if unknown."""
     if port in known:
         return known[port]
     known[port] = None  # for cycles
@@ -227,7 +227,7 @@ def _pixel_maximum_of(
 
 
 def _rescales(node: Node) -> bool:
-    """Whether a colour operator may map pixels to another range."""
+    """Return whether a colour operator may map pixels to another range."""
     values = [v for name in ("brightness", "contrast") for v in _numbers(node.args.get(name))]
     return any(abs(value) < 0.05 for value in values) or node.op in ("lookup_table", "to_decibels")
 
@@ -250,7 +250,7 @@ def _size_warnings(typed: TypedGraph) -> Iterator[Fault]:
 
 
 def _size_key(typed: TypedGraph, port: Port) -> str | None:
-    """Return a comparison key for an image's size, equal for equal sizes; None if it is unknown."""
+    """Return a key that is equal for images of equal size, or None if the size is unknown."""
     graph = typed.graph
     node = graph.node(port.node) if graph.has(port.node) else None
     spec = typed.catalog.find(node.op) if node is not None else None
@@ -277,13 +277,13 @@ def _size_key(typed: TypedGraph, port: Port) -> str | None:
 
 
 _SAME_SIZE = {"input", "recolour", "pad_channels"}
-"""Shape effects (``ShapeWord``) that preserve an image's height and width."""
+"""Effects on the shape (``ShapeWord``) that preserve an image's height and width."""
 _OTHER_SIZE = {"crop", "resize", "resize_axes", "canvas", "pad", "slice", "paste"}
-"""Shape effects (``ShapeWord``) that may change an image's height and width."""
+"""Effects on the shape (``ShapeWord``) that may change an image's height and width."""
 
 
 def swap_left_right(name: str) -> str:
-    """Swap left and right in a name; names with neither are unchanged."""
+    """Swap left and right in a name; names without either are unchanged."""
     other = {"left": "right", "right": "left", "l": "r", "r": "l"}
     return _SIDE.sub(lambda found: other[found[0]], _spaced_lowercase(name))
 
@@ -327,7 +327,7 @@ def _side_warnings(typed: TypedGraph, facts: Mapping[str, DataFacts]) -> Iterato
 
 
 def _order_warnings(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
-    """Warn about sources whose sample order results in batches with few classes."""
+    """Warn about sources whose sample order leads to batches with few classes."""
     size = graph.settings.batch_size
     for source in graph.sources:
         found = facts_of(source, facts)
@@ -361,9 +361,9 @@ def _order_warnings(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fa
 
 
 def shuffle_buffer(source: Source) -> int | None:
-    """Number of samples in a source's shuffle buffer.
+    """Return the number of samples in a source's shuffle buffer.
 
-    0 if the source does not shuffle; None if it shuffles the whole list or is unknown.
+    Returns 0 if the source does not shuffle, and None if it shuffles the whole list or is unknown.
     """
     if not source.args.get("random_shuffle"):
         shuffles = "random_shuffle" in source.inputs or source.args.get("shuffle_after_epoch")
@@ -375,10 +375,10 @@ def shuffle_buffer(source: Source) -> int | None:
 
 
 def class_share(labels: Sequence[int], batch_size: int, fill: int) -> float:
-    """Expected number of classes in a batch, relative to the same labels in random order.
+    """Return the number of classes in a batch, relative to the same labels in random order.
 
-    The mean over batches from the start to the end of the data. Each batch is sampled from the
-    ``fill`` labels around its position.
+    Computed as the mean of the expected number over batches from the start to the end of the data.
+    Each batch is sampled from the ``fill`` labels around its position.
     """
     usual = _expected_classes(labels, batch_size)
     size = min(max(fill, batch_size), len(labels))
@@ -392,13 +392,16 @@ def class_share(labels: Sequence[int], batch_size: int, fill: int) -> float:
 
 
 def _expected_classes(labels: Sequence[int], batch_size: int) -> float:
-    """Expected number of classes among ``batch_size`` labels sampled with replacement."""
+    """Return the expected number of classes in a batch of labels sampled with replacement."""
     total = len(labels)
     return sum(1 - (1 - count / total) ** batch_size for count in Counter(labels).values())
 
 
 def enough_fill(labels: Sequence[int], batch_size: int) -> int:
-    """The smallest power-of-two ``initial_fill`` that mixes the classes, at most all samples."""
+    """Return the smallest ``initial_fill``, a power of two, that mixes the classes well.
+
+    At most the number of samples is returned.
+    """
     fill = DEFAULT_FILL
     while fill < len(labels) and class_share(labels, batch_size, fill) < 0.9:
         fill *= 2
@@ -408,7 +411,7 @@ def enough_fill(labels: Sequence[int], batch_size: int) -> int:
 def _orientation_warnings(
     graph: Graph, catalog: Catalog, facts: Mapping[str, DataFacts]
 ) -> Iterator[Fault]:
-    """Warn about decoders that treat EXIF orientation differently from the annotations."""
+    """Warn about decoders that handle EXIF orientation differently from the annotations."""
     read = used_ports(graph)
     for source in graph.sources:
         found = facts_of(source, facts)
@@ -493,13 +496,13 @@ _LAYOUTS = {"xywh": "xyWH", "ltrb": "xyXY"}
 
 
 def facts_of(source: Node, facts: Mapping[str, DataFacts]) -> DataFacts:
-    """Properties of the data that a source reads; empty for other nodes."""
+    """Return the properties of the data that a source reads; empty for other nodes."""
     name = parameter_of(source) if isinstance(source, Source) else None
     return facts.get(name or "", NO_FACTS)
 
 
 def box_warnings(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
-    """Warnings about the boxes of a graph and of the data that it reads."""
+    """Yield warnings about the boxes in a graph and in the data that it reads."""
     read = used_ports(graph)
     for node in graph.walk():
         port = node.inputs.get("boxes")
@@ -531,7 +534,7 @@ def box_warnings(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fault
 def _box_edge_warnings(
     graph: Graph, node: Node, port: Port, facts: Mapping[str, DataFacts]
 ) -> Iterator[Fault]:
-    """Warn about input boxes of a node that extend beyond the image in the data."""
+    """Warn if boxes that a node receives extend beyond the image."""
     feeding = ancestors(graph, [port if graph.has(port.node) else Port(node.id, "boxes")])
     for source in graph.sources:
         found = facts_of(source, facts)

@@ -1,7 +1,7 @@
-"""The kinds of blocks (if, one of, some of, repeat): one object per kind, and their look-up.
+"""Kinds of blocks (if, one of, some of, repeat): one object per kind, and their look-up.
 
 The name, arguments, bodies and texts of a kind are a row of ``extra_operators/blocks.toml``, and a
-function of ``emit.blocks`` generates its Python source. All other differences between kinds are
+function of ``emit.blocks`` generates its Python code. All other differences between kinds are
 methods of ``BlockKind``. Code that handles blocks calls ``kind_of(block)`` and does not compare
 names.
 """
@@ -26,9 +26,10 @@ CONDITION, CHOICE, TIMES = "condition", "choice", "times"
 MOST_OPTIONS = 32
 """Maximum number of bodies of ``one_of`` and ``some_of`` that a user can still distinguish."""
 MOST_ORDERS = 1000
-"""Maximum number of orders of the bodies of ``some_of``, which the code lists in a table."""
+"""Maximum number of orders of the bodies of ``some_of``, which the exported code lists in a table.
+"""
 _DIGITS, _MOST_DIGITS = 4, 16
-"""Decimal places of a probability: four, and up to 16 if a weight would be rounded to 0."""
+"""Decimal places of a probability: 4, or up to 16 if a weight would otherwise be rounded to 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,37 +40,37 @@ class BlockCall:
     first: Sequence[Value | Port] = ()
     more: Mapping[str, Value] = field(default_factory=dict)
     bodies: Sequence[str] | None = None
-    """Names of the bodies to pass; None for all."""
+    """Names of the bodies to pass, or None for all bodies."""
 
 
 class BlockKind:
-    """One kind of block. The defaults are for a block without a controlling input."""
+    """A kind of block. The defaults are for a block without a controlling input."""
 
     op = ""
-    """Name in the catalogue."""
+    """Name of the block operator in the catalogue."""
     control = ""
     """Name of the input or linked argument that selects which bodies run."""
     random_op = ""
-    """Operator of the generator that controls a new block; empty: a new block has no generator."""
+    """Operator of the generator that controls a new block; empty if it needs no generator."""
     random_id = ""
     """Id of the generator that controls a new block."""
     weighted = False
     """Whether the user can set a weight for each body."""
     decides_in_place = False
-    """Whether the generated statement contains the condition itself instead of a variable."""
+    """Whether the exported statement contains the condition itself instead of a variable."""
 
     def start_args(self, bodies: int) -> Mapping[str, Value]:
-        """Arguments of a new block with this number of bodies that differ from the defaults."""
+        """Return the arguments of a new block with ``bodies`` bodies that are not defaults."""
         return {}
 
     def fitting_args(self, block: Node) -> Mapping[str, Value]:
-        """Arguments of a block, adjusted after a body was removed."""
+        """Return the arguments of a block, adjusted to the number of its bodies."""
         return block.args
 
     # The random value that decides
 
     def random_args(self, block: Node, chances: Mapping[str, Value]) -> Mapping[str, Value]:
-        """Return the arguments of the block's generator, with the probabilities in ``chances``."""
+        """Return the arguments of the block's generator, including the given probabilities."""
         return {}
 
     def new_generator(
@@ -79,14 +80,17 @@ class BlockKind:
         block: Node,
         chances: Mapping[str, Value] | None = None,
     ) -> Node | None:
-        """Create a generator that controls a new block, without adding it to the graph."""
+        """Create a generator for a new block, or return None if this kind needs none.
+
+        The generator is not added to the graph.
+        """
         if not self.random_op:
             return None
         fresh = new_node(graph, catalog, self.random_op, self.random_id)
         return replace(fresh, args={**fresh.args, **self.random_args(block, chances or {})})
 
     def generator_of(self, graph: Graph, block: Node) -> Node | None:
-        """The generator with fixed arguments that controls a block, or None.
+        """Return the generator with fixed arguments that controls a block, or None.
 
         ``graph`` is the body that contains the block.
         """
@@ -95,35 +99,35 @@ class BlockKind:
         return node if node and node.op == self.random_op and not node.inputs else None
 
     def probability(self, graph: Graph, block: Node) -> float | None:
-        """The probability of the first of two bodies; None if unknown."""
+        """Return the probability that the first of two bodies runs, or None if unknown."""
         return None
 
     def weights(self, graph: Graph, block: Node) -> tuple[float, ...] | None:
-        """The weights of the bodies as probabilities; None if unknown."""
+        """Return the weights of the bodies as probabilities, or None if unknown."""
         return None
 
     # What runs
 
     def shares(self, graph: Graph, block: Node) -> tuple[float, ...] | None:
-        """The probability that each body runs for a sample; None if unknown."""
+        """Return the probability that each body runs for a sample, or None if unknown."""
         return None
 
     def repetitions(self, block: Node) -> int | None:
-        """Maximum repetitions of each body per sample; None for blocks that do not repeat."""
+        """Return the maximum number of repetitions per sample, or None if bodies do not repeat."""
         return None
 
     def iterations(self, block: Node) -> int:
-        """Number of times that the code of the bodies runs in one batch."""
+        """Return how often the code of the bodies runs in one batch."""
         return max(1, self.repetitions(block) or 1)
 
     def may_skip(self, block: Node) -> bool:
-        """Whether it is possible that no body runs for a sample (consecutive bodies only)."""
+        """Return whether a sample may pass a block with consecutive bodies without running any."""
         return True
 
     # Texts
 
     def summary(self, block: Node) -> str:
-        """Summary of the controlling arguments; empty if an input controls the block."""
+        """Return a summary of the controlling arguments; empty if an input controls the block."""
         return ""
 
     def faults(self, graph: Graph, block: Node) -> Iterator[Fault]:
@@ -131,9 +135,9 @@ class BlockKind:
         yield from ()
 
     def call(self, block: Node, random: Mapping[str, Value] | None) -> BlockCall | None:
-        """The method call that creates the block; None if no method can create it.
+        """Return the method call that creates the block, or None if no method can create it.
 
-        ``random`` is the arguments of the generator if the method creates the generator.
+        ``random`` contains the arguments of the generator if the method creates the generator.
         """
         if self.control and random is None:
             return None
@@ -171,7 +175,7 @@ class If(BlockKind):
 
 
 class OneOf(BlockKind):
-    """Block that runs one of several bodies for each sample, selected by a random number."""
+    """Block that runs one of several bodies for each sample, selected at random."""
 
     op = "one_of"
     control = CHOICE
@@ -239,7 +243,7 @@ class SomeOf(BlockKind):
         return {"population": number} if 0 < number <= MOST_ORDERS else {}
 
     def count(self, block: Node) -> int:
-        """Number of bodies that run for each sample; 0 if the argument is not an integer."""
+        """Return the number of bodies that run for each sample, or 0 if it is not an integer."""
         count = block.args.get("count")
         return count if type(count) is int else 0
 
@@ -247,18 +251,18 @@ class SomeOf(BlockKind):
         return block.args.get("shuffled") is True
 
     def runs_in_loop(self, block: Node) -> bool:
-        """Whether the generated code is a loop that runs one of the bodies in each iteration."""
+        """Return whether the exported code is a loop that runs one body in each iteration."""
         return self.is_shuffled(block) and self.count(block) > 1
 
     def order_count(self, block: Node) -> int:
-        """Number of possible orders; 0 if ``count`` is invalid."""
+        """Return the number of possible orders, or 0 if ``count`` is invalid."""
         options, count = len(block.bodies), self.count(block)
         if not 1 <= count <= options:
             return 0
         return perm(options, count) if self.is_shuffled(block) else comb(options, count)
 
     def orders(self, block: Node) -> tuple[tuple[int, ...], ...]:
-        """Indices of the bodies that run, in order, for each random number."""
+        """Return the indices of the bodies that run, in order, for each random number."""
         arranged = permutations if self.is_shuffled(block) else combinations
         found = arranged(range(len(block.bodies)), self.count(block))
         return tuple(islice(found, MOST_ORDERS))
@@ -342,17 +346,17 @@ _UNKNOWN = BlockKind()
 
 
 def kind_of(block: Node) -> BlockKind:
-    """The kind of a block; a default kind for nodes that are not blocks."""
+    """Return the kind of a block, or a default kind for a node that is not a block."""
     return KINDS.get(block.op, _UNKNOWN)
 
 
 def equal_probabilities(count: int) -> tuple[float, ...]:
-    """Equal probabilities for ``count`` bodies."""
+    """Return ``count`` equal probabilities."""
     return (1 / count,) * count
 
 
 def weight_args(weights: Sequence[float]) -> Mapping[str, Value]:
-    """Convert weights to arguments of ``random.choice``; empty if all weights are equal.
+    """Convert weights to arguments of ``random.choice``, or none if all weights are equal.
 
     Raises GraphEditError like ``probabilities``.
     """

@@ -39,7 +39,7 @@ COMPARISONS: Mapping[str, str] = {
 }
 _SIGNS = {op: sign for sign, op in COMPARISONS.items()}
 SIDES = {"longer side": "math.max", "shorter side": "math.min", "aspect": "math.truediv"}
-"""Operator that computes a measure from height and width; the aspect is width over height."""
+"""Operator that computes each measure from height and width (the aspect is width over height)."""
 MEASURES: tuple[Measure, ...] = get_args(Measure)
 
 
@@ -85,7 +85,7 @@ KINDS: Mapping[Kind, type[Condition]] = {
 
 
 def condition_of(typed: TypedGraph, block: Node) -> tuple[Condition, Port | None] | None:
-    """Return the condition of an ``if`` and the port that it depends on; None if not recognised.
+    """Return the condition of an ``if`` and the port that it depends on, or None if not recognised.
 
     ``typed`` is the body that contains the block. The port is None for a random condition.
     """
@@ -124,14 +124,14 @@ UNKNOWN = TensorType()
 
 
 def producer_of(graph: Graph, port: Port | None) -> Node | None:
-    """The node that outputs a port; None for an input of a body."""
+    """Return the node that outputs a port, or None for an input of a body."""
     return graph.node(port.node) if port is not None and graph.has(port.node) else None
 
 
 def _classes(typed: TypedGraph, node: Node) -> list[tuple[int, Port]] | None:
     """Return the class numbers that a condition compares, each with the port of the labels.
 
-    Returns None if the node is not such a comparison, or if the ports differ.
+    Returns None if the node does not compare classes, or if the ports differ.
     """
     if node.op == "math.bitor":
         sides = [producer_of(typed.graph, node.inputs.get(name)) for name in ("data", "other")]
@@ -154,7 +154,7 @@ def _classes(typed: TypedGraph, node: Node) -> list[tuple[int, Port]] | None:
 
 
 def _size(graph: Graph, port: Port) -> tuple[Measure, Port] | None:
-    """Return the size measure that a port outputs, and the port of the measured image, or None."""
+    """Return the size measure at a port, and the port of the measured image, or None."""
     node = producer_of(graph, port)
     if node is None:
         return None
@@ -181,7 +181,7 @@ def _side(graph: Graph, port: Port | None) -> tuple[Measure, Port] | None:
 
 
 def condition_nodes(typed: TypedGraph, block: Node) -> set[str]:
-    """Ids of the nodes of a condition that have no other consumers."""
+    """Return the ids of the nodes that only the block's condition uses."""
     body = typed.graph
     given = {port.node for port in body.outputs.values()}
     removed = {block.id}
@@ -351,7 +351,7 @@ class _ConditionBuilder(NewNodes):
         return self.add("subscript", {"index": index}, {"data": shape}, name)
 
     def compared(self, number: Port, comparison: Comparison, value: float, whole: bool) -> Port:
-        """Add a comparison; integers are compared with integers, and everything else as floats."""
+        """Add a comparison with ``value``: as INT32 if both are integers, else as FLOAT."""
         whole = whole and float(value).is_integer() and abs(value) < 2**31
         right: Value = int(value) if whole else float(value)
         kind = "INT32" if whole else "FLOAT"
@@ -360,7 +360,7 @@ class _ConditionBuilder(NewNodes):
 
 
 def _without_unread_inputs(graph: Graph, catalog: Catalog, scope: str) -> Graph:
-    """Remove unused inputs of a body and of the bodies that enclose it."""
+    """Remove the unused inputs of a body and of the bodies that enclose it."""
     while scope:
         body, block = graph.body_at(scope), graph.node(block_of(scope))
         name = scope.rpartition(".")[2]
@@ -378,7 +378,7 @@ def _without_unread_inputs(graph: Graph, catalog: Catalog, scope: str) -> Graph:
 
 
 def condition_sources(typed: TypedGraph, block: str) -> dict[Kind, list[Port]]:
-    """Suitable ports for the condition of an ``if``, by kind of condition, best first.
+    """Return suitable ports for the condition of an ``if``, by kind of condition, best first.
 
     Includes ports outside the body, which ``set_condition`` routes into it. Inputs of a body are
     replaced by the outer ports that they are connected to.
@@ -412,7 +412,7 @@ def _is_fixed(flow: TensorType) -> bool:
 
 
 def _ports_before(typed: TypedGraph, block: str) -> Iterator[Port]:
-    """Yield ports that do not depend on a block, nearest first, from its own body outwards."""
+    """Yield the ports that do not depend on a block, nearest first, from its own body outwards."""
     graph = typed.graph
     scope = graph.scope_of(block)
     while True:
@@ -439,8 +439,8 @@ def add_elif(graph: Graph, catalog: Catalog, block: str) -> tuple[Graph, str]:
 
     The branch comes after existing ``elif`` branches, and its body changes nothing. The former
     ``else`` runs if no condition is true. Returns the whole graph and the id of the new ``if``.
-    Raises GraphEditError if the node is not an ``if``, or if an output has no input to pass in its
-    place.
+    Raises GraphEditError if the node is not an ``if``, or if an output has no input that the new
+    body can return instead.
     """
     graph = graph.whole
     node = graph.node(block)
@@ -478,7 +478,7 @@ def add_elif(graph: Graph, catalog: Catalog, block: str) -> tuple[Graph, str]:
 
 
 def elif_of(block: Node) -> Node | None:
-    """The ``elif`` of an ``if``: an ``if`` that is the whole ``else`` body, or None."""
+    """Return the ``elif`` of an ``if`` (an ``if`` that is the whole ``else`` body), or None."""
     body = block.bodies.get(ELSE)
     inner = [node for node in body.nodes if node.bodies] if body is not None else []
     if body is None or len(inner) != 1 or inner[0].op != IF.op:

@@ -46,7 +46,7 @@ def set_probability(graph: Graph, block: str, probability: float) -> Graph:
 
 @scoped("block")
 def fit_generator(graph: Graph, block: str) -> Graph:
-    """Adjust the range of a block's controlling generator to the number of bodies or orders.
+    """Adjust the range of a block's generator to the number of its bodies or orders.
 
     The graph is unchanged if no generator controls the block, or if it has no orders or too many.
     """
@@ -56,7 +56,7 @@ def fit_generator(graph: Graph, block: str) -> Graph:
 
 
 def _fit(block: Node, generator: Node, chances: Mapping[str, Value]) -> Node:
-    """Return the generator with the range for the block, and with ``chances`` if they fit."""
+    """Return the generator with its range adjusted to the block, and with ``chances`` if valid."""
     fitting = kind_of(block).random_args(block, chances)
     if not fitting:
         return generator
@@ -68,8 +68,8 @@ def _fit(block: Node, generator: Node, chances: Mapping[str, Value]) -> Node:
 def set_weights(graph: Graph, block: str, weights: Sequence[float]) -> Graph:
     """Set the probabilities of a block's bodies in proportion to weights.
 
-    Raises GraphEditError unless there is one weight per body, all are at least 0 and not all are 0,
-    and if no generator controls the block.
+    Raises GraphEditError if no generator controls the block, or unless there is one weight of at
+    least 0 per body and not all are 0.
     """
     node, generator = _block_and_generator(graph, block)
     if not kind_of(node).weighted:

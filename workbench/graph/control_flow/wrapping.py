@@ -29,7 +29,7 @@ def wrap_in_block(
 
     Generators that feed only these nodes are moved too. If the block has a controlling input, it is
     connected to a new generator with equal probabilities. ``passing`` maps each output of the block
-    to the input that the other bodies pass in its place. By default the outputs are the ports used
+    to the input that the other bodies return instead. By default the outputs are the ports used
     outside the nodes, and each is replaced by the input that it derives from. Returns the graph and
     the block's id.
 
@@ -68,9 +68,9 @@ def wrap_in_block(
 
 
 def _with_block(graph: Graph, catalog: Catalog, block: Node, moved: Mapping[Port, Port]) -> Graph:
-    """Replace inner nodes by a block with its controlling generator, and return the graph.
+    """Replace the nodes that are inside a new block by the block and its generator.
 
-    ``moved`` maps outputs of these nodes to outputs of the block.
+    ``moved`` maps outputs of these nodes to outputs of the block. Returns the graph.
     """
     kind = KINDS[block.op]
     generator = kind.new_generator(graph, catalog, block)
@@ -144,7 +144,7 @@ def _is_generator(node: Node) -> bool:
 
 
 def _chain(graph: Graph, catalog: Catalog, nodes: Sequence[Node]) -> list[tuple[Port, Port, str]]:
-    """Return the source port, output port and connected input name of each node of a chain.
+    """Return for each node of a chain: source port, output port, and name of the connected input.
 
     Raises GraphEditError if the nodes are not a chain.
     """
@@ -201,9 +201,9 @@ def _connected_option(
     inputs: dict[str, Port],
     reserved: Collection[str],
 ) -> tuple[list[Node], list[str]]:
-    """Connect the nodes of a body to its inputs; new inputs are added to ``inputs``.
+    """Connect the nodes of an option to the inputs of its body, and add new inputs to ``inputs``.
 
-    Returns the nodes and the names of the inputs that they use.
+    Returns the connected nodes and the names of the inputs that they use.
     """
     ids, taken = {each.id for each in inside}, [name]
     fed: list[Node] = []
@@ -249,9 +249,9 @@ def _require_nothing_between(graph: Graph, inside: Collection[Node]) -> None:
 def _input_names(
     graph: Graph, catalog: Catalog, inside: Iterable[Node], reserved: Collection[str]
 ) -> dict[Port, str]:
-    """Return the outer ports that the nodes use, and the name of the block input for each.
+    """Return the outer ports that the nodes use, with the name of the block input for each.
 
-    The names in ``reserved`` already have another meaning for the block.
+    The names in ``reserved`` cannot be used, because the block uses them otherwise.
     """
     inside = list(inside)
     ids = {node.id for node in inside}
@@ -267,7 +267,7 @@ def _input_names(
 
 
 def _used_outputs(
-    graph: Graph, catalog: Catalog, inside: Iterable[Node], taken: Mapping[Port, str]
+    graph: Graph, catalog: Catalog, inside: Iterable[Node], names: Mapping[Port, str]
 ) -> dict[str, tuple[Port, Port]]:
     """Return the outputs of a new block: the inner port, and the port that other bodies output."""
     inside = list(inside)
@@ -280,35 +280,35 @@ def _used_outputs(
             if port not in used:
                 continue
             kind = port_kind(graph, catalog, port)
-            alike = [other for other in taken if port_kind(graph, catalog, other) == kind]
+            alike = [other for other in names if port_kind(graph, catalog, other) == kind]
             if not alike:
                 raise GraphEditError(
                     f"{port} outputs {kind}, but the selected nodes have no input of that kind to "
                     "use for skipped samples. Select nodes that have one."
                 )
-            origin = _origin(graph, catalog, port, taken)
+            origin = _origin(graph, catalog, port, names)
             passes = origin if origin in alike else alike[0]
-            given[free_name(taken[passes], given)] = port, passes
+            given[free_name(names[passes], given)] = port, passes
     if not given:
         raise GraphEditError("The selected nodes feed no other node or output. Connect them first.")
     return given
 
 
-def _origin(graph: Graph, catalog: Catalog, port: Port, taken: Mapping[Port, str]) -> Port | None:
-    """Return the block input that a port derives from by following first inputs, or None."""
+def _origin(graph: Graph, catalog: Catalog, port: Port, names: Mapping[Port, str]) -> Port | None:
+    """Follow first inputs from a port back to one of the block's inputs, and return it or None."""
     seen: set[Port] = set()
-    while port not in taken and port not in seen and graph.has(port.node):
+    while port not in names and port not in seen and graph.has(port.node):
         seen.add(port)
         node = graph.node(port.node)
         spec = catalog.find(node.op)
         named = set(spec.args) if spec else set()
         named |= {control.name for control in spec.inputs} if spec and spec.bodies else set()
         port = next((each for into, each in node.inputs.items() if into not in named), port)
-    return port if port in taken else None
+    return port if port in names else None
 
 
 def passing_input(graph: Graph, catalog: Catalog, block: Node, output: str) -> str:
-    """Return the block input that can replace an output: with the same name, else of the same kind.
+    """Return the block input that can replace an output: of the same name, else of the same kind.
 
     ``graph`` is the body that contains the block, or the whole graph. Raises GraphEditError if
     there is no such input.

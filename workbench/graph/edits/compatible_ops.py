@@ -1,4 +1,4 @@
-"""Operators that can be inserted at a point in the graph, and the reasons why others cannot."""
+"""List the operators that cannot be inserted at a point of the graph, with the reasons."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NEEDS_SOURCE = "it needs an input: start with a source"
 _GPU_ONLY = "runs on the GPU only: decode on the GPU (mixed)"
 
 Place = Port | str | None
-"""Insertion point: port to insert after, edge id to insert into, or None (unconnected)."""
+"""Insertion point: port to insert after, id of an edge to insert into, or None (unconnected)."""
 
 
 @dataclass(frozen=True)
@@ -26,15 +26,15 @@ class _Facts:
     """Types that a new node must accept and output at an insertion point."""
 
     kind: PortKind | None = None
-    """Kind of the available data; None for a node that is added without an edge."""
+    """Kind of the available data, or None for a node that is added without an edge."""
     wanted: PortKind | None = None
     elements: tuple[str, ...] = ()
     """Required element types; empty if any type is accepted."""
     into: str = ""
-    """The input that requires the type, as text for messages."""
+    """The input that requires the element type, as text for messages."""
     device: Device = "cpu"
     gpu: bool = True
-    """Whether a GPU operator is allowed here."""
+    """Whether a GPU operator is allowed at the insertion point."""
     empty: bool = False
     """Whether the graph has no nodes."""
 
@@ -43,7 +43,7 @@ def incompatible_ops(typed: TypedGraph, place: Place) -> tuple[str, dict[str, st
     """Return the kind of data at an insertion point, and why each unsuitable operator does not fit.
 
     In an empty graph only operators without inputs fit. In an empty body of a block, ``place`` is
-    an input of the body. Raises GraphEditError if the graph has no such place.
+    an input of the body. Raises GraphEditError if ``place`` does not exist in the graph.
     """
     facts = _edge_facts(typed, place)
     reasons = {
@@ -55,7 +55,7 @@ def incompatible_ops(typed: TypedGraph, place: Place) -> tuple[str, dict[str, st
 def incompatible_templates(
     typed: TypedGraph, templates: Iterable[Template], place: Place
 ) -> dict[str, str]:
-    """Return the reason for each template that cannot be inserted at ``place``, by template name.
+    """Return why templates cannot be inserted at ``place``, by name; suitable ones are omitted.
 
     Raises GraphEditError if the graph has no such port or edge.
     """

@@ -27,12 +27,12 @@ from workbench.names import free_name
 
 
 def edge_id(target: str, into: str) -> str:
-    """Format an edge id: ``target:input``, with an empty target for an output of the graph."""
+    """Return the id of an edge: ``target:input``, with an empty target for a graph output."""
     return f"{target}:{into}"
 
 
 def find_edge(graph: Graph, edge: str) -> Edge:
-    """Return the edge with an id. Raises GraphEditError if there is none."""
+    """Return the edge with an id. Raises GraphEditError for an unknown id."""
     target, _, into = edge.partition(":")
     ports = graph.node(target).inputs if target else graph.outputs
     if into not in ports:
@@ -91,7 +91,7 @@ def append_node(graph: Graph, catalog: Catalog, op: str) -> tuple[Graph, str]:
 
 
 def with_outputs(graph: Graph, catalog: Catalog, added: str) -> Graph:
-    """Make a node's image and labels outputs of the graph if there are no such outputs yet."""
+    """Add a node's image and labels to the graph's outputs, unless it has such outputs already."""
     given = {port_kind(graph, catalog, port) for port in graph.outputs.values()}
     node = graph.node(added)
     for output in outputs_of(node, catalog[node.op]):
@@ -119,7 +119,7 @@ def insert_before(
 ) -> tuple[Graph, str]:
     """Add a node that feeds an input or argument; an existing edge is routed through the node.
 
-    Returns the graph and the node's id. Raises GraphEditError if no output of the node fits.
+    Returns the graph and the new node's id. Raises GraphEditError if no output of the node fits.
     """
     spec = usable_spec(catalog, op)
     node = new_node(graph, catalog, op)
@@ -138,7 +138,7 @@ def insert_before(
 
 @scoped("node_id")
 def splice_node(graph: Graph, catalog: Catalog, node_id: str, edge: str) -> Graph:
-    """Move a node into another edge and reconnect its former neighbours.
+    """Move a node into another edge, and connect its former source and consumers to each other.
 
     Raises GraphEditError if the node does not fit there or is a block.
     """
@@ -175,13 +175,13 @@ def _inserted_after(graph: Graph, before: str, node: Node) -> tuple[Node, ...]:
 
 
 def add_output(graph: Graph, catalog: Catalog, port: Port, name: str = "") -> Graph:
-    """Make a port an output of the graph, by default named after its kind."""
+    """Add a port to the outputs of the graph, by default named after its kind of data."""
     usual = kind_name(port_kind(graph, catalog, port))
     return set_output(graph, name or free_id(graph, usual), port)
 
 
 def kind_name(kind: PortKind) -> str:
-    """Default name for a batch of this kind, such as ``images``."""
+    """Return the default name of an output of this kind, such as ``images``."""
     plural = {"image": "images", "label": "labels", "mask": "masks", "number": "numbers"}
     return "values" if kind == "any" else plural.get(kind, kind)
 
@@ -190,15 +190,15 @@ def kind_name(kind: PortKind) -> str:
 
 
 def scope_of_port(graph: Graph, port: Port) -> str:
-    """Return the body in which a port can be used; for an input of a body, that body."""
+    """Return the scope in which a port can be used. For a body's input, this is the body itself."""
     return graph.whole.scope_of(port.node) if graph.whole.has(port.node) else port.node
 
 
 def origin_of(graph: Graph, catalog: Catalog, port: Port, *, through_changes: bool = False) -> Port:
-    """Return the outer port that a body's input is connected to; other ports are unchanged.
+    """Return the outer port that a body's input is connected to; other ports are returned as is.
 
-    If bodies run one after the other, an input may be the output of the previous body; it is traced
-    further only with ``through_changes``.
+    If bodies run one after the other, an input may be the output of the previous body. Such an
+    input is traced further only if ``through_changes`` is true.
     """
     graph = graph.whole
     seen: set[Port] = set()  # a faulty block may be fed from its own body
@@ -217,10 +217,10 @@ def origin_of(graph: Graph, catalog: Catalog, port: Port, *, through_changes: bo
 
 
 def route_into_body(graph: Graph, catalog: Catalog, port: Port, scope: str) -> tuple[Graph, Port]:
-    """Route a port into the body ``scope``; returns the whole graph and the inner port.
+    """Make a port available in the body ``scope``; return the whole graph and the inner port.
 
-    Existing block inputs are reused. Raises GraphEditError for a port in another
-    body, and for a port that depends on the block.
+    Adds inputs to the enclosing blocks, or reuses existing ones. Raises GraphEditError for a port
+    in another body, and for a port that depends on the block.
     """
     graph = graph.whole
     if scope_of_port(graph, port) == scope:
@@ -253,7 +253,7 @@ def route_into_body(graph: Graph, catalog: Catalog, port: Port, scope: str) -> t
 def remove_nodes(graph: Graph, catalog: Catalog, ids: Collection[str]) -> Graph:
     """Remove nodes and connect their sources to their consumers, unless that adds a fault.
 
-    Also removes generators that fed only these nodes, and outputs without a replacement. Raises
+    Also removes generators that feed only these nodes, and outputs without a replacement. Raises
     GraphEditError for an unknown id.
     """
     nodes = [graph.node(node_id) for node_id in ids]
@@ -272,7 +272,7 @@ def _removed(graph: Graph, catalog: Catalog, node_id: str) -> Graph:
 
 
 def bypass_node(graph: Graph, catalog: Catalog, node: Node) -> Graph:
-    """Return the graph in which the consumers of ``node`` use its input instead."""
+    """Connect the consumers of a node to the node's own sources, and return the graph."""
     feeding = _data_inputs(graph, catalog, node)
     for edge in graph.consumers(node.id):
         graph = _rejoined_edge(
@@ -290,7 +290,7 @@ def bypass_node(graph: Graph, catalog: Catalog, node: Node) -> Graph:
 
 
 def _data_inputs(graph: Graph, catalog: Catalog, node: Node) -> dict[str, Port]:
-    """Return the data inputs of a node, without arguments and controlling inputs of blocks."""
+    """Return the inputs of a node with data: no arguments, and no controlling inputs of blocks."""
     spec = catalog.find(node.op)
     others = {*spec.args, *(port.name for port in spec.inputs if node.bodies)} if spec else set()
     return {
@@ -299,7 +299,10 @@ def _data_inputs(graph: Graph, catalog: Catalog, node: Node) -> dict[str, Port]:
 
 
 def _sources_in_body_order(node: Node, output: str, feeding: Mapping[str, Port]) -> list[Port]:
-    """Sort the sources of a node: first the source that a block's body passes on as ``output``."""
+    """Return the sources of a node without duplicates, in the order to try as replacements.
+
+    For a block, inputs that a body returns unchanged as ``output`` come first.
+    """
     passed = [
         port.output
         for name, body in node.bodies.items()

@@ -23,14 +23,14 @@ from workbench.graph.types.typed_graph import TypedGraph
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """Properties of a source port that connection checks need, computed once."""
+    """Properties of a source port that are needed to check connections."""
 
     port: Port
     generator: Node | None
-    """The node of the port, if that node is a generator."""
+    """The node of the port if it is a generator, else None."""
     kind: PortKind
     dtype: str | None
-    """Element type of the port, if known."""
+    """Element type of the port, or None if unknown."""
     device: Device
     upstream: frozenset[str]
 
@@ -53,21 +53,22 @@ def _source(typed: TypedGraph, port: Port) -> _Source:
 
 
 def narrowed_kind(kind: PortKind, flow: TensorType) -> PortKind:
-    """Return ``number`` instead of ``image`` for fewer than two axes, such as an image's mean."""
+    """Return ``number`` for an image with fewer than two axes, such as a mean, else ``kind``."""
     flat = flow.shape is not None and len(flow.shape) < 2
     return "number" if kind == "image" and flat else kind
 
 
 def connection_refusal(typed: TypedGraph, source: Port, target: str, into: str) -> str | None:
-    """Return why the port ``source`` cannot feed the input or argument ``into``; None if it can.
+    """Return why the port ``source`` cannot feed the input ``into``, or None if it can.
 
-    Does not check whether the input is already connected: see ``port_taken_reason``.
+    ``into`` may also be an argument. Does not check whether ``into`` is already connected: see
+    ``port_taken_reason``.
     """
     return _refusal(typed, _source(typed, source), typed.graph.node(target), into)
 
 
 def port_taken_reason(graph: Graph, target: str, into: str, source: Port) -> str | None:
-    """Return why the input ``into`` cannot be reconnected to ``source``; None if it can.
+    """Return why the input ``into`` cannot be reconnected to ``source``, or None if it can.
 
     Values of arguments, and generators without other consumers, may be replaced.
     """
@@ -83,9 +84,9 @@ def port_taken_reason(graph: Graph, target: str, into: str, source: Port) -> str
 
 
 def connect_targets(typed: TypedGraph, source: Port) -> dict[tuple[str, str], str]:
-    """Return, for every input and argument, why ``source`` cannot feed it; empty if it can.
+    """Return, for each (node, input or argument), why ``source`` cannot feed it; empty if it can.
 
-    Arguments are listed for numeric sources only, because the reason is the same for others.
+    Arguments are included only if the source is numeric: others can feed no argument.
     """
     facts = _source(typed, source)
     found: dict[tuple[str, str], str] = {}
@@ -102,9 +103,10 @@ def connect_targets(typed: TypedGraph, source: Port) -> dict[tuple[str, str], st
 
 
 def possible_feeders(typed: TypedGraph, target: str) -> dict[str, list[Port]]:
-    """Return the ports that can feed each argument of a node that accepts a tensor.
+    """Return the ports that can feed each argument of a node, for arguments that accept a tensor.
 
-    Labels, boxes and points are omitted, because they are rarely arguments, but can be connected.
+    Labels, boxes and points are omitted, because they are rarely used as arguments. They can be
+    connected all the same.
     """
     node = typed.graph.node(target)
     spec = typed.catalog.find(node.op)
@@ -174,9 +176,10 @@ def _argument_refusal(source: _Source, spec: OpSpec, into: str) -> str | None:
 
 @scoped("target")
 def connect(graph: Graph, catalog: Catalog, source: Port, target: str, into: str) -> Graph:
-    """Connect a port to an input or argument; replaces its edge and removes an unused generator.
+    """Connect a port to an input or argument, instead of its current source.
 
-    Raises GraphEditError with the reason from ``connection_refusal``.
+    Removes a generator that becomes unused. Raises GraphEditError with the reason from
+    ``connection_refusal``.
     """
     reason = connection_refusal(TypedGraph(graph, catalog), source, target, into)
     if reason:
@@ -193,7 +196,7 @@ def connect(graph: Graph, catalog: Catalog, source: Port, target: str, into: str
 
 @scoped("target")
 def disconnect(graph: Graph, target: str, into: str) -> Graph:
-    """Remove the edge into an input or argument. Raises GraphEditError if there is none."""
+    """Remove the edge into an input or argument. Raises GraphEditError if it is not connected."""
     node = graph.node(target)
     if into not in node.inputs:
         raise GraphEditError(f"Nothing feeds {target}.{into}.")
@@ -202,7 +205,7 @@ def disconnect(graph: Graph, target: str, into: str) -> Graph:
 
 
 def require_port(graph: Graph, port: Port) -> None:
-    """Raise GraphEditError unless a port belongs to a node or input of this body."""
+    """Raise GraphEditError unless a port belongs to a node or is an input of this body."""
     if graph.owns(port):
         return
     graph.whole.node(port.node)
@@ -210,7 +213,7 @@ def require_port(graph: Graph, port: Port) -> None:
 
 
 def set_output(graph: Graph, name: str, port: Port | None) -> Graph:
-    """Set the port of an output of the graph; None removes the output."""
+    """Set the port of a graph output, or remove the output if ``port`` is None."""
     outputs = {key: value for key, value in graph.outputs.items() if key != name}
     if port is not None:
         if not is_name(name):
@@ -221,7 +224,7 @@ def set_output(graph: Graph, name: str, port: Port | None) -> Graph:
 
 
 def _ports_with_a_free_one(node: Node, spec: OpSpec) -> dict[str, PortKind]:
-    """Positional ports by name, plus one unused port if the operator accepts more inputs."""
+    """Return the kinds of positional inputs by name, plus one unused input if supported."""
     ports = dict(positional_ports(node, spec))
     if len(ports) < spec.max_inputs:
         free = spec.input(len(ports))

@@ -32,10 +32,10 @@ T = TypeVar("T")
 
 
 def scoped(parameter: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Decorator of an edit that applies it to the body of the node passed as ``parameter``.
+    """Decorator that applies an edit to the body that contains the node passed as ``parameter``.
 
-    The edit receives this body as a graph, and the graph that it returns (alone or as the first
-    item) is inserted back into the whole graph.
+    The edit receives this body as a graph. The graph that it returns (alone or as the first item)
+    is inserted back into the whole graph.
     """
 
     def decorate(edit: Callable[P, T]) -> Callable[P, T]:
@@ -65,7 +65,7 @@ def _whole_graph(result: Any) -> Any:
 
 
 def free_id(graph: Graph, preferred: str, reserved: Iterable[str] = ()) -> str:
-    """Return ``preferred``, with a number if the graph or ``reserved`` contains that id."""
+    """Return ``preferred``, or ``preferred`` with a number if that id is in use or ``reserved``."""
     preferred = preferred.replace(".", "_")
     if not is_name(preferred):
         preferred = "node"
@@ -74,7 +74,7 @@ def free_id(graph: Graph, preferred: str, reserved: Iterable[str] = ()) -> str:
 
 
 def usable_spec(catalog: Catalog, op: str) -> OpSpec:
-    """Return an operator's specification.
+    """Return the specification of an operator.
 
     Raises GraphEditError if the operator cannot be used, and CatalogError if it is unknown.
     """
@@ -120,7 +120,7 @@ class NewNodes:
 
 
 def default_id(op: str) -> str:
-    """Return the default id of a node: ``reader``, ``decode``, or the operator's last name."""
+    """Return the default id of a node: ``reader``, ``decode``, or the last part of ``op``."""
     module, _, word = op.rpartition(".")
     if word == "if":  # not a valid variable name
         return "branch"
@@ -128,7 +128,7 @@ def default_id(op: str) -> str:
 
 
 def start_graph(catalog: Catalog, name: str = "untitled") -> Graph:
-    """A minimal graph that reads and decodes the images of a folder."""
+    """Return a minimal graph that reads and decodes the images of a folder."""
     graph = Graph(name=name)
     reader = new_node(graph, catalog, "readers.file", "reader")
     graph = replace(graph, nodes=(reader,))
@@ -144,17 +144,17 @@ def start_graph(catalog: Catalog, name: str = "untitled") -> Graph:
 
 
 def ordered_nodes(graph: Graph, catalog: Catalog) -> list[Node]:
-    """Return all nodes except generators in topological order, for display in lists."""
+    """Return all nodes except generators in topological order, followed by nodes in cycles."""
     ordered, cyclic = topological(graph)
     return [n for n in ordered + cyclic if n.op not in catalog or not is_generator(catalog[n.op])]
 
 
 @scoped("after")
 def insert_node(graph: Graph, catalog: Catalog, op: str, after: str) -> tuple[Graph, str]:
-    """Insert a new node after ``after``, in front of all consumers of that port.
+    """Insert a new node after ``after``, and connect the consumers of that port to the new node.
 
-    ``after`` is a node id, or the scope of the current body: the node then follows the body's
-    inputs. Returns the graph and the new node's id. Raises CatalogError for an unknown operator and
+    ``after`` is a node id, or the scope of the current body to insert after the body's inputs.
+    Returns the graph and the new node's id. Raises CatalogError for an unknown operator and
     GraphEditError if the operator does not fit there.
     """
     spec = usable_spec(catalog, op)
@@ -183,7 +183,7 @@ def _port_to_follow(graph: Graph, catalog: Catalog, after: str, spec: OpSpec) ->
 
 
 def ports_at(graph: Graph, catalog: Catalog, place: str) -> list[Port]:
-    """Return the output ports of the node ``place``, or the inputs of the current body."""
+    """Return the output ports of a node or, if ``place`` is the current body, its inputs."""
     if place and place == graph.scope:
         return [Port(place, name) for name in graph.whole.body_at(place).inputs]
     node = graph.node(place)
@@ -191,7 +191,7 @@ def ports_at(graph: Graph, catalog: Catalog, place: str) -> list[Port]:
 
 
 def is_movable(node: Node, catalog: Catalog) -> bool:
-    """Whether a node can be swapped with a neighbour: it is not a reader, decoder or block."""
+    """Return whether a node can be moved in its chain: it is not a reader, decoder or block."""
     if node.bodies:
         return False
     if node.op not in catalog:
@@ -200,7 +200,7 @@ def is_movable(node: Node, catalog: Catalog) -> bool:
 
 
 def without_idle_generators(graph: Graph, catalog: Catalog, removed: Node) -> Graph:
-    """Remove generators that fed only the node ``removed``."""
+    """Remove the generators that only the already removed node ``removed`` used."""
     feeding = {port.node for port in graph.body.used_ports}
     idle = {
         port.node
@@ -264,7 +264,7 @@ def _image_input(node: Node, catalog: Catalog) -> tuple[str, Port]:
 
 @scoped("node_id")
 def set_arg(graph: Graph, catalog: Catalog, node_id: str, arg: str, value: Value) -> Graph:
-    """Set an argument to a fixed value, and remove its link and conflicting arguments."""
+    """Set an argument to a fixed value; remove its link and the arguments that exclude it."""
     node = graph.node(node_id)
     if node.op in catalog and arg not in catalog[node.op].args:
         hint = catalog[node.op].argument_hint(arg)
@@ -293,7 +293,7 @@ def reset_arg(graph: Graph, catalog: Catalog, node_id: str, arg: str) -> Graph:
 
 
 def _without(node: Node, catalog: Catalog, arg: str) -> Node:
-    """Return the node without an argument and without the arguments that it excludes."""
+    """Return the node without an argument and without the arguments that exclude it."""
     removed = {arg} | (catalog[node.op].conflicts_with(arg) if node.op in catalog else frozenset())
     return node.without(removed)
 
@@ -307,9 +307,9 @@ def randomise_arg(
     op: str = "random.uniform",
     args: Mapping[str, Value] | None = None,
 ) -> Graph:
-    """Connect an argument to a generator; ``args`` overrides the generator's initial arguments.
+    """Connect an argument to a generator. ``args`` overrides the generator's initial arguments.
 
-    An existing generator is replaced, also for its other consumers.
+    If a generator is already connected, it is replaced, also for its other consumers.
     """
     node = graph.node(node_id)
     spec = catalog[node.op].args.get(arg)
@@ -340,8 +340,8 @@ _OF_A_POLICY = ("policy", "policy_name", "num_magnitude_bins", "magnitudes")
 def editable_policy(graph: Graph, node_id: str, name: str = "") -> Graph:
     """Convert a learned policy to an editable policy with the same results for the same seeds.
 
-    The node is ``auto_augment``, or ``apply_auto_augment``, whose policy is replaced. ``name`` is a
-    learned policy, by default the node's own. Raises GraphEditError otherwise.
+    The node must be ``auto_augment``, or ``apply_auto_augment``, whose policy is replaced. ``name``
+    is a learned policy, by default the node's own. Raises GraphEditError for other nodes and names.
     """
     node = graph.node(node_id)
     if node.op not in ("auto_augment", OWN_POLICY):
@@ -366,7 +366,7 @@ def generator_of(graph: Graph, catalog: Catalog, node_id: str, arg: str) -> Node
 
 @scoped("node_id")
 def unshare_generator(graph: Graph, catalog: Catalog, node_id: str, arg: str) -> Graph:
-    """Connect an argument to its own copy of a shared generator, with another seed."""
+    """Connect an argument to a copy of its generator with another seed."""
     shared = generator_of(graph, catalog, node_id, arg)
     if shared is None:
         raise GraphEditError(f"{node_id}.{arg} is not random.")
@@ -386,7 +386,7 @@ def _fixed_argument(node: Node, catalog: Catalog, arg: str, value: Value) -> Nod
 
 
 def _replaced_generator(graph: Graph, catalog: Catalog, generator: Node) -> Graph:
-    """Replace the generator with the same id; raises GraphEditError if a consumer rejects it."""
+    """Replace the generator with the same id. Raises GraphEditError if a consumer rejects it."""
     for edge in graph.consumers(generator.id):
         spec = catalog.find(graph.node(edge.target).op)
         arg = spec.args.get(edge.input) if spec else None
@@ -400,7 +400,7 @@ def _replaced_generator(graph: Graph, catalog: Catalog, generator: Node) -> Grap
 
 
 def set_setting(graph: Graph, **settings: Any) -> Graph:
-    """Set batch size, threads, seed, device, prefetch depth, pipelines or executor.
+    """Change settings, such as the batch size, and return the graph.
 
     Raises GraphEditError for a number that a graph file cannot store.
     """
@@ -411,9 +411,9 @@ def set_setting(graph: Graph, **settings: Any) -> Graph:
 
 
 def free_seed(graph: Graph) -> int:
-    """Return an unused seed: one above the largest small seed in use.
+    """Return an unused seed: one above the largest seed in use.
 
-    Ignores the large seeds that DALI assigned in an imported graph.
+    Very large seeds, which DALI assigned in an imported graph, are ignored.
     """
     taken = {node.seed for node in graph.whole.walk() if node.seed is not None}
     usual = (seed for seed in taken if 0 <= seed < USUAL_SEEDS)
@@ -436,7 +436,7 @@ def rename_node(graph: Graph, old: str, new: str) -> Graph:
 
 
 def renamed_nodes(nodes: Sequence[Node], names: Mapping[str, str]) -> tuple[Node, ...]:
-    """Rename nodes, including nested nodes and all references; ``names`` maps old to new ids."""
+    """Rename nodes, including nested nodes, and all references; ``names`` maps old to new ids."""
     return tuple(
         replace(
             node,

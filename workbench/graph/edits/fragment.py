@@ -1,4 +1,4 @@
-"""Parts of a graph as text, to copy and paste them within a notebook or to another one.
+"""Copy and paste parts of a graph as text, within a notebook or between notebooks.
 
 The text is a graph file, so a whole graph can be pasted too. Pasting does not run anything.
 """
@@ -17,7 +17,7 @@ from workbench.graph.types.devices import port_kind
 
 
 def copy_fragment(graph: Graph, nodes: Collection[str]) -> str:
-    """Serialise nodes with their edges and outputs, and the generators that feed only them."""
+    """Return nodes as text, with their edges, outputs, and generators that feed only them."""
     graph = graph.at_scope(common_scope(graph, nodes))
     wanted = with_generators(graph, nodes)
     part = replace(
@@ -34,7 +34,7 @@ def copy_fragment(graph: Graph, nodes: Collection[str]) -> str:
 
 
 def with_generators(graph: Graph, nodes: Collection[str]) -> set[str]:
-    """Ids of the nodes and of the generators that feed only these nodes."""
+    """Return the ids of the nodes and of all generators that feed only these nodes."""
     wanted = set(nodes)
     fed: dict[str, set[str]] = {}
     for edge in graph.edges:
@@ -44,7 +44,7 @@ def with_generators(graph: Graph, nodes: Collection[str]) -> set[str]:
 
 
 def with_own_generators(graph: Graph, nodes: Collection[str]) -> set[str]:
-    """Like ``with_generators``, without generators that are also outputs of the graph."""
+    """Return the same ids as ``with_generators``, without generators that are graph outputs."""
     given = {port.node for port in graph.outputs.values()} - set(nodes)
     return with_generators(graph, nodes) - given
 
@@ -52,9 +52,9 @@ def with_own_generators(graph: Graph, nodes: Collection[str]) -> set[str]:
 def paste_fragment(graph: Graph, text: str, scope: str = "") -> tuple[Graph, tuple[str, ...]]:
     """Paste the nodes of a text into the body ``scope``, with unused ids and new seeds.
 
-    If the graph has no outputs, the outputs are pasted too. Returns the graph and the new ids.
-    Operators that this DALI version lacks are pasted unchanged. Raises GraphFormatError if the text
-    is not a graph.
+    If the graph has no outputs, the outputs in the text are added too. Returns the graph and the
+    new ids. Operators that this DALI version lacks are pasted unchanged. Raises GraphFormatError if
+    the text is not a graph.
     """
     part = load_graph(text)
     if not part.nodes:
@@ -69,7 +69,7 @@ def paste_fragment(graph: Graph, text: str, scope: str = "") -> tuple[Graph, tup
 
 
 def add_nodes(graph: Graph, part: Graph) -> tuple[Graph, dict[str, str]]:
-    """Add another graph's nodes with unused ids and seeds. Returns the graph and old -> new ids."""
+    """Add the nodes of ``part`` with unused ids and seeds. Returns the graph and old -> new ids."""
     keep_outputs = not graph.outputs
     taken = graph
     renamed: dict[str, str] = {}
@@ -113,7 +113,7 @@ def _reseeded(nodes: Sequence[Node], seeds: Mapping[str, int]) -> tuple[Node, ..
 
 
 def common_scope(graph: Graph, nodes: Collection[str]) -> str:
-    """Return the body that contains all nodes. Raises GraphEditError if there is none."""
+    """Return the scope of all nodes. Raises GraphEditError if they are in different bodies."""
     scopes = {graph.scope_of(node) for node in nodes} or {""}
     if len(scopes) > 1:
         raise GraphEditError("These nodes are in several bodies. Select nodes of one body.")
@@ -123,7 +123,7 @@ def common_scope(graph: Graph, nodes: Collection[str]) -> str:
 def duplicate(
     graph: Graph, catalog: Catalog, nodes: Collection[str]
 ) -> tuple[Graph, tuple[str, ...]]:
-    """Duplicate nodes. Copies of a chain with one input and one output are inserted after it.
+    """Duplicate nodes. The copies of a chain with one input and one output are inserted after it.
 
     Otherwise the copies have the same sources as the originals. Returns the graph and the new ids.
     """
@@ -145,7 +145,10 @@ def duplicate(
 def _single_input_and_output(
     graph: Graph, catalog: Catalog, nodes: Collection[str]
 ) -> tuple[Port, Port] | None:
-    """Return the input and output port of nodes with exactly one of each, of the same kind."""
+    """Return the input and output port of the nodes, or None unless there is one of each.
+
+    Both ports must be of the same kind.
+    """
     entering, leaving = set(), {port for port in graph.outputs.values() if port.node in nodes}
     for edge in graph.edges:
         inside = edge.source.node in nodes, edge.target in nodes
@@ -162,7 +165,7 @@ def _single_input_and_output(
 
 
 def _routed_through_copy(graph: Graph, original: Port, renamed: Mapping[str, str]) -> Graph:
-    """Connect the consumers of a port to its copy; the copied nodes come after the originals."""
+    """Connect the consumers of ``original`` to its copy; move the copies after the originals."""
     twin = Port(renamed[original.node], original.output)
     own = {*renamed, *renamed.values()}
     nodes = [

@@ -14,7 +14,7 @@ _GENERATORS: dict[str | None, tuple[str, ...]] = {
     "BOOL": ("random.coin_flip",),
 }
 _UNSAID = {"random.coin_flip": "INT32"}
-"""Default element type of generators whose default is not FLOAT."""
+"""Default element type of generators that do not output FLOAT by default."""
 
 
 def element_for(arg: ArgSpec) -> str | None:
@@ -29,9 +29,10 @@ def element_for(arg: ArgSpec) -> str | None:
 
 
 def generators_for(arg: ArgSpec) -> tuple[str, ...]:
-    """Return the operators that can generate random values for an argument, the default first.
+    """Return the operators that can generate values for an argument, starting with the default.
 
-    Empty for a range, whose ends could cross, and for a matrix, which ``transforms.*`` create.
+    Empty for a range, because its ends could be in the wrong order, and for a matrix, which
+    ``transforms.*`` create.
     """
     if not arg.tensor or arg.form in ("range", "matrix"):
         return ()
@@ -42,7 +43,7 @@ def generators_for(arg: ArgSpec) -> tuple[str, ...]:
 
 
 def element_of(generator: Node) -> str:
-    """The element type of a generator's output."""
+    """Return the element type of a generator's output."""
     return str(generator.args.get("dtype", _UNSAID.get(generator.op, "FLOAT")))
 
 
@@ -64,9 +65,9 @@ def generator_refusal(generator: Node, arg: ArgSpec) -> str | None:
 def generator_args(
     op: str, arg: ArgSpec, value: Value | None, before: Mapping[str, Value]
 ) -> dict[str, Value]:
-    """Initial arguments of a generator for an argument.
+    """Return the initial arguments of a generator for an argument.
 
-    ``value`` is the argument's current value; ``before`` are the arguments of its previous
+    ``value`` is the argument's current value, and ``before`` the arguments of its previous
     generator, if any. The new generator has approximately the same range as the previous one.
     """
     low, high = generator_range(before) or _usual_range(arg, value)
@@ -89,7 +90,7 @@ def generator_args(
 
 
 def generator_range(args: Mapping[str, Value]) -> tuple[float, float] | None:
-    """The approximate range that a generator samples from; None if it cannot be determined."""
+    """Return the approximate range of a generator's values, or None if it is unknown."""
     match args:
         case {"range": (int() | float() as low, int() | float() as high)} if low < high:
             return low, high
@@ -103,9 +104,9 @@ def generator_range(args: Mapping[str, Value]) -> tuple[float, float] | None:
 
 
 def uniform_values(generator: Node) -> tuple[str, tuple[float, ...]] | None:
-    """Return ``range`` or ``values`` of ``random.uniform``: the argument's name and numbers.
+    """Return ``range`` or ``values`` of a ``random.uniform`` node: the argument's name and numbers.
 
-    None for other operators, and for values that are not numbers.
+    Returns None for other operators, and for values that are not numbers.
     """
     name = "values" if "values" in generator.args else "range"
     if generator.op != "random.uniform" or generator.inputs:

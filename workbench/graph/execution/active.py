@@ -1,4 +1,4 @@
-"""The active part of a graph: muted nodes are bypassed, and loose nodes are removed.
+"""Return the active part of a graph: without muted and loose nodes.
 
 A muted node remains in the file and on the canvas; the active graph is the graph after
 ``remove_nodes``. A loose node is a node that no output of the graph, or of its body, depends on.
@@ -24,17 +24,17 @@ from workbench.graph.types.typed_graph import TypedGraph
 def active_graph(graph: Graph, catalog: Catalog) -> Graph:
     """Return the part of a graph that is run, exported and measured.
 
-    The same graph is returned if all of it is active. If nothing can replace the output of a muted
-    node, the result has a fault: an output without a source, or an unconnected input.
+    If all of the graph is active, the same object is returned. If nothing can replace the output of
+    a muted node, the result has a fault: an output without a source, or an unconnected input.
     """
     return with_dependencies(without_loose(without_muted(graph, catalog)), catalog)
 
 
 def with_step_followers(graph: Graph, catalog: Catalog) -> Graph:
-    """Return the active part with annotation followers for the images between single steps.
+    """Return the active part with additional followers for the images between single steps.
 
-    The added nodes provide annotations for previews of single steps; no output depends on them.
-    None are added after blocks, whose results would be recomputed.
+    The additional followers provide annotations for previews of single steps; no output depends on
+    them. After blocks no followers are added, because the blocks would be computed again.
     """
     graph = without_loose(without_muted(graph, catalog))
     for node in graph.nodes:
@@ -52,7 +52,7 @@ def with_step_followers(graph: Graph, catalog: Catalog) -> Graph:
 
 
 def without_muted(graph: Graph, catalog: Catalog) -> Graph:
-    """Return the graph without muted nodes; outputs that lose their source remain listed."""
+    """Return the graph without muted nodes. Outputs whose source was removed remain listed."""
     muted = muted_nodes(graph)
     if not muted:
         return graph
@@ -72,12 +72,12 @@ def without_loose(graph: Graph) -> Graph:
 
 
 def muted_nodes(graph: Graph) -> tuple[str, ...]:
-    """Ids of the muted nodes, including nodes inside blocks."""
+    """Return the ids of the muted nodes, including nodes inside blocks."""
     return tuple(node.id for node in graph.walk() if node.muted)
 
 
 def unused_nodes(graph: Graph) -> frozenset[str]:
-    """Ids of the nodes that no output depends on, but not of nodes inside unused blocks."""
+    """Return the ids of nodes that no output depends on; contents of unused blocks are omitted."""
     left = without_loose(graph)
     if left is graph:
         return frozenset()
@@ -96,7 +96,8 @@ def with_loose_outputs(
     """Return ``active`` with the nodes that no output depends on, each with an additional output.
 
     Used for previews of single nodes. Readers, muted and ``faulty`` nodes and their consumers are
-    excluded. ``active`` is the active part of ``graph``, and is returned if nothing is added.
+    excluded. ``active`` is the active part of ``graph``. It is returned unchanged if there are no
+    other nodes to add.
     """
     for node in topological(graph)[0]:
         spec = catalog.find(node.op)
@@ -124,7 +125,10 @@ def _has_body(graph: Graph, scope: str) -> bool:
 
 
 def _needed_nodes(nodes: tuple[Node, ...], outputs: Collection[Port]) -> tuple[Node, ...]:
-    """Nodes that the outputs depend on, including nested ones; all nodes without outputs."""
+    """Return the nodes that the outputs depend on, or all nodes if there are no outputs.
+
+    Unneeded nodes inside blocks are removed too.
+    """
     by_id = {node.id: node for node in nodes}
     found: set[str] = set()
     waiting = [port.node for port in outputs]
@@ -139,7 +143,7 @@ def _needed_nodes(nodes: tuple[Node, ...], outputs: Collection[Port]) -> tuple[N
 
 
 def _passes_inputs_through(nodes: Collection[Node], outputs: Collection[Port]) -> bool:
-    """Whether all outputs of a body are its inputs, so that it needs none of its nodes."""
+    """Return whether a body outputs only its own inputs, so that its nodes are not needed."""
     return bool(outputs) and all("." in port.node for port in outputs)
 
 
@@ -154,7 +158,7 @@ def _reached_inside(node: Node) -> Node:
 
 
 def _with_lost_outputs(graph: Graph, bypassed: Graph) -> Graph:
-    """Restore outputs that were deleted together with nodes; they then refer to missing ports."""
+    """Restore the outputs of ``graph`` that ``bypassed`` lacks; their ports no longer exist."""
     for scope, body in graph.bodies():
         if not _has_body(bypassed, scope):
             continue

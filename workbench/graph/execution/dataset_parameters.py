@@ -37,11 +37,11 @@ _TAKEN = frozenset(
         "dict",  # in blocks, AutoGraph replaces ** by a call of it
     }
 )
-"""Names that an exported program uses itself, besides upper-case names and names of sources."""
+"""Names that exported programs use themselves, besides upper-case names and names of sources."""
 
 
 def parameter_faults(graph: Graph) -> Iterator[Fault]:
-    """Report invalid parameter names, and names shared by sources that read in different ways."""
+    """Report invalid parameter names, and sources that share a name but read differently."""
     taken = _TAKEN | {load_source(kind).find.__name__ for kind in source_kinds()}
     kinds: dict[str, Source] = {}
     for source in graph.sources:
@@ -67,7 +67,7 @@ def parameter_faults(graph: Graph) -> Iterator[Fault]:
 
 
 def decoder_faults(graph: Graph) -> Iterator[Fault]:
-    """Report DALI decoders of images whose format DALI cannot decode."""
+    """Report decoders that cannot decode the images of their source."""
     needed = {
         source.id: load_source(source.kind).decoder for source in graph.sources if source.kind
     }
@@ -86,13 +86,13 @@ def decoder_faults(graph: Graph) -> Iterator[Fault]:
 def parameter_of(source: Source) -> str | None:
     """Return the name of the exported program's data parameter for a source.
 
-    Returns None if the source's own arguments name the data.
+    Returns None if arguments of the source specify the data.
     """
     return source.dataset if source.finds_data else None
 
 
 def reader_name(node: Node) -> str:
-    """Return the name of the exported function that replaces DALI's reader for a source, or ""."""
+    """Return the exported function that replaces DALI's reader for a source, or an empty string."""
     if not isinstance(node, Source) or parameter_of(node) is None:
         return ""
     reader = load_source(node.kind).reader
@@ -100,14 +100,14 @@ def reader_name(node: Node) -> str:
 
 
 def derived_arguments(node: Node) -> frozenset[str]:
-    """Reader arguments that the exported program derives from its data parameter."""
+    """Return the reader arguments that the exported program determines from the data's path."""
     if not isinstance(node, Source) or parameter_of(node) is None:
         return frozenset()
     return load_source(node.kind).located_by
 
 
 def parameters(nodes: Iterable[Node]) -> dict[str, SourceKind]:
-    """Return the names of a program's data parameters, and the source kind of each.
+    """Return the source kind of each data parameter of a program, by parameter name.
 
     Data stored next to the program have no parameter: see ``data_constants``.
     """
@@ -115,17 +115,17 @@ def parameters(nodes: Iterable[Node]) -> dict[str, SourceKind]:
 
 
 def data_constants(nodes: Iterable[Node]) -> dict[str, SourceKind]:
-    """Return the names of a program's data constants, and the source kind of each."""
+    """Return the source kind of each data constant of a program, by constant name."""
     return {name: kind for name, kind in _named_data(nodes).items() if name.isupper()}
 
 
 def data_constant(parameter: str) -> str:
-    """Name of the constant that replaces a parameter: ``GOOD_DATA`` for ``data``."""
+    """Return the name of the constant that replaces a parameter: ``GOOD_DATA`` for ``data``."""
     return f"GOOD_{parameter}".upper()
 
 
 def parameter_of_constant(name: str) -> str:
-    """Name of the parameter that a constant replaces: ``data`` for ``GOOD_DATA``."""
+    """Return the name of the parameter that a constant replaces: ``data`` for ``GOOD_DATA``."""
     return name.removeprefix("GOOD_").lower() if name.isupper() else name
 
 
@@ -146,13 +146,13 @@ def _named_data(nodes: Iterable[Node]) -> dict[str, SourceKind]:
 
 
 def sequence_length(graph: Graph) -> int:
-    """Number of frames per sample of a graph that reads sequences; 0 for images."""
+    """Return the number of frames per sample, or 0 if the graph reads images."""
     found = (source.args.get("sequence_length") for source in graph.sources)
     return next((count for count in found if isinstance(count, int)), 0)
 
 
 def require_datasets(graph: Graph, data: Datasets) -> None:
-    """Raise DataError if a used source has no data."""
+    """Raise DataError if a source that an output depends on has no data."""
     loose = unused_nodes(graph)
     for source in graph.sources:
         name = parameter_of(source)
@@ -164,7 +164,7 @@ def require_datasets(graph: Graph, data: Datasets) -> None:
 
 
 def missing_ports(graph: Graph, source: Source, kind: str) -> list[str]:
-    """Return the names of a source's used ports that a source of kind ``kind`` lacks."""
+    """Return the names of a source's used ports that sources of kind ``kind`` do not have."""
     if kind == source.kind or kind in load_source(source.kind).takes:
         return []  # including those that its options add
     graph = swap_source(graph, source, kind)
@@ -173,7 +173,7 @@ def missing_ports(graph: Graph, source: Source, kind: str) -> list[str]:
 
 
 def kind_for(graph: Graph, source: Source, dataset: Dataset) -> str:
-    """Return the source kind for a dataset, including annotations if the graph uses them.
+    """Return the source kind for a dataset, with annotations if the graph uses them.
 
     Raises DataError if the graph uses annotations that the data lack.
     """
@@ -222,7 +222,7 @@ def with_datasets(graph: Graph, data: Datasets) -> Graph:
 
 
 def datasets_as_read(graph: Graph, data: Datasets) -> Datasets:
-    """Return the datasets as the graph's sources read them: with annotations and reader options.
+    """Return the datasets with the annotations and reader options that the graph's sources use.
 
     Samples with faulty annotations are then unusable. ``graph`` must come from ``with_datasets``.
     """
@@ -241,7 +241,7 @@ def _read_as(graph: Graph, name: str, data: Dataset) -> Dataset:
 
 
 def _with_decoders(graph: Graph) -> Graph:
-    """Replace DALI's decoders after sources that need another decoder."""
+    """Replace ``decoders.image`` after sources whose images need another decoder."""
     decoders = {
         source.id: load_source(source.kind).decoder for source in graph.sources if source.kind
     }
@@ -259,16 +259,16 @@ def _with_decoders(graph: Graph) -> Graph:
 
 _DECODER = "decoders.image"
 _ORDERS = {"HWC": "FHWC", "CHW": "FCHW"}
-"""Axis order of an image -> axis order of a sequence."""
+"""Axis order of a sequence for each axis order of an image."""
 
 
 def swap_source(graph: Graph, source: Source, kind: str, data: Dataset | None = None) -> Graph:
-    """Replace a source by a source of another kind, for the data ``data`` if given.
+    """Replace a source by a source of another kind, which reads ``data`` if given.
 
-    If the new source outputs pixels, decoders are removed and their consumers connected to it;
-    otherwise its decoder is added. Decoders that do more, such as cropping, are preserved. Options
-    that the new reader does not support are removed. When switching between sequences and images,
-    axis orders in arguments are converted.
+    If the new source outputs pixels, decoders are removed and their consumers connected to the
+    source; otherwise its decoder is added. Decoders that do more, such as cropping, are preserved.
+    Options that the new reader does not support are removed. When switching between sequences and
+    images, axis orders in arguments are converted.
     """
     old, new = load_source(source.kind), load_source(kind)
     if kind == source.kind:
@@ -311,14 +311,14 @@ def swap_source(graph: Graph, source: Source, kind: str, data: Dataset | None = 
 
 
 def _needed(graph: Graph, source: Source, kind: SourceKind) -> set[str]:
-    """Return the reader options that enable the outputs of the source that the graph uses."""
+    """Return the reader options without which outputs that the graph uses would be missing."""
     read = {port.output for port in used_ports(graph) if port.node == source.id}
     outputs = load_catalog()[kind.op].outputs
     return {port.needs for port in outputs if port.needs and port.name in read}
 
 
 def _with_axis_order(node: Node, *, frames: bool) -> Node:
-    """Convert a node's output axis order to sequences if ``frames`` is true, else to images."""
+    """Convert a node's ``output_layout`` to sequences if ``frames`` is true, else to images."""
     orders = _ORDERS if frames else {several: one for one, several in _ORDERS.items()}
     given = node.args.get("output_layout")
     if not isinstance(given, str) or given not in orders:

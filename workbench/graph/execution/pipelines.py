@@ -1,4 +1,4 @@
-"""Several parallel pipelines of one graph in one process, which output batches in turn.
+"""Run several parallel pipelines of one graph in one process, which output batches in turn.
 
 Batch k overall is batch ``k // n`` of pipeline ``k % n``. Each pipeline reads its own shard and has
 its own seed, so that every sample occurs once per epoch. One pipeline leaves a fifth to a third of
@@ -24,7 +24,7 @@ _EPOCH_SEED = "shuffle_after_epoch_seed"
 
 
 def single_pipelines(graph: Graph) -> tuple[Graph, ...]:
-    """Return one graph per pipeline, each with its shard; the graph itself if there is only one.
+    """Return one graph per pipeline, each with its own shard, or only the graph if there is one.
 
     If the reader already reads a shard, that shard is divided further.
     """
@@ -35,13 +35,13 @@ def single_pipelines(graph: Graph) -> tuple[Graph, ...]:
 
 
 def pipeline_of_batch(graph: Graph, batch: int) -> tuple[Graph, int]:
-    """Return the graph of the pipeline that outputs a batch, and the batch's number in it."""
+    """Return the graph of the pipeline that outputs a batch, and the batch's number there."""
     pipelines = single_pipelines(graph)
     return pipelines[batch % len(pipelines)], batch // len(pipelines)
 
 
 def several_pipelines(first: Graph, count: int) -> Graph:
-    """Return the graph that runs as ``count`` pipelines, given the graph of shard 0."""
+    """Return the graph that runs as ``count`` pipelines. ``first`` is the graph of shard 0."""
     if count == 1:
         return first
     shards = {"shard_id": 0, "num_shards": count, "pad_last_batch": True}
@@ -56,7 +56,7 @@ def several_pipelines(first: Graph, count: int) -> Graph:
 
 
 def without_shard(graph: Graph, arguments: Collection[str]) -> Graph:
-    """Remove those of a reader's shard ``arguments`` whose values mean that there is one shard."""
+    """Remove the given shard arguments of readers if their values mean a single shard."""
     only: Mapping[str, Value] = {**_WHOLE, "pad_last_batch": True}
     nodes = []
     for node in graph.nodes:

@@ -22,7 +22,7 @@ from workbench.names import shortened
 __all__ = ["Fix", "fixes", "image_output_fixes"]
 
 _REGISTERED = (argument_fixes, flow_fixes, graph_fixes)
-"""Modules that register their fixes on import."""
+"""Modules with fixes, which are registered by importing them."""
 
 _DECODER = "decoders.image"
 _LONGEST = 80
@@ -33,7 +33,8 @@ def fixes(resolved: ResolvedGraph, fault: Fault) -> tuple[Fix, ...]:
     """Return one-click fixes for a fault that ``check_graph`` found in a graph.
 
     No resulting graph has the fault; graphs with the fewest other faults come first. Labels are
-    unique. Empty if only the user can fix the fault, or if the graph does not have it.
+    unique. The result is empty if only the user can fix the fault, or if the graph does not have
+    it.
     """
     known = fault.code in WARNINGS or fault in resolved.faults
     if fault.code not in REMEDIES or not known:
@@ -56,7 +57,7 @@ def fixes(resolved: ResolvedGraph, fault: Fault) -> tuple[Fix, ...]:
 
 
 def image_output_fixes(graph: Graph, catalog: Catalog) -> Iterator[Fix]:
-    """Fixes for a graph without an image output: output the last image, or add a decoder."""
+    """Yield a fix for a graph without an image output, which outputs an image or adds a decoder."""
     known = [node for node in ordered_nodes(graph, catalog) if node.op in catalog]
     for node in reversed(known):
         for port in (Port(node.id, output.name) for output in catalog[node.op].outputs):
@@ -74,7 +75,7 @@ def image_output_fixes(graph: Graph, catalog: Catalog) -> Iterator[Fix]:
 
 
 def _shared_ids(graph: Graph, node_id: str) -> Iterator[str]:
-    """Yield duplicate ids among a node and its enclosing blocks, innermost first."""
+    """Yield duplicate ids of a node or of its enclosing blocks, innermost first."""
     counts = Counter(node.id for node in graph.walk())
     while node_id:
         if counts[node_id] > 1:
@@ -83,7 +84,7 @@ def _shared_ids(graph: Graph, node_id: str) -> Iterator[str]:
 
 
 def _working_fixes(case: Case, remedies: Remedies, fault: Fault | None = None) -> tuple[Fix, ...]:
-    """Candidates of ``remedies`` whose graph no longer has the fault, by default ``case.fault``."""
+    """Return the fixes from ``remedies`` that remove ``fault``, by default ``case.fault``."""
     fault = fault or case.fault
     found: dict[str, tuple[int, Fix]] = {}
     for words, make in _candidates(case, remedies):
@@ -102,7 +103,7 @@ def _working_fixes(case: Case, remedies: Remedies, fault: Fault | None = None) -
 
 
 def _candidates(case: Case, remedies: Remedies) -> Iterator[FixCandidate]:
-    """Yield candidates until ``remedies`` raises GraphEditError for a node of another body."""
+    """Yield the candidates of ``remedies`` until it raises GraphEditError (another body's node)."""
     try:
         yield from remedies(case)
     except GraphEditError:

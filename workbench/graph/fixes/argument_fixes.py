@@ -36,7 +36,7 @@ def fix_unknown_arg(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("value_and_link")
 def fix_value_and_link(case: Case) -> Iterator[FixCandidate]:
-    """Offer to keep either the value or the link."""
+    """Offer to remove either the value or the link of an argument that has both."""
     node = case.node
     value = node.args[case.arg]
     yield f"Keep {short_value_text(value)}", case.set(case.arg, value)
@@ -46,7 +46,7 @@ def fix_value_and_link(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("value")
 def fix_value(case: Case) -> Iterator[FixCandidate]:
-    """Offer the nearest allowed value and the default; for random values, a range within limits."""
+    """Offer the nearest allowed value and the default or, for random values, an allowed range."""
     node = case.node
     arg = case.spec.args[case.arg]
     if case.about:
@@ -71,7 +71,7 @@ def fix_value(case: Case) -> Iterator[FixCandidate]:
 
 
 def _suggested_range(case: Case) -> Value | None:
-    """Return the usual range of the argument that is connected to a faulty ``random.uniform``."""
+    """Return the usual range of the argument that a faulty ``random.uniform`` feeds, or None."""
     if (case.node.op, case.arg) != ("random.uniform", "range"):
         return None
     for edge in case.graph.consumers(case.node_id):
@@ -82,7 +82,7 @@ def _suggested_range(case: Case) -> Value | None:
 
 
 def _limited_range(case: Case, arg: ArgSpec) -> Iterator[FixCandidate]:
-    """Offer to limit random values to the argument's limits, or to its usual range."""
+    """Offer to restrict random values to the argument's limits, or to its usual range."""
     generator = case.graph.node(case.about)
     name, numbers = uniform_values(generator) or ("range", ())
     low, high = value_limits(arg)
@@ -94,9 +94,9 @@ def _limited_range(case: Case, arg: ArgSpec) -> Iterator[FixCandidate]:
             yield label, case.edit(set_arg, generator.id, key, value)
 
 
-def _near_values(arg: ArgSpec, found: Value) -> list[Value]:
-    """Candidates for the intended value, which ``value_fault`` must still check."""
-    items = found if isinstance(found, tuple) else (found,)
+def _near_values(arg: ArgSpec, value: Value) -> list[Value]:
+    """Return values that the user may have meant; the caller must check them."""
+    items = value if isinstance(value, tuple) else (value,)
     mended = tuple(_near_value(arg, item) for item in items)
     near: list[Value] = []
     if arg.kind.endswith("_list"):
@@ -154,7 +154,7 @@ def fix_conflict(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("apart")
 def fix_incomplete_group(case: Case) -> Iterator[FixCandidate]:
-    """Offer to set the missing argument of a group to the same value, or to reset the group."""
+    """Offer to set the missing argument of a group to the same value, or to remove the group."""
     node = case.node
     if case.arg in node.args and case.about in case.spec.args:
         same = node.args[case.arg]
@@ -236,7 +236,7 @@ def unlink_fixed_arg(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("covered", "sides")
 def fix_covered(case: Case) -> Iterator[FixCandidate]:
-    """Offer to remove an operator that covers annotations or mirrors names with left and right."""
+    """Offer to remove the operator that the warning is about."""
     yield case.removal()
 
 
@@ -277,7 +277,7 @@ def fix_buffer(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("box_layout")
 def fix_box_layout(case: Case) -> Iterator[FixCandidate]:
-    """Offer to change the box format of the node or the source so that both match."""
+    """Offer to change the box format of the node or of the source, so that both are equal."""
     name, value = case.about.split("=")
     if name == "ratio":
         other = Case(case.typed, replace(case.fault, node=value))

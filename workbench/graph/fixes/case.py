@@ -34,14 +34,14 @@ FixCandidate = tuple[str, Make]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A fault, and the body of the graph that contains the faulty node."""
+    """A fault, with the body of the graph that contains the faulty node."""
 
     typed: TypedGraph
     fault: Fault
 
     @property
     def graph(self) -> Graph:
-        """The body that contains the faulty node, as a graph."""
+        """The body with the faulty node, as a graph."""
         return self.typed.graph
 
     @property
@@ -67,7 +67,7 @@ class Case:
 
     @property
     def about(self) -> str:
-        """Other subject of the fault, such as an output's name."""
+        """Name of another object that the fault concerns, such as an output."""
         return self.fault.about
 
     # Creation of graphs
@@ -91,11 +91,11 @@ class Case:
         return self.change(args=args, inputs=self.node.without({name}).inputs)
 
     def reset(self) -> Make:
-        """Return a function that resets the faulty argument."""
+        """Return a function that resets the faulty argument to its initial value."""
         return self.edit(reset_arg, self.node_id, self.arg)
 
     def without(self, *names: str) -> Make:
-        """Return a function that removes values and links of arguments and inputs."""
+        """Return a function that removes the values and links of arguments and inputs."""
         return partial(self.graph.replace_node, self.node.without(names))
 
     def insert(self, op: str, wanted_id: str | None = None, **fields: Any) -> Make:
@@ -130,7 +130,7 @@ def remedy(*codes: FaultCode) -> Callable[[Remedies], Remedies]:
 
 
 def short_value_text(value: Value) -> str:
-    """Format a value for a button label: shortened, lists without brackets."""
+    """Format a value for a button label: shortened, and without brackets around lists."""
     items = value if isinstance(value, tuple) else (value,)
     text = ", ".join(f"{i:g}" if isinstance(i, float) else str(i) for i in items)
     return shortened(text, 30)

@@ -26,7 +26,7 @@ from workbench.graph.types.typed_graph import TypedGraph
 
 _DECODER = "decoders.image"
 _OFFERED = 2
-"""Maximum number of nearest outputs that are offered as sources."""
+"""Maximum number of existing outputs that are offered as sources."""
 
 
 @remedy("source")
@@ -91,7 +91,7 @@ def fix_unfed(case: Case) -> Iterator[FixCandidate]:
 
 
 def _offer_decoder(case: Case) -> Iterator[FixCandidate]:
-    """Offer a decoder for all unconnected image inputs if the graph has no decoder."""
+    """Offer a decoder for all unconnected image inputs, if the graph has no decoder."""
     inputs = case.spec.inputs
     wants = any(port.name == case.arg and port.kind == "image" for port in inputs)
     found = ((node.id, case.catalog.find(node.op)) for node in case.graph.nodes)
@@ -123,7 +123,7 @@ def _with_decoder(graph: Graph, catalog: Catalog, source: Port) -> Graph:
 
 @remedy("arg_dtype")
 def fix_arg_dtype(case: Case) -> Iterator[FixCandidate]:
-    """Offer to sample values of the right type, to add a cast, or to disconnect the argument."""
+    """Offer to change the generator's type, to add a cast, or to disconnect the argument."""
     node, wanted = case.node, case.about
     port = node.inputs[case.arg]
     random = case.graph.node(port.node)
@@ -137,7 +137,7 @@ def fix_arg_dtype(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("dtype")
 def fix_dtype(case: Case) -> Iterator[FixCandidate]:
-    """Offer to move the node to where its type fits, to add a cast, or to remove the node."""
+    """Offer to move the node upstream to data of a valid type, to add a cast, or to remove it."""
     flows = case.typed.types
     allowed = next(p.dtypes for p in case.spec.inputs if p.name == case.arg)
 
@@ -248,7 +248,7 @@ def _decoded_on(graph: Graph, catalog: Catalog, side: str) -> Graph:
 
 @remedy("arg_on_gpu")
 def fix_arg_on_gpu(case: Case) -> Iterator[FixCandidate]:
-    """Offer to run the source on the CPU, or to copy its output to the CPU."""
+    """Offer to run the argument's source on the CPU, or to copy its output to the CPU."""
     source = case.graph.node(case.node.inputs[case.arg].node)
     spec = case.catalog.find(source.op)
     if spec is not None and "cpu" in spec.devices:
@@ -284,7 +284,7 @@ def _offer_move(case: Case, into: str, fits: Callable[[Port], bool]) -> Iterator
 
 
 def _is_accepted(typed: TypedGraph, spec: OpSpec, into: str, before: OpSpec, port: Port) -> bool:
-    """Whether a node moved to ``port`` accepts that data, and ``before`` accepts its output."""
+    """Return whether ``spec`` accepts the data at ``port``, and ``before`` accepts its output."""
     kind = typed.kind(port)
     takes = next((p.kind for p in spec.inputs if p.name == into), None)
     gives = kind if spec.outputs[0].follows else spec.outputs[0].kind

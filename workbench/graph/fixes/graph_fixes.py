@@ -88,7 +88,7 @@ def _with_id(node: Node, new: str) -> Node:
 
 @remedy("bad_id")
 def fix_bad_id(case: Case) -> Iterator[FixCandidate]:
-    """Offer a valid id that consists of the valid characters of the current one."""
+    """Offer a new id, made of the valid characters of the current id."""
     new = free_id(case.graph, _as_name(case.node_id, "node"))
 
     def renamed() -> Graph:
@@ -110,7 +110,7 @@ def _as_name(text: str, usual: str) -> str:
 
 @remedy("no_outputs")
 def fix_no_outputs(case: Case) -> Iterator[FixCandidate]:
-    """Offer to output the last image, else the last port; without ports, offer a minimal graph."""
+    """Offer to output the last image, or else the last port; without ports, a minimal graph."""
     ports = _last_ports(case.typed)
     if not ports and not case.node_id:
         least = start_graph(case.catalog, case.graph.name)
@@ -123,7 +123,7 @@ def fix_no_outputs(case: Case) -> Iterator[FixCandidate]:
 
 
 def _last_ports(typed: TypedGraph) -> list[Port]:
-    """Return all output ports: images first, and the ports of later nodes first."""
+    """Return all output ports in reverse topological order, with images first."""
     found = []
     for node in reversed(topological(typed.graph)[0]):
         found += output_ports(node, typed.catalog.find(node.op))
@@ -133,7 +133,7 @@ def _last_ports(typed: TypedGraph) -> list[Port]:
 
 @remedy("output_name")
 def fix_output_name(case: Case) -> Iterator[FixCandidate]:
-    """Offer to rename the output to its valid characters, or to remove it."""
+    """Offer to rename the output, using only valid characters, or to remove it."""
     new = free_id(case.graph, _as_name(case.about, "output"))
     outputs = {new if name == case.about else name: p for name, p in case.graph.outputs.items()}
     yield f"Rename it to {new}", lambda: replace(case.graph, outputs=outputs)
@@ -142,7 +142,7 @@ def fix_output_name(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("output_source")
 def fix_output_source(case: Case) -> Iterator[FixCandidate]:
-    """Offer to output another port of the node or the last image, or to remove the output."""
+    """Offer another port of the node, or the last image, as the output, or to remove the output."""
     removed = case.graph.outputs[case.about]
     ports = _last_ports(case.typed)
     for port in [*(p for p in ports if p.node == removed.node), *ports[:1]]:
@@ -158,7 +158,7 @@ def _output_removal(graph: Graph, fault: Fault) -> FixCandidate:
 
 @remedy("parameter")
 def fix_parameter(case: Case) -> Iterator[FixCandidate]:
-    """Offer to use an unused data parameter for the source, or to remove the source."""
+    """Offer a separate data parameter for the source, or to remove the source."""
     node = case.node
     if isinstance(node, Source):
         known = {source.dataset for source in case.graph.sources}
@@ -170,7 +170,7 @@ def fix_parameter(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("no_reader")
 def fix_no_reader(case: Case) -> Iterator[FixCandidate]:
-    """Offer a file reader that is connected to all unconnected decoders."""
+    """Offer to add a file reader and to connect it to all unconnected decoders."""
     if "readers.file" not in case.catalog:
         return
 
@@ -204,7 +204,7 @@ def fix_cycle(case: Case) -> Iterator[FixCandidate]:
 
 
 def _cycle_edge(graph: Graph) -> Edge | None:
-    """Return an edge of a cycle whose source is latest in node order; None without a cycle."""
+    """Return the edge to remove from a cycle, whose source is last in node order, or None."""
     waiting = {node.id: node for node in topological(graph)[1]}
     while True:  # drop what is only behind a cycle
         feeding = {port.node for node in waiting.values() for port in node.inputs.values()}
@@ -246,7 +246,7 @@ def fix_unknown_op(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("unequal")
 def fix_unequal(case: Case) -> Iterator[FixCandidate]:
-    """Offer to resize both images to one size."""
+    """Offer to resize both images to the same size."""
     yield "Resize both images to the same size", case.edit(_with_one_size, case.node_id)
 
 
@@ -276,7 +276,7 @@ def fix_unmoved(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("polygons")
 def fix_polygons(case: Case) -> Iterator[FixCandidate]:
-    """Offer to renumber polygons by the remaining boxes."""
+    """Offer to renumber polygons so that they match the remaining boxes."""
     yield "Make the polygons follow the boxes", lambda: with_polygons(case.graph, case.node_id)
 
 
@@ -293,14 +293,14 @@ def fix_untrusted(case: Case) -> Iterator[FixCandidate]:
 
 
 def fix_unreadable_source(case: Case) -> Iterator[FixCandidate]:
-    """Offer a file reader in place of a source that cannot be exported."""
+    """Offer to replace a source that cannot be exported by a file reader."""
     node = case.node
     if node.op in OPAQUE and not node.inputs:
         yield "Read your data instead", case.edit(_with_file_reader, node)
 
 
 def _with_file_reader(graph: Graph, catalog: Catalog, node: Node) -> Graph | None:
-    """Replace a source by ``readers.file`` and a decoder, for an image and a label.
+    """Replace a source by ``readers.file`` and a decoder, which output an image and a label.
 
     Returns None if other outputs are used, or if the node is inside a block.
     """
@@ -337,7 +337,7 @@ def _is_decoded(graph: Graph, catalog: Catalog, port: Port) -> bool:
 
 @remedy("control", "bodies", "branches")
 def fix_block(case: Case) -> Iterator[FixCandidate]:
-    """Offer to convert the output that differs, to keep one body only, or to remove the block."""
+    """Offer to convert a differing output, to replace the block by one body, or to remove it."""
     node = case.node
     if case.fault.code == "branches" and {"cast", "color_space_conversion"} <= {*case.catalog}:
         yield from _conversions(case)
@@ -348,7 +348,7 @@ def fix_block(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("draw")
 def fix_probabilities(case: Case) -> Iterator[FixCandidate]:
-    """Offer a random range that matches the number of bodies, with proportional probabilities."""
+    """Offer to adjust the generator's range to the number of bodies; probabilities are scaled."""
     block = case.node
     kind = kind_of(block)
     generator = kind.generator_of(case.graph, block)
@@ -372,7 +372,7 @@ def fix_probabilities(case: Case) -> Iterator[FixCandidate]:
 
 
 def _conversions(case: Case) -> Iterator[FixCandidate]:
-    """Offer to convert an output to the type of another body's output, or of the block's input."""
+    """Offer to convert a body's output to the type of another body's output or of the input."""
     block, scope, output = case.node, case.about, case.arg
     types = case.typed.types
     others = [body.outputs.get(output) for body in block.bodies.values()]
@@ -393,7 +393,7 @@ def _conversions(case: Case) -> Iterator[FixCandidate]:
 
 
 def _appended_to_body(graph: Graph, scope: str, output: str, node: Node) -> Graph:
-    """Add a node at the end of a body, before one of its outputs."""
+    """Add a node at the end of a body, between ``output`` and its current source."""
     body = graph.whole.at_scope(scope)
     made = replace(node, id=free_id(body, node.id), inputs={"data": body.outputs[output]})
     outputs = {**body.outputs, output: Port(made.id, "output")}

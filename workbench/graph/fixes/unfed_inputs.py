@@ -1,4 +1,4 @@
-"""Sources for unconnected inputs: the nearest suitable output, or a new node."""
+"""Find sources for unconnected inputs: the nearest suitable output, or a new node."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def unfed(node: Node, spec: OpSpec) -> list[str]:
 
 @scoped("node_id")
 def feed_node(graph: Graph, catalog: Catalog, node_id: str) -> Graph:
-    """Connect required inputs to the node that the catalogue suggests, else to the nearest port.
+    """Connect required inputs to the node that the catalogue suggests, or to the nearest port.
 
     Inputs without a suitable source remain unconnected.
     """
@@ -42,14 +42,14 @@ def _fed(graph: Graph, catalog: Catalog, node_id: str, beside: Node) -> Graph:
 
 
 def feed_of(spec: OpSpec, into: str) -> Feed | None:
-    """Return the operator that the catalogue suggests for an input or argument, or None."""
+    """Return the source that the catalogue suggests for an input or argument, or None."""
     if into in spec.args:
         return spec.args[into].feed
     return next((port.feed for port in spec.inputs if port.name == into), None)
 
 
 def feed_from_new(graph: Graph, catalog: Catalog, node_id: str, into: str) -> Graph | None:
-    """Add the node that the catalogue suggests for an input, and connect its own inputs as well.
+    """Add the node that the catalogue suggests as a source of an input, and connect both.
 
     Returns None if the catalogue has no suggestion.
     """
@@ -67,7 +67,7 @@ def feed_from_new(graph: Graph, catalog: Catalog, node_id: str, into: str) -> Gr
 def fitting_ports(
     graph: Graph, catalog: Catalog, node_id: str, into: str, beside: Node | None = None
 ) -> Iterator[Port]:
-    """Yield the ports of the right kind for an input, nearest first; none for an argument.
+    """Yield the ports of the right kind for an input, nearest first; no ports for an argument.
 
     Sources of the node ``beside`` (by default the node itself) come first.
     """
@@ -93,12 +93,12 @@ def fitting_ports(
 
 
 def _is_sensible(want: PortKind, graph: Graph, catalog: Catalog, port: Port) -> bool:
-    """Whether to suggest a port; encoded data are suggested only for inputs of that kind."""
+    """Return whether to suggest a port: encoded data only for inputs of encoded data."""
     return want == "encoded" or port_kind(graph, catalog, port) != "encoded"
 
 
 def feed_input(graph: Graph, catalog: Catalog, source: Port, node_id: str, into: str) -> Graph:
-    """Connect a port to an input or argument, and remove its value and conflicting arguments.
+    """Connect a port to an input or argument; remove its value and arguments that exclude it.
 
     The inputs stay in the order of the operator's ports.
     """

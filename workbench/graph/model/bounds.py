@@ -8,7 +8,7 @@ LARGEST_SEED = 2**32 - 1
 """Maximum seed of a node. DALI assigns seeds up to this value, and imported graphs preserve them.
 """
 USUAL_SEEDS = 10_000
-"""Exclusive upper bound of seeds for new nodes, as long as unused ones are available."""
+"""Exclusive upper bound of the seeds of new nodes, unless all smaller seeds are in use."""
 
 SETTINGS: Mapping[str, tuple[int, int]] = {
     "batch_size": (1, 100_000),
@@ -20,18 +20,24 @@ SETTINGS: Mapping[str, tuple[int, int]] = {
 """Minimum and maximum of each numeric setting."""
 
 MOST_FILE_NODES = 10_000
-"""Maximum number of nodes in a graph file. Checking and rendering take longer with more nodes,
-and a file may be hostile."""
+"""Maximum number of nodes in a graph file: checking and rendering take longer with more nodes.
+
+Files may come from untrusted sources.
+"""
 MOST_CANVAS_NODES = 1000
 """Maximum number of nodes that the page renders at a usable speed."""
 MOST_NESTED = 16
 """Maximum nesting depth of bodies (DALI splits the batch for each) and of lists in a file."""
 MOST_TURNS_IN_ALL = 1024
-"""Maximum iterations of a body, multiplied over nested repeat blocks. DALI builds each iteration,
-which takes about 2 ms."""
+"""Maximum number of iterations of a body, multiplied over nested repeat blocks.
+
+DALI builds every iteration separately, which takes about 2 ms.
+"""
 MOST_PAGE_CHARACTERS = 4_000_000
-"""Maximum characters of a graph file that the page opens, also from a link. A graph of 1,000 nodes
-with every argument set has 1.5 million."""
+"""Maximum size in characters of a graph file that the page opens, also from a link.
+
+A graph of 1,000 nodes with every argument set has 1.5 million characters.
+"""
 
 FILES = "mapped", "read"
 """Ways in which readers access files: memory-mapped, or with ``dont_use_mmap``."""

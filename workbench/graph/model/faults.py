@@ -32,7 +32,7 @@ WARNINGS: frozenset[FaultCode] = frozenset(
         *("without_area", "box_layout", "silent", "orientation", "unequal", "readers"),
     }
 )
-"""Codes of faults that do not prevent a run, from ``check_warnings``."""
+"""Codes of the faults that ``check_warnings`` returns, which do not prevent a run."""
 DATA_WARNINGS: frozenset[FaultCode] = frozenset(
     {
         *("sides", "unshuffled", "buffer", "overhang", "unusable", "without_area", "silent"),
@@ -66,7 +66,7 @@ class Fault:
 
     @property
     def text(self) -> str:
-        """The problem and the fix in one string, without the node and argument."""
+        """The problem and the fix as one string, without the node and argument."""
         return f"{self.message.removesuffix('.')}. {self.remedy}".rstrip()
 
     def __str__(self) -> str:

@@ -38,7 +38,7 @@ Executor = Literal["static", "dynamic", "separate"]
 
 
 def is_name(text: str) -> bool:
-    """Whether a string is a valid Python name that Python does not normalise.
+    """Return whether a string is a valid Python name in its normalised form.
 
     Python normalises some letters (NFKC, PEP 3131), so two ids could become the same variable.
     """
@@ -47,7 +47,7 @@ def is_name(text: str) -> bool:
 
 
 def is_text(text: str) -> bool:
-    """Whether a string can be encoded as UTF-8; lone surrogates cannot."""
+    """Return whether a string can be encoded as UTF-8, which is not true of lone surrogates."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -65,7 +65,7 @@ TITLE_WORDS = f"one line of at most {LONGEST_TITLE} printable characters"
 
 
 def is_title(text: str) -> bool:
-    """Whether a string is a valid body title: one line, because it becomes a code comment."""
+    """Return whether a string is a valid title of a body: one line, as it becomes a comment."""
     return len(text) <= LONGEST_TITLE and text.isprintable() and text == text.strip()
 
 
@@ -94,7 +94,7 @@ class FrozenDict(dict[K, V]):
 
 
 def frozen(mapping: Mapping[K, V]) -> FrozenDict[K, V]:
-    """Return an immutable copy of a mapping; lists among its values become tuples, recursively."""
+    """Return an immutable copy of a mapping. Lists among its values become tuples, recursively."""
     if type(mapping) is FrozenDict:
         return mapping
     require_kind("A mapping of a graph", mapping, MAPPING)
@@ -111,7 +111,7 @@ _EDIT = "graph[NODE].set(ARGUMENT=...)"
 
 
 def fixed(kind: type[T]) -> type[T]:
-    """Class decorator: assignment to a field of a frozen dataclass raises an error with the fix."""
+    """Class decorator for frozen dataclasses: the error for assigning a field names the fix."""
 
     def refuse(self: T, name: str, value: object = None) -> NoReturn:
         settings = [each.name for each in fields(Settings)]
@@ -197,7 +197,8 @@ class Body:
     def renamed(self, old: str, new: str, names: Mapping[str, str] | None = None) -> Body:
         """Rename a node, or this body's own scope, in the body's ports.
 
-        ``names`` maps old to new output names of these ports, and renames the body's inputs.
+        ``names`` maps old to new output names of the renamed node. If the scope is renamed, its
+        names are those of the body's inputs.
         """
         names = names or {}
         ports = {
@@ -297,13 +298,13 @@ class Source(Node):
 
     @property
     def finds_data(self) -> bool:
-        """Whether the exported program locates the data; False if arguments name the files."""
+        """Whether the exported program locates the data itself; False if arguments list files."""
         located_by = load_source(self.kind).located_by if self.kind else frozenset()
         return bool(self.kind) and not located_by & (self.args.keys() | self.inputs.keys())
 
     @property
     def decodes(self) -> bool:
-        """Whether the source outputs pixels, on the device in the settings, like a decoder."""
+        """Whether the source outputs pixels. It then uses the device in the settings."""
         return self.finds_data and load_source(self.kind).pixels != ""
 
 
@@ -328,8 +329,8 @@ class Settings:
     """Number of parallel pipelines in one process, each on its own shard (``graph.pipelines``).
     ``num_threads`` and ``prefetch_queue_depth`` apply to each pipeline."""
     executor: Executor = "dynamic"
-    """``static`` is DALI's ``exec_dynamic=False``. ``separate`` is ``static`` with two queues, of
-    depth ``prefetch_queue_depth`` on the device and twice that on the host."""
+    """``static`` means ``exec_dynamic=False`` in DALI. ``separate`` is ``static`` with two queues:
+    of depth ``prefetch_queue_depth`` on the device, and of twice that depth on the host."""
 
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
@@ -447,7 +448,7 @@ class Graph(GraphMethods):
         raise GraphEditError(f"There is no node {node_id!r}. The graph has: {known}.")
 
     def has(self, node_id: str) -> bool:
-        """Whether a node with this id exists, at any depth.
+        """Return whether a node with this id exists, at any depth.
 
         ::
 
@@ -456,7 +457,7 @@ class Graph(GraphMethods):
         return node_id in self._places
 
     def owns(self, port: Port) -> bool:
-        """Whether a port belongs to a node of this body, or is an input of this body."""
+        """Return whether a port belongs to a node of this body, or is an input of this body."""
         if self.enclosing is not None:
             outer, scope = self.enclosing
             if port.node == scope:
@@ -464,17 +465,17 @@ class Graph(GraphMethods):
         return port.node in self._places and not self._places[port.node][1]
 
     def feeding(self, port: Port) -> Port | None:
-        """The outer port that is connected to an input of a body, or None."""
+        """Return the outer port that is connected to a body's input, or None."""
         block = block_of(port.node)
         return self.node(block).inputs.get(port.output) if self.has(block) else None
 
     @property
     def scope(self) -> str:
-        """Scope of this body in the graph that contains it, such as ``if.then``; "" for a graph."""
+        """Scope of this body in the graph that contains it, such as ``if.then``; else empty."""
         return self.enclosing[1] if self.enclosing is not None else ""
 
     def scope_of(self, node_id: str) -> str:
-        """Return the scope of the body that contains a node, such as ``if.then``; "" for the graph.
+        """Return the scope of the body that contains a node, such as ``if.then``, or "".
 
         Raises GraphEditError for an unknown node.
         """
@@ -482,18 +483,18 @@ class Graph(GraphMethods):
         return self._places[node_id][1]
 
     def outermost(self, node_id: str) -> str:
-        """The id of the top-level node that contains a node, or of the node itself."""
+        """Return the id of the top-level node that is or contains the given node."""
         while (scope := self.scope_of(node_id)) != "":
             node_id = block_of(scope)
         return node_id
 
     @property
     def edges(self) -> Iterator[Edge]:
-        """Every edge outside the blocks, in the order of their target nodes."""
+        """All edges between top-level nodes, in the order of their target nodes."""
         return edges_of(self.nodes)
 
     def consumers(self, node_id: str) -> list[Edge]:
-        """The edges that start at a node."""
+        """Return the edges whose source is a node."""
         return [edge for edge in self.edges if edge.source.node == node_id]
 
     def replace_node(self, node: Node) -> Graph:
@@ -505,17 +506,17 @@ class Graph(GraphMethods):
         return self.replace_body(scope, replace(self.body_at(scope), nodes=nodes))
 
     def put(self, node_id: str, *nodes: Node) -> Graph:
-        """Return the graph with a top-level node replaced by other nodes."""
+        """Replace a top-level node by other nodes, and return the graph."""
         at = self.nodes.index(self.node(node_id))
         return replace(self, nodes=(*self.nodes[:at], *nodes, *self.nodes[at + 1 :]))
 
     def rewire(self, ports: Mapping[Port, Port]) -> Graph:
-        """Replace ports (old -> new) in nodes and outputs. The insides of blocks are unchanged."""
+        """Replace ports in top-level nodes and outputs; ``ports`` maps old to new ports."""
         body = self.body.rewire(ports)
         return replace(self, nodes=body.nodes, outputs=body.outputs)
 
     def body_at(self, scope: str) -> Body:
-        """Return the body with a scope, such as ``if.then``. Raises GraphEditError without one."""
+        """Return the body with a scope, such as ``if.then``. Raises GraphEditError if unknown."""
         if not scope:
             return self.body
         block, _, name = scope.rpartition(".")
@@ -542,7 +543,7 @@ class Graph(GraphMethods):
 
     @cached_property
     def whole(self) -> Graph:
-        """The graph that this body was extracted from, with the body in its current state."""
+        """The whole graph that contains this body, including the body's changes."""
         if self.enclosing is None:
             return self
         outer, scope = self.enclosing
@@ -566,7 +567,6 @@ def _rewired(sources: Mapping[str, Port], ports: Mapping[Port, Port]) -> dict[st
 
 
 def _reads(node: Node) -> bool:
-    """Whether a node is a DALI reader that must be converted to a ``Source``."""
     return is_reader(node.op) and not isinstance(node, Source) and not node.bodies
 
 
@@ -583,14 +583,14 @@ def block_of(scope: str) -> str:
 
 
 def edges_of(nodes: Sequence[Node]) -> Iterator[Edge]:
-    """The edges that end at the given nodes."""
+    """Yield the edges into the given nodes."""
     for node in nodes:
         for name, source in node.inputs.items():
             yield Edge(source, node.id, name)
 
 
 def used_ports(graph: Graph) -> KeysView[Port]:
-    """The ports that nodes and outputs use, including inside blocks, without duplicates."""
+    """Return all ports that nodes and outputs use, including inside blocks, without duplicates."""
     return dict.fromkeys(port for _, body in graph.bodies() for port in body.used_ports).keys()
 
 

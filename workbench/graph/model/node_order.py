@@ -11,7 +11,7 @@ from workbench.graph.model import Graph, Node, Port, block_of
 def topological(graph: Graph) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
     """Return the top-level nodes in topological order, and the nodes on or downstream of a cycle.
 
-    See ``running_order``.
+    Sorted by ``running_order``.
     """
     return running_order(graph.nodes)
 
@@ -43,7 +43,7 @@ def running_order(nodes: tuple[Node, ...]) -> tuple[tuple[Node, ...], tuple[Node
 
 
 def _is_topologically_sorted(nodes: tuple[Node, ...], known: set[str]) -> bool:
-    """Whether every source precedes its consumers, as in most graphs."""
+    """Return whether every source precedes its consumers, which is true for most graphs."""
     ahead = set(known)
     for node in nodes:
         if not ahead.isdisjoint(port.node for port in node.inputs.values()):
@@ -53,7 +53,7 @@ def _is_topologically_sorted(nodes: tuple[Node, ...], known: set[str]) -> bool:
 
 
 def ancestors(graph: Graph, ports: list[Port]) -> set[str]:
-    """Ids of the nodes that the given ports depend on, including the ports' own nodes.
+    """Return the ids of all nodes that the ports depend on, including the ports' own nodes.
 
     For a port inside a block: the inner nodes that it depends on, the block, and everything that
     the block depends on.
@@ -72,7 +72,7 @@ def ancestors(graph: Graph, ports: list[Port]) -> set[str]:
 
 
 def descendants(graph: Graph, nodes: Collection[str]) -> set[str]:
-    """Ids of the top-level nodes that depend on the given nodes, which are excluded."""
+    """Return the ids of the top-level nodes that depend on the given nodes, without these."""
     found: set[str] = set()
     waiting = list(nodes)
     while waiting:

@@ -1,4 +1,4 @@
-"""DALI's operators as methods of graphs, of values of a graph, and of ``workbench.fn``.
+"""Operators of DALI as methods of graphs, of values of a graph, and of ``workbench.fn``.
 
 ``graph.rotate(angle=5)`` and ``graph.noise.gaussian(stddev=20)`` are looked up in the catalogue
 when called, so this module names no operator. ``operators.pyi`` has the signatures.
@@ -15,23 +15,23 @@ from workbench.errors import UnknownNameError, UnsupportedUseError
 from workbench.names import did_you_mean
 
 R = TypeVar("R")
-"""Return type of the operator methods: a graph for a graph, a value for a value."""
+"""Return type of the operator methods: a graph if called on a graph, else a value."""
 
 
 class Calls(Protocol):
-    """Interface of the factory that creates operator methods."""
+    """Interface of the object that creates operator methods."""
 
     def attribute(self, owner: Any, name: str) -> Any:
-        """Return the output, method or group of methods with a name. Raises AttributeError."""
+        """Return the output, method or group of methods with a name, or raise AttributeError."""
 
     def unbound(self, owner: type, name: str) -> Any:
-        """Return the method of a class as a function of the instance. Raises AttributeError."""
+        """Return a class's method as a function of the instance, or raise AttributeError."""
 
     def names(self, owner: Any) -> list[str]:
         """Return all names that ``attribute`` accepts."""
 
     def item(self, graph: Any, node_id: str) -> Any:
-        """Return the node of a graph with an id. Raises GraphEditError."""
+        """Return the node of a graph with an id, or raise GraphEditError."""
 
     def call(self, graph: Any, *image: object, **options: Any) -> Any:
         """Apply a graph to one image."""
@@ -44,7 +44,7 @@ _calls: list[Calls] = []
 
 
 def register(calls: Calls) -> None:
-    """Set the factory of operator methods, which is implemented by a higher-level module."""
+    """Set the object that creates operator methods; a higher-level module implements it."""
     _calls[:] = [calls]
 
 
@@ -110,7 +110,7 @@ class GraphMethods(Operators[Any]):
 
 
 def operator_function(call: Callable[..., Any], spec: OpSpec, name: str = "") -> Callable[..., Any]:
-    """Wrap ``call`` as a function with the signature and documentation of an operator."""
+    """Return ``call`` as a function with the signature and documentation of an operator."""
 
     def operator(*inputs: Any, **arguments: Any) -> Any:
         return call(inputs, arguments)

@@ -34,7 +34,7 @@ class Operation(NamedTuple):
     name: str
     probability: float
     magnitude: int | None
-    """The magnitude bin; None for an augmentation without magnitudes."""
+    """The magnitude bin, or None for an augmentation without magnitudes."""
 
 
 SubPolicy = tuple[Operation, ...]
@@ -55,9 +55,9 @@ def _operation(value: Value) -> Operation:
 
 
 def policy_fault(policy: Value, bins: int = 0) -> tuple[str, str] | None:
-    """Return why a value is not a valid policy, and the fix; None for a valid policy.
+    """Return why a value is not a valid policy, and the fix, or None for a valid policy.
 
-    ``bins`` is the number of magnitude bins, 0 for no limit.
+    ``bins`` is the number of magnitude bins, or 0 for no limit.
     """
     if not isinstance(policy, tuple):
         return f"it is {_short(policy)}, not a list of sub-policies", _EXAMPLE
@@ -106,7 +106,7 @@ def _operation_fault(operation: Value, bins: int) -> tuple[str, str] | None:
 
 
 def _number(value: Value | None) -> float | None:
-    """Convert a finite number to a float; None for other values."""
+    """Convert a finite number to a float, or return None for other values."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value) if abs(value) < 2**63 else None
@@ -117,13 +117,13 @@ def _short(value: Value) -> str:
 
 
 def policy_text(policy: Value) -> str:
-    """Summary for display: ``25 sub-policies``."""
+    """Return a summary for display, such as ``25 sub-policies``."""
     count = len(policy) if isinstance(policy, tuple) else 0
     return f"{count} sub-polic{'y' if count == 1 else 'ies'}"
 
 
 def policy_change(before: Value, after: Value) -> str:
-    """Return a label for the change from one policy to another, such as ``add a sub-policy``."""
+    """Describe the change from one policy to another, such as ``add a sub-policy``."""
     if not isinstance(before, tuple) or not isinstance(after, tuple):
         return "policy"
     if len(before) != len(after):
@@ -173,6 +173,6 @@ def _repaired_operation(operation: tuple[Value, ...], bins: int) -> Value:
 
 
 def bins_of(node: Node) -> int:
-    """Number of magnitude bins of a node with a custom policy."""
+    """Return the number of magnitude bins of a node with a custom policy."""
     bins = node.args.get("num_magnitude_bins", POLICY_BINS)
     return bins if isinstance(bins, int) else POLICY_BINS

@@ -10,7 +10,7 @@ from workbench.graph.model import Node, Port
 
 
 def outputs_of(node: Node, spec: OpSpec) -> tuple[PortSpec, ...]:
-    """Return the outputs of a node; a block has the outputs of its first body."""
+    """Return the outputs of a node. A block has the outputs of its first body."""
     if spec.counted_outputs:
         count = node.args.get(spec.counted_outputs, 1)
         if not isinstance(count, int) or not 1 < count <= MOST_OUTPUTS:
@@ -24,7 +24,7 @@ def outputs_of(node: Node, spec: OpSpec) -> tuple[PortSpec, ...]:
 
 
 def output_ports(node: Node, spec: OpSpec | None) -> list[Port]:
-    """Outputs of a node as ports of the graph; empty if ``spec`` is None (unknown operator)."""
+    """Return the outputs of a node as ports, or an empty list if the operator is unknown."""
     return [Port(node.id, output.name) for output in outputs_of(node, spec)] if spec else []
 
 
@@ -43,7 +43,7 @@ def positional_ports(node: Node, spec: OpSpec) -> dict[str, PortKind]:
 
 
 def body_inputs(node: Node) -> list[tuple[Port, Port]]:
-    """Pair each input port of a block's bodies with the outer port connected to it."""
+    """Return each input port of a block's bodies with the outer port that feeds it."""
     return [
         (Port(node.scope(name), taken), node.inputs[taken])
         for name, body in node.bodies.items()
@@ -53,9 +53,9 @@ def body_inputs(node: Node) -> list[tuple[Port, Port]]:
 
 
 def variables_read(node: Node, spec: OpSpec) -> list[tuple[Port, Port]]:
-    """Pair each input port of a block's bodies with the port whose variable the code reads.
+    """Return each input port of a block's bodies with the port whose variable the code reads.
 
-    If the bodies run one after the other, that is the block's output, which each body reassigns.
+    If the bodies run one after the other, this is the block's output, which each body reassigns.
     """
     given = {output.name for output in outputs_of(node, spec)} if spec.consecutive else set()
     return [
@@ -65,7 +65,7 @@ def variables_read(node: Node, spec: OpSpec) -> list[tuple[Port, Port]]:
 
 
 def used_inputs(node: Node, catalog: Catalog) -> list[Port]:
-    """Return the ports connected to a node, without inputs of a block that nothing inside uses."""
+    """Return the ports connected to a node, without inputs of a block that its bodies ignore."""
     if not node.bodies:
         return list(node.inputs.values())
     spec = catalog[node.op]

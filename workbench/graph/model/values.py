@@ -26,7 +26,7 @@ _LAYOUT_ARGUMENTS = ("layout", "layouts", "axis_names", "axis_name")
 
 
 def elements(value: Value) -> tuple[Value, ...]:
-    """The elements of a list argument; a single value becomes a tuple of one."""
+    """Return the elements of a list argument as a tuple, also for a single value."""
     return value if isinstance(value, tuple) else (value,)
 
 
@@ -67,7 +67,7 @@ def describe_kind(arg: ArgSpec) -> str:
 
 
 def value_fault(arg: ArgSpec, value: Value) -> tuple[str, str] | None:
-    """Return why ``value`` is invalid for ``arg``, and the fix; None if the value is valid.
+    """Return why ``value`` is invalid for ``arg``, and the fix, or None if the value is valid.
 
     A list argument also accepts a single number, as in DALI.
     """
@@ -107,7 +107,7 @@ def value_fault(arg: ArgSpec, value: Value) -> tuple[str, str] | None:
 
 
 def _range_fault(arg: ArgSpec, items: tuple[Value, ...]) -> tuple[str, str] | None:
-    """Return why numbers are invalid for an argument although DALI accepts them, and the fix."""
+    """Return why numbers that DALI accepts are invalid for an argument, and the fix, or None."""
     numbers = [item for item in items if isinstance(item, int | float)]
     if arg.form == "flag" and arg.kind == "int" and any(item not in (0, 1) for item in numbers):
         return f"{_show(items)} is not 0 or 1", "Use 0 or 1."
@@ -139,16 +139,16 @@ def value_limits(arg: ArgSpec) -> tuple[float, float]:
 PROBABILITIES = frozenset({"p", "prob", "probability", "foreground_prob"})
 _ALONE = frozenset({"resize_shorter", "resize_longer", "max_size"})
 SIZES = _ALONE | {"size", "crop", "resize_x", "resize_y", "resize_z"}
-"""Names of arguments in pixels. A 0 in ``size`` makes DALI compute that side."""
+"""Names of arguments that are sizes in pixels. A 0 in ``size`` makes DALI compute that side."""
 _ZERO = {
     "size": "; if one of the two is 0, DALI computes that side",
     "crop": "; if one of the two is 0, that side is not cropped",
 }
-"""Explanation of a 0 for one of two sides, by argument name; appended to an error message."""
+"""Text for error messages about a 0 for one of two sides, by argument name."""
 
 
 def kind_fault(arg: ArgSpec, value: Value) -> str | None:
-    """Return why a value does not have the argument's kind, or None; ranges are not checked.
+    """Return why a value does not have the argument's kind, or None. Ranges are not checked.
 
     Always None for the kinds ``object`` and ``policy``, which allow several types of values.
     """
@@ -169,12 +169,12 @@ def _kind_fault(element: str, item: Value) -> str | None:
 
 
 def one_for_all(arg: ArgSpec, value: Value) -> bool:
-    """Whether a value is a single number that applies to all elements of a list argument."""
+    """Return whether a value is a single number that applies to all elements of a list."""
     return arg.form == "each" and (not isinstance(value, tuple) or len(value) == 1)
 
 
 def count_text(arg: ArgSpec, *counts: int) -> str:
-    """Format the required number of list elements, with known names: ``exactly 2 (h, w)``."""
+    """Describe how many elements a list needs, with their names if known: ``exactly 2 (h, w)``."""
     parts = {len(arg.parts): arg.parts, len(arg.parts) + 1: ("d", *arg.parts)}
     named = len(arg.parts) == arg.items
     exactly = [f"{count} ({', '.join(parts[count])})" if named else f"{count}" for count in counts]
@@ -212,7 +212,7 @@ def _item_fault(arg: ArgSpec, element: str, item: Value) -> str | None:
 
 
 def is_layout(arg: ArgSpec) -> bool:
-    """Whether an argument is a layout string with one letter per axis."""
+    """Return whether an argument is a layout, with one letter per axis."""
     return arg.kind in ("str", "str_list") and arg.name.endswith(_LAYOUT_ARGUMENTS)
 
 
@@ -233,13 +233,13 @@ def _show(value: Value) -> str:
 # Index texts such as ``:, 3:9`` or ``0``: parsed, and written as in Python.
 
 Index = tuple[int | slice, ...]
-"""An integer or a slice for each leading axis."""
+"""Index of an array: an integer or a slice for each leading axis."""
 
 _NUMBER = r"\s*([+-]?\d{1,10})?\s*"
 _PLACE = re.compile(r"\s*([+-]?\d{1,10})\s*")
 _RANGE = re.compile(f"{_NUMBER}:{_NUMBER}(?::{_NUMBER})?")
 _MOST_AXES = 16
-"""Maximum parts of an index; more than DALI's slicing supports."""
+"""Maximum number of parts in an index; DALI's slicing supports fewer."""
 
 
 def parse_index(text: str) -> Index:

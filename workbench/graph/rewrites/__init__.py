@@ -28,7 +28,7 @@ Nodes = Callable[[TypedGraph], Iterable[str]]
 AtNode = Callable[[TypedGraph, str], Graph | None]
 
 _MOST_SITES = 400
-"""Maximum number of rewrite applications to one graph, as a safeguard against an endless loop."""
+"""Maximum number of applications of rewrites to one graph, in case of an endless loop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +38,9 @@ class Rewrite:
     Parameters
     ----------
     name:
-        Its name in commands.
+        Name of the rewrite in commands.
     title:
-        What it does, as the label of a button.
+        Description of the rewrite, as the label of a button.
     law:
         What is replaced by what, and why the pixels are unchanged.
     sites:
@@ -55,9 +55,9 @@ class Rewrite:
         applying the rewrite at one node, or None if that is impossible. ``NAME@NODE`` names the
         rewrite at one node. Both are None if the rewrite is applied everywhere at once.
     needs_gpu:
-        Whether it is useful only on a machine with a GPU.
+        Whether the rewrite is useful only on a machine with a GPU.
     tried_last:
-        Whether it is tried after the others of its class, because it prevents them.
+        Whether the rewrite is tried after the others of its class, because it prevents them.
     """
 
     name: str
@@ -77,7 +77,7 @@ class Rewrite:
         )
 
     def class_in(self, typed: TypedGraph) -> Class:
-        """Return "exact" if the result is bit-identical on all devices in use, else "near"."""
+        """Return ``exact`` if the result is bit-identical on all devices in use, else ``near``."""
         devices = {"cpu" if d == "cpu" else "gpu" for d in typed.devices.values()}
         return "exact" if devices <= self.exact_on else "near"
 
@@ -92,7 +92,7 @@ def _sites_of(rewrite: Rewrite, typed: TypedGraph, only: str = "") -> Iterator[G
 def rewrite(
     title: str, *, exact_on: frozenset[str] = frozenset(), tried_last: bool = False
 ) -> Callable[[Sites], Rewrite]:
-    """Decorator for a function that yields the body after each possible application."""
+    """Decorator for a function that yields a body after each possible application of a rewrite."""
 
     def decorate(sites: Sites) -> Rewrite:
         return Rewrite(*_named(sites, title), sites, exact_on, tried_last=tried_last)
@@ -101,9 +101,9 @@ def rewrite(
 
 
 def placement(title: str, nodes: Nodes) -> Callable[[AtNode], Rewrite]:
-    """Decorator for a function that returns the graph with a node on the other device, or None.
+    """Decorator for a function that moves a node to the other device, or returns None.
 
-    The resulting rewrite is measured for each node separately. It is near, not exact.
+    The resulting rewrite is measured for each node separately. Its class is near, not exact.
     """
 
     def decorate(at_node: AtNode) -> Rewrite:
@@ -144,7 +144,7 @@ def _sort_key(rewrite: Rewrite) -> tuple[bool, bool, str]:
 
 
 def find_rewrite(name: str) -> Rewrite:
-    """Find the rewrite for ``NAME`` or ``NAME@NODE``. Raises GraphEditError if there is none."""
+    """Return the rewrite ``NAME`` or ``NAME@NODE``. Raises GraphEditError for an unknown name."""
     known = load_rewrites()
     base, at, node = name.partition("@")
     found = known.get(base)
@@ -156,7 +156,7 @@ def find_rewrite(name: str) -> Rewrite:
 
 
 def by_node(typed: TypedGraph, names: Collection[str]) -> list[str]:
-    """Expand rewrites that are measured node by node to one ``NAME@NODE`` per node."""
+    """Replace each rewrite that is measured node by node by one ``NAME@NODE`` per node."""
     found = []
     for name in names:
         nodes = find_rewrite(name).nodes
@@ -175,13 +175,13 @@ def in_order(names: Collection[str]) -> list[str]:
 
 
 def rewrite_law(name: str) -> str:
-    """Return the law (the docstring) of a rewrite; empty for an unknown name."""
+    """Return the law (the docstring) of a rewrite, or an empty string for an unknown name."""
     found = load_rewrites().get(name.partition("@")[0])
     return found.law if found else ""
 
 
 def rewritten(typed: TypedGraph, names: Collection[str]) -> Graph:
-    """Apply rewrites wherever possible; returns the same graph if none applies.
+    """Apply rewrites wherever possible; return the same graph if none applies.
 
     Also applies rewrites that another rewrite makes possible, and skips applications that would add
     a fault. Raises GraphEditError for an unknown name.
@@ -200,7 +200,7 @@ def rewritten(typed: TypedGraph, names: Collection[str]) -> Graph:
 def _sound_results(
     rewrite: Rewrite, typed: TypedGraph, known: Collection[tuple[str, str, str]]
 ) -> Iterator[TypedGraph]:
-    """Yield the whole graph after each application of the rewrite that adds no fault."""
+    """Yield the whole graph after each single application of the rewrite that adds no fault."""
     for scope, _ in typed.graph.bodies():
         for body in rewrite.sites(typed.at_scope(scope)):
             after = typed.for_graph(body.whole)

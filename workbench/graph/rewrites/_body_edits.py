@@ -22,7 +22,7 @@ CROP_WINDOW = (
 def pairs(
     typed: TypedGraph, before: Collection[str], after: Collection[str]
 ) -> Iterator[tuple[Node, Node]]:
-    """Yield pairs of nodes with these operators if the second is the only consumer of the first."""
+    """Yield (first, second) nodes with these operators if the second is the only consumer."""
     for node in typed.graph.nodes:
         if node.op in after:
             feeding = fed_by(typed, node)
@@ -31,7 +31,7 @@ def pairs(
 
 
 def fed_by(typed: TypedGraph, node: Node) -> Node | None:
-    """Return the node connected to the data input of ``node`` if it has no other consumer."""
+    """Return the node that feeds the data input of ``node``, or None if it has other consumers."""
     graph = typed.graph
     port = node.inputs.get(data_name(typed, node))
     if port is None or node.muted or not any(each.id == port.node for each in graph.nodes):
@@ -42,7 +42,10 @@ def fed_by(typed: TypedGraph, node: Node) -> Node | None:
 
 
 def next_node(typed: TypedGraph, node: Node) -> Node | None:
-    """The only consumer of a node, if it is connected through its data input, else None."""
+    """Return the only consumer of a node, or None.
+
+    Also None if the consumer does not use the node as its data input.
+    """
     edges = typed.graph.consumers(node.id)
     if len(edges) != 1:
         return None
@@ -56,9 +59,9 @@ def _given(graph: Graph) -> set[str]:
 
 
 def data_name(typed: TypedGraph, node: Node) -> str:
-    """Name of a node's data input; for a block, of the input that it changes and outputs.
+    """Return the name of a node's data input, or an empty string if it has none.
 
-    Empty if there is none.
+    For a block, this is the input that has the name of the block's first output.
     """
     spec = typed.catalog.find(node.op)
     if spec is None:
@@ -73,26 +76,26 @@ def input_type(typed: TypedGraph, node: Node) -> TensorType:
 
 
 def has_args(node: Node, *names: str) -> bool:
-    """Whether one of these arguments has a value or a link."""
+    """Return whether one of these arguments is set to a value or linked."""
     return any(name in node.args or name in node.inputs for name in names)
 
 
 def set_arguments(node: Node, *names: str) -> dict[str, Value | Port]:
-    """Values or source ports of the named arguments that are set."""
+    """Return the values or source ports of these arguments, without arguments that are not set."""
     every: Mapping[str, Value | Port] = {**node.args, **node.inputs}
     return {name: every[name] for name in names if name in every}
 
 
 def is_value(typed: TypedGraph, node: Node, name: str, *allowed: Value) -> bool:
-    """Whether an argument has one of these fixed values, explicitly or by default."""
+    """Return whether an argument has one of these fixed values, explicitly or by default."""
     return value_of(node, typed.spec(node), name) in allowed
 
 
-def with_args(node: Node, more: Mapping[str, Value | Port], *without: str) -> Node:
-    """Return the node with the arguments ``more`` set and the arguments ``without`` removed."""
-    cleared = node.without({*more, *without})
-    links = {name: value for name, value in more.items() if isinstance(value, Port)}
-    values = {name: value for name, value in more.items() if not isinstance(value, Port)}
+def with_args(node: Node, changes: Mapping[str, Value | Port], *without: str) -> Node:
+    """Return the node with the arguments ``changes`` set and the arguments ``without`` removed."""
+    cleared = node.without({*changes, *without})
+    links = {name: value for name, value in changes.items() if isinstance(value, Port)}
+    values = {name: value for name, value in changes.items() if not isinstance(value, Port)}
     return cleared.with_args(values).fed(links)
 
 
@@ -112,7 +115,7 @@ def merge_nodes(typed: TypedGraph, first: Node, second: Node, merged: Node) -> G
 
 
 def replace_node(typed: TypedGraph, old: Node, new: Node, removed: Collection[str] = ()) -> Graph:
-    """Replace ``old`` by ``new``, and remove the nodes ``removed``."""
+    """Replace ``old`` by ``new``, remove the nodes ``removed``, and return the graph."""
     after = typed.graph.put(old.id, new)
     left = tuple(node for node in after.nodes if node.id not in removed or node is new)
     ports = {output_of(typed, old): output_of(typed, new)}
@@ -120,14 +123,14 @@ def replace_node(typed: TypedGraph, old: Node, new: Node, removed: Collection[st
 
 
 def bypass(typed: TypedGraph, node: Node) -> Graph:
-    """Remove a node and connect its data input to its consumers."""
+    """Connect the consumers of a node to the source of its data input, and remove the node."""
     source = node.inputs[data_name(typed, node)]
     after = typed.graph.rewire({output_of(typed, node): source})
     return replace(after, nodes=tuple(other for other in after.nodes if other.id != node.id))
 
 
 def fed_through_flips(typed: TypedGraph, node: Node) -> Node | None:
-    """Like ``fed_by``, but skip flips."""
+    """Return the same node as ``fed_by``, or the first node before it that is not a flip."""
     feeding = fed_by(typed, node)
     while feeding is not None and feeding.op == "flip":
         feeding = fed_by(typed, feeding)
@@ -167,17 +170,17 @@ COLOUR = frozenset(
         "saturation",
     }
 )
-"""Operators whose output pixel depends only on the same input pixel and on arguments per sample."""
+"""Operators that compute each output pixel only from the same input pixel and arguments."""
 
 _CUTS = frozenset({"crop", "slice"})
 
 
 def is_pixelwise(typed: TypedGraph, node: Node) -> bool:
-    """Whether each output pixel depends only on the same input pixel and on arguments per sample.
+    """Return whether a node computes each output pixel only from the same pixel and arguments.
 
     Includes ``contrast``, whose centre is an argument, but neither random values per pixel (noise)
-    nor operators that use other pixels (``equalize``, blur). A block qualifies if all its nodes
-    that process the image do.
+    nor operators that use other pixels (``equalize``, blur). True for a block if it is true for all
+    nodes in it that process the image.
     """
     if node.muted:
         return False
@@ -197,7 +200,7 @@ def is_pixelwise(typed: TypedGraph, node: Node) -> bool:
 
 
 def _applies_to_all_pixels(shape: Extents | None, image: TensorType) -> bool:
-    """Whether an operand is a scalar, or has one number per channel of an HWC image."""
+    """Return whether an operand is a scalar, or has one number per channel of an HWC image."""
     if shape is None or shape == ():
         return shape == ()
     ones = all(extent == 1 for extent in shape[:-1])
@@ -208,13 +211,13 @@ _FIXED = {"mean", "stddev", "scale", "shift", "dtype"}
 
 
 def _has_fixed_statistics(normalize: Node) -> bool:
-    """Whether mean and deviation are fixed numbers, and not computed from the pixels."""
+    """Return whether mean and standard deviation are fixed instead of computed from the pixels."""
     values = (normalize.args.get(name) for name in ("mean", "stddev"))
     return all(isinstance(value, int | float) for value in values)
 
 
 def chooses_pixels(typed: TypedGraph, node: Node) -> bool:
-    """Whether a node outputs unchanged pixels of its input, as crops, slices and flips do."""
+    """Return whether a node outputs unchanged pixels of its input, like crops, slices and flips."""
     if node.muted or has_args(node, "dtype", "output_dtype"):
         return False
     if node.bodies:
@@ -236,7 +239,7 @@ def _within(node: Node, axes: set[int]) -> bool:
 
 
 def precedes_crop(typed: TypedGraph, node: Node | None) -> bool:
-    """Whether a node is a crop or slice, or a flip that is followed by one."""
+    """Return whether a node is a crop or slice, or is followed by one after flips."""
     while node is not None and chooses_pixels(typed, node):
         if node.op in _CUTS:
             return True
@@ -251,9 +254,9 @@ def _is_flip(typed: TypedGraph, node: Node) -> bool:
 def bodies_pass_through(
     typed: TypedGraph, block: Node, test: Callable[[TypedGraph, Node], bool]
 ) -> bool:
-    """Whether each body of a block passes its one output through nodes for which ``test`` is true.
+    """Return whether ``test`` is true for all nodes of a block that process its data.
 
-    False if other nodes in a body use the data on the way.
+    Returns False unless each body has one output, and if other nodes in a body use the data.
     """
     name = data_name(typed, block)
     if name not in block.inputs or any({*b.outputs} != {name} for b in block.bodies.values()):

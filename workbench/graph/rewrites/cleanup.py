@@ -87,7 +87,7 @@ def equal_nodes(typed: TypedGraph) -> Iterator[Graph]:
 
 
 def _is_deterministic(typed: TypedGraph, node: Node) -> bool:
-    """Whether a node's output is determined by its arguments, inputs and seed."""
+    """Return whether a node's arguments, inputs and seed determine its output."""
     spec = typed.catalog.find(node.op)
     if spec is None or spec.unusable or node.bodies or node.muted or isinstance(node, Source):
         return False
@@ -117,7 +117,7 @@ def fold_constants(typed: TypedGraph) -> Iterator[Graph]:
 
 
 def _constant(node: Node) -> float | None:
-    """The number that a node outputs for every sample, or None if it varies."""
+    """Return the number that a node outputs for all samples, or None if samples differ."""
     if node.muted or has_args(node, "shape", "dtype") or node.inputs:
         return None
     if node.op == "random.coin_flip":
@@ -139,7 +139,7 @@ def _only_value(value: Value | None) -> float | None:
 
 
 def _as_kind(arg: ArgSpec, value: float) -> Value | None:
-    """Convert a number to the argument's kind; None if the argument does not accept it."""
+    """Convert a number to the argument's kind, or return None if it is not accepted."""
     if arg.kind in ("int", "bool") and isinstance(value, int):
         return bool(value) if arg.kind == "bool" else value
     if arg.kind == "float" and not isinstance(value, int):
@@ -156,7 +156,7 @@ _HOLDS = {
     "FLOAT16": {"FLOAT", "FLOAT64"},
     "FLOAT": {"FLOAT64"},
 }
-"""Element type -> element types that can represent all its values."""
+"""Element types that can represent all values of each element type."""
 
 
 @rewrite("Casts joined", exact_on=EVERYWHERE)
@@ -192,7 +192,7 @@ def neutral_nodes(typed: TypedGraph) -> Iterator[Graph]:
 
 
 def is_neutral(typed: TypedGraph, node: Node) -> bool:
-    """Whether a node returns its input unchanged, bit for bit."""
+    """Return whether a node outputs its input bit for bit."""
     flow = input_type(typed, node)
     if node.op == "copy":
         return True

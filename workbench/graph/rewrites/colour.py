@@ -88,7 +88,7 @@ _TWIST_NAMES: Mapping[str, Mapping[str, str]] = {
     "hsv": {"hue": "hue", "saturation": "saturation", "value": "brightness"},
     _TWIST: {name: name for name in ("hue", "saturation", "contrast", "brightness")},
 }
-"""Operator -> its argument -> the equivalent argument of ``color_twist``."""
+"""For each operator, its arguments and the equivalent arguments of ``color_twist``."""
 _OTHERWISE = ("brightness_shift", "contrast_center", "image_type")
 
 
@@ -114,7 +114,7 @@ def colour_into_twist(typed: TypedGraph) -> Iterator[Graph]:
 
 
 def _twist_args(node: Node) -> dict[str, Value | Port]:
-    """Arguments of a colour operator, converted to arguments of ``color_twist``."""
+    """Return the arguments of a colour operator, converted to arguments of ``color_twist``."""
     return {
         new: value
         for old, new in _TWIST_NAMES[node.op].items()

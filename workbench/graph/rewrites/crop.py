@@ -99,7 +99,7 @@ def _one_crop(typed: TypedGraph, first: Node, second: Node) -> Node | None:
 
 
 def _size(crop: Node) -> tuple[int, int] | None:
-    """Return rows and columns of a crop's output if both are fixed, else None."""
+    """Return the number of rows and columns of a crop's output, or None unless both are fixed."""
     size: Value = crop.args.get("crop", ())
     if has_args(crop, "crop_d"):
         return None

@@ -31,13 +31,13 @@ def _cpu_nodes(typed: TypedGraph) -> Iterator[str]:
 
 
 def _data_sources(typed: TypedGraph, node: Node) -> list[Port]:
-    """Return the sources of a node's data inputs, except inputs that accept either device."""
+    """Return the sources of a node's data inputs, without inputs that accept either device."""
     spec = typed.spec(node)
     return [port for name, port in node.inputs.items() if port_device(spec, name) != "any"]
 
 
 def _may_move(typed: TypedGraph, node: Node) -> bool:
-    """Whether a node processes images and supports both devices."""
+    """Return whether a node processes images and supports both devices."""
     spec = typed.catalog.find(node.op)
     if spec is None or isinstance(node, Source) or node.bodies or node.muted or spec.expression:
         return False

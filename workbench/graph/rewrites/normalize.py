@@ -176,7 +176,7 @@ def scale_into_normalize(typed: TypedGraph) -> Iterator[Graph]:
 
 
 def _factor(scale: Node) -> float:
-    """The fixed number by which a node divides pixels; 0 if there is none."""
+    """Return the fixed number by which a node divides pixels, or 0 if there is none."""
     value = scale.args.get("right")
     if len(scale.inputs) != 1 or "data" not in scale.inputs or not isinstance(value, int | float):
         return 0.0
@@ -229,10 +229,10 @@ def normalize_by_hand(typed: TypedGraph) -> Iterator[Graph]:
             yield _normalized(typed, chain, -addend / factor, 1 / factor)
 
 
-def _affine_steps(typed: TypedGraph, last: Node) -> list[tuple[Node, Affine]]:
-    """Consecutive affine nodes that end at ``last``, first node first, with their maps."""
+def _affine_steps(typed: TypedGraph, end: Node) -> list[tuple[Node, Affine]]:
+    """Return the consecutive affine nodes that end at ``end``, in order, each with its map."""
     steps: list[tuple[Node, Affine]] = []
-    node: Node | None = last
+    node: Node | None = end
     while node is not None and (affine := _affine(typed, node)) is not None:
         steps.insert(0, (node, affine))
         node = fed_by(typed, node)
@@ -240,7 +240,7 @@ def _affine_steps(typed: TypedGraph, last: Node) -> list[tuple[Node, Affine]]:
 
 
 def _affine(typed: TypedGraph, node: Node) -> Affine | None:
-    """Factor and addend of a node on floats; None if the node is not affine."""
+    """Return factor and addend of a node that is an affine map on floats, or None."""
     if node.muted or node.device is not None or node.op not in typed.catalog:
         return None
     if node.op == "cast":
@@ -255,7 +255,7 @@ def _affine(typed: TypedGraph, node: Node) -> Affine | None:
 
 
 def _operand(graph: Graph, node: Node) -> Affine | None:
-    """Factor and addend of arithmetic with a constant, or None."""
+    """Return factor and addend of arithmetic with a constant, or None."""
     if node.inputs.keys() - {"data", "other"} or "data" not in node.inputs:
         return None
     turns = node.op in ("math.add", "math.mul")
@@ -276,7 +276,7 @@ def _operand(graph: Graph, node: Node) -> Affine | None:
 
 
 def _fixed_statistics(graph: Graph, node: Node) -> Affine | None:
-    """Factor and addend of ``normalize`` with fixed mean and deviation, or None."""
+    """Return factor and addend of ``normalize`` with fixed mean and deviation, or None."""
     if not {*node.args, *node.inputs} <= _FIXED:
         return None
     mean, deviation = (_numbers(graph, node, name, name) for name in ("mean", "stddev"))
@@ -290,7 +290,7 @@ def _fixed_statistics(graph: Graph, node: Node) -> Affine | None:
 
 
 def _numbers(graph: Graph, node: Node, port: str, *args: str) -> Factors | None:
-    """Return the value of the ``constant`` connected to a port, or of the only argument in use."""
+    """Return the constant at the input ``port``, or the value of the only set argument, or None."""
     if port in node.inputs:
         return _constant(graph, node.inputs[port])
     values = [node.args[name] for name in args if name in node.args]
@@ -300,7 +300,7 @@ def _numbers(graph: Graph, node: Node, port: str, *args: str) -> Factors | None:
 
 
 def _constant(graph: Graph, port: Port) -> Factors | None:
-    """The value of a ``constant`` node: one number, or one per channel in the last dimension."""
+    """Return the value of a ``constant`` node, one number or one per channel, or None."""
     node = next((each for each in graph.nodes if each.id == port.node), None)
     if node is None or node.op != "constant" or node.inputs or node.muted:
         return None

@@ -58,15 +58,15 @@ def crop_into_resize(typed: TypedGraph) -> Iterator[Graph]:
 
 
 def _into_resize(
-    typed: TypedGraph, resize: Node, cut: Node, more: Mapping[str, Value | Port]
+    typed: TypedGraph, resize: Node, cut: Node, window: Mapping[str, Value | Port]
 ) -> Iterator[Graph]:
-    made = _cropping(typed, resize, more)
+    made = _cropping(typed, resize, window)
     if made is not None:
         yield merge_nodes(typed, resize, cut, made)
 
 
-def _cropping(typed: TypedGraph, resize: Node, more: Mapping[str, Value | Port]) -> Node | None:
-    made = with_args(replace(resize, op=_CROPPING_RESIZE), more)
+def _cropping(typed: TypedGraph, resize: Node, window: Mapping[str, Value | Port]) -> Node | None:
+    made = with_args(replace(resize, op=_CROPPING_RESIZE), window)
     known = {*made.args, *made.inputs} <= typed.catalog[_CROPPING_RESIZE].args.keys() | {"data"}
     return made if known else None
 
@@ -94,7 +94,7 @@ def join_resizes(typed: TypedGraph) -> Iterator[Graph]:
 
 
 def _sets_size(typed: TypedGraph, node: Node) -> bool:
-    """Whether the output size of a resize is independent of its input size."""
+    """Return whether the output size of a resize is independent of its input size."""
     if has_args(node, "roi_start", "roi_end", "max_size", "resize_shorter", "resize_longer"):
         return False
     if not is_value(typed, node, "mode", "default", "stretch"):
@@ -105,7 +105,7 @@ def _sets_size(typed: TypedGraph, node: Node) -> bool:
 
 
 def _same_side(first: Node, second: Node) -> bool:
-    """Whether two resizes set the same side and scale the other side in proportion."""
+    """Return whether two resizes set the same side and scale the other side in proportion."""
     others = ("size", "mode", "max_size", "resize_x", "resize_y", "resize_z")
     for node in (first, second):
         if has_args(node, *others, "roi_start", "roi_end"):
@@ -115,7 +115,7 @@ def _same_side(first: Node, second: Node) -> bool:
 
 
 def _is_cropped(typed: TypedGraph, resize: Node) -> bool:
-    """Whether a crop of a fixed size is applied after a resize, possibly by the same node."""
+    """Return whether a crop of a fixed size follows a resize or is part of the same node."""
     following = next_node(typed, resize)
     if following is not None and following.op in _CUTS and _has_window(following):
         return True

@@ -1,4 +1,7 @@
-"""Import report: which nodes are exact, changed or opaque, and why. Stored in the graph file."""
+"""Report of an import: which nodes are exact, changed or opaque, and why.
+
+The report is stored in the graph file.
+"""
 
 from __future__ import annotations
 
@@ -27,25 +30,27 @@ _PATHS = (
     r"(?:(?<![\w/.)\]~-])|(?<=file://))(?:~[a-z]*|/[^\s/'\",;]+)(?:/[\w.@%+~-][^\s/'\",;]*)+/?",
 )
 _PATH = re.compile("|".join(_PATHS))
-"""Matches an absolute path with a folder, in quotes (with spaces allowed) or as a word."""
+"""Pattern of an absolute path with a folder: in quotes, where it may contain spaces, or a word."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImportIssue:
-    """Part of the source that was not imported exactly."""
+    """A part of the imported program that was not imported exactly."""
 
     kind: Kind
-    """``opaque``: imported as a node that represents an unsupported call; ``changed``: imported,
-    but behaves differently from the source; ``refused``: omitted; ``fault``: imported, but the
-    workbench cannot run it as it is.
+    """One of four kinds of issue.
+
+    ``opaque``: imported as a node that represents an unsupported call; ``changed``: imported, but
+    behaves differently from the original; ``refused``: omitted; ``fault``: imported, but the
+    workbench cannot run it unchanged.
     """
     node: str
     """Id of the node; empty if the issue concerns the whole pipeline."""
     place: str
-    """Location in the source, such as ``train.py:12``; empty if unknown."""
+    """Location in the imported program, such as ``train.py:12``; empty if unknown."""
     why: str
     made: str = ""
-    """Id of the first node created for a transform, if ``node`` is the name of that transform."""
+    """Id of the first node created for a transform, if ``node`` is the transform's name."""
 
     def __str__(self) -> str:
         return _line(self, [self.node])
@@ -57,7 +62,7 @@ class ImportIssue:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ImportReport:
-    """Which parts of the source were imported exactly, changed, made opaque or omitted, and why.
+    """Which parts of a program were imported exactly, changed, made opaque or omitted, and why.
 
     ::
 
@@ -67,21 +72,26 @@ class ImportReport:
     """
 
     exact: tuple[str, ...] = ()
-    """Ids of the nodes that match the source exactly."""
+    """Ids of the nodes that match the imported program exactly."""
     entries: tuple[ImportIssue, ...] = ()
     """Issues of kinds ``opaque``, ``changed`` and ``refused``."""
     faults: tuple[ImportIssue, ...] = ()
-    """Reasons, besides opaque nodes, why the workbench cannot run the graph as it is."""
+    """Reasons, besides opaque nodes, why the workbench cannot run the imported graph."""
     notes: tuple[str, ...] = ()
-    """Other notes, such as the folder that the source reads."""
+    """Other notes, such as the folder that the imported program reads."""
     assumed: Mapping[str, str] = field(default_factory=FrozenDict)
-    """Values that the source requires and that the caller did not pass, by name: the default used
-    instead, as Python source. Set values with ``args``, on the command line with ``--arg``."""
+    """Default used for each value that the program requires and the caller did not pass, by name.
+
+    The defaults are Python code. Set other values with ``args``, on the command line with
+    ``--arg``.
+    """
     changed_nodes: tuple[str, ...] = ()
-    """Ids of the changed nodes of a composition, whose issues name transforms instead of nodes."""
+    """For a composition: ids of the nodes of changed transforms, whose issues have no node ids."""
     steps: Mapping[str, int] = field(default_factory=FrozenDict)
-    """For a composition: the numbers of ``exact``, ``changed`` and ``omitted`` transforms. Empty
-    for a pipeline, in which each node is a step."""
+    """For a composition: the numbers of ``exact``, ``changed`` and ``omitted`` transforms.
+
+    Empty for a pipeline, in which each node is a step.
+    """
 
     def to_frame(self) -> Any:
         """Return a pandas data frame with one row per issue: kind, node, location, reason.
@@ -117,7 +127,7 @@ class ImportReport:
 
     @property
     def changed(self) -> tuple[ImportIssue, ...]:
-        """Issues of parts that behave differently from the source."""
+        """Issues of parts that behave differently from the imported program."""
         return self._of("changed")
 
     @property
@@ -132,7 +142,7 @@ class ImportReport:
 
     @property
     def headline(self) -> str:
-        """Summary of step counts; it starts with ``partly`` if anything differs from the source.
+        """Numbers of steps by result. Starts with ``partly`` if anything differs from the original.
 
         A step is a transform of a composition, or a node of a pipeline.
 
@@ -160,7 +170,7 @@ class ImportReport:
 
     @property
     def losses(self) -> str:
-        """Counts of differences from the source: ``2 changed, 1 omitted``; empty if exact.
+        """Numbers of differences from the original: ``2 changed, 1 omitted``; empty if exact.
 
         ::
 
@@ -204,11 +214,11 @@ class ImportReport:
     def __str__(self) -> str:
         return "\n".join(self.lines())
 
-    def summary(self, most: int = 12) -> str:
-        """The report as text of at most ``most`` lines of at most 300 characters each."""
+    def summary(self, max_lines: int = 12) -> str:
+        """Return the report as at most ``max_lines`` lines of at most 300 characters each."""
         lines = [line if len(line) <= 300 else line[:297] + "..." for line in self.lines()]
-        more = len(lines) - most
-        return "\n".join([*lines[:most], *([f"and {more} more lines"] if more > 0 else [])])
+        more = len(lines) - max_lines
+        return "\n".join([*lines[:max_lines], *([f"and {more} more lines"] if more > 0 else [])])
 
     def __repr__(self) -> str:
         return self.summary()
@@ -227,7 +237,7 @@ def _line(entry: ImportIssue, nodes: Sequence[str]) -> str:
 
 
 def report_to_json(report: ImportReport) -> dict[str, Any]:
-    """Convert the report to JSON values without empty entries.
+    """Convert the report to JSON values, without empty entries.
 
     The JSON is part of shared graphs, so paths are reduced to their last component (``.../train``)
     to hide the folder names of this machine.
@@ -252,7 +262,7 @@ def _without_folders(text: str) -> str:
 
 
 def report_from_json(data: Any) -> ImportReport | None:
-    """Parse the report in a graph file; None if any part of it is invalid.
+    """Parse the report in a graph file, or return None if any part of it is invalid.
 
     A partial report would list fewer differences than the import had.
     """

@@ -1,4 +1,4 @@
-"""Reading and writing graphs as JSON.
+"""Read and write graphs as JSON.
 
 ::
 
@@ -22,7 +22,6 @@ A named body has a ``"title"``. A node with ``"muted": true`` does not run.
 
 Version 1 had no blocks and no separate sources: readers were ordinary nodes. Up to version 2 a
 graph ran as one pipeline and had no ``"pipelines"``.
-
 ``"executor"`` is present unless it is ``dynamic``.
 
 Five further entries are ignored here: ``layout`` belongs to the canvas, ``origins`` and
@@ -127,7 +126,7 @@ def _ports_to_json(ports: Mapping[str, Port]) -> dict[str, str]:
 
 @checked(graph=GRAPH)
 def dump_graph(graph: Graph) -> str:
-    """Serialise the graph to the text of a graph file, which ``load_graph`` parses.
+    """Return the graph as the text of a graph file, which ``load_graph`` parses.
 
     Raises ArgumentError if ``graph`` is not a graph::
 
@@ -138,7 +137,7 @@ def dump_graph(graph: Graph) -> str:
 
 
 def dump_json(data: Mapping[str, Any]) -> str:
-    """Serialise JSON values in the format of a graph file: indented, with a final newline."""
+    """Format JSON values like a graph file: indented, with a final newline."""
     text = json.dumps(data, indent=2, ensure_ascii=False)
     if not is_text(text):
         text = json.dumps(data, indent=2)
@@ -147,7 +146,7 @@ def dump_json(data: Mapping[str, Any]) -> str:
 
 @checked(text=TEXT)
 def load_graph(text: str) -> Graph:
-    """Parse the text of a graph file, without running anything in it.
+    """Parse the text of a graph file, without running any code that it contains.
 
     Raises GraphFormatError, which lists every format error with its location. Use ``check_graph``
     to find out whether the graph can run::
@@ -190,13 +189,13 @@ def graph_from_json(data: Any) -> Graph:
 
 
 class _Reader:
-    """Parser that collects every error with its path, so that a user can fix all at once."""
+    """Parser that collects all errors with their locations, so that all are reported at once."""
 
     def __init__(self) -> None:
         self.faults: list[str] = []
         self.count = 0
         self.places: dict[str, str] = {}
-        """Path in the file of each node, by id."""
+        """Location in the file of each node, by id."""
 
     def graph(self, data: dict[str, Any]) -> Graph:
         known = {"format", "version", "name", "about", "settings", "sources", "nodes", "outputs"}
@@ -215,21 +214,21 @@ class _Reader:
             raise GraphFormatError("The graph file is damaged.\n" + "\n".join(self.faults))
         return graph
 
-    def expect(self, value: Any, kind: type, path: str, words: str) -> Any:
+    def expect(self, value: Any, kind: type, path: str, expected: str) -> Any:
         if isinstance(value, kind) and not (kind is int and isinstance(value, bool)):
             return self.number(value, path) if kind is int else value
-        self.faults.append(f"{path}: {_short(value)} is not {words}.")
+        self.faults.append(f"{path}: {_short(value)} is not {expected}.")
         return kind()
 
     def number(self, value: Any, path: str) -> Any:
-        """Validate a number: layouts and rates are computed from it as a float."""
+        """Validate a number: it must be in the range of a float, as floats are computed from it."""
         if isinstance(value, int) and abs(value) > sys.float_info.max:
             self.faults.append(f"{path}: {_short(value)} is too large.")
             return 0
         return value
 
     def string(self, value: Any, path: str) -> str:
-        """Validate a string: exported source contains it, so it must be encodable as UTF-8."""
+        """Validate a string: it must be encodable as UTF-8, because exported code contains it."""
         text: str = self.expect(value, str, path, "a string")
         if not is_text(text):
             self.faults.append(
@@ -343,7 +342,7 @@ class _Reader:
         return found
 
     def title(self, value: Any, path: str) -> str:
-        """Validate the title of a body, which becomes a comment in exported source."""
+        """Validate the title of a body, which becomes a comment in exported code."""
         title = self.string(value, path)
         if not is_title(title):
             self.faults.append(f"{path}: {_short(title)} is not {TITLE_WORDS}.")
@@ -404,7 +403,7 @@ def _short(value: Any) -> str:
 
 @checked(path=PATH)
 def read_graph(path: str | Path) -> Graph:
-    """Read a graph file, without running anything in it.
+    """Read a graph file, without running any code that it contains.
 
     Raises GraphFormatError, with the file name.
 

@@ -30,7 +30,7 @@ from workbench.names import free_name
 
 Position = tuple[float, float]
 _FARTHEST = 20_000.0
-"""Maximum coordinate in pixels, so that the canvas can show the whole graph."""
+"""Maximum coordinate in pixels, so that the canvas can display the whole graph."""
 _LONGEST_PLACE = 200
 LONGEST_TITLE = 80
 LONGEST_NOTE = 2000
@@ -54,17 +54,20 @@ class Note:
     at: Position
     scope: str = ""
     node: str = ""
-    """Id of the node that ``at`` is relative to; empty: relative to the canvas origin."""
+    """Id of the node that the note's position is relative to, or empty for the canvas origin."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Canvas arrangement that the user made: positions, frames, notes."""
+    """The user's arrangement of the canvas: positions, frames and notes."""
 
     positions: Mapping[str, Position] = field(default_factory=dict)
-    """Position (x to the right, y down) in pixels by key. A key is a node's id, ``:name`` for an
-    output of the graph, ``branch.then:name`` for an output of a body, and ``branch.then`` for its
-    inputs. Bodies without positions are laid out automatically."""
+    """Position (x to the right, y down) in pixels by key.
+
+    A key is a node's id, ``:name`` for an output of the graph, ``branch.then:name`` for an output
+    of a body, and ``branch.then`` for its inputs. Bodies without positions are laid out
+    automatically.
+    """
     unfolded: frozenset[str] = frozenset()
     """Ids of generators that are drawn as separate nodes although they feed only one argument."""
     collapsed: frozenset[str] = frozenset()
@@ -101,7 +104,7 @@ class Layout:
         )
 
     def renamed(self, old: str, new: str) -> Layout:
-        """Return the layout with a node id, or the key of an output, replaced."""
+        """Return the layout with a node id or output key replaced."""
 
         def exchanged(key: str) -> str:
             if key == old:
@@ -131,7 +134,7 @@ class Layout:
         return replace(self, notes={**self.notes, key or free_name("note", self.notes): note})
 
     def positions_in_body(self, graph: Graph) -> dict[str, Position]:
-        """Return the positions in one body or the whole graph; keys of outputs are ``:name``."""
+        """Return the positions in a graph (or body) by key; keys of outputs are ``:name``."""
         return {
             key[len(graph.scope) :] if ":" in key else key: place
             for key, place in self.positions.items()
@@ -139,7 +142,7 @@ class Layout:
         }
 
     def visible_positions(self, graph: Graph) -> dict[str, Position]:
-        """Return the positions in one body and in its nested bodies.
+        """Return the positions in a graph (or body) and in its nested bodies by key.
 
         Keys of outputs of nested bodies are ``block.body:name``.
         """
@@ -158,7 +161,7 @@ class Layout:
         return replace(self, positions=left)
 
     def with_positions(self, graph: Graph, positions: Mapping[str, Position]) -> Layout:
-        """Set the positions in one body or the whole graph; inverse of ``positions_in_body``."""
+        """Set the positions in a graph (or body); inverse of ``positions_in_body``."""
         whole, scope = graph.whole, graph.scope
         others = {key: at for key, at in self.positions.items() if _scope_of(key, whole) != scope}
         given = {f"{scope}{key}" if ":" in key else key: at for key, at in positions.items()}
@@ -166,7 +169,7 @@ class Layout:
 
 
 def _scopes_inside(graph: Graph) -> set[str]:
-    """Scopes of the bodies nested in one body, at any depth."""
+    """Return the scopes of all bodies nested in a graph (or body), at any depth."""
     whole = graph.whole
     inside = {graph.scope}
     for scope, _ in whole.bodies():  # outer first
@@ -176,7 +179,7 @@ def _scopes_inside(graph: Graph) -> set[str]:
 
 
 def _scope_of(key: str, graph: Graph) -> str | None:
-    """Return the scope (id) of the body that displays a position key, or None."""
+    """Return the scope of the body in which a position key is displayed, or None."""
     scope, colon, _ = key.partition(":")
     if colon or "." in key:
         return scope
@@ -185,15 +188,15 @@ def _scope_of(key: str, graph: Graph) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A graph with everything that is stored with it; the unit of undo and of files."""
+    """A graph with everything that is stored with it. Undo and files apply to documents."""
 
     graph: Graph
     layout: Layout = Layout()
     draws: tuple[SavedSample, ...] = ()
     origins: Mapping[str, str] = field(default_factory=dict)
-    """Source line that each node was imported from, such as ``train.py:12``, by node id."""
+    """Location that each node was imported from, such as ``train.py:12``, by node id."""
     report: ImportReport | None = None
-    """The import report, if the graph was imported."""
+    """The import report, or None if the graph was not imported."""
 
     def with_graph(self, graph: Graph) -> Document:
         """Return the document with another graph; positions of remaining nodes are preserved."""
@@ -205,7 +208,7 @@ class Document:
         )
 
     def renamed(self, graph: Graph, old: str, new: str) -> Document:
-        """Return the document with ``graph``, in which ``old`` has been renamed to ``new``."""
+        """Return the document with ``graph``, in which the node ``old`` is now called ``new``."""
         origins = {new if node == old else node: place for node, place in self.origins.items()}
         report = self.report and self.report.renamed(old, new)
         layout = self.layout.renamed(old, new)
@@ -213,7 +216,7 @@ class Document:
 
 
 def dump_document(document: Document) -> str:
-    """Serialise the document to the text of a graph file."""
+    """Return the document as the text of a graph file."""
     data = graph_to_json(document.graph)
     layout = document.layout
     if layout != Layout():
@@ -259,7 +262,7 @@ def load_document(text: str) -> Document:
 
 
 def _origins(data: Any, graph: Graph) -> dict[str, str]:
-    """Parse origins; only strings of limited length for nodes of the graph are accepted."""
+    """Parse origins. Only strings of limited length for nodes of the graph are accepted."""
     entries = data.items() if isinstance(data, dict) else ()
     return {
         node: place
@@ -269,7 +272,7 @@ def _origins(data: Any, graph: Graph) -> dict[str, str]:
 
 
 def layout_from_json(data: Any) -> Layout:
-    """Parse a layout; invalid entries are ignored."""
+    """Parse a layout, ignoring invalid entries."""
     if not isinstance(data, dict):
         return Layout()
     return Layout(
@@ -316,7 +319,7 @@ def _entries(data: Any) -> list[tuple[str, dict[str, Any]]]:
 
 
 def positions_from_json(data: Any) -> dict[str, Position]:
-    """Parse positions; entries other than two finite numbers of limited size are ignored."""
+    """Parse positions, ignoring all entries but pairs of finite numbers of limited size."""
     if not isinstance(data, dict):
         return {}
     return {str(key): (float(at[0]), float(at[1])) for key, at in data.items() if _is_place(at)}
@@ -363,7 +366,7 @@ def saved_samples_to_json(samples: tuple[SavedSample, ...]) -> list[dict[str, An
 
 
 def saved_samples_from_json(data: Any) -> tuple[SavedSample, ...]:
-    """Parse saved samples; invalid entries are ignored, so that the graph can still be opened."""
+    """Parse saved samples, ignoring invalid entries, so that the graph can still be opened."""
     entries = data if isinstance(data, list) else []
     found = [_saved_sample(entry) for entry in entries[:MOST_SAVED] if isinstance(entry, dict)]
     return tuple(sample for sample in found if sample is not None)

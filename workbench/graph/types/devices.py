@@ -13,30 +13,30 @@ from workbench.sources import load_source
 
 
 def is_generator(spec: OpSpec) -> bool:
-    """Whether an operator generates values for arguments without needing an input."""
+    """Return whether an operator generates values and needs no input."""
     return spec.name.startswith("random.") and all(port.optional for port in spec.inputs)
 
 
 def is_decoder(spec: OpSpec) -> bool:
-    """Whether an operator decodes bytes to pixels on the device chosen in the settings."""
+    """Return whether an operator decodes bytes to pixels on the device chosen in the settings."""
     return "mixed" in spec.devices
 
 
 def decodes(spec: OpSpec) -> bool:
-    """Whether an operator decodes bytes to an image or a waveform, on any device."""
+    """Return whether an operator decodes bytes to an image or sound, on any device."""
     kinds = [port.kind for port in (*spec.inputs[:1], *spec.outputs[:1])]
     return len(kinds) == 2 and kinds[0] == "encoded" and kinds[1] in SHOWN_KINDS
 
 
 def first_outputs_pixels(node: Node, catalog: Catalog) -> bool:
-    """Whether a node produces pixels from encoded data: a decoder, or a source that decodes."""
+    """Return whether a node turns encoded data into pixels: a decoder, or a source that decodes."""
     spec = catalog[node.op]
     read = isinstance(node, Source) and any(output.kind == "image" for output in spec.outputs)
     return read or decodes(spec)
 
 
 def infer_devices(graph: Graph, catalog: Catalog) -> Mapping[str, Device]:
-    """Return the device of every node by id; "cpu" for nodes of unknown operators.
+    """Return the device of every node by id; ``cpu`` for nodes of unknown operators.
 
     Inputs of bodies and outputs of blocks also have entries, with ``str(port)`` as the key:
     ``device_of`` looks them up. A node's own ``device`` takes precedence; a decoder follows the
@@ -51,7 +51,7 @@ def infer_devices(graph: Graph, catalog: Catalog) -> Mapping[str, Device]:
 
 
 def device_of(devices: Mapping[str, Device], port: Port) -> Device:
-    """Look up the device of a port's data in the result of ``infer_devices``."""
+    """Return the device of the data at a port, given the result of ``infer_devices``."""
     own = devices.get(str(port))
     return own if own is not None else devices.get(port.node, "cpu")
 
@@ -109,7 +109,7 @@ def port_device(spec: OpSpec, name: str) -> PortDevice:
 def transfers(
     node: Node, spec: OpSpec, devices: Mapping[str, Device]
 ) -> dict[str, Literal["cpu", "gpu"]]:
-    """Return the positional inputs that are copied to another device, with that device.
+    """Return the device of each positional input that is copied to another device, by input name.
 
     Arguments are excluded: a GPU source of an argument is a fault.
     """
@@ -132,7 +132,7 @@ def transfers(
 
 
 def port_kind(graph: Graph, catalog: Catalog, port: Port) -> PortKind:
-    """Return the kind of data at a port; ``any`` if the catalogue does not specify it.
+    """Return the kind of data at a port, or ``any`` if the catalogue does not specify it.
 
     An output that has the kind of its input (``copy``) is traced to its source. An output of
     arithmetic is traced to all operands; images take precedence over sound.

@@ -1,7 +1,8 @@
 """Effects of operators on the shape: a function for each ``ShapeWord`` of the overlay.
 
-Each receives the call and its input type and returns the output type, except for the element type.
-Facts were verified with DALI 2.4; the tests compare them with the outputs of every operator.
+Each function receives the call and its input type, and returns the output type, without setting
+the element type. Facts were verified with DALI 2.4; the tests compare them with the outputs of
+every operator.
 """
 
 from __future__ import annotations
@@ -65,9 +66,9 @@ def _shape(call: TypedCall, flow: TensorType) -> TensorType:
 
 
 def _extents_of(call: TypedCall, name: str) -> Extents | None:
-    """Parse the shape in an argument; None if the argument is not set.
+    """Return the shape that an argument specifies, or None if the argument is not set.
 
-    The result for a constant without a shape has one dimension: its number of values.
+    For a constant without a shape, the shape has one axis: its number of values.
     """
     if call.spec.name == "constant" and not call.is_set(name):
         values = call.integers("fdata") or call.integers("idata")
@@ -159,12 +160,12 @@ def _stack(call: TypedCall, flow: TensorType) -> TensorType:
     )
 
 
-def _with_letter(layout: str | None, name: str | None, at: int, count: int) -> str | None:
+def _with_letter(layout: str | None, name: str | None, axis: int, count: int) -> str | None:
     if not name:
         return ""
     if count and not layout:
         return None
-    return None if layout is None else layout[:at] + name + layout[at:]
+    return None if layout is None else layout[:axis] + name + layout[axis:]
 
 
 def _expand(call: TypedCall, flow: TensorType) -> TensorType:
@@ -219,15 +220,15 @@ def _reshaped(call: TypedCall, flow: TensorType) -> Extents | None:
     return flow.shape
 
 
-def _filled(wanted: Extents, shape: Extents | None, recast: bool) -> Extents:
-    """Compute the one unknown dimension of a shape from the number of elements, if known."""
-    if recast or shape is None or None in shape or wanted.count(None) != 1:
-        return wanted
+def _filled(requested: Extents, shape: Extents | None, recast: bool) -> Extents:
+    """Return the shape with its one unknown size computed from the number of elements, if known."""
+    if recast or shape is None or None in shape or requested.count(None) != 1:
+        return requested
     total = math.prod(extent or 0 for extent in shape)
-    others = math.prod(extent for extent in wanted if extent is not None)
+    others = math.prod(extent for extent in requested if extent is not None)
     if not others or total % others:
-        return wanted
-    return tuple(total // others if extent is None else extent for extent in wanted)
+        return requested
+    return tuple(total // others if extent is None else extent for extent in requested)
 
 
 def _extract(call: TypedCall, flow: TensorType) -> TensorType:
@@ -248,7 +249,7 @@ def _per_frame(call: TypedCall, flow: TensorType) -> TensorType:
 
 
 def _affine(call: TypedCall, flow: TensorType) -> TensorType:
-    """The type of a matrix of ``n`` rows and ``n + 1`` columns, for points of ``n`` coordinates."""
+    """Return the type of an ``n`` by ``n + 1`` matrix that maps points of ``n`` coordinates."""
     before = call.positional
     if before:
         return flow.reshaped(before[0].shape, flow.layout)
@@ -268,7 +269,7 @@ _DIMENSIONS: Mapping[str, Mapping[int, int]] = {
     "shear": {2: 2, 6: 3},
     "angles": {2: 2, 6: 3},
 }
-"""For arguments of ``transforms.*``: number of values -> number of coordinates."""
+"""Number of coordinates for each number of values, by argument of ``transforms.*``."""
 
 
 def _points(call: TypedCall, flow: TensorType) -> TensorType:
@@ -285,7 +286,7 @@ def _points(call: TypedCall, flow: TensorType) -> TensorType:
 
 
 def _corner(call: TypedCall, flow: TensorType) -> TensorType:
-    """The type of a vector with one number per axis of the cropped image."""
+    """Return the type of a vector with one number per axis of the cropped image."""
     if "crop_shape" in call.spec.args:
         values = call.integers("crop_shape")
         return flow.reshaped((None if values is None else len(values),), "")
@@ -336,14 +337,14 @@ def _subscript(call: TypedCall, flow: TensorType) -> TensorType:
 
 
 def _length(item: slice, extent: int | None) -> int | None:
-    """Length of a slice along an axis; the ends are clipped, as in Python."""
+    """Return the length of a slice along an axis, clipped as in Python, or None if unknown."""
     if extent is not None:
         return len(range(*item.indices(extent)))
     return None
 
 
 def _extents(call: TypedCall, flow: TensorType) -> TensorType:
-    """The type of a vector with one number per axis of the input."""
+    """Return the type of a vector with one number per axis of the input."""
     shape = call.first.shape
     return flow.reshaped((None if shape is None else len(shape),), "")
 
@@ -368,7 +369,7 @@ def _recolour(call: TypedCall, flow: TensorType) -> TensorType:
 
 
 def _sized(flow: TensorType, extents: Mapping[str, int | None]) -> TensorType:
-    """Replace the sizes of some axes; ``extents`` maps axis letters to sizes."""
+    """Replace the sizes of axes; ``extents`` maps axis letters to sizes."""
     if flow.axes is None or flow.shape is None:
         return flow
     return flow.with_extents({flow.axes.index(a): e for a, e in extents.items() if a in flow.axes})
@@ -395,7 +396,7 @@ def _resize(call: TypedCall, flow: TensorType) -> TensorType:
 
 
 def _repeated(values: Extents | None, count: int) -> Extents:
-    """Repeat a single value ``count`` times; any other wrong number of values becomes None."""
+    """Repeat a single value ``count`` times; any other wrong number of values becomes unknown."""
     if values is not None and len(values) == 1:
         return values * count
     return values if values is not None and len(values) == count else (None,) * count
@@ -454,17 +455,17 @@ def _canvas(call: TypedCall, flow: TensorType) -> TensorType:
 
 
 _SLACK = 1e-2
-"""Tolerance in pixels that DALI uses so that rounding does not enlarge a canvas."""
+"""Tolerance in pixels with which DALI avoids that rounding enlarges a canvas."""
 _MOST_ANGLE = 720
-"""Maximum angle in degrees for which a canvas is computed: DALI's floats lose precision."""
+"""Maximum angle in degrees for which the canvas is computed. DALI's floats lose precision above."""
 _UNSURE = 1e-3
-"""Distance in pixels to the next size below which DALI's float rounding decides the size."""
+"""Distance in pixels to the next integer size below which the size depends on DALI's rounding."""
 
 
 def _rotated_canvas(call: TypedCall, flow: TensorType, axes: list[str]) -> dict[str, int | None]:
-    """Compute the canvas of a rotated image with DALI's rounding; unknown for random angles.
+    """Compute the size of a rotated image with DALI's rounding, or None per axis if unknown.
 
-    A side has the parity of the original side that is closest to it after the rotation.
+    The parity of a side is that of the original side that is closest to it after the rotation.
     """
     unknown: dict[str, int | None] = dict.fromkeys(axes)
     if flow.axes is None or flow.shape is None:

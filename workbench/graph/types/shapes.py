@@ -25,7 +25,7 @@ __all__ = ["TensorType", "infer_types", "type_text"]
 
 
 def infer_types(graph: Graph, catalog: Catalog) -> Mapping[Port, TensorType]:
-    """Infer the type at every port of the graph.
+    """Return the type at every port of the graph.
 
     Accepts graphs with faults: unknown properties are None. Nodes of unknown operators have no
     entries. Types of nodes on a cycle, or downstream of a cycle, are unknown.
@@ -40,7 +40,7 @@ def infer_types(graph: Graph, catalog: Catalog) -> Mapping[Port, TensorType]:
 def infer_types_from(
     graph: Graph, catalog: Catalog, known: Mapping[Port, TensorType]
 ) -> Mapping[Port, TensorType]:
-    """Infer the type at every port, given the actual types of the ports in ``known``."""
+    """Return the type at every port, given the actual types of the ports in ``known``."""
     types = dict(known)
     _infer(graph.nodes, catalog, types)
     return types
@@ -81,7 +81,7 @@ def _infer_block(node: Node, catalog: Catalog, types: dict[Port, TensorType]) ->
 
 
 def _common_type(known: Sequence[TensorType]) -> TensorType:
-    """Merge alternative types: properties that differ between them become unknown."""
+    """Return the type with all properties that the given types have in common."""
     first, *others = known
     for other in others:
         shape = None
@@ -108,7 +108,7 @@ def _type_of(call: TypedCall, output: PortSpec) -> TensorType:
 
 
 def _followed_kind(call: TypedCall) -> PortKind:
-    """Return the kind of the first input; for arithmetic, image or sound takes precedence."""
+    """Return the kind of the first input. For arithmetic, image and sound take precedence."""
     kinds = [flow.kind for flow in call.positional] if call.spec.expression else []
     return next((kind for kind in SHOWN_KINDS if kind in kinds), call.first.kind)
 

@@ -9,7 +9,7 @@ from workbench.catalog.spec import OpSpec, PortKind, Value
 from workbench.graph.model import Node
 
 Extents = tuple[int | None, ...]
-"""The size of each axis; None if it depends on the data."""
+"""The size of each axis, or None if it depends on the data."""
 
 _USUAL = {2: "HW", 3: "HWC"}
 """Layout that DALI assumes for data without a layout, by number of axes."""
@@ -17,14 +17,14 @@ _USUAL = {2: "HW", 3: "HWC"}
 
 @dataclass(frozen=True, slots=True)
 class TensorType:
-    """The type of one sample at a port; a property that depends on the data is None."""
+    """The type of one sample at a port. A property that depends on the data is None."""
 
     dtype: str | None = None
-    """A member of ``DALIDataType``, such as ``UINT8``."""
+    """Member of ``DALIDataType``, such as ``UINT8``."""
     layout: str | None = None
     """Axis letters, such as ``HWC``; empty for data without a layout in DALI."""
     shape: Extents | None = None
-    """The size of each axis; None if even the number of axes is unknown."""
+    """The size of each axis, or None if even the number of axes is unknown."""
     kind: PortKind = "any"
 
     @property
@@ -38,14 +38,14 @@ class TensorType:
 
     @property
     def channels(self) -> int | None:
-        """Size along axis C; 1 if there is no such axis."""
+        """Size along axis C, or 1 without such an axis."""
         if self.axes is None or self.shape is None:
             return None
         return self.shape[self.axes.index("C")] if "C" in self.axes else 1
 
     @property
     def may_be_picture(self) -> bool:
-        """Whether data of this type may be one image, and not a sequence of frames."""
+        """Whether data of this type may be single images instead of sequences."""
         if self.shape is None:
             return True
         if self.layout is None:
@@ -66,7 +66,7 @@ class TensorType:
         return TensorType(self.dtype, layout, shape, self.kind)
 
     def with_extents(self, extents: Mapping[int, int | None]) -> TensorType:
-        """A copy of this type with other sizes along some axes, given by index."""
+        """Return a copy with other sizes of some axes; ``extents`` maps axis indices to sizes."""
         if self.shape is None:
             return self
         return replace(
@@ -106,7 +106,7 @@ def short_dtype(dtype: str | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TypedCall:
-    """A node, its operator and its input types: the arguments of a shape rule.
+    """Arguments of a shape rule: a node, its operator and its input types.
 
     Values may be invalid, because rules run before ``check_graph`` rejects them. A rule then
     returns unknown sizes.
@@ -130,11 +130,11 @@ class TypedCall:
         return [flow for name, flow in self.fed.items() if name not in self.spec.args]
 
     def is_set(self, name: str) -> bool:
-        """Whether an argument or input has a value or a link."""
+        """Return whether an argument or input has a value or a link."""
         return name in self.node.args or name in self.node.inputs
 
     def value(self, name: str) -> Value | None:
-        """The argument's fixed value or DALI's default; None if the argument is linked or unset."""
+        """Return the argument's fixed value or DALI's default, or None if it is linked or unset."""
         if name in self.node.inputs:
             return None
         if name in self.node.args:
@@ -143,14 +143,15 @@ class TypedCall:
         return arg.default if arg is not None else None
 
     def text(self, name: str) -> str | None:
-        """The argument's value if it is a string, else None."""
+        """Return the argument's value, or None if it is not a string."""
         value = self.value(name)
         return value if isinstance(value, str) else None
 
     def integers(self, name: str) -> Extents | None:
         """Return the argument's value as a tuple of integers; other elements become None.
 
-        A single number becomes a tuple of one, as in DALI. None if the argument has no fixed value.
+        A single number becomes a tuple of one element, as in DALI. Returns None if the argument has
+        no fixed value.
         """
         value = self.value(name)
         if value is None:
@@ -159,9 +160,10 @@ class TypedCall:
         return tuple(_integer(item) for item in items)
 
     def selected_axes(self, flow: TensorType) -> tuple[int, ...] | None:
-        """Return the indices of the axes that ``axes`` or ``axis_names`` select; None if unknown.
+        """Return the indices of the axes that ``axes`` or ``axis_names`` selects, or None.
 
         If neither is set, all axes are selected. An explicit value takes precedence over a default.
+        Returns None if the axes are unknown.
         """
         if flow.shape is None or {"axes", "axis_names"} & self.node.inputs.keys():
             return None
@@ -191,7 +193,7 @@ def _integer(item: Value) -> int | None:
 
 
 ShapeRule = Callable[[TypedCall, TensorType], TensorType]
-"""Function that returns an operator's output type for a call and the type of its input."""
+"""Function of a call and its input type that returns the operator's output type."""
 
 
 # DALI's rules of arithmetic: operands, element types, broadcasting.
@@ -201,13 +203,13 @@ ShapeRule = Callable[[TypedCall, TensorType], TensorType]
 
 
 def operands(node: Node, spec: OpSpec) -> list[str]:
-    """Return the names of the ports or arguments of an arithmetic expression, left to right."""
+    """Return the input or argument names of an arithmetic expression's operands, left to right."""
     given = node.args.keys() | node.inputs.keys()
     return [next((name for name in names if name in given), names[-1]) for names in spec.operands]
 
 
 def operand_types(call: TypedCall) -> list[TensorType]:
-    """The types of an expression's operands; a constant is a scalar of type ``constant_type``."""
+    """Return the types of an expression's operands. A constant is a scalar (``constant_type``)."""
     return [
         call.fed[name]
         if name in call.fed
@@ -217,9 +219,9 @@ def operand_types(call: TypedCall) -> list[TensorType]:
 
 
 def result_type(dtypes: Sequence[str | None], floating: bool) -> str | None:
-    """The element type of an arithmetic result, or None if the type of an operand is unknown.
+    """Return the element type of an arithmetic result, or None if an operand's type is unknown.
 
-    ``floating`` is for operations that convert integers to floats, such as division.
+    ``floating`` is true for operations that convert integers to floats, such as division.
     """
     result: str | None = None
     for dtype in dtypes:
@@ -241,17 +243,17 @@ _TYPES = {
 _NAMES = {kind: name for name, kind in _TYPES.items()}
 
 
-def _promoted(one: str, other: str) -> str:
-    """The element type of the result of arithmetic on two types, by DALI's promotion rules.
+def _promoted(first: str, second: str) -> str:
+    """Return the element type of arithmetic on two types, by DALI's promotion rules.
 
     Floats take precedence over integers, and wider types over narrower ones. Signed and unsigned
     integers become a signed type that represents both, at most INT64.
     """
-    (kind, bits), (other_kind, other_bits) = _TYPES[one], _TYPES[other]
+    (kind, bits), (other_kind, other_bits) = _TYPES[first], _TYPES[second]
     if kind == other_kind:
-        return one if bits >= other_bits else other
+        return first if bits >= other_bits else second
     if "float" in (kind, other_kind):
-        return one if kind == "float" else other
+        return first if kind == "float" else second
     signed, unsigned = (bits, other_bits) if kind == "signed" else (other_bits, bits)
     if unsigned == 1:
         return _NAMES["signed", signed]
@@ -259,7 +261,7 @@ def _promoted(one: str, other: str) -> str:
 
 
 def integer_range(dtype: str) -> tuple[int, int]:
-    """Minimum and maximum of a constant of an integer or bool type.
+    """Return the minimum and maximum that a constant of an integer or bool type may have.
 
     DALI passes constants as INT64, even constants of type UINT64.
     """
@@ -270,9 +272,10 @@ def integer_range(dtype: str) -> tuple[int, int]:
 
 
 def broadcast(shapes: Sequence[Extents | None]) -> Extents | None:
-    """Return the shape of a broadcast result: aligned at the last axis, and sizes of 1 expand.
+    """Return the shape that results from broadcasting, or None if an operand's shape is unknown.
 
-    None if the shape of an operand is unknown. Raises ValueError if two sizes do not match.
+    Shapes are aligned at the last axis, and sizes of 1 expand. Raises ValueError if two sizes do
+    not match.
     """
     known = [shape for shape in shapes if shape is not None]
     if len(known) < len(shapes):

@@ -26,7 +26,7 @@ class TypedGraph:
 
     @cached_property
     def whole(self) -> Self:
-        """The typed whole graph that contains this body; this object if it is a whole graph."""
+        """The typed graph of the whole graph that contains this body, or this object itself."""
         return self.for_graph(self.graph.whole)
 
     @cached_property
@@ -45,7 +45,7 @@ class TypedGraph:
 
     @cached_property
     def images(self) -> Mapping[str, Port]:
-        """Outputs that can be displayed as images (or, for sounds, as waveforms), by name."""
+        """Outputs that can be displayed as images or, for sounds, as waveforms, by name."""
         return {
             name: port
             for name, port in self.graph.outputs.items()
@@ -56,7 +56,7 @@ class TypedGraph:
         return self.catalog[node.op]
 
     def kind(self, port: Port) -> PortKind:
-        """The kind of data at a port of any body."""
+        """Return the kind of data at a port, which may be in any body."""
         return port_kind(self.graph, self.catalog, port)
 
     def for_graph(self, graph: Graph) -> Self:

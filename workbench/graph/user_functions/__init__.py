@@ -1,1 +1,1 @@
-"""User functions: their source as text, and whether it is trusted."""
+"""User functions: their source code, and whether it is trusted."""

@@ -1,4 +1,4 @@
-"""Extract the source of a function for a node, and check what it uses."""
+"""Extract the source code of a function for a node, and check what it uses."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from workbench.errors import GraphEditError
 from workbench.graph.model import is_name
 
 _DECORATING = "workbench.graph.builder.function_node"
-"""Module that defines the decorator ``node``."""
+"""Name of the module that defines the decorator ``node``."""
 _DECORATORS = ("node", "numba_node")
 
 
 def function_source(function: Callable[..., Any], imports_inside: bool = True) -> str:
-    """Return the source of a function without decorators, with the needed imports in its body.
+    """Return a function's source code without decorators, with the needed imports in its body.
 
     With ``imports_inside=False`` the imports precede the function, as numba requires.
 
@@ -80,7 +80,7 @@ def _with_imports(text: str, definition: ast.FunctionDef, imports: list[str], in
 
 
 def definition_problem(definition: ast.FunctionDef) -> str | None:
-    """Return why a function cannot process arrays, judging by its signature; None if it can."""
+    """Return why a function cannot be used as a node, or None if it can."""
     if any(isinstance(node, ast.Yield | ast.YieldFrom) for node in _own_nodes(definition)):
         return "is a generator. Return the values instead of yielding them."
     args = definition.args
@@ -90,7 +90,7 @@ def definition_problem(definition: ast.FunctionDef) -> str | None:
 
 
 def _own_nodes(definition: ast.FunctionDef) -> Iterator[ast.AST]:
-    """Yield the syntax nodes of a function's body, excluding nested functions."""
+    """Yield the syntax nodes of a function's body without those of nested functions."""
     waiting: list[ast.AST] = list(definition.body)
     while waiting:
         node = waiting.pop()
@@ -115,7 +115,7 @@ def _not_a_function_text(value: Any) -> str:
 
 
 def _is_own(decorator: ast.expr, known: Mapping[str, Any]) -> bool:
-    """Whether a decorator is ``workbench.node``, also under another name that can be resolved."""
+    """Return whether a decorator is ``workbench.node``, also under an alias."""
     called = decorator.func if isinstance(decorator, ast.Call) else decorator
     parts = ast.unparse(called).split(".")
     value = known.get(parts[0])
@@ -143,7 +143,7 @@ def _imports(function: FunctionType, definition: ast.FunctionDef) -> Iterator[st
 
 
 def _outside_in_defaults(definition: ast.FunctionDef) -> Iterator[ast.Name]:
-    """Yield the external names in default values, which are evaluated at definition."""
+    """Yield the external names in default values, which Python evaluates at the definition."""
     for default in (*definition.args.defaults, *definition.args.kw_defaults):
         for each in ast.walk(default) if default is not None else ():
             if isinstance(each, ast.Name) and not hasattr(builtins, each.id):
@@ -193,7 +193,7 @@ def _outside(function: FunctionType, definition: ast.FunctionDef, name: str, wha
 
 
 def function_location(function: Callable[..., Any], line: int = 1) -> str:
-    """Format the file, line and name of a function for a message."""
+    """Return the file, line and name of a function as text for a message."""
     code = getattr(function, "__code__", None)
     if code is None:
         return repr(function)
@@ -201,7 +201,10 @@ def function_location(function: Callable[..., Any], line: int = 1) -> str:
 
 
 def definition_source(source: str, name: str, imports_inside: bool = True) -> str | GraphEditError:
-    """Like ``function_source``, for a script that is not imported. Errors are returned."""
+    """Return what ``function_source`` does for a function in a script, or the error as a value.
+
+    The script is not imported.
+    """
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -250,10 +253,10 @@ def _only(statement: ast.Import | ast.ImportFrom, alias: ast.alias) -> ast.stmt:
 
 
 def written_function(text: str, definition: ast.FunctionDef, imports: Sequence[str]) -> str:
-    """Return the source of a definition without decorators, with imports first in its body.
+    """Return the source code of a definition without decorators, with imports first in its body.
 
-    Annotations are removed if one uses more than Python's built-ins, because they are evaluated
-    when the function is defined, before its imports.
+    Annotations are removed if any of them uses more than Python's built-ins, because Python
+    evaluates annotations when the function is defined, before its imports run.
     """
     lines = text.encode().splitlines()
     row, column = _end_of_signature(text, definition)
@@ -303,7 +306,7 @@ def _annotations_are_known(definition: ast.FunctionDef) -> bool:
 
 
 def _is_known(annotation: ast.expr) -> bool:
-    """True if an annotation uses only Python's built-ins, and no strings with other names."""
+    """Return whether an annotation uses only built-ins, and no strings that may contain names."""
     return all(
         hasattr(builtins, each.id)
         if isinstance(each, ast.Name)
@@ -326,10 +329,11 @@ _LARGEST = 1_000_000
 
 
 def source_at(place: str) -> tuple[str, str]:
-    """Return the name and source of the function at ``file.py:function``, with imports inside.
+    """Return the name and source code of the function at ``file.py:function``.
 
-    The file is read but not run; for ``package.module:function`` Python imports the package. Raises
-    GraphEditError if there is no such function or it is unsupported.
+    Imports are moved into the function. The file is read but not run; for
+    ``package.module:function`` Python imports the package. Raises GraphEditError if there is no
+    such function or it is unsupported.
     """
     where, colon, name = place.rpartition(":")
     if not colon or not where or not is_name(name):
@@ -397,7 +401,7 @@ class Undetermined:
     name: str
     line: int
     text: str
-    """Text of the source line."""
+    """The line of source code, as text."""
 
     @property
     def warning(self) -> str:
@@ -409,7 +413,7 @@ class Undetermined:
 
 
 def undetermined(source: str) -> Undetermined | None:
-    """Return the first source of nondeterminism in a function, or None.
+    """Return the first call or default value that makes results differ between calls, or None.
 
     Detection is by name; functions of other modules are not analysed.
     """
@@ -453,7 +457,10 @@ def _imported(tree: ast.Module) -> Iterator[tuple[str, str]]:
 
 
 def _full_name(node: ast.expr, names: dict[str, str]) -> str:
-    """Resolve an import alias: ``numpy.random.rand`` for ``np.random.rand``; empty if unknown."""
+    """Return the full name of an imported name: ``numpy.random.rand`` for ``np.random.rand``.
+
+    Returns an empty string if it is not imported.
+    """
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
         parts.insert(0, node.attr)
@@ -464,7 +471,7 @@ def _full_name(node: ast.expr, names: dict[str, str]) -> str:
 
 
 def _mutated_defaults(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Yield mutable default values that a function changes, and that persist between calls."""
+    """Yield line and name of mutable default values that a function changes."""
     for function in tree.body:
         if not isinstance(function, ast.FunctionDef):
             continue

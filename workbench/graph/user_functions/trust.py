@@ -1,4 +1,4 @@
-"""Validation of user functions, and the sources that this process trusts.
+"""Validation of user functions, and the set of source texts that this process trusts.
 
 Trust applies to a text, regardless of its origin: a text that was trusted once in this process is
 trusted again when pasted or reopened, and a changed letter makes it a different text. Nothing that
@@ -29,7 +29,7 @@ _TAKEN = frozenset(
         *PLUGINS,
     )
 )
-"""Names that an exported script itself defines or imports."""
+"""Names that an exported script defines or imports itself."""
 _REMEDY = (
     "Read it. If you trust it: workbench.trust_graph(graph) or Workbench(..., trust=True) in "
     "Python, --trust in the shell. Or mute the node."
@@ -47,16 +47,16 @@ _compared: ContextVar[bool] = ContextVar("compared", default=False)
 
 
 def trust_source(source: str) -> None:
-    """Allow a function's source to run in this process's workers."""
+    """Allow a function's source code to run in the workers of this process."""
     _trust.texts.add(source)
 
 
 @checked(graph=GRAPH)
 def trust_graph(graph: Graph) -> Graph:
-    """Allow the user functions in a graph to run, and return an equal graph to continue with.
+    """Allow the user functions in a graph to run, and return an equal graph.
 
-    Read the functions first: they run with your permissions. Raises ArgumentError if ``graph`` is
-    not a graph.
+    Continue with the returned graph. Read the functions first: they run with your permissions.
+    Raises ArgumentError if ``graph`` is not a graph.
 
     ::
 
@@ -69,13 +69,13 @@ def trust_graph(graph: Graph) -> Graph:
 
 
 def trust_everything() -> None:
-    """Trust all sources; for worker processes, to which the parent sends only trusted code."""
+    """Trust all code. For worker processes, because the parent sends only trusted code."""
     _trust.everything = True
 
 
 @contextmanager
 def written_not_run() -> Iterator[None]:
-    """Context manager in which this thread may export untrusted functions, to compare the text."""
+    """Context manager in which this thread may export untrusted functions to compare the text."""
     token = _compared.set(True)
     try:
         yield
@@ -84,14 +84,14 @@ def written_not_run() -> Iterator[None]:
 
 
 def is_trusted(node: Node) -> bool:
-    """Whether a node's code may run; True for nodes without code."""
+    """Return whether a node's code may run. True for nodes without code."""
     if not _runs_code(node) or _trust.everything or _compared.get():
         return True
     return str(node.args.get("source", "")) in _trust.texts
 
 
 def without_untrusted(graph: Graph) -> Graph:
-    """Return the graph with untrusted source removed from its nodes."""
+    """Return the graph with untrusted code removed from its nodes."""
     for node in tuple(graph.walk()):
         if not is_trusted(node):
             bare = {name: value for name, value in node.args.items() if name != "source"}
@@ -130,7 +130,7 @@ def own_code_faults(node: Node, graph: Graph) -> Iterator[Fault]:
 
 
 def source_problem(node: Node) -> tuple[str, str] | None:
-    """Return why a node's source is not a valid function, and a fix; None if it is valid."""
+    """Return why a node's code is not a valid function, and a fix, or None if it is valid."""
     name, source = str(node.args.get("function", "")), str(node.args.get("source", ""))
     remedy = "Create the node again with workbench.node."
     if not is_name(name):

@@ -70,17 +70,17 @@ class GraphDifferences(tuple[GraphDifference, ...]):
         return f"<table>{head}{cells}</table>" if self else "<p>no differences</p>"
 
 
-def graph_differences(one: Graph, other: Graph) -> GraphDifferences:
-    """Return the differences from ``one`` to ``other``; empty if and only if they are equal.
+def graph_differences(first: Graph, second: Graph) -> GraphDifferences:
+    """Return the differences from ``first`` to ``second``, or an empty tuple if they are equal.
 
     Nodes are matched by id, or if they differ only in their ids.
     """
-    if one == other:
+    if first == second:
         return GraphDifferences()
-    names = find_renames(one, other)
+    names = find_renames(first, second)
     renamed = [GraphDifference("changed", new, "name", old, new) for old, new in names.items()]
-    one = with_ids_of(one, other)
-    found = (*renamed, *_nodes(one, other), *_bodies(one, other), *_graph(one, other))
+    first = with_ids_of(first, second)
+    found = (*renamed, *_nodes(first, second), *_bodies(first, second), *_graph(first, second))
     return GraphDifferences(found or [GraphDifference("changed", "", "order of the nodes")])
 
 
@@ -91,9 +91,9 @@ def value_text(value: Any) -> str:
     return value or "''" if isinstance(value, str) else str(value)
 
 
-def _nodes(one: Graph, other: Graph) -> Iterator[GraphDifference]:
-    ours = {node.id: node for node in one.walk()}
-    theirs = {node.id: node for node in other.walk()}
+def _nodes(first: Graph, second: Graph) -> Iterator[GraphDifference]:
+    ours = {node.id: node for node in first.walk()}
+    theirs = {node.id: node for node in second.walk()}
     for node_id, node in theirs.items():
         if node_id not in ours:
             yield GraphDifference("added", node_id, after=node.op)
@@ -103,27 +103,27 @@ def _nodes(one: Graph, other: Graph) -> Iterator[GraphDifference]:
     for node_id, node in theirs.items():
         if node_id in ours:
             yield from _node(ours[node_id], node)
-            if (place := one.scope_of(node_id)) != (now := other.scope_of(node_id)):
+            if (place := first.scope_of(node_id)) != (now := second.scope_of(node_id)):
                 yield GraphDifference(
                     "changed", node_id, "inside", place or "graph", now or "graph"
                 )
 
 
-def _node(one: Node, other: Node) -> Iterator[GraphDifference]:
-    if one.op != other.op:
-        yield GraphDifference("changed", one.id, "operator", one.op, other.op)
-    ours, theirs = ({**node.args, **node.inputs} for node in (one, other))
-    yield from _values(one.id, ours, theirs, "")
+def _node(first: Node, second: Node) -> Iterator[GraphDifference]:
+    if first.op != second.op:
+        yield GraphDifference("changed", first.id, "operator", first.op, second.op)
+    ours, theirs = ({**node.args, **node.inputs} for node in (first, second))
+    yield from _values(first.id, ours, theirs, "")
     for name in ("device", "seed"):
-        yield from _values(one.id, _given(one, name), _given(other, name), "")
-    if one.muted != other.muted:
-        words = ["muted" if node.muted else "runs" for node in (one, other)]
-        yield GraphDifference("changed", one.id, "muted", *words)
+        yield from _values(first.id, _given(first, name), _given(second, name), "")
+    if first.muted != second.muted:
+        words = ["muted" if node.muted else "runs" for node in (first, second)]
+        yield GraphDifference("changed", first.id, "muted", *words)
     for name in ("kind", "dataset"):
         ours, theirs = (
-            _given(node, name) if isinstance(node, Source) else {} for node in (one, other)
+            _given(node, name) if isinstance(node, Source) else {} for node in (first, second)
         )
-        yield from _values(one.id, ours, theirs, "")
+        yield from _values(first.id, ours, theirs, "")
 
 
 def _given(node: Node, name: str) -> dict[str, Any]:
@@ -131,11 +131,11 @@ def _given(node: Node, name: str) -> dict[str, Any]:
     return {} if value is None else {name: value}
 
 
-def _bodies(one: Graph, other: Graph) -> Iterator[GraphDifference]:
-    """Yield changed inputs and outputs of bodies, and of the graph itself."""
-    ours, theirs = dict(one.bodies()), dict(other.bodies())
-    new = {node.id for node in other.walk()} - {node.id for node in one.walk()}
-    removed = {node.id for node in one.walk()} - {node.id for node in other.walk()}
+def _bodies(first: Graph, second: Graph) -> Iterator[GraphDifference]:
+    """Yield the differences between the inputs and outputs of bodies, and of the graph outputs."""
+    ours, theirs = dict(first.bodies()), dict(second.bodies())
+    new = {node.id for node in second.walk()} - {node.id for node in first.walk()}
+    removed = {node.id for node in first.walk()} - {node.id for node in second.walk()}
     for scope in dict.fromkeys((*theirs, *ours)):
         if scope.rpartition(".")[0] in new | removed:
             continue
@@ -150,12 +150,14 @@ def _bodies(one: Graph, other: Graph) -> Iterator[GraphDifference]:
         yield from _values(scope, before.outputs, after.outputs, "output ")
 
 
-def _graph(one: Graph, other: Graph) -> Iterator[GraphDifference]:
+def _graph(first: Graph, second: Graph) -> Iterator[GraphDifference]:
     for each in fields(Settings):
-        ours, theirs = ({each.name: getattr(graph.settings, each.name)} for graph in (one, other))
+        ours, theirs = (
+            {each.name: getattr(graph.settings, each.name)} for graph in (first, second)
+        )
         yield from _values("", ours, theirs, "")
     for name in ("name", "about"):
-        yield from _values("", {name: getattr(one, name)}, {name: getattr(other, name)}, "")
+        yield from _values("", {name: getattr(first, name)}, {name: getattr(second, name)}, "")
 
 
 def _values(
@@ -171,16 +173,16 @@ def _values(
         yield GraphDifference(change, node, f"{prefix}{name}", *texts)
 
 
-def find_renames(one: Graph, other: Graph) -> dict[str, str]:
-    """Map ids in ``one`` to ids in ``other`` for nodes that differ only in their ids.
+def find_renames(first: Graph, second: Graph) -> dict[str, str]:
+    """Map ids in ``first`` to ids in ``second`` for nodes that differ only in their ids.
 
     If several nodes of a graph are equal, the mapping is ambiguous and they are omitted.
     """
-    ours = [node for node in one.walk() if not other.has(node.id)]
-    theirs = {node.id: _key(other, node, {}) for node in other.walk() if not one.has(node.id)}
+    ours = [node for node in first.walk() if not second.has(node.id)]
+    theirs = {node.id: _key(second, node, {}) for node in second.walk() if not first.has(node.id)}
     names: dict[str, str] = {}
     while True:  # the inputs of a consumer name the renamed node by its new id
-        left = {node.id: _key(one, node, names) for node in ours if node.id not in names}
+        left = {node.id: _key(first, node, names) for node in ours if node.id not in names}
         right = {key: each for key, each in theirs.items() if key not in names.values()}
         found = {
             old: new
@@ -196,7 +198,7 @@ def find_renames(one: Graph, other: Graph) -> dict[str, str]:
 
 
 def with_ids_of(graph: Graph, leading: Graph) -> Graph:
-    """Return the graph in which renamed nodes have the ids that they have in ``leading``."""
+    """Return the graph with the ids that equal nodes have in ``leading``."""
     names = find_renames(graph, leading)
     if not names:
         return graph
@@ -205,7 +207,7 @@ def with_ids_of(graph: Graph, leading: Graph) -> Graph:
 
 
 def _key(graph: Graph, node: Node, names: Mapping[str, str]) -> tuple[Any, ...]:
-    """Return a comparison key of a node: everything but its id and the contents of its bodies."""
+    """Return a key for comparing nodes, without ids and the contents of bodies."""
     scope = renamed_ports({"": Port(graph.scope_of(node.id), "")}, names)[""].node
     read = (node.kind, node.dataset) if isinstance(node, Source) else ()
     inputs = renamed_ports(node.inputs, names)
@@ -219,10 +221,10 @@ def _key(graph: Graph, node: Node, names: Mapping[str, str]) -> tuple[Any, ...]:
 def with_seeds_of(graph: Graph, leading: Graph) -> Graph:
     """Return the graph with the seeds and batch size of ``leading``, for equal random values.
 
-    Random values of a node depend on the graph's seed, the node's seed, the batch and the batch
-    size, and on no other node, so common nodes get the same values. Nodes are common if id and
-    operator are equal. A node that only ``graph`` has gets another seed if it shares its seed with
-    a common node, so that their values differ.
+    Random values of a node depend only on the graph's seed, the node's seed, the batch and the
+    batch size, so nodes in both graphs get the same values. Nodes are in both graphs if id and
+    operator are equal. A node that only ``graph`` has gets another seed if one of the other nodes
+    has the same seed, so that their values differ.
     """
     settings = replace(
         graph.settings, seed=leading.settings.seed, batch_size=leading.settings.batch_size
@@ -239,14 +241,18 @@ def with_seeds_of(graph: Graph, leading: Graph) -> Graph:
     return made
 
 
-def differing_random_nodes(one: Graph, other: Graph, catalog: Catalog) -> tuple[str, ...]:
-    """Return the ids of random nodes that one graph lacks or that have another operator there.
+def differing_random_nodes(first: Graph, second: Graph, catalog: Catalog) -> tuple[str, ...]:
+    """Return the ids of random nodes that are in one graph only, or differ in their operators.
 
     Excludes nodes that differ only in their ids, because their random values are equal.
     """
-    one = with_ids_of(one, other)
-    apart = [node.id for node in one.walk() if _is_random(node, catalog) and not _has(other, node)]
-    apart += [node.id for node in other.walk() if _is_random(node, catalog) and not _has(one, node)]
+    first = with_ids_of(first, second)
+    apart = [
+        node.id for node in first.walk() if _is_random(node, catalog) and not _has(second, node)
+    ]
+    apart += [
+        node.id for node in second.walk() if _is_random(node, catalog) and not _has(first, node)
+    ]
     return tuple(dict.fromkeys(apart))
 
 

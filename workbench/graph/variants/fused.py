@@ -1,4 +1,4 @@
-"""Fuse an ``if`` with a coin flip into one operator with neutral arguments for false.
+"""Replace an ``if`` with a coin flip by one operator with neutral arguments for false.
 
 ``if chance: images = fn.flip(images)`` equals ``fn.flip(images, horizontal=chance)``: the pixels
 are the same, because the coin flip and other random values are unchanged. A measurement decides
@@ -23,7 +23,7 @@ from workbench.graph.types.shapes import TensorType, infer_types
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """Parts of an ``if`` that can be fused."""
+    """The parts of an ``if`` that can be replaced by one operator."""
 
     coin: Node
     node: Node
@@ -32,12 +32,12 @@ class _Parts:
     output: str
     """Name of the block's only output."""
     fed: Mapping[Port, Port]
-    """Input ports of the first body -> the outer ports connected to them."""
+    """Outer ports connected to the inputs of the first body, by the ports of these inputs."""
     generators: tuple[Node, ...]
 
 
 def fused_refusal(graph: Graph, catalog: Catalog, block: str) -> str:
-    """Return the reason why an ``if`` cannot be fused; empty if it can."""
+    """Return why an ``if`` cannot be replaced by one operator, or an empty string if it can."""
     try:
         fuse(graph, catalog, block)
     except GraphEditError as error:
@@ -127,7 +127,7 @@ def _parts(body: Graph, catalog: Catalog, block: Node) -> _Parts:
 
 
 def _require_exact(body: Graph, catalog: Catalog, parts: _Parts, form: FusedForm) -> None:
-    """Raise GraphEditError if the neutral arguments are not proven to leave all bits unchanged."""
+    """Raise GraphEditError unless the neutral arguments are known to leave all bits unchanged."""
     node, spec = parts.node, catalog[parts.node.op]
     refused = f"{node.id} cannot be fused: "
     for name, value in form.requires.items():
@@ -149,7 +149,7 @@ def _require_exact(body: Graph, catalog: Catalog, parts: _Parts, form: FusedForm
 
 
 class _Blend(NewNodes):
-    """Adds nodes that output a value if the coin flip is true, else the neutral value, exactly."""
+    """Adds nodes that output a value if the coin flip is true, and else the neutral value."""
 
     def __init__(self, body: Graph, catalog: Catalog, coin: Port) -> None:
         super().__init__(body, catalog)
@@ -166,7 +166,7 @@ class _Blend(NewNodes):
         return self.add("math.add", {}, {"data": chosen, "other": passed})
 
     def _chosen(self, value: Value | Port, random: bool) -> Port | None:
-        """Add nodes for ``coin * value``; None if the value is 0."""
+        """Add nodes for ``coin * value``, or return None if the value is 0."""
         if isinstance(value, Port):
             into = "right" if random else "other"
             return self.add("math.mul", {}, {"data": self.coin, into: value})

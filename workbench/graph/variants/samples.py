@@ -28,7 +28,7 @@ _NAMING = {
 
 
 def with_samples(typed: TypedGraph) -> Graph:
-    """Return the graph with added outputs for each sample's file name and random values.
+    """Return the graph with additional outputs for each sample's file name and random values.
 
     A sample in an archive is named by the archive and its position. Outputs with random values have
     the ids of their nodes. Raises GraphExportError for a graph with several sources, for data
@@ -70,7 +70,7 @@ def _fed(typed: TypedGraph, node: Node, port: Port) -> Node:
 
 
 def nodes_with_unseen_randomness(typed: TypedGraph) -> list[str]:
-    """Ids of nodes whose random values no output can contain: internal, or inside a block."""
+    """Return the ids of nodes with internal random values, or with generators inside blocks."""
     return [node.id for node in _hidden_random_nodes(typed)]
 
 
@@ -85,7 +85,10 @@ def _hidden_random_nodes(typed: TypedGraph) -> Iterator[Node]:
 
 
 def file_names(graph: Graph) -> list[str]:
-    """Names of the outputs that ``with_samples`` added for file names: bytes, padded with zeros."""
+    """Return the names of the file name outputs that ``with_samples`` added.
+
+    The file names are bytes padded with zeros.
+    """
     found = []
     for name, port in graph.outputs.items():
         node = graph.node(port.node)
@@ -96,7 +99,7 @@ def file_names(graph: Graph) -> list[str]:
 
 
 def without_random_outputs(typed: TypedGraph) -> Graph:
-    """Return the graph without outputs of generators, for use before removing randomness."""
+    """Return the graph without generators as outputs, for use before removing randomness."""
     generators = {node.id for node in _generators(typed)}
     graph = typed.graph
     outputs = {name: port for name, port in graph.outputs.items() if port.node not in generators}
@@ -129,9 +132,9 @@ def with_values(typed: TypedGraph, values: Mapping[str, Value]) -> Graph:
 
 
 def with_fixed_generator(graph: Graph, catalog: Catalog, generator: Node, value: Value) -> Graph:
-    """Remove a generator and set the arguments that it controls to a fixed value.
+    """Remove a generator, and set the arguments that it feeds to a fixed value.
 
-    Raises GraphEditError if the generator is an output, or feeds something other than arguments.
+    Raises GraphEditError if the generator is an output, or feeds anything other than arguments.
     """
     if any(port.node == generator.id for port in graph.outputs.values()):
         raise GraphEditError(f"{generator.id}: it is an output of the graph. Remove that output.")
@@ -148,7 +151,6 @@ def with_fixed_generator(graph: Graph, catalog: Catalog, generator: Node, value:
 
 
 def _generators(typed: TypedGraph) -> Iterator[Node]:
-    """Yield the generators outside blocks."""
     nodes = (node for node in typed.graph.nodes if node.seed is not None)
     return (node for node in nodes if is_generator(typed.spec(node)))
 

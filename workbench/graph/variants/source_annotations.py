@@ -1,4 +1,4 @@
-"""Adapt a graph to the annotations of new data: they become outputs that follow the image."""
+"""Adapt a graph to the annotations of new data: add them as outputs that follow the image."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _TARGETS = ("boxes", "points", "mask", "label")
 def with_opened(graph: Graph, data: Datasets, catalog: Catalog) -> Graph:
     """Return the graph with each source converted to the kind of its data.
 
-    Annotations that only the new source has become outputs and follow the image; annotations that
-    it lacks are removed. Raises DataError like ``with_datasets`` and ``require_runs``.
+    Annotations that only the new source has become outputs and follow the image. Annotations that
+    the new source lacks are removed. Raises DataError like ``with_datasets`` and ``require_runs``.
     """
     changed = {
         source.id: load_source(kind_for(graph, source, data[name]))
@@ -49,7 +49,7 @@ def with_opened(graph: Graph, data: Datasets, catalog: Catalog) -> Graph:
 
 
 def without_missing_targets(graph: Graph, data: Datasets, catalog: Catalog) -> Graph | None:
-    """Return the graph without annotations that the data lack; None if it then cannot run."""
+    """Return the graph without annotations that the data lack, or None if it then cannot run."""
     for source in graph.sources:
         name = parameter_of(source)
         if name is not None and name in data:
@@ -66,7 +66,7 @@ def without_missing_targets(graph: Graph, data: Datasets, catalog: Catalog) -> G
 
 
 def require_runs(before: Graph, converted: Graph, data: Datasets, catalog: Catalog) -> None:
-    """Raise DataError if a graph that is valid cannot run on data of another kind.
+    """Raise DataError if a valid graph cannot run on data of another kind.
 
     ``converted`` is the graph converted for these data. The message names missing ports first.
     """
@@ -86,7 +86,7 @@ def require_runs(before: Graph, converted: Graph, data: Datasets, catalog: Catal
 
 
 def _kind_may_change(source: Source, data: Dataset) -> bool:
-    """Whether a source must change its kind to read a dataset."""
+    """Return whether a source must change its kind to read a dataset."""
     return data.kind != source.kind and data.kind not in load_source(source.kind).takes
 
 
@@ -95,7 +95,7 @@ def _used(graph: Graph, port: Port) -> bool:
 
 
 def _without_targets(graph: Graph, source: str, rest: tuple[str, ...], catalog: Catalog) -> Graph:
-    """Remove outputs and followers of annotations that the source has, except those in ``rest``."""
+    """Remove the outputs and followers of a source's annotations that are not in ``rest``."""
     node = graph.node(source)
     assert isinstance(node, Source)
     spec = catalog.find(node.op)

@@ -27,13 +27,13 @@ _HARMING = {
 }
 """Operators that only augment images, and are removed if their arguments are random."""
 _MOST_NUMBERS = 1000
-"""Maximum number of values that replace one generator; arguments need only a few."""
+"""Maximum number of values that replace a generator; arguments need only a few."""
 _SHARE = 224 / 256
 """Fraction of the shorter side that ResNet's centre crop preserves."""
 
 
 def validation_graph(typed: TypedGraph) -> Graph | None:
-    """Return the graph without shuffling and randomness; None if that is impossible.
+    """Return the graph without shuffling and randomness, or None if that is impossible.
 
     Random values are replaced by the middle of their range. A random crop becomes ResNet's centre
     crop, a coin flip is false, and augmentations of only some images are removed.
@@ -60,7 +60,7 @@ def validation_graph(typed: TypedGraph) -> Graph | None:
 
 
 def _without_randomness(graph: Graph, catalog: Catalog, node: Node) -> Graph | None:
-    """Return the graph with a node's random values fixed; None if that is impossible."""
+    """Return the graph with a node's random values fixed, or None if that is impossible."""
     spec = catalog[node.op]
     inside = any(each.seed is not None for body in node.bodies.values() for each in body.nodes)
     deciding = [node.inputs[port.name] for port in spec.inputs if port.name in node.inputs]
@@ -82,7 +82,7 @@ def _depends_on_seed(graph: Graph, ports: list[Port]) -> bool:
 
 
 def _centred(graph: Graph, crop: Node) -> Graph | None:
-    """Replace a random crop by ResNet's centre crop; None if its size is not fixed."""
+    """Replace a random crop by ResNet's centre crop, or return None if its size is not fixed."""
     size = crop.args.get("size")
     given = size if isinstance(size, tuple) else (size, size)
     sides = tuple(side for side in given if isinstance(side, int | float))
@@ -101,7 +101,7 @@ def _centred(graph: Graph, crop: Node) -> Graph | None:
 
 
 def _without_generator(graph: Graph, catalog: Catalog, generator: Node) -> Graph | None:
-    """Replace a generator by the middle of its range; None if that is impossible."""
+    """Replace a generator by the middle of its range, or return None if that is impossible."""
     value = _middle_value(generator)
     if value is None:
         return None
@@ -117,7 +117,7 @@ def _without_generator(graph: Graph, catalog: Catalog, generator: Node) -> Graph
 
 
 def _middle_value(generator: Node) -> Value | None:
-    """Return the middle of a generator's range, or false for a coin flip; None if unknown."""
+    """Return the middle of a generator's range, or False for a coin flip, or None if unknown."""
     if generator.inputs:
         return None
     shape = generator.args.get("shape")
@@ -148,7 +148,7 @@ def _middle_value(generator: Node) -> Value | None:
 # Inference: a graph without random augmentation
 
 _TO_ONE_SIZE = ("crop", "crop_mirror_normalize")
-"""Operators that are preserved without randomness, centred and not mirrored: they set the size."""
+"""Operators that set the image size. They are centred and not mirrored, but not removed."""
 
 
 def inference_graph(typed: TypedGraph) -> tuple[Graph, Mapping[str, str], Sequence[str]]:
@@ -190,7 +190,7 @@ _CENTRED = frozenset({"crop_pos_x", "crop_pos_y", "crop_pos_z", "mirror"})
 
 
 def _random_inputs(typed: TypedGraph, node: Node) -> set[str]:
-    """Return the names of arguments and of a block's control input that depend on generators."""
+    """Return the names of a node's arguments, and of its control input, that are random."""
     names = node.inputs.keys() & {*typed.spec(node).args, kind_of(node).control}
     return {
         name

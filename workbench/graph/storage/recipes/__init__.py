@@ -29,7 +29,7 @@ def _documents() -> dict[str, Document]:
 
 
 class _Recipes(dict[str, Graph]):
-    """Graphs by name, with a ``repr`` of one line each."""
+    """Graphs by name. The ``repr`` has one line per graph."""
 
     def __repr__(self) -> str:
         return "\n".join(f"{name}: {graph.about}" for name, graph in self.items())
@@ -50,7 +50,7 @@ def load_recipes() -> dict[str, Graph]:
 
 
 def required_data_text(graph: Graph) -> str:
-    """Sentence about the data that a recipe needs; empty for a folder of photos."""
+    """Return a sentence about the data that a recipe needs, or "" for a folder of photos."""
     kinds = (load_source(source.kind) for source in graph.sources if source.kind)
     kind = next((kind for kind in kinds if kind.sample), None)
     if kind is None:
@@ -73,7 +73,10 @@ def load_recipe(name: str) -> Graph:
 
 
 def load_recipe_document(name: str) -> Document:
-    """Like ``load_recipe``, but returns the whole document with frames and notes."""
+    """Return the recipe with a name as a document with frames and notes.
+
+    Raises GraphFormatError like ``load_recipe``.
+    """
     recipes = _documents()
     if name not in recipes:
         hint = did_you_mean(name, recipes, f"Recipes: {', '.join(recipes)}.")
