@@ -235,7 +235,10 @@ def preview(
         elif tile.sample.warning:
             click.echo(f"warning: {tile.sample.file}: {tile.sample.warning}", err=True)
     if all(tile.sample.error for tile in shown.tiles):
-        raise WorkbenchError(f"No file of batch {batch} can be shown, so {output} was not written.")
+        raise WorkbenchError(
+            f"{output} was not written: no file of batch {batch} can be decoded. Use another "
+            "--batch."
+        )
     has_marks = annotations and any(any(tile.marks) for tile in shown.tiles)
     image = encode(np.asarray(shown.annotated()), mime) if has_marks else shown.image
     write_bytes(output, image)
@@ -436,7 +439,7 @@ def _export_good(
 
     if not data:
         raise click.UsageError(
-            "--skip-bad does not work if the graph names its files itself. Remove that argument."
+            "The graph lists its files itself, so --skip-bad cannot exclude any. Omit --skip-bad."
         )
     catalog = load_catalog()
     require_sound(graph, catalog)

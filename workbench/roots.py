@@ -122,7 +122,9 @@ class Roots:
             raise SaveError(f"Cannot write to {path}: {self.refusal(path)}.")
         names = Path(real).relative_to(root).parts
         if hidden := next((name for name in names if name.startswith(".")), None):
-            raise SaveError(f"Cannot write to {path}: {hidden} is a hidden folder.")
+            raise SaveError(
+                f"Cannot write to {path}: {hidden} is a hidden folder. Use another folder."
+            )
         folder = os.open(root, _FOLDER)
         try:
             for name in names:

@@ -326,7 +326,7 @@ def test_six_values_are_enough_for_95_percent() -> None:
 
 
 def test_no_values_have_no_median() -> None:
-    with pytest.raises(ValueError, match="no median"):
+    with pytest.raises(ValueError, match="no value to take the median of"):
         median_interval([])
 
 

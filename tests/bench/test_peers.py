@@ -199,7 +199,7 @@ def test_a_factory_gets_files_batch_size_and_threads_and_is_called_again(
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("nothing", "own_factories:nothing returned no batch"),
+        ("nothing", "own_factories:nothing yielded no batch"),
         ("failing", "ValueError: 7 is no hue"),
         ("uncounted", "A batch has type int. Return a tuple of outputs"),
         ("missing", "own_factories has no function missing"),
@@ -347,7 +347,7 @@ def test_another_augmentation_is_told(catalog: Catalog) -> None:
     other = PixelDifference(64, 31.0, 255.0, 1.0, LEVELS)
     assert not other.is_same
     assert difference_note(other) == (
-        "not the same augmentation: 31 levels of 255 apart on average, and 8 are allowed"
+        "not the same augmentation: pixels differ by 31 levels of 255 on average; the limit is 8"
     )
     still = without_randomness(ResolvedGraph(load_recipe("rotate-jitter"), catalog))
     assert still.node("rotate").args["angle"] != 0, "in the middle of its range it would do nothing"

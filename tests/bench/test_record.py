@@ -116,7 +116,7 @@ def test_a_record_of_version_1_is_read() -> None:
             '{"format": "dali-workbench-bench", "version": 3}',
             "version 3, but this workbench reads 1",
         ),
-        ('{"format": "dali-workbench-bench", "version": 2}', "has no 'data'"),
+        ('{"format": "dali-workbench-bench", "version": 2}', "'data' is missing"),
     ],
 )
 def test_what_is_no_record_says_so(text: str, words: str) -> None:
@@ -494,7 +494,7 @@ def test_long_words_stay_in_the_picture() -> None:
 
 
 def test_nothing_measured_has_no_picture() -> None:
-    with pytest.raises(EngineError, match="Nothing in this record"):
+    with pytest.raises(EngineError, match="no results to plot"):
         plot_record(report(FAILED))
 
 

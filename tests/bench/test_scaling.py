@@ -120,7 +120,7 @@ def test_a_machine_without_a_gpu_counts_none(
 ) -> None:
     without = replace(describe_machine(), no_gpu="this machine has no NVIDIA GPU")
     monkeypatch.setattr("workbench.bench.experiments.scaling.describe_machine", lambda: without)
-    with pytest.raises(EngineError, match=r"over GPUs cannot be measured: .*\(--processes 1,2\)"):
+    with pytest.raises(EngineError, match=r"across GPUs cannot be measured: .*\(--processes 1,2\)"):
         GpuScalingExperiment(graph, str(photos), (1, 2)).run()
 
 

@@ -67,9 +67,9 @@ def test_nothing_to_compare_is_said_and_no_picture_written(
     ("options", "words"),
     [
         ((), "Missing option '-o'"),
-        (("--compare",), "Missing option '--data'. --compare runs the transforms on your photos"),
-        (("--data", "."), "'--data': it requires --compare"),
-        (("--plot", "x.png", "-o", "x.json"), "'--plot': it requires --compare"),
+        (("--compare",), "Missing option '--data'. --compare needs photos"),
+        (("--data", "."), "'--data': this option works only with --compare"),
+        (("--plot", "x.png", "-o", "x.json"), "'--plot': this option works only with --compare"),
         (("--compare", "--data", "nowhere"), "There is no folder nowhere"),
         (("--compare", "--data", ".", "--plot", "x.jpg"), "ends in neither .png nor .svg"),
         (("--compare", "--data", ".", "--samples", "0"), "0 is not in the range"),

@@ -162,7 +162,7 @@ def test_each_parameter_is_given_by_name(two_sources: str, table: str, photos: P
     [
         ([], "Missing option '--data'"),
         (["photos"], "Missing option '--data others=PATH'"),
-        (["others=photos"], "The graph reads --data PATH --data others=PATH."),
+        (["others=photos"], "The graph needs data. Add --data PATH --data others=PATH."),
         (["photos", "others=photos", "more=photos"], "the graph has no parameter 'more'"),
         (["photos", "photos"], "'data' already has the data photos"),
         (["photos", "others=nowhere"], "There is no folder nowhere"),

@@ -29,8 +29,8 @@ CARRY = (
 REFUSE = {
     "dynamic": "DALI's dynamic mode has no Python functions",
     "tensorflow": "TensorFlow's DALIDataset runs a pipeline serialised by DALI",
-    "torchvision": "the target torchvision runs without DALI, which calls it",
-    "albumentations": "the target albumentations runs without DALI, which calls it",
+    "torchvision": "the target torchvision runs without DALI",
+    "albumentations": "the target albumentations runs without DALI",
     "triton": "Triton runs a pipeline serialised by DALI, without Python",
 }
 HOLD_NO_BLOCK = ("notebook", "ray")

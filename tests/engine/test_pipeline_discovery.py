@@ -93,7 +93,10 @@ def test_a_name() -> None:
     assert refusal(both, "trian").endswith("train.py has no trian. Did you mean train?")
     assert refusal(both, "zzz").endswith("It has pipe, other, train.")
     assert "2 pipelines" not in refusal(found(x=3), "x")
-    assert refusal(found(x=3), "x") == "train.py: x is a int, not a pipeline."
+    assert refusal(found(x=3), "x") == (
+        "train.py: x has type int, but must be a pipeline or a function that returns one. "
+        "Select another name with --pipeline."
+    )
 
 
 def test_what_was_not_read_is_said() -> None:
@@ -139,7 +142,7 @@ def test_a_function_that_makes_something_else() -> None:
         return 3
 
     factory = find_pipeline(found(build_pipeline=build_pipeline), None, {})
-    with pytest.raises(ImportFailedError, match="build_pipeline returns a int, not an"):
+    with pytest.raises(ImportFailedError, match="build_pipeline returns a value of type int"):
         factory.make()
 
 

@@ -200,7 +200,7 @@ def test_conditions_and_imports_beside_the_script(trace: Any, tmp_path: Path) ->
     [
         (ONE, "oen", {}, "train.py has no oen. Did you mean one?"),
         (ONE + "a = one('x')\n", None, {"size": 3}, "creates its pipeline itself"),
-        ("def f(): return 3\n", "f", {}, "f returns a int, not an nvidia.dali.Pipeline"),
+        ("def f(): return 3\n", "f", {}, "f returns a value of type int. Return an nvidia"),
         (ONE, "one", {"data_dir": "x", "size": "wide"}, r"train.py:8: "),
     ],
 )

@@ -130,13 +130,13 @@ def test_what_cannot_be_shown_again_is_told(photos: Path) -> None:
     values = dict.fromkeys(("brightness", "contrast", "hue", "saturation", "mirror"), 1)
     with pytest.raises(wb.GraphError, match="angle: its value is missing"):
         wb.replay(graph, file, values, photos)
-    with pytest.raises(wb.GraphError, match="angel: this is not a generator"):
+    with pytest.raises(wb.GraphError, match="angel is not a generator"):
         wb.replay(graph, file, {**values, "angel": 1}, photos)
     with pytest.raises(wb.DataError, match="has no file"):
         wb.replay(graph, "none.jpg", {**values, "angle": 1}, photos)
     with pytest.raises(wb.DataError, match="Pass the folder"):
         wb.replay(graph, file, {**values, "angle": 1})
-    with pytest.raises(wb.GraphError, match="random_resized_crop has internal randomness"):
+    with pytest.raises(wb.GraphError, match="random_resized_crop samples random values internally"):
         wb.replay(load_recipe("imagenet-train"), file, {"mirror": 1}, photos)
 
 
@@ -151,7 +151,9 @@ def test_nodes_whose_values_no_output_has_are_noted(photos: Path) -> None:
     for crop in [node for node in graph.nodes if node.op == "random_resized_crop"]:
         settled = replace(crop, op="resize", args={"size": (64, 64)}, seed=None)
         augmented = augmented.replace_node(settled)
-    with pytest.raises(wb.GraphError, match="augment: rand_augment has internal randomness"):
+    with pytest.raises(
+        wb.GraphError, match="augment: rand_augment samples random values internally"
+    ):
         wb.replay(augmented, file, {"mirror": 1}, photos)
     with pytest.raises(wb.GraphExportError, match="for jax, lightning, pytorch"):
         export(graph, "keras", with_="samples")
@@ -225,7 +227,7 @@ def test_samples_of_archives_and_annotations_are_shown_again(
 
 def test_graphs_that_compute_with_a_draw_are_refused(shapes: Path) -> None:
     values = dict.fromkeys(("zoom", "shift", "angle", "mirror"), 0)
-    with pytest.raises(wb.GraphError, match="its input zoom cannot be replaced by a number"):
+    with pytest.raises(wb.GraphError, match="zoom feeds an input of arrays"):
         wb.replay(load_recipe("key-points"), "000000.jpg", values, shapes / "coco/keypoints.json")
 
 

@@ -96,9 +96,9 @@ def not_a_number() -> NDArray[np.float32]:
         ((PIXELS[0], 3), "one image with its label. Pass a list"),
         (png(PIXELS[0]), "bytes is one image"),
         (Image.fromarray(PIXELS[0]), "Image is one image"),
-        (Stream(), "A Stream can only be iterated over, not shuffled"),
-        (Loader(), "A Loader yields batches in its own order. Pass its dataset"),
-        ({3}, "A set can only be iterated over"),
+        (Stream(), "Data of type Stream can only be iterated over, not shuffled"),
+        (Loader(), "Data of type Loader yield batches in their own order. Pass the dataset"),
+        ({3}, "Data of type set can only be iterated over"),
         (3, r"3 \(int\) cannot be read as data"),
     ],
 )  # fmt: skip

@@ -418,7 +418,7 @@ def test_of_a_folder_with_several_one_is_to_be_given(shapes: Path, tmp_path: Pat
     for name in ("train.rec", "val.rec"):
         shutil.copy(shapes / "recordio" / "samples.rec", tmp_path / name)
     with pytest.raises(
-        DataError, match=r"2 RecordIO files \(train.rec, val.rec\), but DALI reads one"
+        DataError, match=r"2 RecordIO files \(train.rec, val.rec\), but DALI reads only one"
     ):
         require_dataset(open_dataset(tmp_path))
 

@@ -296,14 +296,14 @@ def test_samples_of_a_batch_are_counted(batch: Any, count: int | None) -> None:
 
 @pytest.mark.parametrize(("call", "words"), [
     (lambda: wb.watch(wb.watch([])), "is watched already"),
-    (lambda: wb.watch(3), "loader is a int, which is not iterable"),
+    (lambda: wb.watch(3), "loader has type int, which is not iterable"),
     (lambda: wb.watch([], steps=3), "steps is 3. Use 40 or more"),
     (lambda: wb.watch([], steps="many"), "steps is 'many'"),
-    (lambda: wb.watch([], restore=[3]), "restore contains a int"),
+    (lambda: wb.watch([], restore=[3]), "restore contains an object of type int"),
     (lambda: wb.watch([], restore=[State()], ceiling=False), "restore has no effect"),
-    (lambda: wb.watch([], model="x"), "model is a str. Pass a torch.nn.Module"),
+    (lambda: wb.watch([], model="x"), "model has type str. Pass a torch.nn.Module"),
     (lambda: wb.watch_callback(steps=1), "steps is 1"),
-    (lambda: wb.watch([]).report().measure_fix(), "the loader is a list"),
+    (lambda: wb.watch([]).report().measure_fix(), "the loader has type list"),
 ])  # fmt: skip
 def test_invalid_arguments(call: Any, words: str) -> None:
     with pytest.raises(ArgumentError, match=words):

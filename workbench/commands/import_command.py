@@ -34,7 +34,9 @@ def _arguments(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -
         for part in outer:  # cfg.train.size=224
             inner = inner.setdefault(part, {})
             if not isinstance(inner, dict):
-                raise click.BadParameter(f"{text!r}: {part} already has a value.")
+                raise click.BadParameter(
+                    f"{text!r}: another --arg already sets {part} to a value. Remove one of them."
+                )
         try:
             inner[last] = ast.literal_eval(value)
         except (ValueError, SyntaxError, MemoryError, RecursionError):
@@ -51,7 +53,7 @@ def _source(_: click.Context, __: click.Parameter, text: str) -> tuple[str, str 
     if Path(path).is_dir():
         raise click.BadParameter(f"{path!r} is a directory. Use a file.")
     if not Path(path).is_file():
-        raise click.BadParameter(f"There is no file {text!r}.")
+        raise click.BadParameter(f"There is no file {text!r}. Use a script or notebook.")
     return path, name or None
 
 
@@ -150,13 +152,15 @@ def import_command(
     path, name = source
     if compare and photos is None:
         raise click.MissingParameter(
-            "--compare runs the transforms on your photos.",
+            "--compare needs photos: add --data FOLDER.",
             param_hint="'--data'",
             param_type="option",
         )
     for option, given in {"--data": photos, "--plot": plot}.items():
         if given is not None and not compare:
-            raise click.BadParameter("it requires --compare.", param_hint=f"'{option}'")
+            raise click.BadParameter(
+                "this option works only with --compare. Add --compare.", param_hint=f"'{option}'"
+            )
     if output is None and not compare:
         raise click.MissingParameter(param_hint="'-o' / '--output'", param_type="option")
     refuse_overwriting_source(path, output, plot)

@@ -214,7 +214,7 @@ def renamed_option(old: str, new: str) -> Callable[[Callable[..., Any]], Callabl
 
     def refuse(_: click.Context, option: click.Parameter, value: bool | None) -> None:
         if value is not None:
-            raise click.UsageError(f"{option.opts[0]} is now {new}.")
+            raise click.UsageError(f"{option.opts[0]} was renamed. Use {new}.")
 
     return click.option(
         old, is_flag=True, default=None, hidden=True, expose_value=False, callback=refuse
@@ -291,7 +291,9 @@ def open_graph_on_data(graph: Graph, data: Datasets) -> tuple[Graph, Datasets]:
     for name in (name for name in wanted if name not in data):
         hint = "'--data'" if name == PARAMETER else f"'--data {name}=PATH'"
         raise click.MissingParameter(
-            f"The graph reads {_data_options(wanted)}.", param_hint=hint, param_type="option"
+            f"The graph needs data. Add {_data_options(wanted)}.",
+            param_hint=hint,
+            param_type="option",
         )
     for dataset in data.values():
         require_filled(dataset)

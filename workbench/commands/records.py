@@ -48,7 +48,9 @@ def compare(first: str, second: str) -> None:
         for name in names:
             click.echo(f"{name:{wide}}only in {where}")
     if not found.pairs:
-        raise click.ClickException("The two records have no measured configuration in common.")
+        raise click.ClickException(
+            "The records have no configuration in common. Compare records of the same measurement."
+        )
 
 
 @click.command()

@@ -183,10 +183,12 @@ def _embedded(
     if found is None:
         return None
     if pipeline is not None and not _defines_pipeline(text, pipeline):
-        raise GraphFormatError(f"It does not define the requested pipeline {pipeline}.")
+        raise GraphFormatError(f"It does not contain the pipeline {pipeline}.")
     reads = parameters(found.graph.nodes)
     if others := args.keys() - reads.keys():
-        raise GraphFormatError(f"It has no parameter {', '.join(sorted(others))}.")
+        raise GraphFormatError(
+            f"It has no parameter {', '.join(sorted(others))}, only {', '.join(reads) or 'none'}."
+        )
     if source is not None:
         if not all(each.finds_data for each in found.graph.sources):
             raise GraphFormatError("Its source does not read the kind of data that was passed.")
@@ -243,8 +245,8 @@ def _refuse_dynamic_mode(file: Path) -> None:
         text = file.read_bytes()
         if _DYNAMIC.search(text) and not re.search(rb"pipeline_def|\bPipeline\b", text):
             raise ImportFailedError(
-                f"{file} uses DALI's dynamic mode (nvidia.dali.experimental.dynamic), which has no "
-                "graph, so it was not run. Write the same calls in a function with @pipeline_def."
+                f"{file} was not run: it uses DALI's dynamic mode, which has no graph. Write the "
+                "same calls in a function with @pipeline_def."
             )
 
 
@@ -292,7 +294,8 @@ def _call_worker(
         raise ImportFailedError(f"{path}: {error}") from None
     except WorkerTimeoutError:
         raise ImportFailedError(
-            f"{path}: the script did not finish within {seconds:g} s, and cannot be interrupted."
+            f"{path}: the script did not finish within {seconds:g} s, and could not be "
+            "interrupted. Move slow code under __main__, or raise the limit (--seconds)."
         ) from None
     except WorkerLostError as error:
         why, _, words = str(error).partition("\nIts last output:\n")

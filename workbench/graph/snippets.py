@@ -100,11 +100,15 @@ def branch_snippet(
     """
     kind = port_kind(graph, catalog, source)
     if kind != "image":
-        raise GraphEditError(f"The snippet {snippet.name} needs an image, but {source} is {kind}.")
+        raise GraphEditError(
+            f"The snippet {snippet.name} needs an image, but {source} is {kind}. Add it after an "
+            "image."
+        )
     unknown = next((node.op for node in snippet.part.walk() if catalog.find(node.op) is None), None)
     if unknown is not None:
         raise GraphEditError(
-            f"The snippet {snippet.name} needs {unknown}, which this DALI version lacks."
+            f"The snippet {snippet.name} uses {unknown}, which this DALI version lacks. Save it "
+            "again without that node."
         )
     before = graph.nodes
     graph, renamed = add_nodes(graph, snippet.part)
@@ -133,13 +137,13 @@ def load_snippet(text: str) -> Snippet:
     """Parse the text of a snippet file. Raises GraphFormatError if it is invalid."""
     data = parse_json(text)
     if not isinstance(data, Mapping) or data.get("format") != FORMAT:
-        raise GraphFormatError("The text contains no snippet.")
+        raise GraphFormatError("This is not a snippet. Use a file of a saved snippet.")
     part = graph_from_json(data.get("graph"))
     fed = tuple(_place(part, place) for place in _list(data.get("fed")))
     node, output = _place(part, data.get("gives"))
     name = data.get("name")
     if not fed or not isinstance(name, str) or not name:
-        raise GraphFormatError("The snippet has no name or no input.")
+        raise GraphFormatError("The snippet has no name or no input. Save it again.")
     return Snippet(name[:LONGEST_NAME], part, fed, Port(node, output))
 
 

@@ -203,7 +203,9 @@ def optimisation_of(graph: Graph, report: Report) -> Optimisation:
             Interval(*record[key]) if record[key] else None for key in ("control", "total")
         )
     except (AssertionError, KeyError, TypeError, ValueError):
-        raise RecordFormatError("The record contains no proposals of the optimiser.") from None
+        raise RecordFormatError(
+            "The record has no proposals. Use a record of `workbench optimise`."
+        ) from None
     known = load_rewrites()
     proposals = tuple(one for one in proposals if one.name.partition("@")[0] in known)
     interrupted = bool(report.extra.get("interrupted"))

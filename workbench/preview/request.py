@@ -201,7 +201,7 @@ class GraphRun:
             port = self.graph.node(block_of(port.node)).inputs[port.output]
         at = self.output_place(port.node, index)
         if at is None:
-            raise GraphError(f"Sample {index} does not reach {port.node}.")
+            raise GraphError(f"Sample {index} does not reach {port.node}. Use another sample.")
         return self.result.batches[port].sample(at).arrays()[0]
 
     @property

@@ -211,14 +211,14 @@ def _require_data_set(data: Any) -> None:
         raise DataError(f"{format_value(data)} cannot be read as data. {_GIVE}")
     if hasattr(data, "dataset") and hasattr(data, "batch_size"):
         raise DataError(
-            f"A {kind} yields batches in its own order. Pass its dataset: {kind}.dataset."
+            f"Data of type {kind} yield batches in their own order. Pass the dataset that they "
+            "read: data.dataset."
         )
     iterable = any("IterableDataset" in each.__name__ for each in type(data).__mro__)
     if iterable or (hasattr(data, "__iter__") and not hasattr(data, "__getitem__")):
         raise DataError(
-            f"A {kind} can only be iterated over, not shuffled, sharded or indexed. Pass a "
-            "dataset with len() and data[i], or a list: list(itertools.islice(data, "
-            "1000))."
+            f"Data of type {kind} can only be iterated over, not shuffled or sharded. Pass a "
+            "dataset with len() and data[i], or a list: list(itertools.islice(data, 1000))."
         )
     if not (hasattr(data, "__len__") and hasattr(data, "__getitem__")):
         raise DataError(f"{format_value(data)} cannot be read as data. {_GIVE}")

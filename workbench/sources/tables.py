@@ -177,6 +177,6 @@ def require_memory(path: str) -> None:
     free = psutil.virtual_memory().available
     if needed > free:
         raise DataError(
-            f"{path} needs {needed / 2**30:.1f} GiB of memory, and {free / 2**30:.1f} "
-            "GiB are free. Convert it to WebDataset (.tar), or use a part of it."
+            f"{path} needs {needed / 2**30:.1f} GiB of memory, but only {free / 2**30:.1f} "
+            "GiB is free. Convert it to WebDataset (.tar), or use a part of it."
         )

@@ -438,12 +438,12 @@ def test_other_names_and_values_are_looked_for_in_the_code(tmp_path: Path) -> No
     path = written(program(), tmp_path)
     with pytest.raises(
         ImportFailedError,
-        match=f"(?s)nothing.*{NOT_USED}. It does not define the requested pipeline nothing",
+        match=f"(?s)nothing.*{NOT_USED}. It does not contain the pipeline nothing",
     ):
         wb.from_file(path, "nothing")
     found = wb.from_file(path, "build_pipeline", args={"data": "photos", "batch_size": 7})
     assert found.graph.settings.batch_size == 7
-    assert found.report.notes[0] == f"{NOT_USED}. It has no parameter batch_size."
+    assert found.report.notes[0] == f"{NOT_USED}. It has no parameter batch_size, only data."
 
 
 def test_the_hash_is_that_of_the_code() -> None:

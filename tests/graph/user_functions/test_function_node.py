@@ -228,7 +228,7 @@ PLACES = {
     "math:sqrt": "math is not written in Python",
     "{0}/mine.py:nothing": "the script defines no function nothing at its top level",
     "{0}/mine.py:kept": "kept has the decorator cached. Remove it",
-    "{0}/mine.py:limited": "limited uses 'LIMIT', which the script does not import. Pass it",
+    "{0}/mine.py:limited": "limited uses 'LIMIT', which the script does not import. Define it",
     "{0}/mine.py:late": "late uses 'LIMIT'",
     "{0}/mine.py:Blur": "Blur is a class, not a plain function",
     "{0}/mine.py:waits": "waits is an async function",

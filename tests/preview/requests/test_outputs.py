@@ -305,7 +305,7 @@ def test_each_picture_is_that_of_the_preview(engine: Engine, photos: Path) -> No
 def test_too_many_variants_are_refused(engine: Engine, photos: Path) -> None:
     graph = chain_graph("color_twist")
     request = PreviewRequest(graph, open_datasets(photos))
-    with pytest.raises(GraphError, match="limit of 16"):
+    with pytest.raises(GraphError, match="at most 16"):
         preview_effect(engine, request, [graph] * (MOST_VARIANTS + 1), 0)
 
 

@@ -192,7 +192,7 @@ def test_a_bad_value_is_named_and_the_picture_stays(ready: Ready) -> None:
         (
             "inspector",
             {"do": "fix", "node": "rotate", "arg": "fill_value"},
-            "neither random nor linked",
+            "already has a fixed value",
         ),
         ("bar", {"do": "open", "text": "{"}, "not JSON"),
         ("bar", {"do": "recipe", "name": "simclrr"}, "simclr"),

@@ -102,7 +102,7 @@ def test_one_run_at_a_time_and_cancel(bed: Bed, fake: Fake) -> None:
 def test_what_cannot_be_measured_says_why(bed: Bed) -> None:
     bed.run(what="workers")
     assert bed["failed"]
-    assert bed["message"] == "there is no GPU; scaling over GPUs needs two or more"
+    assert bed["message"] == "there is no GPU; scaling across GPUs needs two or more"
     bed.run(what="kitchen")
     assert "Use compare, stages" in bed["message"]
     bed.data = "/nowhere"

@@ -90,8 +90,8 @@ class OperatorExperiment(ComparedExperiment):
         self.graphs = operator_graphs(self.resolved)
         if not self.graphs:
             raise EngineError(
-                f"{self.graph.name} does not have exactly one image decoder, so its "
-                "operators cannot be measured alone."
+                "Operators can only be measured one by one in a graph with one image decoder. "
+                f"{self.graph.name} has none or several: omit --each-operator."
             )
         self._runs = {
             node: Benchmark(each, self.data, devices, peers=peers)

@@ -194,7 +194,7 @@ def _compared_peer(
 def _require_usable(peer: Peer, devices: Sequence[DecodeDevice], data: Datasets) -> None:
     """Raise EngineError if a peer cannot be measured on this machine, or with these data."""
     if peer.device not in devices:
-        raise EngineError("its device is not among the requested ones")
+        raise EngineError(f"it runs on {peer.device}, which was not requested with --device")
     if peer.missing:
         raise EngineError(f"{peer.missing} is not installed")
     if not data:
@@ -204,8 +204,8 @@ def _require_usable(peer: Peer, devices: Sequence[DecodeDevice], data: Datasets)
 def difference_note(found: PixelDifference) -> str:
     """Return the note for a peer whose pixels differ too much from DALI's."""
     return (
-        f"not the same augmentation: {found.mean:.3g} {found.unit} apart on average, and "
-        f"{SAME[found.unit]:g} are allowed"
+        f"not the same augmentation: pixels differ by {found.mean:.3g} {found.unit} on average; "
+        f"the limit is {SAME[found.unit]:g}"
     )
 
 

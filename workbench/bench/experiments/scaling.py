@@ -173,7 +173,7 @@ class GpuScalingExperiment(ProcessScalingExperiment):
         """Prepare the experiment. Raises EngineError also if there is no GPU."""
         if reason := describe_machine().no_gpu:
             raise EngineError(
-                f"Scaling over GPUs cannot be measured: {reason}. Measure over CPU "
+                f"Scaling across GPUs cannot be measured: {reason}. Measure across CPU "
                 "processes instead (--processes 1,2)."
             )
         return super().prepare(on_progress)

@@ -45,7 +45,7 @@ def median_interval(values: Sequence[float]) -> Interval:
     Values are assumed to be independent. Raises ValueError if there are no values.
     """
     if not values:
-        raise ValueError("An empty list has no median.")
+        raise ValueError("There is no value to take the median of. Pass at least one.")
     ordered, count = sorted(values), len(values)
     median = statistics.median(ordered)
     if _confidence(count, 1) <= LEVEL:

@@ -56,7 +56,7 @@ def best_measurement(report: Report) -> Measurement:
     rows = [row for row in report.measurements if row.rounds and not row.probe]
     rows = [row for row in rows if row.confirmed] or rows
     if not rows:
-        raise EngineError("Nothing in this record was measured.")
+        raise EngineError("This record has no results. Measure again.")
     return max(rows, key=lambda row: row.rate)
 
 
@@ -204,7 +204,7 @@ Chart = BarChart | ScalingChart | HeatMap | StackChart
 def chart_of(report: Report) -> Chart:
     """Return the chart for a record's kind. Raises EngineError if nothing was measured."""
     if not any(row.rounds for row in report.measurements):
-        raise EngineError("Nothing in this record was measured.")
+        raise EngineError("This record has no results to plot. Measure again.")
     match report.kind:
         case "stages":
             return stage_chart(report)
@@ -266,7 +266,9 @@ def operator_chart(report: Report) -> BarChart:
         groups.setdefault(cost.title, []).append(bar)
         other |= not cost.is_same
     if not groups:
-        raise EngineError("No operator of this record was measured next to its baseline.")
+        raise EngineError(
+            "No operator of this record was compared with its baseline. Measure again."
+        )
     note = OTHER_PIXELS * other
     return BarChart(_title(report), COSTS, tuple(map(tuple, groups.values())), note)
 
@@ -316,7 +318,7 @@ def stage_chart(report: Report) -> StackChart:
     """Return the milliseconds that each stage adds to a batch, and those of each operator alone."""
     found = stages_of(report.extra)
     if found is None:
-        raise EngineError("This record has no stages.")
+        raise EngineError("This record has no stages. Use a record of `workbench stages`.")
     parts = tuple(
         (
             f"{stage.title}, {stage.device}",

@@ -134,8 +134,8 @@ def read_report(path: str | Path) -> Report:
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not text"
-        raise DataError(f"{path} cannot be read: {reason}.") from None
+        reason = error.strerror if isinstance(error, OSError) else "it is not a text file"
+        raise DataError(f"{path} cannot be read: {reason}. Use a record (.json).") from None
     try:
         return load_report(text)
     except RecordFormatError as error:
@@ -153,7 +153,7 @@ def read_folder(folder: str | Path) -> tuple[Mapping[str, Report], tuple[str, ..
     try:
         paths = sorted(Path(folder).glob("*.json"))
         if not Path(folder).is_dir():
-            raise DataError(f"There is no folder {folder}.")
+            raise DataError(f"There is no folder {folder}. Use a folder with records.")
     except OSError as error:
         raise DataError(f"{folder} cannot be listed: {error.strerror}.") from None
     for path in paths:

@@ -311,7 +311,9 @@ def parse_or_raise(record: dict[str, Any], read: Callable[[], T]) -> T:
     try:
         return read()
     except KeyError as error:
-        raise RecordFormatError(f"The record is damaged: it has no {error.args[0]!r}.") from None
+        raise RecordFormatError(
+            f"The record is damaged: {error.args[0]!r} is missing. Measure again."
+        ) from None
     except (
         msgspec.ValidationError,
         TypeError,
@@ -320,7 +322,7 @@ def parse_or_raise(record: dict[str, Any], read: Callable[[], T]) -> T:
         ArithmeticError,
         LookupError,
     ) as error:
-        raise RecordFormatError(f"The record is damaged: {error}.") from None
+        raise RecordFormatError(f"The record is damaged: {error}. Measure again.") from None
 
 
 def _check_extra(report: Report) -> None:

@@ -20,7 +20,7 @@ def identifier(name: str) -> str:
     This prevents text from users from becoming code.
     """
     if not all(map(is_name, name.split("."))):
-        raise GraphError(f"{name!r} is not a Python name.")
+        raise GraphError(f"{name!r} is not a Python name. Use letters, digits and '_'.")
     return name
 
 

@@ -50,8 +50,8 @@ def emit_triton(resolved: ResolvedGraph) -> Mapping[str, Code]:
     random = [*changed, *removed]
     if random and check_graph(served, resolved.catalog):
         raise GraphExportError(
-            f"{random[0]}: the Triton model omits random operators, but without "
-            f"{', '.join(random)} the graph cannot run. Mute the nodes for training, or export "
+            f"{random[0]}: the Triton model omits random operators, but the graph cannot run "
+            f"without {', '.join(random)}. Mute the nodes that are only for training, or export "
             "with training."
         )
     return _emit(resolved.variant(served), " ".join(inference_notes(resolved)))

@@ -54,7 +54,7 @@ def find_detection(graph: Graph, outputs: Outputs) -> Detection | None:
         if written is None:
             raise GraphExportError(
                 f"{graph.outputs[boxes]}: the format of the boxes is unknown, but torchvision "
-                "requires corners in pixels. Let them follow the image, and set a format there."
+                "requires corners in pixels. Add a follow_boxes node, and set its format."
             )
         masks = _find_masks(graph, node)
         return Detection(images[0], boxes, found, written, masks)

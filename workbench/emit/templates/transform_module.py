@@ -44,7 +44,7 @@ def render_transforms(template: str, resolved: ResolvedGraph, library: Library) 
     graph, catalog, nodes = resolved.graph, resolved.catalog, resolved.nodes
     reader = first_reader(nodes)
     require_folder(nodes, library.name)
-    require_no_own_code(nodes, f"the target {library.name} runs without DALI, which calls it")
+    require_no_own_code(nodes, f"the target {library.name} runs without DALI")
     views, begin = ChainExtractor(resolved, library.name).views()
     _require_one_size(graph, views, library.name)
     if not begin or not is_decoder(catalog[begin[0].node.op]):

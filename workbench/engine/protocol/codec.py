@@ -244,8 +244,8 @@ def _pack_any(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return Ext(_ARRAY, _encoder.encode(_pack_array(value)))
     raise TypeError(
-        f"A {type(value).__qualname__} cannot be sent to or from the worker. Use numbers, "
-        "strings, bytes, paths, arrays, and lists, tuples and dicts of these."
+        f"Values of type {type(value).__qualname__} cannot be sent to or from the worker. Use "
+        "numbers, strings, bytes, paths, arrays, and lists, tuples and dicts of these."
     )
 
 
@@ -279,7 +279,10 @@ def _plain_number(value: Any) -> Any:
         return value.item()
     if isinstance(value, str):  # of a custom class
         return str(value)
-    raise TypeError(f"A {type(value).__qualname__} cannot be sent to or from the worker.")
+    raise TypeError(
+        f"Values of type {type(value).__qualname__} cannot be sent to or from the worker. Use "
+        "numbers and strings."
+    )
 
 
 _encoder = msgspec.msgpack.Encoder(enc_hook=_plain_number)

@@ -188,7 +188,9 @@ class ReaderCursor:
                     raise
             except UnicodeDecodeError as error:
                 if self._stand_ins is not None or not self._name_files():
-                    raise DataError(f"A file's name is not UTF-8: {error}. Rename it.") from None
+                    raise DataError(
+                        f"A file name is not UTF-8 ({error}). Rename the file."
+                    ) from None
 
     def _check_upcoming(self, index: int) -> None:
         """Check the samples of upcoming batches, if that is fast."""

@@ -313,8 +313,8 @@ class MemoryBudget:
         largest = max(busy, key=lambda member: self._taken.get(member, 0))
         largest.end_for_memory(
             f"was terminated: it used {self._taken.get(largest, 0) / 2**30:.1f} GiB, and all "
-            f"workers together {host / 2**30:.1f} of the {self.host / 2**30:.1f} GiB that they may "
-            "take. Use fewer tiles or smaller images."
+            f"workers together used {host / 2**30:.1f} GiB; the limit is {self.host / 2**30:.1f} "
+            "GiB. Use fewer tiles or smaller images."
         )
 
 

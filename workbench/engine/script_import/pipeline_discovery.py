@@ -125,7 +125,10 @@ def _factory(
             )
         return FoundPipeline(lambda: value)
     if not callable(value):
-        raise ImportFailedError(f"{file}: {name} is a {type(value).__name__}, not a pipeline.")
+        raise ImportFailedError(
+            f"{file}: {name} has type {type(value).__name__}, but must be a pipeline or a function "
+            "that returns one. Select another name with --pipeline."
+        )
     unknown = _unknown_arguments(value, arguments)
     given = {
         one: each for one, each in arguments.items() if not (one in unknown and one in script.taken)
@@ -177,7 +180,8 @@ def _factory(
             pipe = inside[0] if inside else pipe
         if not is_pipeline(pipe):
             raise ImportFailedError(
-                f"{file}: {name} returns a {type(pipe).__name__}, not an nvidia.dali.Pipeline."
+                f"{file}: {name} returns a value of type {type(pipe).__name__}. Return an "
+                "nvidia.dali.Pipeline."
             )
         return pipe
 

@@ -192,7 +192,7 @@ def _appended_to_image(
     kind = port_kind(made.graph, catalog, made.port)
     if kind not in ("image", "mask"):
         raise GraphEditError(
-            f"{op} outputs {kind}, not an image. Call it on a value: graph.{name}.{op}(...)."
+            f"{op} outputs {kind}, not an image. Call it on an output: graph.{name}.{op}(...)."
         )
     moved = replace(made.graph, outputs=_replaced_output(graph, name, made))
     return with_followers(graph, moved, catalog)

@@ -36,7 +36,7 @@ def find_edge(graph: Graph, edge: str) -> Edge:
     target, _, into = edge.partition(":")
     ports = graph.node(target).inputs if target else graph.outputs
     if into not in ports:
-        raise GraphEditError(f"There is no edge {edge!r}.")
+        raise GraphEditError(f"There is no edge {edge!r}. Use NODE:INPUT of a connected input.")
     return Edge(ports[into], target, into)
 
 
@@ -150,7 +150,7 @@ def splice_node(graph: Graph, catalog: Catalog, node_id: str, edge: str) -> Grap
     spec = usable_spec(catalog, node.op)
     source, target, _ = find_edge(graph, edge)
     if node_id in (source.node, target):
-        raise GraphEditError(f"{node_id} is already connected to that edge.")
+        raise GraphEditError(f"{node_id} is already at an end of this edge. Use another edge.")
     arguments = {name: port for name, port in node.inputs.items() if name in spec.args}
     healed = bypass_node(graph, catalog, node)
     freed = healed.replace_node(replace(node, inputs=arguments))
@@ -227,10 +227,13 @@ def route_into_body(graph: Graph, catalog: Catalog, port: Port, scope: str) -> t
         return graph, port
     block = block_of(scope)
     if not block:
-        raise GraphEditError(f"{port} is inside another body and not one of its outputs.")
+        raise GraphEditError(f"{port} is inside another body. Make it an output of that body.")
     graph, outer = route_into_body(graph, catalog, port, graph.scope_of(block))
     if block in ancestors(graph, [outer]):
-        raise GraphEditError(f"{port} is computed after {block} and cannot feed nodes inside it.")
+        raise GraphEditError(
+            f"{port} depends on {block}, so it cannot feed a node inside {block}. Use an output "
+            f"from before {block}."
+        )
     node, name = graph.node(block), scope.rpartition(".")[2]
     spec = catalog[node.op]
     reserved = {*(each.name for each in spec.inputs), *spec.args}

@@ -199,7 +199,7 @@ def disconnect(graph: Graph, target: str, into: str) -> Graph:
     """Remove the edge into an input or argument. Raises GraphEditError if it is not connected."""
     node = graph.node(target)
     if into not in node.inputs:
-        raise GraphEditError(f"Nothing feeds {target}.{into}.")
+        raise GraphEditError(f"{target}.{into} is not connected, so it cannot be disconnected.")
     inputs = {name: port for name, port in node.inputs.items() if name != into}
     return graph.replace_node(replace(node, inputs=inputs))
 

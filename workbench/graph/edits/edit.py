@@ -223,21 +223,22 @@ def move_node(graph: Graph, catalog: Catalog, node_id: str, by: int) -> Graph:
         followers = [e.target for e in graph.consumers(node_id)]
         if len(set(followers)) != 1:
             raise GraphEditError(
-                f"{node_id} has {len(set(followers))} consumers, so its next place in "
-                "the chain is ambiguous."
+                f"{node_id} feeds {len(set(followers))} nodes, but only a node that feeds "
+                "exactly one can move later in the chain."
             )
         return move_node(graph, catalog, followers[0], -1)
     name, source = _image_input(node, catalog)
     if source.node == graph.scope:
-        raise GraphEditError(f"{node_id} is first in its body, so it cannot move earlier.")
+        raise GraphEditError(f"{node_id} is the first node of its body and cannot move earlier.")
     earlier = graph.node(source.node)
     if not is_movable(node, catalog) or not is_movable(earlier, catalog):
         raise GraphEditError(
-            f"{node_id} cannot move before {earlier.id}: readers, decoders and blocks are fixed."
+            f"{node_id} cannot move before {earlier.id}: readers, decoders and blocks cannot be "
+            "moved."
         )
     if len(graph.consumers(earlier.id)) != 1:
         raise GraphEditError(
-            f"{earlier.id} feeds several ports, so {node_id} cannot move before it."
+            f"{node_id} cannot move before {earlier.id}, because {earlier.id} feeds several ports."
         )
     earlier_name, earlier_source = _image_input(earlier, catalog)
     node_out = next(iter(catalog[node.op].outputs)).name
@@ -369,7 +370,7 @@ def unshare_generator(graph: Graph, catalog: Catalog, node_id: str, arg: str) ->
     """Connect an argument to a copy of its generator with another seed."""
     shared = generator_of(graph, catalog, node_id, arg)
     if shared is None:
-        raise GraphEditError(f"{node_id}.{arg} is not random.")
+        raise GraphEditError(f"{node_id}.{arg} is not random. Make it random first.")
     own = replace(shared, id=free_id(graph, arg), seed=free_seed(graph))
     node = graph.node(node_id)
     fed = node.fed({arg: graph.node(node_id).inputs[arg]._replace(node=own.id)})
@@ -380,7 +381,8 @@ def unshare_generator(graph: Graph, catalog: Catalog, node_id: str, arg: str) ->
 
 def _fixed_argument(node: Node, catalog: Catalog, arg: str, value: Value) -> Node:
     if arg not in catalog[node.op].args:
-        raise GraphEditError(f"{node.op} has no argument {arg!r}.")
+        hint = catalog[node.op].argument_hint(arg)
+        raise GraphEditError(f"{node.op} has no argument {arg!r}. {hint}")
     cleared = _without(node, catalog, arg)
     return cleared.with_args({arg: value})
 
@@ -468,7 +470,8 @@ def renamed_ports(ports: Mapping[str, Port], names: Mapping[str, str]) -> dict[s
 def rename_output(graph: Graph, old: str, new: str) -> Graph:
     """Rename an output of the graph, keeping its position."""
     if old not in graph.outputs:
-        raise GraphEditError(f"The graph has no output {old!r}.")
+        known = ", ".join(graph.outputs)
+        raise GraphEditError(f"The graph has no output {old!r}. It has: {known or 'none'}.")
     _require_free(graph, new)
     outputs = {new if name == old else name: port for name, port in graph.outputs.items()}
     return replace(graph, outputs=outputs)
@@ -485,5 +488,5 @@ def _require_free(graph: Graph, name: str) -> None:
         )
     if graph.whole.has(name) or name in graph.outputs:
         raise GraphEditError(
-            f"{name!r} is already used. Names of nodes and outputs must be unique."
+            f"{name!r} is already the name of a node or an output. Use another name."
         )

@@ -522,7 +522,8 @@ class Graph(GraphMethods):
         block, _, name = scope.rpartition(".")
         found = self.node(block).bodies.get(name)
         if found is None:
-            raise GraphEditError(f"There is no body {scope!r}.")
+            known = ", ".join(self.node(block).bodies) or "none"
+            raise GraphEditError(f"{block} has no body {name!r}. It has: {known}.")
         return found
 
     def replace_body(self, scope: str, body: Body) -> Graph:

@@ -132,7 +132,7 @@ def _imports(function: FunctionType, definition: ast.FunctionDef) -> Iterator[st
             continue
         if name not in function.__globals__:
             if not hasattr(builtins, name):
-                raise GraphEditError(_outside(function, definition, name, "undefined"))
+                raise GraphEditError(_outside(function, definition, name, "an undefined name"))
             continue
         yield _import_of(function, definition, name, function.__globals__[name])
     for each in _outside_in_defaults(definition):
@@ -186,9 +186,8 @@ def _outside(function: FunctionType, definition: ast.FunctionDef, name: str, wha
         (e.lineno for e in ast.walk(definition) if isinstance(e, ast.Name) and e.id == name), 1
     )
     return (
-        f"{function_location(function, line)}: {function.__name__} uses {name!r} ({what}), which "
-        f"is not stored with it. Pass it as an argument's default, for example {name}=3, "
-        "define it inside the function, or import it."
+        f"{function_location(function, line)}: {function.__name__} uses {name!r}, {what}. Import "
+        f"or define {name} inside the function, or make it a parameter with a default ({name}=3)."
     )
 
 
@@ -239,8 +238,8 @@ def definition_source(source: str, name: str, imports_inside: bool = True) -> st
     if lacking is not None or of_default is not None:
         what = lacking or (of_default.id if of_default else "")
         return GraphEditError(
-            f"{name} uses {what!r}, which the script does not import. Pass it as an "
-            "argument's default, or define it inside the function"
+            f"{name} uses {what!r}, which the script does not import. Define it inside the "
+            "function, or make it a parameter with a default"
         )
     imports = [known[each] for each in outside if each in known]
     return _with_imports(text, definition, imports, imports_inside)

@@ -116,12 +116,12 @@ def with_values(typed: TypedGraph, values: Mapping[str, Value]) -> Graph:
     for name in values:
         if name not in generators:
             raise GraphError(
-                f"{name}: this is not a generator. The generators are {', '.join(generators)}."
+                f"{name} is not a generator of random values. Use {', '.join(generators)}."
             )
     for node in _hidden_random_nodes(typed):
         raise GraphError(
-            f"{node.id}: {node.op} has internal randomness, so its sample cannot be "
-            "reproduced from values."
+            f"{node.id}: {node.op} samples random values internally, so no value can reproduce "
+            "its output. Mute it."
         )
     graph = without_dependencies(typed.graph)  # for followers: some are random
     for name, generator in generators.items():
@@ -142,8 +142,8 @@ def with_fixed_generator(graph: Graph, catalog: Catalog, generator: Node, value:
         node = graph.node(edge.target)
         if edge.input not in catalog[node.op].args:
             raise GraphEditError(
-                f"{node.id}: its input {generator.id} cannot be replaced by a number. Only values "
-                "of arguments can be fixed."
+                f"{node.id}: {generator.id} feeds an input of arrays, which cannot be set to a "
+                "number. Connect it to arguments only."
             )
         fixed = node.without({edge.input}).with_args({edge.input: value})
         graph = graph.replace_node(fixed)

@@ -119,8 +119,8 @@ def picture_layout(batch: Batch) -> str:
     if sorted(layout) not in (["H", "W"], ["C", "H", "W"]) or len(layout) != dims:
         named = f"layout {batch.layout}" if batch.layout else "no layout"
         raise GraphError(
-            f"An output of shape {batch.shapes[0]} with {named} is not an image and "
-            "cannot be shown."
+            f"An output of shape {batch.shapes[0]} with {named} cannot be shown as an image. Use "
+            "layout HWC, CHW or HW."
         )
     empty = next((shape for shape in batch.shapes if 0 in shape), None)
     if empty is not None:

@@ -138,7 +138,7 @@ def _of_classes(
     port = label_port(resolved)
     if port is None:
         raise GraphError(
-            "No node of the graph outputs labels, so samples cannot be filtered by class."
+            "Samples cannot be filtered by class: no node outputs labels. Use a source of labels."
         )
     result = worker.runner.run(resolved.graph, request.data, batch, request.tiles, [port])
     labels = labels_of(port, result.batches)

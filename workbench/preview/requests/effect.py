@@ -79,7 +79,7 @@ def render_effect(
     variant.
     """
     if len(graphs) > MOST_VARIANTS:
-        raise GraphError(f"{len(graphs)} variants exceed the limit of {MOST_VARIANTS}.")
+        raise GraphError(f"{len(graphs)} variants are too many. Use at most {MOST_VARIANTS}.")
     tiles: list[Tiles] = []
     outputs: list[bytes] = []
     errors: list[str] = []

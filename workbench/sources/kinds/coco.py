@@ -49,7 +49,10 @@ def _read(location: str, stamp: int) -> _Document:
         with open(location, encoding="utf-8") as file:
             found = json.load(file, parse_constant=keep)
     except (OSError, ValueError) as error:
-        raise DataError(f"{location} cannot be read as annotations: {error}.") from None
+        raise DataError(
+            f"{location} cannot be read as annotations: {error}. Use COCO annotations "
+            "(instances_*.json)."
+        ) from None
     lacking = [
         key
         for key in ("images", "annotations", "categories")

@@ -78,8 +78,8 @@ class Factory:
             is_function or hasattr(make_loader, "__iter__") or hasattr(make_loader, "__getitem__")
         ):
             raise ArgumentError(
-                f"audit: make_loader is a {type(make_loader).__name__}, neither a function nor "
-                "iterable. Pass a function that returns a loader, or a loader."
+                f"audit: make_loader has type {type(make_loader).__name__}. Pass a function that "
+                "returns a loader, or a loader."
             )
         self._make = make_loader
         self.data = data

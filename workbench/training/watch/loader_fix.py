@@ -68,8 +68,9 @@ def measure_loader_fix(loader: Any, times: LoopTimes | None, seconds: float) -> 
     """
     if not isinstance(loader, InProcessLoader):
         raise ArgumentError(
-            f"measure_fix: the loader is a {type(loader).__name__}, which wb.loader did not "
-            "create. Import a DALI pipeline with wb.from_file, and pass its graph to wb.loader."
+            f"measure_fix: the loader has type {type(loader).__name__}; only loaders of wb.loader "
+            "are supported. Import a DALI pipeline with wb.from_file, and pass its graph to "
+            "wb.loader."
         )
     graph, machine = loader.graph, describe_machine()
     own = graph.settings.device

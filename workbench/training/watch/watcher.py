@@ -71,8 +71,8 @@ def watch(
         raise ArgumentError("watch: the loader is watched already. Use its report().")
     if not isinstance(loader, Iterable) and not hasattr(loader, "__getitem__"):
         raise ArgumentError(
-            f"watch: loader is a {type(loader).__name__}, which is not iterable. Pass the object "
-            "that the for loop iterates over."
+            f"watch: loader has type {type(loader).__name__}, which is not iterable. Pass the "
+            "object that the for loop iterates over."
         )
     if steps < FEWEST_STEPS:
         raise ArgumentError(f"watch: steps is {steps}. Use {FEWEST_STEPS} or more.")
@@ -80,8 +80,8 @@ def watch(
     for each in restored:
         if not hasattr(each, "state_dict") or not hasattr(each, "load_state_dict"):
             raise ArgumentError(
-                f"watch: restore contains a {type(each).__name__}. Pass objects with state_dict "
-                "and load_state_dict, such as a model and its optimizer."
+                f"watch: restore contains an object of type {type(each).__name__}. Pass objects "
+                "with state_dict and load_state_dict, such as a model and its optimizer."
             )
     if restored and not ceiling:
         raise ArgumentError(
@@ -89,7 +89,9 @@ def watch(
             "of them."
         )
     if model is not None and not hasattr(model, "parameters"):
-        raise ArgumentError(f"watch: model is a {type(model).__name__}. Pass a torch.nn.Module.")
+        raise ArgumentError(
+            f"watch: model has type {type(model).__name__}. Pass a torch.nn.Module."
+        )
     kind = _SizedWatch if hasattr(loader, "__len__") else Watch
     made = kind(loader, steps, ceiling, model, restored, show)
     attributes = getattr(loader, "__dict__", None)

@@ -363,7 +363,7 @@ class Unfold(CanvasEdit, tag="unfold", frozen=True):
     def edit_body(self, document: Document, catalog: Catalog) -> Edited:
         port = document.graph.node(self.node).inputs.get(self.arg)
         if port is None:
-            raise GraphEditError(f"{self.node}.{self.arg} is not connected.")
+            raise GraphEditError(f"{self.node}.{self.arg} is not connected. Connect it first.")
         unfolded = document.layout.unfolded | {port.node}
         return replace(document, layout=replace(document.layout, unfolded=unfolded)), [port.node]
 

@@ -154,9 +154,9 @@ def with_pasted_remarks(document: Document, text: str, added: Sequence[str]) -> 
 def _known(entries: Mapping[str, Any], key: str, noun: str) -> Any:
     """Return the entry of a key; None for an empty key, which means a new entry."""
     if key and key not in entries:
-        raise GraphEditError(f"There is no {noun} {key[:40]!r}.")
+        raise GraphEditError(f"The {noun} {key[:40]!r} no longer exists.")
     if not key and len(entries) >= MOST_REMARKS:
-        raise GraphEditError(f"A graph can have at most {MOST_REMARKS} {noun}s.")
+        raise GraphEditError(f"A graph has at most {MOST_REMARKS} {noun}s. Remove one first.")
     return entries.get(key)
 
 
@@ -167,5 +167,8 @@ def _text(text: str, most: int, noun: str) -> str:
     if len(text) > most:
         raise GraphEditError(f"The {noun} has {len(text)} characters; at most {most} are allowed.")
     if not is_text(text):
-        raise GraphEditError(f"The {noun} contains a lone surrogate, which cannot be saved.")
+        raise GraphEditError(
+            f"The {noun} contains a lone surrogate (half a character), which cannot be saved. "
+            "Remove it."
+        )
     return text

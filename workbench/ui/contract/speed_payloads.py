@@ -261,7 +261,7 @@ class SpeedLimits(TypedDict):
     hint: str
     """Hint on preparing that machine for the command; may be empty."""
     workers: str
-    """Why scaling over GPUs cannot be measured; empty if it can be."""
+    """Why scaling across GPUs cannot be measured; empty if it can be."""
     peers: list[SpeedFact]
     """Name of each peer, with the reason why it cannot be measured (empty if it can be)."""
     peer_seconds: dict[str, float]

@@ -113,7 +113,7 @@ class FixArgument(InspectorEdit, tag="fix", frozen=True):
         node, arg = self.node, self.arg
         spec = _arg(graph, catalog, node, arg)
         if arg not in graph.node(node).inputs:
-            raise GraphEditError(f"{node}.{arg} is neither random nor linked.")
+            raise GraphEditError(f"{node}.{arg} already has a fixed value.")
         generator = edit.generator_of(graph, catalog, node, arg)
         middle = None if generator is None else _middle(generator)
         if generator is None or middle is None:
@@ -144,7 +144,7 @@ class SetGeneratorArgument(InspectorEdit, tag="set_random", frozen=True):
     def edit_graph(self, graph: Graph, catalog: Catalog) -> Graph:
         generator = edit.generator_of(graph, catalog, self.node, self.arg)
         if generator is None:
-            raise GraphEditError(f"{self.node}.{self.arg} is not random.")
+            raise GraphEditError(f"{self.node}.{self.arg} is not random. Make it random first.")
         value = to_value(self.value, _arg(graph, catalog, generator.id, self.key))
         return edit.set_arg(graph, catalog, generator.id, self.key, value)
 
@@ -176,7 +176,8 @@ class OwnGenerator(InspectorEdit, tag="own", frozen=True):
 def _arg(graph: Graph, catalog: Catalog, node_id: str, arg: str) -> ArgSpec:
     op = graph.node(node_id).op
     if arg not in catalog[op].args:
-        raise GraphEditError(f"{node_id} ({op}) has no argument {arg!r}.")
+        hint = catalog[op].argument_hint(arg)
+        raise GraphEditError(f"{node_id} ({op}) has no argument {arg!r}. {hint}")
     return catalog[op].args[arg]
 
 

@@ -241,11 +241,11 @@ def _time_limit_text(config: MeasurementConfig, count: int) -> str:
 
 @cache
 def no_workers(machine: Machine) -> str:
-    """Return why scaling over GPUs cannot be measured here; empty if it can be."""
+    """Return why scaling across GPUs cannot be measured here; empty if it can be."""
     if machine.no_gpu:
-        return f"{machine.no_gpu}; scaling over GPUs needs two or more"
+        return f"{machine.no_gpu}; scaling across GPUs needs two or more"
     if (count := len(cuda_uuids())) < 2:
-        return f"this machine has {count} GPU; scaling over GPUs needs two or more"
+        return f"this machine has {count} GPU; scaling across GPUs needs two or more"
     return ""
 
 

@@ -54,7 +54,7 @@ class RecordStore:
         """Return the record with an id. Raises GraphEditError if there is none."""
         found = self._found.get(key)
         if found is None:
-            raise GraphEditError(f"The record {key[:60]!r} no longer exists.")
+            raise GraphEditError(f"The record {key[:60]!r} no longer exists. Select another.")
         return found
 
     def add(self, report: Report) -> str:

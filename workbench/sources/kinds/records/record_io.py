@@ -177,7 +177,7 @@ class RecordIO(SourceKind):
                 present = ", ".join(names[:3]) or "none"
                 raise DataError(
                     f"{path} has {len(names)} RecordIO files ({present}), but DALI reads "
-                    "one. Use the path of one file."
+                    "only one. Use the path of one file."
                 )
             path = os.path.join(path, names[0])
         if not os.path.isfile(path):
