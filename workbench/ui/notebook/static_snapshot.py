@@ -20,6 +20,8 @@ CSS_CLASS = "wb-static-snapshot"
 """CSS class of the snapshot, which the live widget's stylesheet hides."""
 WIDEST = 760
 """Maximum width in pixels, with which the notebook file grows by less than 100 kB."""
+NARROWEST = 160, 220
+"""Minimum width in pixels of one of many samples, and of at most eight: rows next to the graph."""
 PAPER, GAP = (0, 0, 0, 0), 6
 SNAPSHOT_DELAY = 0.4
 """Seconds without a change after which the saved picture is replaced: long enough to skip a drag,
@@ -86,13 +88,14 @@ def snapshot_html(graph: Graph, preview: PreviewResult) -> str:
     drawing = base64.b64encode(graph_svg(graph).encode()).decode()
     pictures = _sample_pictures(preview)
     shown = [*(["original"] if preview.tiles[0].original else []), *preview.outputs]
+    narrowest = min(NARROWEST[len(pictures) <= 8], *(picture.width for picture in pictures))
     figures = []
     for tile, picture in zip(preview.tiles, pictures, strict=True):
         names = dict.fromkeys((tile.class_name, PurePath(tile.sample.file).name))
         figures.append(
-            f'<figure style="display:inline-block;vertical-align:top;width:{picture.width}px;'
-            f'margin:0 {GAP}px {GAP}px 0"><img width="{picture.width}" style="margin:0" '
-            f'alt="" src="{webp_url(picture, MOST_SHOWN // len(pictures))}">'
+            f'<figure style="margin:0;max-width:{picture.width}px">'
+            f'<img style="display:block;margin:0;width:100%" alt="" '
+            f'src="{webp_url(picture, MOST_SHOWN // len(pictures))}">'
             f'<figcaption title="{escape(tile.sample.file)}" style="font-size:12px;'
             f'line-height:1.3;margin:0;overflow-wrap:anywhere">'
             f"{escape(' · '.join(filter(None, names)))}</figcaption></figure>"
@@ -103,7 +106,9 @@ def snapshot_html(graph: Graph, preview: PreviewResult) -> str:
         '<div style="display:flex;flex-wrap:wrap;gap:16px">'
         f'<img alt="{escape(graph.name)}" src="data:image/svg+xml;base64,{drawing}" '
         f'style="max-width:100%;align-self:flex-start">'
-        f'<div style="flex:1 1 400px">{"".join(figures)}</div></div></div>'
+        f'<div style="flex:1 1 400px;display:grid;gap:{GAP}px;align-content:start;'
+        f'grid-template-columns:repeat(auto-fill,minmax({narrowest}px,1fr))">'
+        f"{''.join(figures)}</div></div></div>"
     )
 
 
