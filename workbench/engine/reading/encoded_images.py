@@ -1,7 +1,7 @@
-"""Check encoded images by their bytes before DALI decodes them.
+"""Check the bytes of encoded images before DALI decodes them.
 
 DALI's own messages name no file for text, random bytes, GIF and AVIF, and one such sample fails the
-whole batch; a truncated image passes silently on the CPU (measured with 2.4.0).
+whole batch. DALI's CPU decoder accepts a truncated image without an error (measured with 2.4.0).
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ from workbench.sources import Sample, upright_size
 from workbench.sources.headers import LAST_UPRIGHT, orientation
 
 PIXEL_LIMIT = 2**28
-"""Number of pixels (0.8 GB decoded) above which a file counts as a decompression bomb. Phone photos
-have up to 200 million; Pillow's own error limit is 179 million."""
+"""Number of pixels (0.8 GB decoded) above which a file is treated as a decompression bomb. Phone
+photos have up to 200 million; Pillow's own error limit is 179 million.
+"""
 
 _SMALLER = "Make the image smaller, cut it into tiles, or remove it from the data"
 
@@ -40,15 +41,15 @@ _SIGNATURES = (
     (b"\x1f\x8b", Finding("not an image", "a gzip archive, not an image")),
 )
 _CODESTREAM = b"\xff\x4f\xff\x51"
-"""Markers of a JPEG 2000 file: start of the codestream, SIZ."""
+"""First bytes of a JPEG 2000 codestream: the markers SOC and SIZ."""
 _TILE_SIZES = struct.Struct(">24xII")
 _ZEROS = 64
 _HEAD = 512
-"""Number of leading bytes used to identify a file that no image reader recognises."""
+"""Number of first bytes that are used to identify a file that no image reader recognises."""
 
 
 def reject_reason(data: bytes, with_pillow: bool = False) -> str | None:
-    """Return why DALI must not decode these bytes, or None. Reads only the header (about 0.1 ms).
+    """Return why DALI must not decode these bytes, or None. Only the header is read (about 0.1 ms).
 
     If ``with_pillow``, the bytes are for Pillow's decoder instead of DALI's.
     """
@@ -57,9 +58,9 @@ def reject_reason(data: bytes, with_pillow: bool = False) -> str | None:
 
 
 def open_image(file: BinaryIO, with_pillow: bool = False) -> ImageFile.ImageFile | Finding:
-    """Return the opened image, or a finding if DALI must not decode it.
+    """Return the opened image, or a finding if DALI must not decode the file.
 
-    ``file`` must be at position 0. If ``with_pillow``, it is for Pillow's decoder instead of
+    ``file`` must be at position 0. If ``with_pillow``, the file is for Pillow's decoder instead of
     DALI's.
     """
     head = file.read(_HEAD)
@@ -100,10 +101,10 @@ def open_image(file: BinaryIO, with_pillow: bool = False) -> ImageFile.ImageFile
 
 
 def _has_empty_tiles(file: BinaryIO) -> bool:
-    """Return whether a JPEG 2000 has empty tiles; DALI's decoder divides by their size (SIGFPE).
+    """Return True if a JPEG 2000 has empty tiles. DALI's decoder divides by their size (SIGFPE).
 
     The codestream is the whole file or its ``jp2c`` box (ISO/IEC 15444-1, I.4). The tile sizes are
-    in its first segment, SIZ (A.5.1).
+    in the first segment of the codestream, SIZ (A.5.1).
     """
     at = file.seek(0)
     while len(box := file.read(16)) == 16 and box[:4] != _CODESTREAM:
@@ -122,13 +123,13 @@ def _has_empty_tiles(file: BinaryIO) -> bool:
 
 
 def _not_for_dali(name: str) -> Finding:
-    """Describe a format that DALI does not decode, and the alternative."""
+    """Return a finding for a format that DALI does not decode, with the alternative."""
     remedy = "" if name == "HEIC" else ": decoders.pillow does"
     return Finding("not for DALI", f"{name}, which DALI does not decode{remedy}")
 
 
 def misread_reason(image: ImageFile.ImageFile) -> str:
-    """Return why DALI (2.4.0) decodes an image to wrong pixels; empty if the pixels are right."""
+    """Return why DALI (2.4.0) decodes an image to wrong pixels; empty if it does not."""
     tags = getattr(image, "tag_v2", {})
     deep = max(tags.get(258, (1,))) > 8
     if deep and tags.get(284) == 2:
@@ -160,7 +161,7 @@ _FILTERING = threading.RLock()
 
 @contextmanager
 def pillow_warnings_ignored() -> Iterator[None]:
-    """Suppress Pillow's warnings, such as the one about large images, inside the context.
+    """Within the context, suppress Pillow's warnings, such as the warning about large images.
 
     ``warnings.catch_warnings`` replaces the filters of the whole process, so a lock prevents two
     threads from restoring each other's filters.
@@ -171,10 +172,10 @@ def pillow_warnings_ignored() -> Iterator[None]:
 
 
 def corruption_reason(data: bytes) -> str | None:
-    """Return the damage of image data that DALI may still decode, or None.
+    """Return how image data is damaged, although DALI may still decode it, or None if it is not.
 
-    Decodes the image with Pillow (1.4 ms for a 500x375 JPEG), which detects truncation that DALI's
-    CPU decoder silently fills with grey.
+    The image is decoded with Pillow (1.4 ms for a 500x375 JPEG). This detects truncation, which
+    DALI's CPU decoder fills with grey without an error.
     """
     # Search everywhere: some phones append megabytes of video.
     if data[:2] == b"\xff\xd8" and data.rfind(b"\xff\xd9") < 0:
@@ -189,10 +190,10 @@ def corruption_reason(data: bytes) -> str | None:
 
 
 def _open(file: BinaryIO, head: bytes) -> ImageFile.ImageFile:
-    """Open an image as ``Image.open`` does, with a higher pixel limit.
+    """Open an image like ``Image.open``, but with a higher pixel limit.
 
-    Pillow's limit is global for the process, including the user's notebook: it is bypassed, not
-    changed.
+    Pillow's limit applies to the whole process, including the user's notebook. Therefore it is
+    bypassed, not changed.
     """
     for name in _formats():
         factory, accepts = Image.OPEN[name]
@@ -207,7 +208,7 @@ def _open(file: BinaryIO, head: bytes) -> ImageFile.ImageFile:
 
 @cache
 def _formats() -> tuple[str, ...]:
-    """Return the names of Pillow's formats, starting with those that DALI decodes."""
+    """Return the names of Pillow's formats. Formats that DALI decodes are first."""
     Image.init()
     return tuple(sorted(Image.ID, key=lambda name: name not in DECODABLE))
 
@@ -223,7 +224,7 @@ def _is_text(head: bytes) -> bool:
 
 
 def placeholder_jpeg() -> NDArray[np.uint8]:
-    """Return a uniform grey 640x480 JPEG of shape (bytes,).
+    """Return a uniform grey 640x480 JPEG as an array of shape (bytes,).
 
     It replaces an unreadable file, so that every other sample keeps its index in the batch and its
     random values.
@@ -237,7 +238,7 @@ def placeholder_jpeg() -> NDArray[np.uint8]:
 
 
 def targets_fit(file: Sample, image: Image.Image) -> Iterator[Finding]:
-    """Yield findings if the annotations of an image were written for another width and height."""
+    """Yield a finding if an image and its annotations or mask differ in width or height."""
     sides = upright_size(image)
     shown = "×".join(map(str, sides))
     if file.sides and tuple(file.sides) != sides:
@@ -258,9 +259,9 @@ def targets_fit(file: Sample, image: Image.Image) -> Iterator[Finding]:
 
 
 def header_findings(file: Sample) -> Iterator[Finding]:
-    """Yield the findings of ``targets_fit`` from the image's header (0.1 ms).
+    """Yield the findings of ``targets_fit`` for a file, from the image's header (0.1 ms).
 
-    Yields nothing for an image that Pillow cannot open.
+    There are none for an image that Pillow cannot open.
     """
     try:
         with pillow_warnings_ignored(), file.open() as opened, Image.open(opened) as image:
@@ -271,7 +272,7 @@ def header_findings(file: Sample) -> Iterator[Finding]:
 
 
 def mask_fault(file: Sample) -> str:
-    """Return why the mask of an image has a wrong size or cannot be opened; empty if valid."""
+    """Return why an image's mask has a wrong size or cannot be opened; empty if it is valid."""
     bad = (finding for finding in header_findings(file) if KINDS[finding.kind] == "bad")
     return next((finding.reason for finding in bad), "")
 

@@ -8,9 +8,10 @@ from typing import Literal
 Level = Literal["bad", "damaged", "unusual"]
 """Severity of a finding.
 
-``bad``: DALI cannot read or decode the file, so an exported program stops at it, or its mask has
-another size. ``damaged``: DALI decodes the file, but a decoder warned, its pixels are wrong, or its
-annotations are for another size. ``unusual``: worth knowing, but correct."""
+``bad``: DALI cannot read or decode the file, so an exported program stops at it, or the file's mask
+has another size. ``damaged``: DALI decodes the file, but a decoder warned, the pixels are wrong, or
+the annotations are for another size. ``unusual``: worth knowing, but correct.
+"""
 
 KINDS: dict[str, Level] = {
     "missing": "bad",
@@ -47,12 +48,12 @@ KINDS: dict[str, Level] = {
 
 
 MISREAD = frozenset({"wrong pixels", "other colours", "float sound"})
-"""Kinds of findings for files that DALI silently decodes to wrong values."""
+"""Kinds of findings for files that DALI decodes to wrong values without an error."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A finding about a file: its kind, one of ``KINDS``, and details."""
+    """A finding about a file: the kind (one of ``KINDS``), and details."""
 
     kind: str
     reason: str
@@ -71,9 +72,9 @@ LINE_BREAK = Finding(
 class CheckedFile:
     """Result of checking one file.
 
-    ``file`` is its name as the reader receives it, ``size`` is in bytes, ``modified`` in
-    nanoseconds since 1970 (both 0 if unknown). ``image_hash`` (``file_check.image_hash``) is empty
-    if the file was not decoded, or if the image is too uniform to compare.
+    ``file`` is the name that the reader receives, ``size`` is in bytes, ``modified`` in nanoseconds
+    since 1970 (both are 0 if unknown). ``image_hash`` (``file_check.image_hash``) is empty if the
+    file was not decoded, or if the image is too uniform to compare.
     """
 
     file: str
@@ -84,11 +85,11 @@ class CheckedFile:
 
     @property
     def level(self) -> Level | None:
-        """Severity of the worst finding; None if there are no findings."""
+        """Severity of the worst finding, or None if there are no findings."""
         found = {finding.level for finding in self.findings}
         return next((level for level in ("bad", "damaged", "unusual") if level in found), None)
 
     @property
     def reason(self) -> str:
-        """Descriptions of the findings with the worst severity."""
+        """Texts of the findings with the worst severity, joined by semicolons."""
         return "; ".join(f.reason for f in self.findings if f.level == self.level)

@@ -29,25 +29,25 @@ _KEPT_WATCHERS = 8
 
 
 class ReadSamples(NamedTuple):
-    """The samples of each output of a source, and the file of each sample."""
+    """Samples for each output of a source, and the file of each sample."""
 
     outputs: list[list[Any]]
     samples: tuple[Sample, ...]
 
 
 class OpenReaders:
-    """Cache of open readers, which continue from their last position. Not thread-safe."""
+    """Cache of open readers, each of which continues from its last batch. Not thread-safe."""
 
     def __init__(self) -> None:
         self._cursors: OrderedDict[tuple[Dataset | None, str], ReaderCursor] = OrderedDict()
         self._watchers: OrderedDict[Dataset, DatasetWatcher] = OrderedDict()
 
     def versions(self, data: Datasets) -> dict[str, str]:
-        """Return a version string for each dataset, which changes with its data."""
+        """Return a version for each dataset. The version changes when the data changes."""
         return {name: self._watcher(dataset).version for name, dataset in data.items()}
 
     def close_changed(self, data: Datasets, files_of: Callable[[str], Sequence[str]]) -> bool:
-        """Close readers of changed data. Return whether any of the data changed.
+        """Close the readers of changed data. Return True if any of the data changed.
 
         ``files_of`` returns the names of the files that were read from a dataset.
         """
@@ -65,7 +65,7 @@ class OpenReaders:
     def read(self, plan: Plan, source: Source, pipelines: int) -> ReadSamples:
         """Return the samples of a plan's batch. Bad samples are replaced and marked with an error.
 
-        With several ``pipelines``, the reader of each pipeline stays open.
+        If there are several ``pipelines``, the reader of each pipeline stays open.
         """
         dataset = plan.dataset(source)
         watcher = self._watcher(dataset) if dataset else None
@@ -128,12 +128,12 @@ class OpenReaders:
         return watcher
 
     def skipped_text(self, data: Datasets) -> str:
-        """Describe the samples that the readers of these datasets skip."""
+        """Return a text about the samples that the readers of these datasets skip; may be empty."""
         cursors = (each for (read, _), each in self._cursors.items() if read in data.values())
         return "; ".join(dict.fromkeys(each.skipped_text for each in cursors if each.skipped_text))
 
     def epoch_size(self, dataset: Dataset | None) -> int:
-        """Number of samples of an epoch of a dataset's open reader; 0 if unknown."""
+        """Return the number of samples per epoch of a dataset with an open reader; 0 if unknown."""
         return max(
             (each.epoch_size for (d, _), each in self._cursors.items() if d == dataset), default=0
         )
@@ -150,6 +150,6 @@ class OpenReaders:
 
 
 def encoded_output(source: OpSpec) -> int | None:
-    """Return the index of the source output with encoded images; None if there is none."""
+    """Return the index of the source's output with encoded images, or None."""
     kinds = [output.kind for output in source.outputs]
     return kinds.index("encoded") if "encoded" in kinds else None

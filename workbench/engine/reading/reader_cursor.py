@@ -1,4 +1,4 @@
-"""The reader's batches, exactly as in the exported script, even with bad files.
+"""Produce the reader's batches exactly as in the exported script, even with bad files.
 
 Used in the worker process only.
 """
@@ -48,23 +48,24 @@ from workbench.sources import (
 
 _KEPT_BATCHES = 8
 _KEPT_BYTES = 256 * 2**20
-"""Cache limit in bytes for recent batches; the newest batch is always cached."""
+"""Maximum size in bytes of the cache of recent batches. The newest batch is always cached."""
 MOST_READ = 1 / 8
-"""Maximum fraction of the machine's memory for a batch. DALI stores a batch twice, and the cache
-stores another copy."""
+"""Maximum size of a batch, as a fraction of the machine's memory. DALI stores a batch twice, and
+the cache stores another copy.
+"""
 _LOOKED_AT = 256
-"""Number of leading files used to estimate the size of the remaining ones."""
+"""Number of first files from which the size of the other files is estimated."""
 _READ_AHEAD = 1024
-"""Default of ``initial_fill``: samples that DALI's readers buffer for shuffling."""
+"""Default of ``initial_fill``: number of samples that DALI's readers buffer for shuffling."""
 _REORDERING = ("random_shuffle", "shuffle_after_epoch", "pad_last_batch", "num_shards")
-"""Reader arguments with which epochs may differ or may not follow each other without a gap."""
+"""Reader arguments with which epochs may differ, or may not follow each other without a gap."""
 
 
 def require_room(data: Dataset, batch_size: int) -> None:
     """Raise DataError if a batch of the folder's files needs too much memory.
 
-    The reader loads a whole batch, even if few of its samples are shown. ``MOST_READ`` of the
-    machine's memory suffices for 20,000 typical photos on 16 GiB.
+    The reader loads a whole batch, even if few of its samples are shown. The limit, ``MOST_READ``
+    of the machine's memory, is enough for 20,000 typical photos on a machine with 16 GiB.
     """
     sizes = []
     for each in islice(list_samples(data), _LOOKED_AT):
@@ -85,9 +86,9 @@ def require_room(data: Dataset, batch_size: int) -> None:
 class ReadBatch:
     """One batch of a reader.
 
-    ``outputs`` has a DALI TensorList for each of the reader's outputs, ``files`` the path of each
-    sample relative to the data folder. The outputs are tensors, because arrays lack the name of
-    their file (``get_property``).
+    ``outputs`` has a DALI TensorList for each output of the reader. ``files`` has each sample's
+    path relative to the data folder. The outputs are tensors, not arrays, because only tensors have
+    the name of their file (``get_property``).
     """
 
     outputs: tuple[Any, ...]
@@ -97,7 +98,7 @@ class ReadBatch:
 
     @property
     def arrays(self) -> tuple[list[NDArray[Any]], ...]:
-        """The samples of each output as host arrays without copies."""
+        """The samples of each output as arrays on the host, without copies."""
         return tuple([np.asarray(output[i]) for i in range(len(output))] for output in self.outputs)
 
 
@@ -105,19 +106,19 @@ class ReadBatch:
 class _Position:
     pipeline: Any
     repeats: int = 0
-    """Number of batches after which the batches repeat; 0 if unknown."""
+    """Number of batches after which the reader's batches repeat; 0 if unknown."""
     next_batch: int = 0
     recent: OrderedDict[int, ReadBatch] = field(default_factory=OrderedDict)
 
 
 class ReaderCursor:
-    """Runs one reader forward to any batch; going back restarts it.
+    """Runs one reader forward to any batch. To go back, the reader is restarted.
 
-    The reader is emitted and run as in the script, so the order is the script's. If it fails on
-    files that the operating system cannot read (such as empty ones, which end the script), the
-    reader is restarted with a list of file names in which placeholders replace these files. The
-    other files keep their positions, and ``unreadable`` has the reasons. A link also replaces a
-    file whose name is not UTF-8, which DALI reads but cannot report.
+    The reader's code and its order are the same as in the script. If the reader fails on files that
+    the operating system cannot read (such as empty ones, which end the script), it is restarted
+    with a list of file names in which placeholders replace these files. The other files keep their
+    positions, and ``unreadable`` has the reasons. A file whose name is not UTF-8, which DALI reads
+    but cannot report, is replaced by a link.
     """
 
     def __init__(
@@ -127,7 +128,7 @@ class ReaderCursor:
         data: Dataset | None,
         settings: Settings,
     ) -> None:
-        """``code`` is the emitted stage of ``source``; ``data`` is None if the source names files.
+        """``code`` is the generated code of ``source``; ``data`` is None if the source names files.
 
         A source that outputs pixels decodes on the device of the settings.
         """
@@ -143,28 +144,28 @@ class ReaderCursor:
         self._index: tempfile.TemporaryDirectory[str] | None = None
         self._stand_ins: tempfile.TemporaryDirectory[str] | None = None
         self._originals: dict[str, str] = {}
-        """Original file names, by the name of their placeholder."""
+        """Name of a placeholder -> name of the original file."""
         named_in_full = data is not None and not load_source(data.kind).lists_files
         self._prefix = os.path.join(data.root, "") if data is not None and named_in_full else ""
         looks_ahead = data is not None and load_source(data.kind).looks_ahead
         self._ahead = list_samples(data) if looks_ahead and data is not None else None
         self._looked_at = 0
         self._at_fault: dict[str, str] = {}
-        """Fault of each checked sample that the reader does not reject, by name."""
+        """Name of a checked sample that the reader does not reject -> its fault."""
         self._sized: dict[str, Sample] = {}
-        """Checked samples that are not yet read and whose annotations include an image size."""
+        """Checked samples whose annotations include an image size, and that are not read yet."""
         self._compared = 0
-        """Number of images whose size was compared with their annotations."""
+        """Number of images whose size was compared with the size in their annotations."""
         self._other_size: dict[str, str] = {}
-        """Actual and annotated size of each image for which they differ, by name."""
+        """Name of an image whose annotations are for another size -> text with both sizes."""
         self._odd_boxes: dict[str, str] = {}
-        """By image name: a box that extends beyond the image or has no area."""
+        """Name of an image -> a box that extends beyond the image or has no area."""
         self.unreadable: dict[str, str] = {}
         self.folder = self._folder()
-        """Folder that the file names of a batch are relative to."""
+        """Folder to which the file names of a batch are relative."""
         self._rest: tempfile.TemporaryDirectory[str] | None = None
         self._left_out = ""
-        """Text with the number of unreadable samples and the first of them."""
+        """Text with the number of unreadable samples and the name of the first."""
         kind = None if data is None else load_source(data.kind)
         self._remark = kind.decoding_remark(data, self._device) if kind and data else ""
         if kind is not None and kind.checked_first:
@@ -193,7 +194,7 @@ class ReaderCursor:
                     ) from None
 
     def _check_upcoming(self, index: int) -> None:
-        """Check the samples of upcoming batches, if that is fast."""
+        """Check the samples that will be read next, if this is fast."""
         if self._ahead is None or self._data is None or self._rest is not None:
             return
         kind = load_source(self._data.kind)
@@ -216,7 +217,7 @@ class ReaderCursor:
             )
 
     def _samples_before(self, batches: int) -> int:
-        """Return how many samples ``batches`` batches need, counting all frames of sequences."""
+        """Return the number of samples read for ``batches`` batches, including all frames."""
         args = self._source.args
         drawn_from, length, stride = (
             value if isinstance(value := args.get(name), int) else default
@@ -229,10 +230,10 @@ class ReaderCursor:
         return (drawn_from + batches * self._batch_size) * length * stride
 
     def _read_rest(self) -> bool:
-        """Exclude samples that lack required parts; return whether there were any.
+        """Exclude samples that lack required parts. Return True if there were any.
 
-        Each such sample would end the run. Raises DataError if no sample remains, or if the kind of
-        data does not support exclusion.
+        Each such sample would end the run. Raises DataError if no sample remains, or if this kind
+        of data does not support exclusion.
         """
         data = self._data
         if data is None or self._rest is not None:
@@ -271,7 +272,7 @@ class ReaderCursor:
         return True
 
     def _name_files(self) -> bool:
-        """Pass files to the reader by name; return whether any are replaced by placeholders."""
+        """Pass the files to the reader by name. Return True if placeholders replace any of them."""
         if self._data is None or not load_source(self._data.kind).lists_files:
             return False
         folder = tempfile.TemporaryDirectory(prefix="workbench-data-")
@@ -297,12 +298,12 @@ class ReaderCursor:
         return bool(self._originals)
 
     def _feed_found(self, found: dict[str, Any]) -> None:
-        """Make the reader use ``found`` instead of the data that the program would find."""
+        """Make the reader use ``found``, instead of the result of the program's find function."""
         find = load_source(self._source.kind).find.__name__
         self._compiled.namespace[find] = lambda data: found
 
     def _use_index(self) -> None:
-        """Pass a generated index to the reader; if provisional, of the first samples only."""
+        """Pass a generated index to the reader. A provisional index has only the first samples."""
         kind = None if self._data is None else load_source(self._data.kind)
         if self._data is None or kind is None or not kind.is_indexed:
             return
@@ -348,7 +349,7 @@ class ReaderCursor:
         """Build the reader, and return its position before the first batch.
 
         If the files have a fixed order and epochs follow each other without a gap, the position
-        includes the number of batches after which they repeat.
+        includes the number of batches after which the batches repeat.
         """
         pipe, source = self._build(), self._source
         plain = source.op == "readers.file" and load_source(source.kind).reader is None
@@ -380,7 +381,7 @@ class ReaderCursor:
 
     @property
     def epoch_size(self) -> int:
-        """Number of samples of an epoch; 0 if unknown, or for one of several shards."""
+        """Number of samples per epoch; 0 if unknown, or if only a shard is read."""
         if self._position is None or (self._data is not None and self._data.first):
             return 0
         metas = [*self._position.pipeline.reader_meta().values()]
@@ -413,7 +414,7 @@ class ReaderCursor:
 
     @property
     def skipped_text(self) -> str:
-        """Description of skipped or silently misread samples; empty if there are none."""
+        """Text about samples that are skipped, or read wrongly without an error; may be empty."""
         texts = [self._left_out, self._remark]
         for misfits, fault in (
             (self._other_size, "differ in size from their annotations"),
@@ -427,7 +428,7 @@ class ReaderCursor:
         return "; ".join(filter(None, texts))
 
     def _name(self, path: str) -> str:
-        """Convert the path that a reader reports to the sample's name in the original dataset."""
+        """Convert a path reported by the reader to the sample's name in the original dataset."""
         if self._rest is not None and self._data is not None:
             path = path.removeprefix(os.path.join(self._data.root, ""))
         return path.removeprefix(self._prefix)
@@ -438,7 +439,7 @@ class ReaderCursor:
 
     @property
     def container_of(self) -> Callable[[str], str] | None:
-        """Function that returns the file containing a sample; None if samples are files."""
+        """Function that returns the file containing a sample, or None if samples are files."""
         kind = None if self._data is None else load_source(self._data.kind)
         return None if kind is None or kind.in_files else kind.container_of
 
@@ -455,7 +456,7 @@ class ReaderCursor:
 
 
 def _header_fault(sample: Sample) -> str:
-    """Return why DALI cannot decode an image, judged by its header; empty if it can."""
+    """Return why DALI cannot decode an image, according to its header; empty if it can."""
     if reason := unreadable_reason(sample.path):
         return reason
     with sample.open() as file:
@@ -474,15 +475,15 @@ def _is_utf8(name: str) -> bool:
 # Distant batches: estimate the time to reach them, and refuse if it is too long.
 
 _JUDGED_AFTER = 2.0
-"""Seconds after which the remaining time is estimated."""
+"""Seconds after which the remaining time to a batch is estimated."""
 _LONGEST = 40.0
-"""Maximum seconds for reaching a batch; the worker must answer within a minute."""
+"""Maximum time to reach a batch, in seconds. The worker must answer within a minute."""
 
 
 def require_near(
     requested: int, last: int, current: int, first: int, seconds: float, way: str
 ) -> None:
-    """Raise DataError if batch ``last``, needed for batch ``requested``, is too far away.
+    """Raise DataError if reaching batch ``last``, which batch ``requested`` needs, takes too long.
 
     ``seconds`` is the time taken from batch ``first`` to ``current``. ``way`` is the reason why no
     batch can be skipped.

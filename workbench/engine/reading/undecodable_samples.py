@@ -1,4 +1,4 @@
-"""Undecodable samples of a batch, and their replacements.
+"""Find undecodable samples of a batch, and replace them.
 
 Used in the worker process only.
 """
@@ -31,7 +31,7 @@ AUDIO_DECODER = "decoders.audio"
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A sample's file name relative to the data folder, and its error and warning or empty."""
+    """A sample's file name relative to the data folder, its error and its warning (or empty)."""
 
     file: str
     error: str = ""
@@ -47,8 +47,9 @@ def check_samples(
 ) -> tuple[Sample, ...]:
     """Return one Sample for each encoded array of shape (bytes,).
 
-    ``decoder`` is the operator that decodes the arrays, with the arguments ``args``: sounds for
-    ``decoders.audio``, else images. An empty name means DALI's image decoders.
+    ``decoder`` is the operator that decodes the arrays, with the arguments ``args``. The arrays
+    contain sound for ``decoders.audio``, and images otherwise. An empty name means DALI's image
+    decoders.
     """
     samples = []
     with_pillow = decoder == PILLOW_DECODER.name
@@ -72,10 +73,10 @@ def check_samples(
 def replace_samples(
     encoded: Sequence[Any], samples: Sequence[Sample], decoder: str = ""
 ) -> list[Any]:
-    """Replace every bad tensor by a good one of the same batch.
+    """Replace every bad tensor by a good tensor of the same batch.
 
-    A good sample satisfies the same requirements as its neighbours, such as the minimum size of a
-    crop. If there is none, a uniform image or a second of silence is used.
+    A good sample satisfies the same requirements as the others, such as the minimum size of a crop.
+    If there is none, a uniform image or a second of silence is used.
     """
     good = next((a for a, s in zip(encoded, samples, strict=True) if not s.error), None)
     filler = _placeholder_sample(decoder) if good is None else good
@@ -97,10 +98,10 @@ def _silence() -> NDArray[np.uint8]:
 
 
 def decoding_error(encoded: NDArray[np.uint8], decoder: str = "") -> str:
-    """Return why DALI's CPU decoder, with default arguments, cannot decode a file; empty if it can.
+    """Return why DALI's CPU decoder, with default arguments, cannot decode a file; may be empty.
 
-    Called for each file of a failed batch, because DALI does not name the bad file. Takes about 3
-    ms.
+    This is called for each file of a failed batch, because DALI does not name the bad file. It
+    takes about 3 ms.
     """
     from nvidia.dali import fn, pipeline_def
 
@@ -119,13 +120,16 @@ def decoding_error(encoded: NDArray[np.uint8], decoder: str = "") -> str:
 
 
 def check_decoding(sample: Sample, encoded: NDArray[np.uint8], decoder: str = "") -> Sample:
-    """Return the sample, with DALI's error if it cannot be decoded alone."""
+    """Return the sample. If DALI cannot decode it alone, the returned sample has DALI's error."""
     reason = decoding_error(encoded, decoder)
     return Sample(sample.file, sample.warning or reason) if reason else sample
 
 
 def merge_samples(lists: Sequence[Sequence[Sample]], count: int) -> tuple[Sample, ...]:
-    """Combine the samples of several readers at each index: an error precedes a warning."""
+    """Combine the samples of several readers at each index.
+
+    A sample with an error has precedence over one with a warning, and that over a good sample.
+    """
     merged = []
     for index in range(count):
         here = [samples[index] for samples in lists]

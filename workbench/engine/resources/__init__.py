@@ -1,1 +1,1 @@
-"""Resources of the machine that a worker may use: GPU, cgroup limits, memory budgets, folders."""
+"""Resources that a worker may use: GPU, cgroup limits, memory budgets, folders."""

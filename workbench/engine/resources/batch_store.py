@@ -1,4 +1,4 @@
-"""Batches passed between the stages of a run, and a size-limited cache of results.
+"""Batches that the stages of a run exchange, and a size-limited cache of results.
 
 Used in the worker process only.
 """
@@ -20,7 +20,7 @@ Memory = Literal["cpu", "gpu"]
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """One output of one node for a batch: a DALI TensorList, or a list of host arrays."""
+    """One output of a node for a batch: a DALI TensorList, or a list of arrays on the host."""
 
     data: Any
     device: Memory = "cpu"
@@ -37,14 +37,14 @@ class Batch:
 
     @property
     def dtype(self) -> str:
-        """NumPy's name of the element type, also for ``float16`` and others."""
+        """NumPy's name of the element type."""
         if isinstance(self.data, list):
             return str(self.data[0].dtype)
         return _type_name(self.data.dtype)
 
     @property
     def layout(self) -> str:
-        """Layout such as ``HWC`` or ``CHW``; empty if DALI has none."""
+        """Layout such as ``HWC`` or ``CHW``; empty if DALI reports none."""
         return "" if isinstance(self.data, list) else self.data.layout()
 
     @property
@@ -52,14 +52,14 @@ class Batch:
         return sum(map(math.prod, self.shapes)) * np.dtype(self.dtype).itemsize
 
     def arrays(self) -> list[NDArray[Any]]:
-        """Return every sample as a host array."""
+        """Return every sample as an array on the host."""
         if isinstance(self.data, list):
             return self.data
         host = self.data.as_cpu() if self.device == "gpu" else self.data
         return [np.asarray(host[i]) for i in range(len(host))]
 
     def sample(self, index: int) -> Batch:
-        """Return one sample as a batch of one on the host; a GPU batch is not copied as a whole."""
+        """Return one sample as a batch of one on the host, without copying the whole batch."""
         if isinstance(self.data, list):
             return Batch([self.data[index]])
         tensor = self.data[index]
@@ -79,9 +79,9 @@ class Batch:
 
 
 def tensor_list(tensors: Sequence[Any]) -> Any:
-    """Combine DALI tensors into one list, with their layout and source file.
+    """Combine DALI tensors into one list. Their layout and the name of their file are preserved.
 
-    Host tensors are copied; GPU tensors are referenced, because each run allocates new ones.
+    Host tensors are copied. GPU tensors are referenced, because each run allocates new tensors.
     """
     from nvidia.dali.tensors import TensorGPU, TensorListCPU, TensorListGPU
 
@@ -106,7 +106,7 @@ def _type_name(dali_type: Any) -> str:
 
 
 class StoredValue(Protocol):
-    """Protocol of a cached value, which has a size and a device."""
+    """Protocol of a cached value: it has a size and a device."""
 
     @property
     def device(self) -> Memory: ...
@@ -120,7 +120,7 @@ class BatchStore:
     """LRU cache with a ``budget`` in bytes.
 
     Host and GPU have separate budgets. A value larger than the whole budget is cached until the
-    next one is added.
+    next value is added.
     """
 
     budget: Mapping[Memory, int]
@@ -128,13 +128,13 @@ class BatchStore:
     used: dict[Memory, int] = field(default_factory=lambda: {"cpu": 0, "gpu": 0})
 
     def get(self, key: str) -> tuple[Any, ...] | None:
-        """Return the values cached under the key, or None."""
+        """Return the values cached under a key, or None."""
         if key in self._kept:
             self._kept.move_to_end(key)
         return self._kept.get(key)
 
     def put(self, key: str, values: Sequence[StoredValue]) -> None:
-        """Cache values under a key, and evict older ones if a budget is exceeded."""
+        """Cache values under a key, and evict older values if a budget is exceeded."""
         self._drop(key)
         self._kept[key] = tuple(values)
         for thing in values:

@@ -1,7 +1,7 @@
 """Print the UUIDs of the GPUs visible to CUDA, one per line, in CUDA's order.
 
-Run it as a program in the environment in question: only CUDA interprets CUDA_VISIBLE_DEVICES and
-CUDA_DEVICE_ORDER, and a process that initialised CUDA cannot fork.
+This is run as a separate program with a given environment, because only CUDA can interpret
+CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER, and a process that initialised CUDA cannot fork.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import uuid
 
 
 def print_uuids() -> None:
-    """Print the UUIDs of all GPUs; nothing without a driver (CUDA driver API: cuDeviceGetUuid)."""
+    """Print the UUIDs of all GPUs. Without a driver, nothing is printed (CUDA: cuDeviceGetUuid)."""
     try:
         cuda = ctypes.CDLL("libcuda.so.1")
     except OSError:

@@ -1,7 +1,7 @@
-"""The GPU that CUDA, and so DALI, uses as device 0, as reported by the driver's NVML.
+"""Query the GPU that CUDA, and therefore DALI, uses as device 0, with the driver's NVML.
 
-CUDA filters and reorders GPUs by CUDA_VISIBLE_DEVICES (numbers, UUIDs or MIG instances) and puts
-the fastest first; NVML lists all by PCI bus. Both report the UUID.
+CUDA filters and reorders GPUs by CUDA_VISIBLE_DEVICES (numbers, UUIDs or MIG instances) and lists
+the fastest first. NVML lists all GPUs in the order of the PCI bus. Both report the UUID.
 """
 
 from __future__ import annotations
@@ -20,19 +20,20 @@ from typing import Any, TypeVar
 _ORDERED_BY = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
 _PROGRAM = Path(__file__).with_name("cuda_devices.py")
 _LIMIT = 60.0
-"""Timeout in seconds for starting the driver: usually 0.3 s, much longer with eight GPUs without
-persistence mode."""
+"""Timeout for starting the driver, in seconds. It usually takes 0.3 s, but much longer with eight
+GPUs without persistence mode.
+"""
 _WORD = 64
 """Number of bits per word of NVML's core masks."""
 _IDLE = 5
-"""Utilisation in percent below which a GPU counts as idle."""
+"""Utilisation in percent below which a GPU is considered idle."""
 T = TypeVar("T")
 
 
 def cuda_uuids(environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
-    """Return the UUIDs of the GPUs visible to CUDA in a process of this environment, in order.
+    """Return the UUIDs of the GPUs that CUDA sees in a process with this environment, in order.
 
-    They lack NVML's prefix (``GPU-``, ``MIG-``). Empty if there are no GPUs.
+    They do not have NVML's prefix (``GPU-``, ``MIG-``). The result is empty if there are no GPUs.
     """
     return _query_cuda(tuple(environment.get(name) for name in _ORDERED_BY))
 
@@ -63,18 +64,19 @@ def _query_cuda(settings: tuple[str | None, ...]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class GpuUse:
-    """Utilisation of GPU units in percent over the last sampling period of 1/6 s to 1 s (NVML)."""
+    """Utilisation of a GPU's units in percent, over NVML's last sampling period of 1/6 s to 1 s."""
 
     gpu: int | None = None
     jpeg: int | None = None
-    """Utilisation of the JPEG engines; None if the GPU has none or the driver does not report them.
+    """Utilisation of the JPEG engines, or None if the GPU has none or the driver does not report
+    it.
     """
     bus: int | None = None
-    """Transfer rate to the GPU in percent of its current link's maximum, over 20 ms."""
+    """Transfer rate to the GPU over 20 ms, in percent of the maximum of its current link."""
 
 
 class Gpu:
-    """One GPU or MIG instance, queried through NVML. Without a GPU, all results are None."""
+    """One GPU or MIG instance, queried with NVML. Without a GPU, all results are None."""
 
     def __init__(self, uuid: str | None) -> None:
         """``uuid`` is as returned by ``cuda_uuids``."""
@@ -95,7 +97,7 @@ class Gpu:
 
     @property
     def memory_total(self) -> int | None:
-        """Size of the GPU's memory in bytes; for a MIG instance, of its share."""
+        """Size of the GPU's memory in bytes. For a MIG instance, this is the size of its part."""
         return self._query(lambda nvml: int(nvml.nvmlDeviceGetMemoryInfo(self._handle).total))
 
     @property
@@ -103,11 +105,11 @@ class Gpu:
         return self._query(lambda nvml: str(nvml.nvmlSystemGetDriverVersion()))
 
     def memory_used(self) -> int | None:
-        """Return the bytes used on the GPU by all processes."""
+        """Return the number of bytes that all processes use on the GPU."""
         return self._query(lambda nvml: int(nvml.nvmlDeviceGetMemoryInfo(self._handle).used))
 
     def memory_of(self, pid: int) -> int | None:
-        """Return the bytes that one process uses on the GPU."""
+        """Return the number of bytes that one process uses on the GPU."""
 
         def ask(nvml: Any) -> int | None:
             for process in nvml.nvmlDeviceGetComputeRunningProcesses(self._handle):
@@ -118,7 +120,7 @@ class Gpu:
         return self._query(ask)
 
     def use(self) -> GpuUse:
-        """Return the current utilisation of its units; for a MIG instance, of the whole GPU."""
+        """Return the GPU's current utilisation. A MIG instance reports that of the whole GPU."""
         return GpuUse(
             self._query(lambda nvml: int(nvml.nvmlDeviceGetUtilizationRates(self._board).gpu)),
             self._query(lambda nvml: int(nvml.nvmlDeviceGetJpgUtilization(self._board)[0])),
@@ -126,9 +128,9 @@ class Gpu:
         )
 
     def near_cores(self) -> frozenset[int]:
-        """Return the indices of the CPU cores next to the GPU, usually those of a socket.
+        """Return the indices of the CPU cores next to the GPU, usually the cores of one socket.
 
-        Empty if the driver does not report them.
+        The result is empty if the driver does not report them.
         """
         words = -(-(os.cpu_count() or 1) // _WORD)
         masks = self._query(lambda nvml: list(nvml.nvmlDeviceGetCpuAffinity(self._board, words)))
@@ -157,7 +159,7 @@ class Gpu:
 def shared_gpu_text(gpu: Gpu) -> str:
     """Describe how other processes use a GPU before a measurement; empty if idle or unknown.
 
-    Used memory is reported only from a tenth of the total, because a preview needs a little itself.
+    Used memory is mentioned only above a tenth of the total, because a preview needs some itself.
     """
     use, used, total = gpu.use(), gpu.memory_used(), gpu.memory_total
     busy = max(use.gpu or 0, use.jpeg or 0)
@@ -179,7 +181,7 @@ def first_visible_gpu(environment: Mapping[str, str] = os.environ) -> str | None
 
 
 def _handles(nvml: Any, uuid: str) -> tuple[Any, Any]:
-    """Return NVML's handles of a GPU and of its board, which differ for a MIG instance."""
+    """Return NVML's handles for a GPU and for its board. They differ for a MIG instance."""
     try:
         handle = nvml.nvmlDeviceGetHandleByUUID(f"GPU-{uuid}")
     except nvml.NVMLError:

@@ -1,7 +1,8 @@
-"""Restrict the writes of a thread and its children to certain folders with Linux's Landlock.
+"""Restrict the folders in which a thread and its children can write, with Linux's Landlock.
 
-Audit hooks see only what Python opens; the kernel also sees C++ libraries and other programs.
-Constants: ``linux/landlock.h`` and https://docs.kernel.org/userspace-api/landlock.html.
+Audit hooks of Python see only the files that Python opens. The kernel also sees C++ libraries and
+other programs. Constants: ``linux/landlock.h`` and
+https://docs.kernel.org/userspace-api/landlock.html.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
-"""System call numbers, the same on every architecture."""
+"""System call numbers, which are the same on every architecture."""
 _ASK_VERSION = 1
 _PATH_BENEATH = 1
 _PR_SET_NO_NEW_PRIVS = 38
@@ -22,7 +23,7 @@ _WRITES = (
     (2, 1 << 13),  # link and rename across folders
     (3, _TRUNCATE),
 )
-"""Flags of write accesses, by the version of Landlock that introduced them."""
+"""Flags for kinds of write access, each with the version of Landlock that introduced them."""
 
 
 class _PathBeneath(ctypes.Structure):
@@ -32,10 +33,10 @@ class _PathBeneath(ctypes.Structure):
 
 
 def restrict_writing(folders: Iterable[str]) -> bool:
-    """Restrict this thread and its future children to writing below these folders.
+    """Allow this thread, and children that it starts later, to write only below these folders.
 
-    Open files are not affected. Irreversible. Returns whether the kernel supports it: Linux 5.13 or
-    newer, unless Landlock is disabled.
+    Open files are not affected. This is irreversible. Returns True if the kernel supports it: Linux
+    5.13 or newer, unless Landlock is disabled.
     """
     call = ctypes.CDLL(None, use_errno=True).syscall
     version = call(_CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint32(_ASK_VERSION))

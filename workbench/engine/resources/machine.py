@@ -1,4 +1,4 @@
-"""This machine, and how much of it this process may use."""
+"""Properties of this machine, and how many of its cores and how much memory may be used."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from workbench.engine.resources.gpu import Gpu, cuda_uuids
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """CPU, GPU and versions of a machine. ``no_gpu`` is the reason for a missing GPU, else empty.
+    """CPU, GPU and software versions of a machine. ``no_gpu`` is the reason if there is no GPU.
 
-    ``gpu`` is CUDA's device 0, ``gpus`` the number of GPUs that CUDA sees: 0 in records that are
-    older than this field.
+    ``gpu`` is CUDA's device 0, and ``gpus`` is the number of GPUs that CUDA sees. ``gpus`` is 0 in
+    records that are older than this field.
     """
 
     cpu: str
@@ -39,28 +39,28 @@ class Machine:
 
     @property
     def gpu_name(self) -> str:
-        """Name and number of the GPUs: ``2 × NVIDIA H200``."""
+        """Number and name of the GPUs, such as ``2 × NVIDIA H200``."""
         return f"{self.gpus} × {self.gpu}" if self.gpus > 1 else self.gpu
 
 
 def usable_cores() -> int:
-    """Return the number of cores this process may use, limited by a container or taskset.
+    """Return the number of cores that this process may use, limited by container or taskset.
 
-    A quota of 1.5 cores counts as 2.
+    A quota of 1.5 cores is rounded up to 2.
     """
     cores, limit = len(os.sched_getaffinity(0)), cpu_limit()
     return cores if limit is None else min(cores, max(1, math.ceil(limit)))
 
 
 def usable_memory() -> int:
-    """Return the host memory in bytes that this process may use: all, or a container's limit."""
+    """Return the host memory in bytes that this process may use, limited by a container."""
     total, limit = int(psutil.virtual_memory().total), memory_limit()
     return total if limit is None else min(total, limit)
 
 
 @cache
 def describe_machine() -> Machine:
-    """Describe this machine. Queries the GPU's driver but starts nothing on the GPU."""
+    """Return the properties of this machine. Nothing is started on the GPU."""
     uuids = cuda_uuids()
     gpu = Gpu(uuids[0] if uuids else None)
     seen = gpu.name is not None
@@ -129,7 +129,7 @@ OWN = Path("/proc/self/cgroup")
 
 
 def cpu_limit(root: Path = ROOT, own: Path = OWN) -> float | None:
-    """Return the CPU quota of this process's cgroup in cores; None without a limit."""
+    """Return the CPU quota of this process's cgroup in cores, or None without a limit."""
     found = []
     for folder in _groups("cpu", root, own):
         quota, _, period = _text(folder / "cpu.max").partition(" ")
@@ -141,9 +141,10 @@ def cpu_limit(root: Path = ROOT, own: Path = OWN) -> float | None:
 
 
 def memory_limit(root: Path = ROOT, own: Path = OWN) -> int | None:
-    """Return the memory limit in bytes of this process's cgroup; None without a limit.
+    """Return the memory limit of this process's cgroup in bytes, or None without a limit.
 
-    May exceed the machine's memory: cgroup version 1 represents no limit as a very large one.
+    The result may exceed the machine's memory: cgroup version 1 represents no limit as a very large
+    number.
     """
     values = [
         _text(folder / name)
@@ -154,9 +155,9 @@ def memory_limit(root: Path = ROOT, own: Path = OWN) -> int | None:
 
 
 def _groups(controller: str, root: Path, own: Path) -> Iterator[Path]:
-    """Yield the folders of this process's cgroup and its ancestors, in each hierarchy.
+    """Yield the folders of this process's cgroup and of its ancestors, in each hierarchy.
 
-    Some folders may not exist: in a container the path is the host's, and only its end is mounted.
+    Some folders may not exist: in a container, the path is the host's, and only its end is mounted.
     """
     for line in _text(own).splitlines():
         number, controllers, path = line.split(":", 2)

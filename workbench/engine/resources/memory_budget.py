@@ -1,10 +1,11 @@
-"""Memory budget of all workers of this process, on the host and on the GPU.
+"""A memory budget for all workers of this process, on the host and on the GPU.
 
-If memory is short, idle workers drop their caches; then the workers that have been idle longest
-are ended, and their next call starts a new one. A new worker starts only when there is room.
+If memory runs short, idle workers drop their caches. If this is not enough, the workers that have
+been idle longest are ended, and their next call starts a new worker. A new worker starts only when
+there is enough memory for it.
 
-The memory of measuring workers counts, but they are never ended to free memory: they wait only for
-previews in progress, and previews wait for measurements that use the memory.
+The memory of measuring workers counts, but they are never ended to free memory. Measurements wait
+for previews in progress, and previews wait for measurements that use the memory.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ from workbench.engine.resources.machine import describe_machine, usable_memory
 from workbench.engine.resources.process_memory import default_budget, private_bytes, tree_bytes
 
 FRESH_HOST = 320 * 2**20
-"""Estimated bytes of host memory that a new worker needs for DALI and a first preview."""
+"""Estimated host memory in bytes that a new worker needs for DALI and a first preview."""
 FRESH_GPU = 768 * 2**20
-"""Estimated GPU bytes of a worker that is not yet measured: CUDA's context and a mixed decoder."""
+"""Estimated GPU memory in bytes of a new worker: CUDA's context and a mixed decoder."""
 LEAST_KEPT = 32 * 2**20
 """Minimum cache limit in bytes per worker, regardless of their number."""
 TIGHT = 0.8
-"""Fraction of the budget from which idle workers drop their caches."""
+"""Fraction of the budget above which idle workers drop their caches."""
 RESTING_LIMIT = 600.0
 """Seconds without a call after which a worker is ended."""
 _TICK = 0.05
@@ -42,32 +43,35 @@ _LOOK = 1.0
 
 
 class BudgetMember(Protocol):
-    """Interface of an engine that a memory budget uses."""
+    """Interface of an engine that shares a memory budget."""
 
     @property
     def pid(self) -> int | None: ...
 
     resting_since: float | None
-    """Time when the last call ended (``time.monotonic``); None during a call or start."""
+    """Time when the last call ended (``time.monotonic``), or None during a call or start."""
 
     measures: bool
-    """True for a worker that measures: its memory counts, but the methods below are not called."""
+    """True if the worker measures. Its memory counts, but the methods below are not called."""
 
     def end_if_idle(self) -> bool:
-        """End the worker unless a call runs. Returns whether it was ended."""
+        """End the worker unless a call runs. Return True if the worker was ended."""
         ...
 
     def drop_caches(self) -> bool:
-        """Make the worker drop its caches unless a call runs. Returns whether it was requested."""
+        """Make the worker drop its caches unless a call runs. Return True if no call runs."""
         ...
 
     def end_for_memory(self, reason: str) -> None:
-        """End the worker during its call, which fails with this reason."""
+        """End the worker during its call. The call fails with this reason."""
         ...
 
 
 class CountedProcess:
-    """Process of an exported script that is measured, and is not an engine's worker."""
+    """A process whose memory counts in the budget, but which is not an engine's worker.
+
+    It runs an exported script that is measured.
+    """
 
     measures = True
     resting_since: float | None = None
@@ -77,7 +81,7 @@ class CountedProcess:
 
     @property
     def pid(self) -> int | None:
-        """Process id; None once the process has ended."""
+        """Process id, or None once the process has ended."""
         return self._process.pid if self._process.poll() is None else None
 
     def end_if_idle(self) -> bool:
@@ -113,8 +117,9 @@ class MemoryBudget:
     ) -> None:
         """``host`` and ``gpu`` are in bytes; ``gpu`` is 0 without a GPU.
 
-        At most ``starting`` workers start at a time, by default one per core. ``host_bytes`` and
-        ``gpu_bytes`` return the memory of processes, ``measured_bytes`` that of measuring ones.
+        At most ``starting`` workers start at the same time, by default one per core. ``host_bytes``
+        and ``gpu_bytes`` return the memory of preview workers, and ``measured_bytes`` the host
+        memory of measuring workers.
         """
         self.host = host
         self.gpu = gpu
@@ -126,9 +131,9 @@ class MemoryBudget:
         self._members: weakref.WeakSet[BudgetMember] = weakref.WeakSet()
         self._taken: weakref.WeakKeyDictionary[BudgetMember, int] = weakref.WeakKeyDictionary()
         self._told: weakref.WeakKeyDictionary[BudgetMember, float] = weakref.WeakKeyDictionary()
-        """Time when each idle member was last asked to drop its caches."""
+        """Member -> time when it last was requested to drop its caches while idle."""
         self._crowded = False
-        """True if there was no room for the last worker that waited to start."""
+        """True if there was not enough memory for the last worker that waited to start."""
         self._gpu_each = 0
         """Average GPU memory per worker at the last check, in bytes."""
         self._starting: list[BudgetMember] = []
@@ -138,7 +143,7 @@ class MemoryBudget:
         self._thread: threading.Thread | None = None
 
     def join(self, member: BudgetMember) -> None:
-        """Count an engine's worker in the budget, as long as the engine exists."""
+        """Add an engine, whose worker counts in the budget as long as the engine exists."""
         with self._lock:
             self._members.add(member)
             if self._thread is None:
@@ -148,7 +153,7 @@ class MemoryBudget:
                 self._thread.start()
 
     def share(self) -> tuple[int, int]:
-        """Return the cache limit in bytes of each preview worker, on the host and on the GPU."""
+        """Return the cache limit of each preview worker in bytes, on the host and on the GPU."""
         with self._lock:
             previews = [member for member in self._alive() if not member.measures]
             count = max(1, len(previews) + len(self._starting))
@@ -165,10 +170,10 @@ class MemoryBudget:
         require_wanted: Callable[[], None],
         on_wait: Callable[[str], None] = lambda words: None,
     ) -> Iterator[None]:
-        """Wait until there is room for a worker, then count it as starting.
+        """Wait until there is enough memory for a worker, then count it as starting.
 
         ``require_wanted`` is called repeatedly and raises to cancel. ``on_wait`` is called with the
-        reason for waiting, then with an empty text. Measurements start before previews.
+        reason for waiting, and then with an empty text. Measurements start before previews.
         """
         ticket = _Ticket(member.measures)
         reported = ""
@@ -207,7 +212,7 @@ class MemoryBudget:
             return True
 
     def _reason(self, member: BudgetMember) -> str:
-        """Return why a worker waits; empty if it waits only for other workers to start."""
+        """Return why a worker waits; empty if it waits only for other workers that start."""
         with self._lock:
             if not self._crowded:
                 return ""
@@ -224,11 +229,11 @@ class MemoryBudget:
         )
 
     def _measuring(self) -> int:
-        """Return the bytes used by measurements at the last check."""
+        """Return the number of bytes that measurements used at the last check."""
         return sum(self._taken.get(member, 0) for member in self._alive() if member.measures)
 
     def enforce(self) -> None:
-        """Measure memory and enforce the budget. Called each second."""
+        """Measure the memory of all workers and enforce the budget. Called each second."""
         with self._lock:
             now = time.monotonic()
             for member in self._idle_workers():
@@ -241,9 +246,9 @@ class MemoryBudget:
                 self._end_largest()
 
     def used(self) -> tuple[int, int]:
-        """Return the bytes that all workers use now, on the host and on the GPU.
+        """Return the number of bytes that all workers use now, on the host and on the GPU.
 
-        A starting worker counts with its estimated size.
+        For a worker that is starting, its estimated size is added.
         """
         with self._lock:
             host = 0
@@ -267,14 +272,14 @@ class MemoryBudget:
             return host, bytes_used + self._estimated_gpu_bytes() * len(self._starting)
 
     def _estimated_gpu_bytes(self) -> int:
-        """Return the estimated GPU bytes of a new worker: at least the average of the others."""
+        """Return the estimated GPU memory of a new worker: at least the average of the others."""
         return max(FRESH_GPU, self._gpu_each) if self.gpu else 0
 
     def _alive(self) -> list[BudgetMember]:
         return [member for member in self._members if member.pid is not None]
 
     def _idle_workers(self) -> list[BudgetMember]:
-        """Return idle preview workers, longest idle first."""
+        """Return the idle preview workers, starting with the one that has been idle longest."""
         found = [
             member
             for member in self._alive()
@@ -303,7 +308,7 @@ class MemoryBudget:
                 self._told[member] = since
 
     def _end_largest(self) -> None:
-        """End the largest worker, if none is idle and the budget is exceeded."""
+        """End the worker that uses most memory, if the budget is exceeded and no worker is idle."""
         busy = [member for member in self._alive() if not member.measures]
         if not busy:
             return
@@ -330,7 +335,7 @@ def _watch(budget: weakref.ref[MemoryBudget]) -> None:
 
 @cache
 def shared_budget() -> MemoryBudget:
-    """Return the budget of this process's previews: half of the host's and the GPU's memory."""
+    """Return the budget for previews in this process: half of the host's and the GPU's memory."""
     gpu = int(describe_machine().gpu_memory_gib * 2**30)
     return MemoryBudget(usable_memory() // 2, gpu // 2)
 
@@ -338,8 +343,8 @@ def shared_budget() -> MemoryBudget:
 class GpuMeter:
     """Measures the memory that processes use on CUDA's device 0.
 
-    If the driver does not report individual processes, as in most containers, the result is the
-    increase of the GPU's used memory since it was last measured without them.
+    In most containers the driver does not report individual processes. Then the result is the
+    increase of the GPU's used memory since the last measurement with no process.
     """
 
     def __init__(self) -> None:
@@ -347,7 +352,7 @@ class GpuMeter:
         self._before: int | None = None
 
     def __call__(self, pids: Sequence[int]) -> int:
-        """Return the total bytes of these processes; 0 if unknown."""
+        """Return the number of bytes that these processes use together; 0 if unknown."""
         if self._gpu is None:
             self._gpu = Gpu(first_visible_gpu())
         if not pids:

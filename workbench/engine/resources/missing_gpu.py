@@ -1,4 +1,4 @@
-"""Report that a graph needs a missing GPU, before DALI fails with its own message."""
+"""Report that a graph needs a GPU that is missing, before DALI fails with its own message."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def require_gpu_if_used(graph: Graph, machine: Machine | None = None) -> None:
 
 
 def gpu_faults(resolved: ResolvedGraph, machine: Machine) -> list[Fault]:
-    """Return one fault for each node that is explicitly set to a missing GPU.
+    """Return one fault for each node whose device is explicitly set to a GPU that is missing.
 
-    If no node is, return a fault for the first node that runs on the GPU by default.
+    If there is no such node, return a fault for the first node that runs on the GPU by default.
     """
     if not machine.no_gpu:
         return []
@@ -41,7 +41,7 @@ def gpu_faults(resolved: ResolvedGraph, machine: Machine) -> list[Fault]:
 
 
 def on_cpu(resolved: ResolvedGraph) -> Graph | None:
-    """Return the graph with everything on the CPU; None if an operator has no CPU version."""
+    """Return the graph with all nodes on the CPU, or None if an operator has no CPU version."""
     moved = set_setting(resolved.graph, device="cpu")
     for node in resolved.graph.walk():
         if node.device in ("gpu", "mixed"):

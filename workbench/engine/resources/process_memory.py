@@ -20,15 +20,15 @@ KEPT_AT_MOST = 2 * 2**30
 """Maximum cache size in bytes. 50 stages of 64 photos of 640x480 pixels as 8-bit RGB need 2.9 GB.
 """
 SHARE = 8
-"""The cache limit is the machine's or the GPU's memory divided by this number."""
+"""The cache limit is the machine's, or the GPU's, memory divided by this number."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryUse:
-    """Bytes cached between changes on host and GPU, and the budget of each.
+    """Sizes of the worker's caches between calls on host and GPU in bytes, and their limits.
 
-    ``resident`` is the host memory of the whole worker process, including DALI's code and buffers;
-    ``threads`` is its number of threads.
+    ``resident`` is the host memory of the whole worker process, including DALI's code and buffers.
+    ``threads`` is the number of its threads.
     """
 
     host: int
@@ -40,7 +40,7 @@ class MemoryUse:
 
 
 def default_budget() -> dict[Memory, int]:
-    """Return the default cache limits in bytes on this machine; 0 for a missing GPU."""
+    """Return the default cache limits of this machine in bytes. Without a GPU, ``gpu`` is 0."""
     machine = describe_machine()
     return {
         "cpu": int(min(KEPT_AT_MOST, machine.memory_gib * 2**30 / SHARE)),
@@ -49,12 +49,12 @@ def default_budget() -> dict[Memory, int]:
 
 
 def resident_bytes(pid: int | None = None) -> int:
-    """Return the bytes of host memory used by a process, by default this one."""
+    """Return the number of bytes of host memory that a process uses, by default this process."""
     return int(psutil.Process(pid).memory_info().rss)
 
 
 def private_bytes(pid: int | None = None) -> int:
-    """Return ``resident_bytes`` without file pages, such as 0.4 GB of DALI's library."""
+    """Return ``resident_bytes`` without mapped files, such as 0.4 GB of DALI's library."""
     used = psutil.Process(pid).memory_info()
     return int(used.rss - used.shared)
 
@@ -69,7 +69,7 @@ def tree_bytes(pid: int) -> int:
 
 
 def thread_count(pid: int | None = None) -> int:
-    """Return the number of threads of a process, by default this one."""
+    """Return the number of threads of a process, by default this process."""
     return int(psutil.Process(pid).num_threads())
 
 
@@ -79,12 +79,12 @@ _ARENAS = 2
 
 @cache
 def configure_malloc_trim() -> None:
-    """Make freed memory return to the system. Call it once, before DALI runs its first pipeline.
+    """Make freed memory return to the system. Call this once, before DALI runs its first pipeline.
 
     Every built stage has its own threads, for which glibc would create up to eight heaps per core:
-    the worker grew to 1 GB in 300 edits, with 0.1 GB in use. DALI retains the large buffers between
-    its CPU operators: two ``flip`` of six photos of 2500x2500 floats left 1.1 GB behind (2.4.0).
-    Speed measurements do not change either setting.
+    the worker grew to 1 GB in 300 edits, with 0.1 GB in use. DALI retains large buffers between
+    its CPU operators: two ``flip`` of six images of 2500x2500 floats left 1.1 GB in use (2.4.0).
+    Speed measurements change neither of these settings.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # glibc only
     if mallopt is not None:

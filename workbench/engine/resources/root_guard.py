@@ -1,8 +1,8 @@
-"""Keeps a worker inside the web app's roots while symbolic links change.
+"""Restrict a worker to the web app's root folders, even while symbolic links change.
 
-The app checks every path before it sends a graph. A symbolic link may point elsewhere when DALI
-opens it, and back again before the next check. Therefore the worker checks again before it reads,
-and shows only what files inside the roots contain, byte for byte.
+The app checks every path before it sends a graph. However, a symbolic link may point elsewhere when
+DALI opens it, and back again before the next check. Therefore the worker checks paths again before
+it reads, and shows only data that is byte for byte the content of files inside the roots.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from workbench.sources import Dataset, list_samples, load_source, source_kinds
 CHANGED = "it changed while it was read"
 _FOLDER = "file_root"
 NAMED_IN_DATA = "io.file.read"
-"""Operator that reads files named by another node, so that the files are unknown in advance."""
+"""Operator that reads files whose names another node outputs, so they are not known in advance."""
 
 
 def located_paths(source: Source) -> Iterator[tuple[str, str, str]]:
-    """Yield (argument, text, path) for each path that a source names itself."""
+    """Yield (argument, text, path) for each path in the arguments of a source."""
     located_by = frozenset().union(*(load_source(kind).located_by for kind in source_kinds()))
     folder = source.args.get(_FOLDER)
     for arg in sorted(located_by & source.args.keys()):
@@ -36,7 +36,7 @@ def located_paths(source: Source) -> Iterator[tuple[str, str, str]]:
 
 
 def require_listed(data: Dataset) -> None:
-    """Raise DataError for data that are not in a folder, which the web app must not open."""
+    """Raise DataError if the data is not in a folder, because the web app must not open it."""
     if not load_source(data.kind).is_listed:
         raise DataError(
             f"{data} cannot be opened: the web app only reads files below its allowed folders. Use "
@@ -45,9 +45,9 @@ def require_listed(data: Dataset) -> None:
 
 
 def require_inside(source: Source, data: Dataset | None) -> None:
-    """Raise DataError if this worker may not open the source's folder or list.
+    """Raise DataError if this worker may not open the folder or list that a source reads.
 
-    Files listed one by one are checked when they are read (``outside_roots``).
+    Files that are listed individually are checked when they are read (``outside_roots``).
     """
     roots = roots_of_worker()
     if roots is None:
@@ -80,10 +80,11 @@ def outside_roots(
     read: Iterable[NDArray[Any] | None],
     holder: Callable[[str], str] | None = None,
 ) -> dict[str, str]:
-    """Return the files that this worker may not show, with the reason for each.
+    """Map each file that this worker may not show to the reason.
 
     ``files`` are relative to ``folder``. ``read`` has the bytes of each file as DALI read them, or
-    None. ``holder`` returns the file that contains a sample; only the file's location is checked.
+    None. ``holder`` returns the file that contains a sample; then only the location of this file is
+    checked.
     """
     roots = roots_of_worker()
     if roots is None:

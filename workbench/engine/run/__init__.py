@@ -1,1 +1,1 @@
-"""Runs the parts of a graph in a worker and caches unchanged results."""
+"""Run the parts of a graph in a worker, and cache unchanged results."""

@@ -1,4 +1,4 @@
-"""Find which samples reach each block body, and how many reached it in earlier batches.
+"""Find the samples for which each block body runs, and their number in earlier batches.
 
 Only the conditions are run, batch after batch. Random conditions need no data: a batch takes
 0.2 ms.
@@ -64,10 +64,10 @@ class BranchPlaces:
         self._pipe: Any = None
 
     def run(self) -> Mapping[str, Any]:
-        """Run the next batch; return the indices of the samples that reached each block body.
+        """Run the next batch. Return, for each block body, the indices of the samples it runs for.
 
-        The indices are DALI lists of int32 by body, such as ``branch.then``, and valid until the
-        next call. Raises PipelineError.
+        The indices are DALI lists of int32. The keys are bodies, such as ``branch.then``. The
+        result is valid until the next call. Raises PipelineError if DALI fails.
         """
         if self._compiled is None:
             self._compiled = CompiledSource(self._made.code)
@@ -95,7 +95,7 @@ class BranchPlaces:
 class PlacesInTurns:
     """``BranchPlaces`` for the parallel pipelines of a graph, which alternate by batch.
 
-    Has the interface of a single ``BranchPlaces``.
+    It has the same method ``run`` as ``BranchPlaces``.
     """
 
     def __init__(self, pipelines: Sequence[BranchPlaces]) -> None:
@@ -105,12 +105,12 @@ class PlacesInTurns:
         self._turns = itertools.cycle(pipelines)
 
     def run(self) -> Mapping[str, Any]:
-        """Run the next batch, with the next pipeline (``BranchPlaces.run``)."""
+        """Run the next batch with the next pipeline. See ``BranchPlaces.run``."""
         return next(self._turns).run()
 
 
 def _conditions_only(block: Node) -> Node:
-    """Reduce a block to its conditions: nested blocks, and the nodes that these depend on."""
+    """Return a block with only its nested blocks and the nodes that conditions depend on."""
     bodies = {name: _deciding_body(body) for name, body in block.bodies.items()}
     if block.op in _CONSECUTIVE and any(body.inputs for body in bodies.values()):
         return block  # later conditions depend on earlier results
@@ -144,7 +144,7 @@ _KEPT = 8
 
 
 def uses_random_numbers_inside(block: Node, catalog: Catalog) -> bool:
-    """Return whether a block contains an operator that has inputs and uses random numbers."""
+    """Return True if a block contains an operator that has inputs and uses random numbers."""
     return any(
         (catalog[node.op].seeded and node.inputs) or uses_random_numbers_inside(node, catalog)
         for body in block.bodies.values()
@@ -153,13 +153,13 @@ def uses_random_numbers_inside(block: Node, catalog: Catalog) -> bool:
 
 
 class BranchCounts:
-    """Cache of ``BranchCounter`` objects, so that each batch of a block is counted once."""
+    """Cache of ``BranchCounter`` objects, so that each batch is counted only once for a block."""
 
     def __init__(self) -> None:
         self._counters: OrderedDict[str, BranchCounter] = OrderedDict()
 
     def before(self, plan: Plan, block: Node) -> Mapping[str, int]:
-        """Return, for each body in a block, how many samples reached it before the plan's batch."""
+        """Map each body in a block to the number of samples before the plan's batch it runs for."""
         if plan.batch == 0 or not uses_random_numbers_inside(block, plan.resolved.catalog):
             return {}
         counter = BranchCounter(BranchPlaces(plan, [block]))
@@ -175,9 +175,9 @@ class BranchCounts:
 
 
 class BranchCounter:
-    """Counts the samples of all previous batches that reached each block body.
+    """Counts the samples of all previous batches for which each block body runs.
 
-    A repeated body is counted separately for each iteration, named as in ``preview_stage``.
+    A body in a loop is counted for each iteration, with names as in ``preview_stage``.
     """
 
     def __init__(self, places: BranchPlaces | PlacesInTurns) -> None:
@@ -191,9 +191,10 @@ class BranchCounter:
         return len(self._counts) - 1
 
     def before(self, batch: int) -> Mapping[str, int]:
-        """Return the number of samples before a batch, by block body; run earlier ones if needed.
+        """Map each block body to the number of samples before ``batch`` for which it runs.
 
-        Raises PipelineError, and DataError if that takes too long.
+        Batches that are not counted yet are run. Raises PipelineError if DALI fails, and DataError
+        if this takes too long.
         """
         began, first = time.monotonic(), self.counted
         while self.counted < batch:

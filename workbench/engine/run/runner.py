@@ -1,6 +1,6 @@
-"""Run parts of a graph and cache outputs, so that a change reruns only the affected nodes.
+"""Run parts of a graph and cache their outputs, so that a change reruns only the affected nodes.
 
-Used in the worker process only. Nodes without cached outputs run part by part (see
+Used in the worker process only. Nodes without cached outputs are run part by part (see
 ``plan.partition``).
 """
 
@@ -60,11 +60,11 @@ from workbench.sources import Data, Datasets, open_datasets
 class Result:
     """The result of a run.
 
-    ``plan`` is the executed plan, ``batches`` has the requested outputs, ``samples`` one entry per
-    sample, ``reran`` the ids of the nodes that were not cached. An output inside a block contains
-    only the samples that reached its body. By body, ``places`` has the indices of the samples that
-    reached its first iteration, and ``reached`` the indices for any iteration. Generators without
-    inputs run for all samples even there.
+    ``plan`` is the executed plan. ``batches`` has the requested outputs, ``samples`` has one entry
+    per sample, and ``reran`` has the ids of the nodes that were not cached. An output inside a
+    block contains only the samples for which its body ran. ``places`` maps each body to the indices
+    of the samples for which its first iteration ran, and ``reached`` to those for which any
+    iteration ran. Generators without inputs run for all samples even inside a block.
     """
 
     plan: Plan
@@ -74,26 +74,32 @@ class Result:
     places: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     reached: Mapping[str, frozenset[int]] = field(default_factory=dict)
     augmented: Mapping[str, Turns] = field(default_factory=dict)
-    """Applied augmentations by node id; empty for samples that do not reach the node."""
+    """Node id -> applied augmentations; empty for samples that do not reach the node."""
     left_out: str = ""
-    """Description of the samples that the readers skip."""
+    """Text about the samples that the readers skip; may be empty."""
 
     @property
     def keys(self) -> dict[str, str]:
-        """Cache key of each node's outputs: outputs with equal keys are bit-identical."""
+        """Node id -> cache key of the node's outputs. Outputs with equal keys are bit-identical."""
         return self.plan.keys
 
 
 @dataclass(frozen=True, slots=True)
 class CachedOutput:
-    """A cached output of a node, or of a node inside it. ``port`` is the output's port."""
+    """A cached output of a node, or of a node inside it.
+
+    ``port`` is the output's port in the graph for which it was computed.
+    """
 
     node: str
     port: Port
     batch: Batch
 
     def port_of(self, node: str) -> Port:
-        """Return the port in a graph where the node is named ``node`` (cache keys ignore names)."""
+        """Return the output's port in a graph in which the node has the id ``node``.
+
+        The ids can differ, because cache keys do not depend on them.
+        """
         place = self.port.node
         if place == self.node or place.startswith(f"{self.node}."):
             place = node + place.removeprefix(self.node)
@@ -111,24 +117,26 @@ class CachedOutput:
 _KEPT_BUILT = 4
 _KEPT_SAMPLES = 64
 _TRIES = 4
-"""Number of runs of each node that may have crashed. Memory corruption is often detected later, at
-another use of the heap: missed in 4 of 25 cases with one run each, in 0 of 100 with four."""
+"""Number of runs of each node that may have crashed. Memory corruption is often detected later,
+when the heap is used again: with one run each, it was missed in 4 of 25 cases, with four in 0 of
+100.
+"""
 
 
 @dataclass(slots=True)
 class _Job:
-    """One call of ``Runner.run``: its plan, and the outputs so far."""
+    """One call of ``Runner.run``: its plan, and the outputs computed so far."""
 
     plan: Plan
     pipelines: int
-    """Number of parallel pipelines; the plan belongs to one of them."""
+    """Number of parallel pipelines of the graph; the plan belongs to one of them."""
     batches: dict[Port, Batch] = field(default_factory=dict)
     samples: dict[str, tuple[Sample, ...]] = field(default_factory=dict)
-    """Samples of each source, by source id."""
+    """Source id -> samples of the source."""
 
 
 class Runner:
-    """Executes graphs through emitted source. One per worker; not thread-safe."""
+    """Runs graphs with generated code. There is one per worker. Not thread-safe."""
 
     def __init__(
         self,
@@ -139,8 +147,8 @@ class Runner:
     ) -> None:
         """``report_running`` is called with the nodes about to run, so a crash can be attributed.
 
-        ``report_making`` is called with the nodes that are being built and with the user functions
-        that are being called. ``budget`` limits the cache, in bytes on each device.
+        ``report_making`` is called with the names of nodes before they are built, and of user
+        functions before they are called. ``budget`` limits the cache, in bytes on each device.
         """
         self.catalog = catalog
         self._report_running = report_running
@@ -165,10 +173,11 @@ class Runner:
     ) -> Result:
         """Run the first ``count`` samples of batch ``batch`` (from 0) up to each of the taps.
 
-        With ``repeat``, the file at that index of the batch is used for every sample: the result
-        equals that of a script whose reader outputs that file each time. ``one_by_one`` runs each
-        node several times in its own pipeline, so that ``report_running`` identifies a crashing
-        node. The graph must be valid. Raises PipelineError with the node, or DataError.
+        If ``repeat`` is an index, the file at that index of the batch is used for every sample: the
+        result equals that of a script whose reader outputs this file each time. If ``one_by_one``,
+        each node runs several times in its own pipeline, so that ``report_running`` identifies a
+        node that crashes. The graph must be valid. Raises PipelineError with the node, or
+        DataError.
         """
         configure_malloc_trim()
         datasets = open_datasets(data)
@@ -264,7 +273,7 @@ class Runner:
         )
 
     def _files(self, plan: Plan, name: str) -> list[str]:
-        """Return the files of a dataset that were read for the previous plan."""
+        """Return the files of the dataset ``name`` that were read for the previous plan."""
         sources = [node for node in plan.nodes if isinstance(node, Source)]
         known = [
             self._samples.get(plan.keys[source.id], ())
@@ -274,7 +283,7 @@ class Runner:
         return [sample.file for samples in known for sample in samples]
 
     def _missing(self, job: _Job, taps: Sequence[Port]) -> set[str]:
-        """Return the ids of the nodes to run: the nodes between cached outputs and the taps."""
+        """Return the ids of the nodes to run, which are between cached outputs and the taps."""
         keys, graph = job.plan.keys, job.plan.graph
         missing: set[str] = set()
         needed = {graph.outermost(port.node) for port in taps}
@@ -327,9 +336,9 @@ class Runner:
             self._stage(job, nodes, cache_built=True, files=files)
 
     def _leave_out_bad(self, job: _Job, reader: Source) -> bool:
-        """Replace files that DALI cannot decode with any decoder arguments.
+        """Replace files that DALI cannot decode, whatever the decoder arguments are.
 
-        Return whether any were replaced; otherwise the decoder's own arguments are at fault.
+        Returns False if there are none, which means that the decoder's arguments are at fault.
         """
         at = encoded_output(self.catalog[reader.op])
         if at is None:
@@ -384,9 +393,9 @@ class Runner:
         threads: int | None = None,
         apply: Callable[..., Callable[..., Any]] | None = None,
     ) -> Stage:
-        """Return a pipeline of these nodes: a cached one, or a new one that is not yet built.
+        """Return a pipeline of these nodes: a cached one, or a new one that is not built yet.
 
-        ``apply`` is as for ``Stage``; without it the stage matches the script.
+        ``apply`` is as for ``Stage``. Without it, the pipeline is the same as in the script.
         """
         positions: dict[str, int] = {}
         for node in nodes:
@@ -398,7 +407,7 @@ class Runner:
         return found
 
     def branch_places(self, graph: Graph, data: Data, blocks: Sequence[Node]) -> PlacesInTurns:
-        """Return an object that runs the conditions of some blocks, starting at batch 0."""
+        """Return an object that runs the conditions of blocks, batch by batch from batch 0."""
         datasets = open_datasets(data)
         taps = [port for block in blocks for port in self._ports(block)]
         plans = [
@@ -412,7 +421,7 @@ class Runner:
     ) -> Mapping[str, Turns]:
         """Return the augmentations applied in a batch of a valid graph, by node id.
 
-        Covers the samples among the first ``count`` that reach the node. Reads no data.
+        The result is for those of the first ``count`` samples that reach the node. No data is read.
         """
         graph, batch = pipeline_of_batch(graph, batch)
         graph = with_datasets(graph, open_datasets(data))
@@ -459,7 +468,7 @@ def _is_port_of(graph: Graph, port: Port, node: Node) -> bool:
 
 
 def require_fitting(plan: Plan, nodes: Sequence[Node], known: Mapping[Port, Batch]) -> None:
-    """Raise PipelineError for the first node that cannot process its input."""
+    """Raise PipelineError for the first node that does not support its input."""
     decoded = any(isinstance(node, Source) and node.decodes for node in plan.nodes)
     within = [each for each in nodes_within(nodes) if decoded or each.op == NORMALIZES]
     if not within:
@@ -486,7 +495,7 @@ def _decodes_before(plan: Plan, node: Node) -> bool:
 
 
 def _type_of(batch: Batch, expected: TensorType) -> TensorType:
-    """Return the type of a batch's samples; dimensions that differ between samples are None."""
+    """Return the type of a batch's samples. Dimensions that differ between samples are None."""
     shapes = batch.shapes
     if len({len(shape) for shape in shapes}) != 1:
         return expected

@@ -1,9 +1,9 @@
-"""Measure the time of each node alone, on the displayed batch.
+"""Measure the time of each node alone, for the displayed batch.
 
-A node runs alone in its own pipeline of emitted source, with cached outputs as inputs: once to warm
-up, then several times. The result is the median of ``Pipeline.run``, which returns when the batch
-is ready, also on a GPU. It includes passing inputs in and out: ``empty_pipeline_time`` measures
-that overhead.
+A node runs alone in its own pipeline of generated code, with cached outputs as inputs: once to warm
+up, then several times. The result is the median time of ``Pipeline.run``, which returns when the
+batch is ready, also on a GPU. It includes the transfer of inputs and outputs, which
+``empty_pipeline_time`` measures.
 
 Used in the worker process only.
 """
@@ -24,21 +24,21 @@ from workbench.graph.model import Node, Source
 
 _RUNS = 5
 _ENOUGH = 0.03
-"""Total seconds of measurement after which no more runs are made, even before ``_RUNS`` runs."""
+"""Total measuring time in seconds after which no more runs follow, even before ``_RUNS`` runs."""
 
 
 @dataclass(frozen=True, slots=True)
 class NodeTime:
-    """Milliseconds for the whole batch, or None and the reason why the node was not timed."""
+    """Milliseconds for the whole batch, or None with the reason why the node was not timed."""
 
     milliseconds: float | None
     reason: str = ""
 
 
 def time_node(runner: Runner, result: Result, node: Node, threads: int | None = None) -> NodeTime:
-    """Measure the time of one node, by default with the threads of a preview.
+    """Measure the time of one node, by default with the number of threads of a preview.
 
-    ``result`` must have the outputs that the node uses as inputs.
+    ``result`` must contain the node's inputs.
     """
     if isinstance(node, Source):
         return NodeTime(None, "it reads ahead in its own thread")
@@ -56,7 +56,7 @@ def time_node(runner: Runner, result: Result, node: Node, threads: int | None = 
 
 
 def empty_pipeline_time(batch: Batch) -> float:
-    """Measure the milliseconds of a pipeline that only passes a batch through."""
+    """Measure the time in milliseconds of a pipeline that only passes a batch through."""
     from nvidia.dali import fn, pipeline_def
 
     def through() -> Any:

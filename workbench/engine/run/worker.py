@@ -1,8 +1,8 @@
-"""The worker process: owns DALI, answers one call at a time, ends with its parent.
+"""The worker process: it runs DALI, answers one call at a time, and ends with its parent.
 
-Started by ``engine.protocol.worker_process`` as ``python -m workbench.engine FD FOLDER BUDGET
-PACKAGE...``. A call names a registered function (``engine.protocol.registry``), which receives a
-``Worker`` before its arguments. Messages are those of ``engine.protocol.messages``.
+It is started by ``engine.protocol.worker_process`` as ``python -m workbench.engine FD FOLDER BUDGET
+PACKAGE...``. A call names a registered function (``engine.protocol.registry``), whose first
+argument is a ``Worker``. The messages are defined in ``engine.protocol.messages``.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ from workbench.sources.python_data import LABEL_FAULT
 from workbench.system_limits import describe_refusal
 
 _IDLE = 0.3
-"""Seconds without a call after which memory is cleaned up."""
+"""Seconds without a call after which unused memory is released."""
 _TIDY_EACH = 100
-"""Number of calls after which memory is cleaned up even without a pause."""
+"""Number of calls after which unused memory is released even without a pause."""
 
 
 class Worker:
-    """The context of a task: the runner with its caches, and progress reports."""
+    """The context in which a task runs: the runner with its caches, and progress reports."""
 
     def __init__(self, channel: Channel, budget: int | None = None) -> None:
         """``budget`` limits the runner's cache, in bytes on each device."""
@@ -73,22 +73,22 @@ class Worker:
             budget=limits,
         )
         self.kept: dict[Any, Any] = {}
-        "Data that tasks cache between calls, dropped by ``release``."
+        """Data that tasks cache between calls. ``release`` drops it."""
         self.running: tuple[str, ...] = ()
-        """Nodes that the current call started last."""
+        """Nodes that the current call started most recently."""
         self.number = 0
 
     def limit_caches(self, host: int, gpu: int) -> None:
-        """Limit the caches between calls, in bytes."""
+        """Set the limits of the caches between calls, in bytes."""
         if (self.runner.store.budget["cpu"], self.runner.store.budget["gpu"]) != (host, gpu):
             self.runner.store.set_budget({"cpu": host, "gpu": gpu})
 
     def report(self, value: float | str) -> None:
-        """Send progress to the caller's ``on_report``."""
+        """Send progress, which is passed to the caller's ``on_report``."""
         self.channel.send(ProgressReport(self.number, value))
 
     def reply_error(self, error: WorkbenchError) -> None:
-        """Answer the current call with an error; the process must end after that."""
+        """Answer the current call with an error. The process must end after this."""
         name, payload = encode_error(error)
         self.channel.send(Failure(self.number, name), payload)
 
@@ -174,7 +174,7 @@ def release(worker: Worker) -> None:
 
 @task
 def memory_use(worker: Worker) -> MemoryUse:
-    """Task: return the cached bytes, and the budget."""
+    """Task: return the sizes of the caches, and their limits."""
     store = worker.runner.store
     return MemoryUse(
         host=store.used["cpu"] + worker.runner.readers.nbytes,
@@ -202,7 +202,7 @@ def end_with_parent(channel: Channel, folder: str) -> threading.Thread:
 
 
 def main(descriptor: str, folder: str, budget: str, *packages: str) -> None:
-    """Serve the socket ``descriptor``; tasks may be imported from ``packages``."""
+    """Serve calls over the socket ``descriptor``. Tasks may be imported from ``packages``."""
     bound_output()
     raise_oom_score()
     trust_everything()
@@ -215,13 +215,13 @@ def main(descriptor: str, folder: str, budget: str, *packages: str) -> None:
 
 
 MOST_OUTPUT = 4_000_000
-"""Maximum number of characters that Python code writes to the log before it is truncated."""
+"""Maximum number of characters that Python code writes to the log before the log is truncated."""
 
 
 class BoundedOutput:
-    """A stream that truncates its file once more than ``limit`` characters were written.
+    """Output stream that truncates its file when more than ``limit`` characters were written.
 
-    The file must be open for appending, so that writing continues at its start.
+    The file must be open for appending, so that output continues at the file's start.
     """
 
     def __init__(self, stream: TextIO, limit: int = MOST_OUTPUT) -> None:
@@ -230,7 +230,7 @@ class BoundedOutput:
         self._written = 0
 
     def write(self, text: str) -> int:
-        """Write the text, or only its end if it is longer than the limit."""
+        """Write the text or, if it is longer than the limit, its end."""
         tail = text[-self._limit :]
         self._written += len(tail)
         full = self._written > self._limit
@@ -248,6 +248,6 @@ class BoundedOutput:
 
 
 def bound_output() -> None:
-    """Limit the size of this process's log, which standard output and standard error share."""
+    """Limit the size of this process's log, to which standard output and standard error write."""
     sys.stdout = BoundedOutput(sys.stdout)
     sys.stderr = BoundedOutput(sys.stderr)

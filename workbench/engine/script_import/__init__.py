@@ -1,1 +1,1 @@
-"""Runs a user's script to find its pipeline: sandbox, missing modules, ``--arg``, argparse."""
+"""Run a user's script to find its pipeline: sandbox, missing modules, ``--arg``, argparse."""

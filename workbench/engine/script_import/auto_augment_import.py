@@ -1,8 +1,9 @@
 """Import automatic augmentation from a script: one operator per call.
 
 DALI's functions create hundreds of operators per call, from which the call's arguments cannot be
-reconstructed. So while a script runs, replacement functions record the arguments, sample as many
-random values as DALI's (seeds are assigned in order) and create one operator with a known name.
+reconstructed. Therefore they are replaced while a script runs. The replacements record the
+arguments, sample as many random values as DALI's functions (because seeds are assigned in order),
+and create one operator with a known name.
 
 Used in the worker process only.
 """
@@ -38,8 +39,9 @@ from workbench.graph.model import Node
 from workbench.graph.model.policy import policy_fault, repaired_policy
 
 _DRAWN_INTO = ("crop_h", "crop_pos_x", "crop_pos_y")
-"""Arguments of ``fn.crop`` with random values, sorted by name, which is the order in which DALI
-registers argument inputs."""
+"""Arguments of ``fn.crop`` to which random values are connected. They are sorted by name, because
+DALI registers argument inputs in this order.
+"""
 _SHAPE_INTO = "crop_pos_z"
 _MAGNITUDES: tuple[dict[str, Value], ...] = ({}, {"magnitudes": "learnt"})
 _LIMITS = {"translate_x": 1, "translate_y": 0}
@@ -48,7 +50,7 @@ _OURS = (__file__, numba_calls.__file__)
 
 @contextmanager
 def noted_calls() -> Iterator[dict[str, AutomaticCall]]:
-    """Record calls of automatic augmentation within the context, by the name of their operator."""
+    """Within the context, record calls of automatic augmentation, by the name of their operator."""
     noted: dict[str, AutomaticCall] = {}
     modules = {
         spec.name: import_module(f"nvidia.dali.auto_aug.{spec.module}")
@@ -62,7 +64,7 @@ def noted_calls() -> Iterator[dict[str, AutomaticCall]]:
 
 
 def with_noted(traced: Traced, noted: dict[str, AutomaticCall]) -> Traced:
-    """Return the trace with the recorded calls, without lines of the workbench itself."""
+    """Add the recorded calls to a trace, and remove stack frames of the workbench itself."""
     ops = tuple(
         replace(op, places=tuple(place for place in op.places if place.file not in _OURS))
         for op in traced.pipeline.ops
@@ -105,7 +107,7 @@ def _recording_calls(
 
 
 def _supported_arguments(spec: OpSpec, fixed: dict[str, Any]) -> tuple[dict[str, Value], list[str]]:
-    """Return the arguments that a node supports, and notes about the remaining ones."""
+    """Return the arguments that a node supports, and a note about each of the others."""
     args: dict[str, Value] = {}
     lost = []
     for name, value in fixed.items():
@@ -128,7 +130,7 @@ def _supported_arguments(spec: OpSpec, fixed: dict[str, Any]) -> tuple[dict[str,
 
 
 def _value(value: Any, parts: int) -> Value | None:
-    """Convert a value for a graph; None if unsupported. ``parts`` equal items become one number."""
+    """Convert a value for a graph, or return None. ``parts`` equal items become one number."""
     if hasattr(type(value), "__members__"):  # enumerations of Python, and of pybind11 as in DALI
         return str(value.name)
     if isinstance(value, bool | str):
@@ -143,10 +145,10 @@ def _value(value: Any, parts: int) -> Value | None:
 
 
 def _policy_arguments(policy: Any, shaped: bool) -> tuple[dict[str, Value], list[str]]:
-    """Return the arguments of a node with a DALI policy, and notes on unsupported parts.
+    """Return the arguments of a node with a DALI policy, and notes about unsupported parts.
 
-    A node supports DALI's named augmentations, with the ranges of one of its ``magnitudes``, and
-    translations up to any limit. ``shaped`` is True if the call receives the images' shape.
+    A node supports DALI's named augmentations with the ranges in ``magnitudes``, and translations
+    up to any limit. ``shaped`` is True if the call receives the images' shape.
     """
     bins = policy.num_magnitude_bins
     written = tuple(tuple(_operation(*each) for each in sub) for sub in policy.sub_policies)
@@ -184,7 +186,7 @@ def _operation(augmentation: Any, probability: float, magnitude: int | None) -> 
 
 
 def _limits(policy: Any) -> Value | None:
-    """Return the maximum translation in height and width, or None if both are DALI's defaults."""
+    """Return the maximum translation in height and width, or None if these are DALI's defaults."""
     found: dict[int, int | float] = {}
     usual: set[str] = set()
     for name, augmentation in policy.augmentations.items():
@@ -209,7 +211,7 @@ def _is_pair(mag_range: Any) -> bool:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Return whether two augmentations have the same result for every magnitude."""
+    """Return True if two augmentations have the same result for every magnitude."""
     return (
         one.op is other.op
         and one.mag_to_param is other.mag_to_param

@@ -1,7 +1,8 @@
-"""Arguments of the function or class that makes a pipeline: passed arguments, else defaults.
+"""Find the arguments for the function or class that creates a pipeline.
 
-A required parameter without a value gets the default of the script's command line option of that
-name, which is reported as assumed. Without such an option the user has to provide it.
+They are the passed arguments, and otherwise the defaults. For a required parameter without a value,
+the default of the script's command line option with the same name is used, and reported as assumed.
+Without such an option, the user has to pass the value.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ CONFIGURATIONS = (
     *("args", "arg", "cfg", "config", "conf", "params", "parameters", "hparams", "opt", "opts"),
     *("options", "flags", "settings"),
 )
-"""Names of parameters that programs use for an object with settings.
+"""Usual parameter names for an object with settings.
 
-Each setting can be passed separately."""
+Each setting can be passed separately.
+"""
 _FLAGS = {"store_true": False, "store_false": True}
 
 
@@ -33,9 +35,9 @@ class CallArguments:
     missing: tuple[str, ...]
     """Required parameters without a value."""
     assumed: Mapping[str, Any]
-    """Assumed values of missing arguments; complete after the call, which looks up settings."""
+    """Missing argument -> assumed value. Complete only after the call, which looks up settings."""
     setting: Callable[[str], Any]
-    """Returns the value of a missing setting by its dotted name."""
+    """Function that returns the value of a missing setting, by its dotted name."""
 
 
 def parameters_of(maker: Callable[..., Any]) -> dict[str, inspect.Parameter]:
@@ -63,7 +65,7 @@ def call_arguments(
     stand_ins: StandIns,
     trees: Mapping[str, ast.Module],
 ) -> CallArguments:
-    """Return the arguments to call ``maker`` with; ``trees`` are the files of the script."""
+    """Return the arguments for a call of ``maker``. ``trees`` are the files of the script."""
     settings = _Settings(stand_ins, command_line_defaults(trees.values()))
     values = {
         name: Settings(value, settings.find, name) if isinstance(value, dict) else value
@@ -83,14 +85,14 @@ def call_arguments(
 
 @dataclass(frozen=True, slots=True)
 class _Settings:
-    """Looks up missing settings of a configuration."""
+    """Looks up settings that are missing in a configuration."""
 
     stand_ins: StandIns
     defaults: Mapping[str, Any]
     assumed: dict[str, Any] = field(default_factory=dict)
 
     def find(self, name: str) -> Any:
-        """Return the default of the command line option, or a placeholder object."""
+        """Return the default of the command line option with this name, or a placeholder."""
         option = name.rpartition(".")[2]
         if option not in self.defaults:
             return self.stand_ins.value(name)
@@ -101,7 +103,7 @@ class _Settings:
 def _overridden_defaults(
     maker: Callable[..., Any], given: Mapping[str, Any], trees: Iterable[ast.Module]
 ) -> dict[str, Any]:
-    """Return the defaults of parameters to which a call in the script may pass another value.
+    """Return the defaults of parameters for which a call in the script may pass another value.
 
     A call with ``*args`` or ``**options`` may set any parameter that it does not pass by name.
     """
@@ -125,7 +127,7 @@ def _overridden_defaults(
 
 
 def _calls_of(function: str, trees: Iterable[ast.Module]) -> Iterator[ast.Call]:
-    """Yield calls of a function in these files, also as a module's attribute or by an alias."""
+    """Yield the calls of a function in these files, including calls by attribute or alias."""
     for tree in trees:
         imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
         aliases = [alias for node in imports for alias in node.names]
@@ -141,15 +143,15 @@ def _calls_of(function: str, trees: Iterable[ast.Module]) -> Iterator[ast.Call]:
 
 
 def python_source(value: Any) -> str:
-    """Return a value as Python source; a member of DALI's enumerations as ``types.NAME``."""
+    """Return a value as Python code. A member of DALI's enumerations becomes ``types.NAME``."""
     member = getattr(value, "name", None)
     return f"types.{member}" if isinstance(member, str) else repr(value)
 
 
 def command_line_defaults(trees: Iterable[ast.Module]) -> dict[str, Any]:
-    """Return the defaults of options that ``add_argument`` declares in these files, by name.
+    """Return the defaults of options that these files declare with ``add_argument``, by name.
 
-    Only literals and constants of the file are read; nothing is run.
+    Only literals and constants of the file are evaluated; nothing is run.
     """
     found: dict[str, Any] = {}
     for tree in trees:
@@ -161,7 +163,7 @@ def command_line_defaults(trees: Iterable[ast.Module]) -> dict[str, Any]:
 
 
 def _constants(tree: ast.Module) -> dict[str, ast.expr]:
-    """Return the values of names that are set once, by a top-level assignment."""
+    """Return the values of names that are assigned only once, at the top level of the file."""
     names = [
         node.id
         for node in ast.walk(tree)

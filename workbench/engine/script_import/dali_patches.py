@@ -1,4 +1,4 @@
-"""Patches of DALI while a script runs: pipelines are not run, and names of older versions exist."""
+"""Patch DALI while a script runs: pipelines do not run, and names of older versions exist."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _RUNS = (
     *("reader_meta", "output_stream", "executor_statistics", "checkpoint", "serialize"),
     "save_graph_to_dot_file",
 )
-"""Methods that would run a pipeline or write it to a file."""
+"""Methods that run a pipeline or write it to a file."""
 _MOST_RUNS = 100
-"""Maximum number of runs that return placeholders, so that a loop over a pipeline ends."""
+"""Maximum number of calls that return placeholders, so that a loop over a pipeline ends."""
 
 
 _DECODERS = {
@@ -28,14 +28,14 @@ _DECODERS = {
     "RandomCrop": "ImageRandomCrop",
     "Slice": "ImageSlice",
 }
-"""Current decoder names by the suffix of the older names."""
+"""Suffix of an older decoder name -> current decoder name."""
 _LOST = ("cache_type_", "use_batched_decode")
-"""Arguments of older decoders that the current decoders do not have."""
+"""Arguments of older decoders that current decoders do not have."""
 
 
 @dataclass
 class BlockedCall:
-    """Replacement of calls that would run a pipeline."""
+    """Replaces methods that would run a pipeline."""
 
     made: list[Any]
     stand_ins: StandIns
@@ -44,7 +44,7 @@ class BlockedCall:
 
     @contextmanager
     def stand_in_for_results(self) -> Iterator[None]:
-        """Within the context, return placeholders for results, so that helper pipelines may run.
+        """Within the context, runs return placeholders, so that helper pipelines may run.
 
         DALI's iterators still stop the script, because they run the pipeline that is to be
         imported.
@@ -61,7 +61,7 @@ class BlockedCall:
             self.made.append(pipe)
 
     def run(self, pipe: Any, name: str) -> Any:
-        """Return a placeholder if a call needs a running pipeline, or raise StopScriptError."""
+        """Return a placeholder for the result of a running pipeline, or raise StopScriptError."""
         self.note(pipe)
         caller = sys._getframe(2).f_code.co_filename
         counts_samples = name in ("epoch_size", "reader_meta")
@@ -73,7 +73,7 @@ class BlockedCall:
 
 @contextmanager
 def recording_pipelines(pipelines: list[Any], stand_ins: StandIns) -> Iterator[BlockedCall]:
-    """Record pipelines in ``pipelines`` instead of building them; running one stops the script."""
+    """Add pipelines to ``pipelines`` instead of building them. Running one stops the script."""
     from nvidia.dali.pipeline import Pipeline, pipeline_def
 
     blocked = BlockedCall(pipelines, stand_ins)
@@ -99,7 +99,7 @@ def recording_pipelines(pipelines: list[Any], stand_ins: StandIns) -> Iterator[B
 
 @contextmanager
 def older_names_in_dali() -> Iterator[None]:
-    """Add classes that DALI removed to ``nvidia.dali.ops`` within the context.
+    """Within the context, ``nvidia.dali.ops`` has the classes that DALI removed.
 
     Each is replaced by its successor according to DALI's release notes of 0.5 to 1.0:
     https://docs.nvidia.com/deeplearning/dali.

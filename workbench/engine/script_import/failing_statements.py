@@ -1,4 +1,7 @@
-"""Rewrite a script so that failing statements do not end it, and record tests of placeholders."""
+"""Rewrite a script so that a failing statement does not end it, and tests are recorded.
+
+The recorded tests are tests of placeholders, such as ``x is None``.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +10,20 @@ from copy import deepcopy
 from typing import Any
 
 STAND_IN = "__stand_in__"
-"""Name in each module's namespace of the function that creates placeholder objects."""
+"""Name in each module's namespace for the function that creates placeholder objects."""
 SKIPPED = "__skipped__"
-"""Name in each module's namespace of the function that records a skipped statement and its error.
-"""
+"""Name in each module's namespace for the function that records a skipped statement and error."""
 NOTED = "__noted__"
-"""Name in each module's namespace of the function that records a test of its argument and returns
-it."""
+"""Name in each module's namespace for the function that records a test of its argument, and returns
+the argument.
+"""
 _ERROR = "__error__"
 
 
 def skip_failing_statements(definition: ast.FunctionDef | ast.ClassDef) -> ast.Module:
-    """Wrap each statement of a definition so that its failure is skipped.
+    """Wrap each statement of a definition, so that the statement is skipped if it fails.
 
-    Names that the statement would have assigned get placeholders; ``raise`` is skipped.
+    Names that it would have assigned get placeholders. ``raise`` statements are skipped.
     """
     made = _Skipping().visit(deepcopy(definition))
     made.decorator_list = []

@@ -1,7 +1,7 @@
 """Import ``numba_function`` from a script: store its functions without compiling them.
 
-DALI's plugin compiles them while the pipeline is built, and stores only machine code. So while a
-script runs, another module replaces it, which does not need numba.
+DALI's plugin compiles the functions while the pipeline is built, and stores only machine code.
+Therefore a module that does not need numba replaces the plugin while a script runs.
 
 Used in the worker process only.
 """
@@ -32,7 +32,7 @@ _KEPT = frozenset({"run_fn", "setup_fn", "batch_processing", *_GIVEN, *_ON_GPU})
 
 @contextmanager
 def recording_numba_calls() -> Iterator[None]:
-    """Within the context, make the plugin's calls create operators that store their arguments."""
+    """Within the context, calls of the plugin create operators that store their arguments."""
     plugin = _modules()
     usual = {name: sys.modules[name] for name in plugin if name in sys.modules}
     sys.modules.update(plugin)
@@ -48,8 +48,8 @@ def recording_numba_calls() -> Iterator[None]:
 def numba_arguments(op: Any) -> dict[str, Value] | str:
     """Return a node's arguments for a numba operator, or the reason why it cannot be imported.
 
-    An operator of DALI's own plugin cannot, because the plugin does not store the source. The
-    result is empty for other operators.
+    An operator that DALI's own plugin created cannot be imported, because the plugin does not store
+    the source code. For other operators, the result is empty.
     """
     given = getattr(op, "workbench_given", None)
     if given is None:

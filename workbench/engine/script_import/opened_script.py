@@ -1,4 +1,4 @@
-"""Read a user's script or notebook, and run it in the sandbox for its definitions."""
+"""Open a user's script or notebook, and run it in the sandbox to get its definitions."""
 
 from __future__ import annotations
 
@@ -39,21 +39,21 @@ from workbench.errors import ImportFailedError
 from workbench.system_limits import is_memory_refusal, memory_remedy
 
 MODULE = "imported_source"
-"""The ``__name__`` under which a script runs, which skips its ``__main__`` part."""
+"""The ``__name__`` under which a script runs. Its ``__main__`` part is therefore skipped."""
 _SHELL_VALUE = re.compile(r"([A-Za-z_][\w, ]*?)\s*=\s*([!%].*)")
-"""Matches an IPython assignment such as ``files = !ls``: the names and the command."""
+"""Matches an IPython assignment such as ``files = !ls``, with groups for names and command."""
 _ASYNC_NAME = re.compile(r"\basync\b(?!\s+(?:def|for|with)\b)")
 LARGEST_SCRIPT = 16 * 2**20
 """Maximum size of a script or notebook in bytes."""
 _NO_TEXT = "it is not UTF-8 text"
 _SHORTER = "Clear a notebook's outputs, or move the pipeline to its own file."
 _ONE_PROCESS = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1"}
-"""Environment variables that launchers set, with their values for a single process."""
+"""Environment variables that launchers set -> value for a single process."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceCell:
-    """Python source and its file name: a script, or one cell of a notebook."""
+    """Python code and its file name: a script, or one cell of a notebook."""
 
     file: str
     text: str
@@ -66,29 +66,29 @@ class OpenedScript:
     path: str
     module: ModuleType
     cells: Mapping[str, ast.Module]
-    """The script, or the cells of a notebook, by file name."""
+    """File name -> syntax tree of the script, or of a notebook's cell."""
     lines: ScriptRun = field(default_factory=lambda: ScriptRun(StandIns()))
     uses: UnknownUses = field(default_factory=UnknownUses)
     taken: Collection[str] = ()
-    """Names of arguments that the script's command line consumed."""
+    """Names of arguments that the script's argument parser used."""
     made: list[Any] = field(default_factory=list)
     """Pipelines that the script would have built or run."""
     stopped: str = ""
-    """Line at which the script was stopped, as in messages; empty if it finished."""
+    """Line at which the script was stopped, as shown in messages; empty if it ran to its end."""
     assumed: Mapping[str, Any] = field(default_factory=dict)
-    """Assumed values of missing arguments."""
+    """Missing argument -> assumed value."""
     trees: Mapping[str, ast.Module] = field(default_factory=lambda: TREES)
-    """Executed files of the script and of its project."""
+    """File name -> syntax tree of executed code, for the script and its project."""
     launcher: Collection[str] = ()
-    """Missing launcher variables, which were set as for a single process."""
+    """Launcher variables that were missing, and were set to the values for a single process."""
 
     @property
     def file(self) -> str:
-        """File name, as in messages."""
+        """File name as shown in messages."""
         return Path(self.path).name
 
     def run(self) -> None:
-        """Run the script; after the point where it was stopped, only definitions are read."""
+        """Run the script. After the line where it is stopped, only definitions are read."""
         paths = list(sys.path)
         self.module.__package__ = package_of(Path(self.module.__file__ or ""), self.cells)
         self.module.__dict__[STAND_IN] = self.lines.stand_ins.value
@@ -107,7 +107,7 @@ class OpenedScript:
         sys.path[:] = paths
 
     def launcher_variables(self) -> list[str]:
-        """Return the variables used by the script that were set for a single process."""
+        """Return the variables in ``launcher`` that the script uses."""
         texts = {
             node.value
             for tree in self.trees.values()
@@ -117,7 +117,7 @@ class OpenedScript:
         return [name for name in self.launcher if name in texts]
 
     def unread_part_note(self) -> str:
-        """Return a sentence about the part of a stopped script that was not read; else empty."""
+        """Return a sentence about the part of a stopped script that was not read; may be empty."""
         if not self.stopped:
             return ""
         return (
@@ -126,7 +126,7 @@ class OpenedScript:
         )
 
     def hint(self, error: BaseException) -> str:
-        """Return sentences with fixes for an error of the script."""
+        """Return sentences with possible fixes for an error of the script."""
         if isinstance(error, StandInError):
             top, modules = error.name.partition(".")[0], self.lines.stand_ins.modules
             setting = re.split(r"[(\[]", error.name)[0]
@@ -146,9 +146,9 @@ class OpenedScript:
 def opened_script(
     worker: Worker, path: str, arguments: Mapping[str, Any], seconds: float
 ) -> Iterator[OpenedScript]:
-    """Open a script in the sandbox, for running it and reading its definitions.
+    """Open a script in the sandbox. Within the context, it can be run and its definitions read.
 
-    Raises ImportFailedError for failures in the script, with its own line.
+    Raises ImportFailedError for a failure in the script, with the script's line.
     """
     cells = read_source_cells(path)
     tempfile.gettempdir()  # read now, whatever the script does to the environment
@@ -173,7 +173,10 @@ def opened_script(
 
 
 def read_source_cells(path: str) -> list[SourceCell]:
-    """Return the code of a ``.py`` file or of each ``.ipynb`` cell. Raises ImportFailedError."""
+    """Return the code of a ``.py`` file, or of each ``.ipynb`` cell.
+
+    Raises ImportFailedError if the file cannot be read.
+    """
     try:
         if (size := Path(path).stat().st_size) > LARGEST_SCRIPT:
             raise ImportFailedError(
@@ -214,7 +217,7 @@ def read_source_cells(path: str) -> list[SourceCell]:
 
 
 def _python(cell: str) -> str:
-    """Replace IPython syntax in a cell; every line keeps its number."""
+    """Replace IPython syntax in a cell. The line numbers do not change."""
     lines = cell.splitlines()
     first = next((line for line in lines if line.strip()), "")
     if first.startswith("%%") and first.split()[0] not in ("%%time", "%%capture", "%%timeit"):
@@ -255,7 +258,7 @@ def new_module(path: str) -> ModuleType:
 
 
 def parsed_cells(cells: list[SourceCell], lines: ScriptRun) -> dict[str, ast.Module]:
-    """Parse each cell; a notebook's invalid cells are skipped and reported."""
+    """Parse each cell. Invalid cells of a notebook are skipped and reported."""
     trees: dict[str, ast.Module] = {}
     for cell in cells:
         rows = cell.text.splitlines(keepends=True)
@@ -271,7 +274,7 @@ def parsed_cells(cells: list[SourceCell], lines: ScriptRun) -> dict[str, ast.Mod
 
 
 def _tree(cell: SourceCell) -> ast.Module:
-    """Parse a cell. Variables named ``async``, valid before Python 3.7, are renamed."""
+    """Parse a cell. Variables with the name ``async``, valid before Python 3.7, are renamed."""
     try:
         return ast.parse(cell.text, cell.file)
     except SyntaxError:

@@ -40,14 +40,16 @@ from workbench.names import did_you_mean
 from workbench.sources import SourceKind, load_source
 
 BUILDER = "build_pipeline"
-"""Name of the function that is preferred if a script has several, as in exported scripts."""
+"""Name of the function that is selected if a script has several, as in exported scripts."""
 SIDE_BY_SIDE = "build_pipelines"
-"""Name of the function that builds several parallel pipelines; ``PIPELINES`` is their number."""
+"""Name of the function that builds several parallel pipelines; the constant ``PIPELINES`` is their
+number.
+"""
 _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])")
-"""Matches the word boundaries in a class name."""
+"""Matches the boundaries between words in a class name."""
 
 _NOT_THEIRS = ("/nvidia/dali/", "<frozen ", "/workbench/engine/", "/workbench/cli")
-"""Parts of file names that identify code other than the user's."""
+"""Parts of file names that occur only for code that is not the user's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,24 +59,23 @@ class FoundPipeline:
     make: Callable[[], Any]
     notes: tuple[str, ...] = ()
     placeholders: tuple[str, ...] = ()
-    """Descriptions of placeholder data that replace missing arguments."""
+    """Descriptions of the placeholder data that replaces missing arguments."""
     pipelines: int = 1
-    """Number of parallel pipelines; ``make`` creates the first."""
+    """Number of parallel pipelines; ``make`` creates the first of them."""
     assumed: Mapping[str, Any] = field(default_factory=dict)
-    """Assumed values of missing arguments; complete after the pipeline is built."""
+    """Missing argument -> assumed value. Complete only after the pipeline is built."""
     shard: tuple[str, ...] = ()
     """Reader arguments of an exported program that select its only shard."""
     choice: list[str] = field(default_factory=list)
-    """Notes that say which of several pipelines was read; complete after the pipeline is created.
-    """
+    """Notes that say which of several pipelines is imported. Complete only after it is created."""
 
 
 def find_pipeline(
     script: OpenedScript, wanted: str | None, arguments: Mapping[str, Any]
 ) -> FoundPipeline:
-    """Return the pipeline called ``wanted``, or the script's only one.
+    """Return the pipeline called ``wanted``, or the script's only pipeline.
 
-    A pipeline that the script created itself takes precedence over functions that create one.
+    A pipeline that the script itself created has precedence over functions that create one.
     Raises ImportFailedError if there is none, if there are several, or if arguments are missing.
     """
     names = vars(script.module)
@@ -108,7 +109,7 @@ def find_pipeline(
 
 
 def has_pipeline(script: OpenedScript) -> bool:
-    """Return whether the script created a pipeline, or defines something that creates one."""
+    """Return True if the script created a pipeline, or defines a function or class that does."""
     return bool(_pipelines_by_variable(script) or pipeline_factories(script.module))
 
 
@@ -198,7 +199,7 @@ def _different(pipelines: Sequence[Any]) -> list[Any]:
 
 
 def _lines_of(pipe: Any) -> set[str]:
-    """Return the source lines that call the operators of a pipeline, as recorded by DALI."""
+    """Return the source lines that call a pipeline's operators, as recorded by DALI."""
     outputs = getattr(pipe, "_graph_out", None) or ()
     waiting = [node.source for node in outputs if hasattr(node, "source")]
     found: dict[int, str] = {}
@@ -212,7 +213,7 @@ def _lines_of(pipe: Any) -> set[str]:
 
 
 def other_pipeline_notes(script: OpenedScript, traced: Traced, pipe: Any) -> tuple[str, ...]:
-    """Return notes on the other pipelines that a stopped script defines."""
+    """Return notes about the other pipelines that a stopped script defines."""
     functions = {place.function for op in traced.pipeline.ops for place in op.places}
     others = [
         name
@@ -231,7 +232,7 @@ def other_pipeline_notes(script: OpenedScript, traced: Traced, pipe: Any) -> tup
 def _other_definitions(
     name: str, maker: Callable[..., Any], trees: Mapping[str, ast.Module]
 ) -> Iterator[str]:
-    """Yield a note for each name that is defined several times; Python uses the last definition."""
+    """Yield a note for each name with several definitions, because Python uses the last one."""
     code = getattr(unwrap(maker), "__code__", None)
     if code is None:
         return
@@ -252,7 +253,7 @@ def _other_definitions(
 
 
 def _shard_arguments(script: OpenedScript) -> tuple[str, ...]:
-    """Return the reader arguments that exports for ranks or devices use to select a shard."""
+    """Return the reader arguments with which exports for ranks or devices select a shard."""
     made = vars(script.module).values()
     docs = {each.__doc__ for each in made if getattr(each, "_is_pipeline_def", False)}
     own = ("shard_id", "num_shards")
@@ -260,7 +261,7 @@ def _shard_arguments(script: OpenedScript) -> tuple[str, ...]:
 
 
 def _datasets(trees: Iterable[ast.Module]) -> dict[str, SourceKind]:
-    """Return the source kind of each variable of an exported program that contains its data."""
+    """Map each variable of an exported program that contains a data path to its source kind."""
     nodes = [node for tree in trees for node in ast.walk(tree)]
     own = {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
     finders = kinds_by_finder()
@@ -276,7 +277,7 @@ def _datasets(trees: Iterable[ast.Module]) -> dict[str, SourceKind]:
 
 
 def _folders(trees: Iterable[ast.Module]) -> dict[str, SourceKind]:
-    """Return the variables that an exported program passes directly to DALI's file reader."""
+    """Map each variable that an exported program passes to DALI's file reader to a source kind."""
     return {
         node.value.id: load_source("folder")
         for tree in trees
@@ -288,14 +289,15 @@ def _folders(trees: Iterable[ast.Module]) -> dict[str, SourceKind]:
 
 
 def note_of_data(kinds: Iterable[str]) -> str:
-    """Return a note that data of these kinds are placeholders."""
+    """Return a note that data of these kinds was replaced by placeholders."""
     return f"name the {' and the '.join(dict.fromkeys(kinds))} when you run the graph"
 
 
 def with_placeholder_data(trees: Mapping[str, ast.Module], folder: Path) -> dict[str, str]:
-    """Create placeholder data for missing files that exported cells name in top-level assignments.
+    """Create placeholders for missing data that exported cells name in top-level assignments.
 
-    The functions that find data then find the placeholders. Returns the description of each folder.
+    The program's functions that find the data then find the placeholders. Returns a description of
+    each placeholder folder.
     """
     found = _datasets(trees.values())
     made: dict[str, str] = {}
@@ -311,7 +313,7 @@ def with_placeholder_data(trees: Mapping[str, ast.Module], folder: Path) -> dict
 
 
 def _pipelines_by_variable(script: OpenedScript) -> dict[str, Any]:
-    """Return the pipelines that the script created, by variable name or by number."""
+    """Return the pipelines that the script created, by variable name, or by number without one."""
     live: dict[str, Any] = {}
     for name, value in [*vars(script.module).items(), *enumerate(script.made, start=1)]:
         if is_pipeline(value) and not any(value is other for other in live.values()):
@@ -320,7 +322,7 @@ def _pipelines_by_variable(script: OpenedScript) -> dict[str, Any]:
 
 
 def _set_global(script: OpenedScript, name: str, value: Any) -> None:
-    """Set a variable of the script. A dictionary updates only the settings that it contains."""
+    """Set a variable of the script. A dictionary replaces only the settings that it contains."""
     there = getattr(script.module, name, None)
     if not isinstance(value, dict):
         setattr(script.module, name, value)
@@ -335,7 +337,7 @@ def _set_global(script: OpenedScript, name: str, value: Any) -> None:
 
 
 def _complete_configurations(script: OpenedScript, setting: Callable[[str], Any]) -> None:
-    """Complete the script's settings variables with values that only ``__main__`` would set."""
+    """Add missing settings, which only ``__main__`` would set, to the script's configurations."""
     names = vars(script.module)
     for name in CONFIGURATIONS:
         there = names.get(name)
@@ -353,7 +355,7 @@ def _complete_configurations(script: OpenedScript, setting: Callable[[str], Any]
 
 
 def _is_global(name: str, script: OpenedScript) -> bool:
-    """Return whether the script's functions read a name that only ``__main__`` sets."""
+    """Return True if the script's functions use a global variable that only ``__main__`` sets."""
     codes = [
         code
         for value in vars(script.module).values()
@@ -391,9 +393,9 @@ def _choose_one_message(script: OpenedScript, names: Sequence[str]) -> str:
 
 
 def name_of(traced: Traced, docstring: str | None, stem: str, kind: type) -> tuple[str, str]:
-    """Return a graph's name and description, from an exported script or the function's name.
+    """Return the name and description for a graph, from an exported script or the function's name.
 
-    ``kind`` is the pipeline's class; a user's own class provides the name.
+    If ``kind``, the pipeline's class, is a class of the user, its name is used.
     """
     places = [place for op in traced.pipeline.ops for place in op.places]
     own = [place.function for place in places if not any(m in place.file for m in _NOT_THEIRS)]

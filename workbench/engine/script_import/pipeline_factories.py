@@ -1,4 +1,4 @@
-"""Find the functions, classes and methods of a script that create pipelines, and their callers."""
+"""Find the functions, classes and methods of a script that create pipelines."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from workbench.engine.script_import.placeholders import StandIn
 
 PipelineFactory = Callable[..., Any]
 _DEPTH = 2
-"""Maximum depth of attributes and lists in which a loader's pipelines are searched."""
+"""Maximum depth of attributes and lists that are searched for a loader's pipelines."""
 
 
 def is_pipeline(value: Any) -> bool:
-    """Return whether a value is an ``nvidia.dali.Pipeline``."""
+    """Return True if a value is an ``nvidia.dali.Pipeline``."""
     from nvidia.dali.pipeline import Pipeline
 
     return isinstance(value, Pipeline)
 
 
 def is_pipeline_class(value: Any) -> bool:
-    """Return whether a value is ``nvidia.dali.Pipeline`` or a class derived from it."""
+    """Return True if a value is ``nvidia.dali.Pipeline`` or a class derived from it."""
     from nvidia.dali.pipeline import Pipeline
 
     return isinstance(value, type) and issubclass(value, Pipeline)
 
 
 def pipeline_factories(module: ModuleType) -> dict[str, PipelineFactory]:
-    """Return the pipeline functions and classes that the script defines, else those it imports.
+    """Return the pipeline functions and classes that a script defines or, if none, that it imports.
 
-    If there are none, return methods that create a pipeline, else functions that do. Base classes
-    of the results are excluded.
+    If there are none of both, return methods that create a pipeline or, if none, functions that do
+    so. Base classes of the results are excluded.
     """
     names = {n: v for n, v in vars(module).items() if isinstance(v, FunctionType | type)}
     makers: dict[str, PipelineFactory] = {
@@ -69,7 +69,7 @@ def pipeline_factories(module: ModuleType) -> dict[str, PipelineFactory]:
 def factory_method(name: str, module: ModuleType) -> PipelineFactory | None:
     """Return a factory for ``Class.method`` of the script, or None if there is no such method.
 
-    Its parameters are those of the class, followed by those of the method.
+    The factory has the parameters of the class, followed by the parameters of the method.
     """
     owner, dot, method = name.rpartition(".")
     kind = vars(module).get(owner)
@@ -124,7 +124,7 @@ def _method(kind: type, name: str) -> PipelineFactory:
 
 
 def _settings(instance: Any) -> dict[str, Any]:
-    """Return the pipeline settings that a script's object stores under DALI's names."""
+    """Return the pipeline settings that an object stores in attributes with DALI's names."""
     names = ("batch_size", "num_threads", "device_id", "seed")
     return {
         name: vars(instance)[name] for name in names if name in getattr(instance, "__dict__", {})

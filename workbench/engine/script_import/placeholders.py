@@ -1,8 +1,8 @@
-"""Placeholder objects (stand-ins) for modules and values that an imported script needs but lacks.
+"""Placeholder objects (stand-ins) for missing modules and values of an imported script.
 
 A stand-in accepts any call and returns further stand-ins, so that the code around a pipeline
-runs without a module or a value. It is not a number: a pipeline that needs its value fails with an
-error that names it.
+runs without the module or value. It is not a number: a pipeline that needs the value fails with an
+error that contains the name of the stand-in.
 """
 
 from __future__ import annotations
@@ -29,30 +29,33 @@ class StandInError(Exception):
 
 
 class StandIns:
-    """Creates the stand-ins of one import and records how they are used."""
+    """Creates the stand-ins of one import, and records how the script uses them."""
 
     def __init__(self, note_pipelines: Callable[[Any], None] = lambda _: None) -> None:
         """``note_pipelines`` is called with the arguments of each call of a stand-in."""
         self.note_pipelines = note_pipelines
         self.modules: dict[str, str] = {}
-        """Modules replaced by stand-ins, with the line that first imported each."""
+        """Module replaced by a stand-in -> line that first imported it."""
         self.recorded: Callable[[str, tuple[Any, ...]], Any] = lambda name, args: None
-        """Function that returns a recorded result for a call, by name, or None to return a stand-
-        in."""
+        """Function that receives the name and arguments of a call, and returns the recorded result,
+        or None if a stand-in is to be returned.
+        """
         self.answered: dict[str, None] = {}
-        """Names of stand-ins whose truth value, length or order was tested; every such test is
-        false."""
+        """Names of stand-ins whose truth value, length or order was tested. The result of each test
+        is False.
+        """
 
         self.note_use: Callable[[str, Literal["truth", "text", "type", "missing"]], None] = (
             lambda *_: None
         )
-        """Callback that receives the name of a stand-in that the script converts to an ordinary
-        value, or of a missing module whose import error the script catches."""
+        """Callback for the name of a stand-in that the script converts to an ordinary value, or of
+        a missing module whose import error the script catches.
+        """
 
     def noted(self, value: Any) -> Any:
         """Return a value unchanged.
 
-        If it is a stand-in, record that its type or identity is tested.
+        If it is a stand-in, record that the script tests its type or identity.
         """
         if type(value).__name__ == "StandInModule":
             if value.__name__ in self.modules:
@@ -62,20 +65,20 @@ class StandIns:
         return value
 
     def value(self, name: str) -> StandIn:
-        """Create a stand-in for a value of that name."""
+        """Create a stand-in for a value with this name."""
         return StandIn(self, name)
 
     def module(self, name: str, place: str) -> ModuleType:
-        """Create a stand-in for a module. All its attributes are stand-ins."""
+        """Create a stand-in for a module. Its attributes are stand-ins."""
         self.modules.setdefault(name, place)
         return StandInModule(name, self.value)
 
 
 @contextmanager
 def replaced(values: Iterable[tuple[Any, str, Any]]) -> Iterator[None]:
-    """Replace attributes of modules and classes within the context.
+    """Within the context, replace attributes of modules and classes.
 
-    Each item is a module or class, the attribute's name and its temporary value.
+    Each item is a module or class, the name of an attribute, and its temporary value.
     """
     usual: list[tuple[Any, str, Any]] = []
     try:
@@ -92,10 +95,10 @@ def replaced(values: Iterable[tuple[Any, str, Any]]) -> Iterator[None]:
 
 
 class StandInModule(ModuleType):
-    """Stand-in for a module, which has every attribute."""
+    """Stand-in for a module. It has an attribute for every name."""
 
     def __init__(self, name: str, value: Callable[[str], Any]) -> None:
-        """``value`` creates an attribute from its dotted name."""
+        """``value`` is a function that creates an attribute's value from its dotted name."""
         super().__init__(name)
         self.__dict__.update(__path__=[], __all__=[], _value=value)
 
@@ -108,10 +111,10 @@ class StandInModule(ModuleType):
 
 
 class StandIn:
-    """Placeholder for a value that is not available."""
+    """Placeholder for a value that is not available. It accepts any operation."""
 
     is_recorded = False
-    """True for a name or call of a recorded library, whose type is known."""
+    """True for a name or call of a library whose calls are recorded, so that its type is known."""
 
     def __init__(self, owner: StandIns, name: str) -> None:
         self.__dict__["_stand_ins"] = owner
@@ -210,14 +213,14 @@ class StandIn:
 
 
 class _Base:
-    """Replaces a missing base class of a script's class."""
+    """Base class that replaces a missing base class of the script."""
 
     def __init__(self, *_: Any, **__: Any) -> None:
         pass
 
 
 class Settings(dict[str, Any]):
-    """A dictionary of settings whose items are also attributes, as in configuration objects."""
+    """A dictionary whose items are also attributes, as in configuration objects."""
 
     def __init__(self, values: dict[str, Any], missing: Callable[[str], Any], name: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Module search of an imported script: its project's modules, and stand-ins for missing ones.
+"""Find the modules that a script imports: its project's modules, or stand-ins if missing.
 
 Installed modules are found as usual, and their own imports are not affected.
 """
@@ -18,9 +18,9 @@ from types import FrameType, ModuleType
 from workbench.engine.script_import.placeholders import StandIns
 
 _MARKS = (".git", "pyproject.toml", "setup.py", "setup.cfg", "requirements.txt")
-"""Files and folders that mark the root of a project."""
+"""Files and folders that occur in the root folder of a project."""
 _MOST_FOLDERS = 8
-"""Maximum number of folders from a script up to its project's root."""
+"""Maximum number of folders between a script and its project's root."""
 _WORKBENCH = Path(__file__).parents[2]
 _CATCHING = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
 _PLUGINS: Mapping[str, str] = {
@@ -30,16 +30,16 @@ _PLUGINS: Mapping[str, str] = {
     "nvidia.dali.plugin.paddle": "paddle",
     "nvidia.dali.plugin.mxnet": "mxnet",
 }
-"""DALI's plugins, and the framework that each needs to be imported."""
+"""Plugin of DALI -> framework that is needed to import it."""
 
 Run = Callable[[str, ModuleType], None]
 """Function that runs a file as a module."""
 
 
 def project_folders(script: Path) -> list[Path]:
-    """Return the script's folder and its parents, up to its project's root.
+    """Return the script's folder and its parents, up to the root of its project.
 
-    World-writable folders such as ``/tmp``, the home folder and ``/`` are not projects.
+    World-writable folders such as ``/tmp``, the home folder and ``/`` cannot be projects.
     """
     folders: list[Path] = []
     for folder in list(script.absolute().parents)[:_MOST_FOLDERS]:
@@ -53,7 +53,7 @@ def project_folders(script: Path) -> list[Path]:
 
 
 class _ProjectLoader(SourceFileLoader):
-    """Runs a project module like the script: failing lines are skipped."""
+    """Runs a module of the project like the script: failing lines are skipped."""
 
     def __init__(self, name: str, path: str, run: Run) -> None:
         super().__init__(name, path)
@@ -76,7 +76,7 @@ class _StandInLoader(Loader):
 
 
 class _Finder(MetaPathFinder):
-    """Module finder that runs before the standard finders if ``first``, else after them."""
+    """Module finder that is called before the standard finders if ``first``, else after them."""
 
     def __init__(self, first: bool, folders: Sequence[Path], run: Run, stand_ins: StandIns) -> None:
         self._first = first
@@ -117,7 +117,7 @@ class _Finder(MetaPathFinder):
         return ModuleSpec(name, loader, is_package=True)
 
     def owns(self, file: str) -> bool:
-        """Return whether a path belongs to the project and is not an installed package."""
+        """Return True if a path belongs to the project and not to an installed package."""
         path, root = Path(file), self._folders[-1]
         if "site-packages" in path.parts or _WORKBENCH in path.parents:
             return False
@@ -135,11 +135,11 @@ def _importing_line() -> tuple[str, int] | None:
 
 
 TREES: dict[str, ast.Module] = {}
-"""Syntax trees of the executed code, by file or notebook cell."""
+"""File or notebook cell -> syntax tree of its executed code."""
 
 
 def catches_import_errors(file: str, line: int) -> bool:
-    """Return whether a line is in a ``try`` that continues without the module."""
+    """Return True if a line is in a ``try`` statement that catches import errors."""
     return any(first <= line <= last for first, last in _try_line_ranges(file))
 
 
@@ -164,7 +164,7 @@ def _continues_after_import_error(handler: ast.ExceptHandler) -> bool:
 
 @contextmanager
 def found_modules(script: Path, run: Run, stand_ins: StandIns) -> Iterator[None]:
-    """Within the context, imports find the script's project and replace missing modules."""
+    """Within the context, imports find modules of the script's project, and stand-ins otherwise."""
     folders = project_folders(script)
     finders = [_Finder(first, folders, run, stand_ins) for first in (True, False)]
     sys.meta_path.insert(0, finders[0])
@@ -179,7 +179,7 @@ def found_modules(script: Path, run: Run, stand_ins: StandIns) -> Iterator[None]
 
 
 def package_of(script: Path, trees: Mapping[str, ast.Module]) -> str:
-    """Return the package for a script's relative imports, or an empty text.
+    """Return the package for a script's relative imports; empty if it has none.
 
     The package and its parents are registered. An ``__init__.py`` runs only when one of its names
     is accessed.

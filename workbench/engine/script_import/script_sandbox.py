@@ -1,7 +1,7 @@
-"""Limits for a user's script in the worker process: time, memory, output, processes.
+"""Limit a user's script in the worker process: time, memory, output, processes.
 
-The script runs in the main thread and may do anything, so a monitoring thread enforces the limits:
-it reports the current line to the caller and ends the process.
+The script runs in the main thread and may do anything. Therefore a monitoring thread enforces the
+limits: it reports the script's current line to the caller, and ends the process.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from workbench.engine.resources.process_memory import private_bytes
 from workbench.errors import ImportFailedError
 
 MEMORY = 8 * 2**30
-"""Memory limit in bytes; half of the machine's memory if that is less."""
+"""Memory limit in bytes. The limit is half of the machine's memory if that is less."""
 _OUTPUT = 4 * 2**20
-"""Maximum bytes of the script's output stored on disk."""
+"""Maximum size in bytes of the script's output on disk."""
 _LAST_LINES, _LONGEST_LINE = 8, 200
 _WRITTEN: Mapping[str, tuple[tuple[int, int], ...]] = {
     "open": ((0, -1),),
@@ -42,24 +42,25 @@ _WRITTEN: Mapping[str, tuple[tuple[int, int], ...]] = {
     "os.symlink": ((1, 2),),
     "os.truncate": ((0, -1),),
 }
-"""Audit events of writes. Each pair has the index of a path argument and the index of the argument
-with the folder that the path is relative to (-1 if there is none)."""
+"""Audit event of a write -> pairs: index of a path argument, and index of the argument with the
+folder to which the path is relative (-1 if there is none).
+"""
 _KEEPING = (
     *("TMPDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "MPLCONFIGDIR"),
     *("NUMBA_CACHE_DIR", "TORCH_HOME"),
 )
-"""Environment variables that set the folders in which libraries store files."""
+"""Environment variables that name folders in which libraries store files."""
 _TICK = 0.1
 _ENDING = 5.0
 """Timeout in seconds for ending the script's processes."""
 _PR_SET_CHILD_SUBREAPER = 36
-"""Code from ``linux/prctl.h``: orphaned descendants become children of this process."""
+"""Code from ``linux/prctl.h`` that makes orphaned descendants children of this process."""
 
 
 class ScriptSandbox:
-    """Context manager that monitors a running script.
+    """Context manager that limits a running script.
 
-    The thread that enters it can never write the user's files again.
+    The thread that enters the context can never write the user's files afterwards.
     """
 
     def __init__(
@@ -68,7 +69,7 @@ class ScriptSandbox:
         seconds: float,
         reply_error: Callable[[ImportFailedError], None],
     ) -> None:
-        """``files`` are the user's own files; ``reply_error`` answers the call with an error."""
+        """``files`` are the user's files. ``reply_error`` answers the call with an error."""
         self._files = files
         self._seconds = seconds
         self._reply_error = reply_error
@@ -151,7 +152,7 @@ class ScriptSandbox:
         os._exit(1)
 
     def _innermost(self, frame: FrameType | None) -> tuple[str, int] | None:
-        """Return the innermost line of the user's own code."""
+        """Return the innermost line of the user's code as (file, line), or None."""
         while frame is not None:
             if frame.f_code.co_filename in self._files:
                 return frame.f_code.co_filename, frame.f_lineno
@@ -167,7 +168,7 @@ class ScriptSandbox:
         return ImportFailedError(f"{where}: {text}{quoted}{self.output_tail()}")
 
     def output_tail(self) -> str:
-        """Return the last lines of the script's output, or an empty text."""
+        """Return the last lines of the script's output; empty if there are none."""
         try:
             with self._log.open("rb") as log:
                 log.seek(max(0, log.seek(0, os.SEEK_END) - _LAST_LINES * _LONGEST_LINE * 4))
@@ -178,7 +179,7 @@ class ScriptSandbox:
         return "\nIt printed last:\n" + "\n".join(lines[-_LAST_LINES:]) if lines else ""
 
     def describe_error(self, error: BaseException, hint: str = "") -> ImportFailedError:
-        """Convert the script's error to an ImportFailedError with the user's innermost line."""
+        """Convert an error of the script to an ImportFailedError with the script's line."""
         unread = error if isinstance(error, SyntaxError) and error.filename in self._files else None
         try:
             words = unread.msg if unread else error
@@ -198,20 +199,20 @@ class ScriptSandbox:
 
 
 def source_location(file: str, line: int) -> str:
-    """Return a line of the user's own code as shown in messages: ``train.py:12``."""
+    """Return a line of the user's code as shown in messages, such as ``train.py:12``."""
     return f"{Path(file).name}:{line}"
 
 
 def one_printable_line(text: str) -> str:
-    """Return text as one line of limited length without control characters."""
+    """Return text as one line of limited length, without control characters."""
     text = printable(" ".join(text[: 20 * _LONGEST_LINE].split()))
     return text if len(text) <= 3 * _LONGEST_LINE else text[: 3 * _LONGEST_LINE - 3] + "..."
 
 
 def _end_children() -> None:
-    """End all descendants of this process, including those in sessions of their own.
+    """End all descendants of this process, including those in their own sessions.
 
-    Orphans become children of this process, so no descendant escapes.
+    Orphans become children of this process, so every descendant is found.
     """
     deadline = monotonic() + _ENDING
     while monotonic() < deadline:
@@ -236,7 +237,7 @@ def _children() -> Iterator[int]:
 
 
 def _refuse_forks(event: str, _: tuple[object, ...]) -> None:
-    """Audit hook that refuses forks; a forked process would answer in place of the worker."""
+    """Audit hook that prevents forks: a forked process would answer instead of the worker."""
     if event in ("os.fork", "os.forkpty"):
         raise PermissionError(
             "a script cannot fork while it is imported. Move that code under __main__"

@@ -1,7 +1,7 @@
 """Run a user's script or notebook in the worker process to find its pipelines.
 
 DALI's pipelines are neither built nor run. The script is stopped where it would run one, because
-the pipeline is fully defined at that point; after that line only definitions are read.
+the pipeline is fully defined at that point. After that line, only definitions are read.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ def trace_source(
     arguments: Mapping[str, Any],
     seconds: float,
 ) -> Traced:
-    """Task: run a script or notebook and trace one of its pipelines.
+    """Task: run a script or notebook, and trace one of its pipelines.
 
-    Raises ImportFailedError with the line if the script fails, exceeds a limit, or has no or
-    several pipelines.
+    Raises ImportFailedError with the line if the script fails, exceeds a limit, has no pipeline, or
+    has several.
     """
     preload_imports()
     with (
@@ -96,7 +96,7 @@ def trace_source(
 
 
 def _script_lines(traced: Traced, script: OpenedScript) -> set[tuple[str, int]]:
-    """Return the lines in functions of the script at which a pipeline's operators are called."""
+    """Return the lines in functions of the script that call a pipeline's operators."""
     places = [place for op in traced.pipeline.ops for place in op.places]
     inside = [p for p in places if p.file in script.trees and p.function != "<module>"]
     return {(place.file, place.line) for place in inside}
@@ -105,7 +105,7 @@ def _script_lines(traced: Traced, script: OpenedScript) -> set[tuple[str, int]]:
 def _requested_pipeline(
     script: OpenedScript, pipeline: str | None, arguments: Mapping[str, Any]
 ) -> FoundPipeline:
-    """Return the requested pipeline. If the script has none, raise its first failure."""
+    """Return the requested pipeline. If the script has none, raise the script's first failure."""
     try:
         return find_pipeline(script, pipeline, arguments)
     except ImportFailedError:
@@ -115,7 +115,7 @@ def _requested_pipeline(
 
 
 def _note_pipelines(values: Any, pipelines: list[Any]) -> None:
-    """Record the pipelines passed to a stand-in, such as an iterator of a missing library."""
+    """Record pipelines that are passed to a stand-in, such as an iterator of a missing library."""
     for value in values:
         if isinstance(value, list | tuple):
             _note_pipelines(value, pipelines)

@@ -28,14 +28,14 @@ _ALONE: Mapping[str, Mapping[str, Any]] = {
     "torch.distributed": {"get_rank": 0, "get_world_size": 1, "is_initialized": False},
 }
 _OF_THIS_PROCESS = ("torch.cuda.current_device", "torch.cuda.set_device")
-"""Functions in ``_ALONE`` whose result does not depend on other processes."""
+"""Functions in ``_ALONE`` whose result does not depend on the number of processes."""
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
 
 
 class StopScriptError(BaseException):
     """Raised at the line at which a script runs ``pipeline``.
 
-    No ``except Exception`` catches it.
+    It is a BaseException, so that ``except Exception`` does not catch it.
     """
 
     def __init__(self, pipeline: Any) -> None:
@@ -45,14 +45,14 @@ class StopScriptError(BaseException):
 
 @dataclass(frozen=True, slots=True)
 class SkippedStatement:
-    """A statement of a script that failed or was not run, so its effect is missing."""
+    """A statement of a script that has no effect, because it failed or was not run."""
 
     place: str
     error: str
-    """Why the statement had no effect, such as ``failed (KeyError: 'SIZE')``."""
+    """Reason why the statement has no effect, such as ``failed (KeyError: 'SIZE')``."""
     statement: ast.stmt
     stale: tuple[str, ...] = ()
-    """Names whose values are outdated, because the statement would have set or changed them."""
+    """Names with outdated values, because the statement would have assigned or changed them."""
 
 
 @dataclass
@@ -66,10 +66,10 @@ class ScriptRun:
     skipped: list[SkippedStatement] = field(default_factory=list)
     """Statements that failed."""
     unread: list[SkippedStatement] = field(default_factory=list)
-    """Statements after the line at which the script was stopped that would set an existing name."""
+    """Statements after the line where the script was stopped that would change an existing name."""
 
     def run(self, tree: ast.Module, file: str, module: ModuleType) -> None:
-        """Run each statement. Names that a failing statement would have assigned get stand-ins."""
+        """Run each statement. If one fails, the names that it would have assigned get stand-ins."""
         TREES[file] = tree
         flags = future_flags(tree)
         module.__dict__[NOTED] = self.stand_ins.noted
@@ -86,7 +86,7 @@ class ScriptRun:
                     module.__dict__.setdefault(name, self.stand_ins.value(name))
 
     def _import_again(self, statement: ast.stmt, file: str, flags: int, module: ModuleType) -> None:
-        """Run each import in the body of a ``try`` statement that failed at another statement."""
+        """Run each import in a ``try`` statement whose body failed at another statement."""
         for node in statement.body if isinstance(statement, ast.Try) else ():
             if isinstance(node, ast.Import | ast.ImportFrom):
                 part = ast.Module([node], [])
@@ -101,7 +101,7 @@ class ScriptRun:
     def define(self, tree: ast.Module, file: str, after: int, module: ModuleType) -> None:
         """Run only the top-level definitions and imports after a line.
 
-        Definitions that need missing names are skipped, and existing names are not replaced.
+        Definitions that need missing names are skipped. Existing names are not replaced.
         """
         for statement in tree.body:
             known = set(module.__dict__)
@@ -142,7 +142,7 @@ class ScriptRun:
         self.notes.append(f"{place} failed ({words}): a stand-in replaces its result")
 
     def all_notes(self) -> list[str]:
-        """Return the notes, and a note that names the modules replaced by stand-ins."""
+        """Return the notes, and a note with the modules that stand-ins replace."""
         notes = self.notes[:_MOST_NOTES]
         if len(self.notes) > _MOST_NOTES:
             notes.append(f"{len(self.notes) - _MOST_NOTES} further lines failed")
@@ -154,7 +154,7 @@ class ScriptRun:
 
 
 def _set_below(statement: ast.stmt, after: int) -> Iterator[str]:
-    """Yield the names that a statement would set or change in lines after ``after``."""
+    """Yield the names that a statement would assign or change in lines after ``after``."""
     if statement.lineno > after:
         yield from (*_assigned_names(statement), *changed_names(statement))
     elif not isinstance(statement, _DEFINITIONS):  # the script was stopped inside it
@@ -164,7 +164,7 @@ def _set_below(statement: ast.stmt, after: int) -> Iterator[str]:
 
 
 def _may_be_stale(value: object, module: ModuleType) -> bool:
-    """Return whether a value may be outdated because a failed statement did not replace it."""
+    """Return True if a value may be outdated because a failed statement did not replace it."""
     if value is None or isinstance(value, StandIn | ModuleType):
         return False
     return not callable(value) or getattr(value, "__module__", "") == module.__name__
@@ -178,7 +178,7 @@ def _error_line(error: BaseException) -> str:
 
 
 def future_flags(tree: ast.Module) -> int:
-    """Return the compiler flags of a file's ``from __future__ import``."""
+    """Return the compiler flags for the ``from __future__`` imports of a file."""
     flags = 0
     for statement in tree.body:
         if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":
@@ -202,9 +202,9 @@ def _assigned_names(statement: ast.stmt) -> Iterator[str]:
 
 @contextmanager
 def command_line(passed: Mapping[str, Any], run: ScriptRun) -> Iterator[set[str]]:
-    """Within the context, argument parsers return values of ``passed`` by name, else defaults.
+    """Within the context, argument parsers return the values in ``passed``, or their defaults.
 
-    Missing required arguments get stand-ins. Yields the set of names of ``passed`` that were used.
+    Missing required arguments get stand-ins. Yields the set of names in ``passed`` that were used.
     """
     usual = argparse.ArgumentParser.parse_known_args
     taken: set[str] = set()
@@ -228,9 +228,9 @@ def command_line(passed: Mapping[str, Any], run: ScriptRun) -> Iterator[set[str]
 
 @contextmanager
 def one_process() -> Iterator[list[str]]:
-    """Within the context, make torch behave as one process with one GPU, if the script imported it.
+    """Within the context, torch behaves like one process with one GPU, if the script imported it.
 
-    Yields the names of the functions that the script called to get ranks and counts.
+    Yields a list of the functions that the script called to get ranks and counts.
     """
     called: list[str] = []
 
@@ -262,7 +262,7 @@ def _optional_action(action: argparse.Action, stand_ins: StandIns) -> argparse.A
 
 
 def frames_in(error: BaseException, files: Collection[str]) -> list[tuple[str, int]]:
-    """Return the lines of these files in an error's traceback, outermost first."""
+    """Return the lines of these files in an error's traceback as (file, line), outermost first."""
     return [
         (frame.f_code.co_filename, line)
         for frame, line in walk_tb(error.__traceback__)

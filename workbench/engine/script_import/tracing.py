@@ -1,8 +1,8 @@
-"""Trace a live pipeline's calls in the user's own process, without building or running it.
+"""Trace the calls of a pipeline object in the user's process, without building or running it.
 
-DALI stores the arguments of a call in C++ objects that Python cannot read. So the calls are added
-to a second pipeline, which is never built, and read from its serialisation. The second pipeline has
-no GPU, so that GPU and mixed pipelines can be read on any machine.
+DALI stores the arguments of a call in C++ objects that Python cannot read. Therefore the calls are
+added to a second pipeline, which is never built, and the arguments are read from its serialised
+form. The second pipeline uses no GPU, so that GPU and mixed pipelines can be traced on any machine.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _HELD = frozenset(
 )
 """Parameters of ``nvidia.dali.Pipeline`` that a graph can represent."""
 _DERIVED = frozenset({"py_callback_pickler"})
-"""Parameters of ``nvidia.dali.Pipeline`` that DALI derives from others."""
+"""Parameters of ``nvidia.dali.Pipeline`` that DALI derives from other parameters."""
 _LONGEST_VALUE = 80
 _NUMBERS = re.compile(r"-?\d+")
 _NO_OUTPUTS = (
@@ -55,7 +55,7 @@ def preload_imports() -> None:
 def trace_pipeline(pipe: Any, name: str = "imported") -> Traced:
     """Return the calls of an ``nvidia.dali.Pipeline``, built or not, without changing it.
 
-    Raises ImportFailedError if DALI cannot build its graph.
+    Raises ImportFailedError if DALI cannot build the pipeline's graph.
     """
     if getattr(pipe, "_deserialized", False):
         traced = read_pipeline(bytes(pipe._pipe.SerializeToProtobuf()))
@@ -66,7 +66,7 @@ def trace_pipeline(pipe: Any, name: str = "imported") -> Traced:
 
 
 def _graph(pipe: Any) -> tuple[list[Any], list[Any]]:
-    """Return DALI's calls and outputs, from a copy if the user's pipeline is not yet built."""
+    """Return DALI's calls and outputs; if the user's pipeline is not built, those of a copy."""
     if not hasattr(pipe, "_graph_out") or not hasattr(pipe, "_get_params"):
         raise ImportFailedError(_no_pipeline(pipe))
     if pipe._py_graph_built:
@@ -141,7 +141,7 @@ def _serialised(pipe: Any, ops: Sequence[Any], outputs: Sequence[Any]) -> Traced
 
 
 def _unsupported_settings(pipe: Any) -> dict[str, str]:
-    """Return settings other than DALI's defaults that a graph cannot represent, as Python code."""
+    """Return settings, as Python code, that are not DALI's default and that a graph lacks."""
     from nvidia.dali.pipeline import Pipeline
 
     executor, depth = _executor(pipe)
@@ -160,7 +160,7 @@ def _unsupported_settings(pipe: Any) -> dict[str, str]:
 
 
 def _executor(pipe: Any) -> tuple[Executor, int | None]:
-    """Return a pipeline's executor and queue depth; None if a graph cannot represent the depth."""
+    """Return a pipeline's executor and queue depth (None if a graph cannot represent it)."""
     if pipe._exec_dynamic or not (pipe._exec_pipelined and pipe._exec_async):
         return "dynamic", None
     depth = pipe._prefetch_queue_depth
@@ -201,7 +201,7 @@ def _refusal(op: Any, fresh: Any, backend: Any) -> str | None:
 
 
 def _edge_device(edge: Any) -> str:
-    """Return the device of the operator output that an edge starts from."""
+    """Return the device of the operator output that an edge begins at."""
     return str(next(made.device for made in edge.source.outputs if made.name == edge.name))
 
 
@@ -235,13 +235,13 @@ def _without_stand_ins(
 
 
 def _reader_options(op: Any) -> dict[str, Any]:
-    """Return the reader options of in-memory data in an exported script."""
+    """Return the options with which an exported script reads data from memory."""
     source = getattr(getattr(op, "_group", None), "source_desc", None)
     return dict(getattr(getattr(source, "source", None), "options", None) or {})
 
 
 def _argument_texts(spec: Any) -> dict[str, str]:
-    """Return the arguments of a call as the text that DALI displays, the only form available."""
+    """Return the arguments of a call as displayed by DALI, because no other form is available."""
     lines = (line.strip().partition(": ") for line in repr(spec).splitlines())
     return {name: text for name, colon, text in lines if colon}
 
@@ -259,7 +259,7 @@ def _source_locations(texts: Mapping[str, str]) -> tuple[SourceLocation, ...]:
 
 
 def _sources(ops: Iterable[TracedOp]) -> dict[str, str]:
-    """Return the text of each readable file with the calls; of a notebook, every cell."""
+    """Return the text of each readable file that contains calls; for a notebook, of every cell."""
     files = {place.file for op in ops for place in op.places if "/nvidia/dali/" not in place.file}
     notebooks = {*map(notebook_of, files)} - {""}
     files |= {file for file in linecache.cache if notebook_of(file) in notebooks}

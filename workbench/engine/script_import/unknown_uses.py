@@ -1,9 +1,9 @@
-"""Find where a script converts a stand-in to an ordinary value, and whether the pipeline uses it.
+"""Find where a script converts a stand-in to an ordinary value, and if the pipeline depends on it.
 
-A stand-in that is passed to an operator is found in the operator's arguments. A truth value, a
-comparison or a text made from a stand-in is an ordinary value, so its line is recorded. The result
-of a top-level statement affects the pipeline if the code that creates the pipeline uses its names,
-also indirectly through other names.
+A stand-in that is passed to an operator is found in the operator's arguments. However, a truth
+value, a comparison or a text computed from a stand-in is an ordinary value, so the line is
+recorded. The result of a top-level statement affects the pipeline if the code that creates the
+pipeline uses the statement's names, directly or through other names.
 """
 
 from __future__ import annotations
@@ -30,28 +30,28 @@ _DALI, _ENGINE = "/nvidia/dali/", "/workbench/engine/"
 
 
 class Use(NamedTuple):
-    """A use of a stand-in that converts it to an ordinary value."""
+    """Conversion of a stand-in to an ordinary value."""
 
     name: str
     kind: Kind
     place: str
-    """Line of the use, as in messages; empty outside the script's files."""
+    """Line of the conversion as shown in messages; empty outside the script's files."""
     stack: tuple[tuple[str, int], ...] = ()
-    """Active lines of the script, down to the top level; empty while the pipeline is created."""
+    """Lines of the script's frames, top level last; empty while the pipeline is created."""
 
 
 class UnknownUses:
-    """Recorded uses of stand-ins in one import."""
+    """Recorded conversions of stand-ins to ordinary values in one import."""
 
     def __init__(self) -> None:
         self._uses: dict[Use, None] = {}
 
     def names(self) -> set[str]:
-        """Return the names of all stand-ins that are used."""
+        """Return the names of all stand-ins with a recorded use."""
         return {use.name for use in self._uses}
 
     def note(self, name: str, kind: Kind) -> None:
-        """Record a use, called by a method of the stand-in."""
+        """Record a use. This is called by the methods of a stand-in."""
         frames = list(_frames(sys._getframe(2)))
         files = [frame.f_code.co_filename for frame in frames]
         at = next((n for n, file in enumerate(files) if file in TREES), None)
@@ -75,13 +75,13 @@ class UnknownUses:
         self._uses[Use(name, kind, source_location(*_line_of(inner)), tuple(stack))] = None
 
     def texts(self) -> list[str]:
-        """Return the names of the stand-ins that the script converts to strings."""
+        """Return the names of the stand-ins that were converted to strings."""
         return list(dict.fromkeys(use.name for use in self._uses if use.kind == "text"))
 
     def reported(
         self, traced: Traced, skipped: Sequence[SkippedStatement]
     ) -> tuple[Traced, tuple[Loss, ...]]:
-        """Return the trace with unknown strings marked in its operators, and all other losses."""
+        """Mark unknown strings in the trace's operators. Returns the trace and all other losses."""
         ops = traced.pipeline.ops
         found = {op.name: _placeholders_in_op(op, self.texts()) for op in ops}
         in_arguments = {name for names in found.values() for name in names}
@@ -97,7 +97,7 @@ class UnknownUses:
         in_arguments: Collection[str] = (),
         is_changed_later: bool = False,
     ) -> tuple[Loss, ...]:
-        """Return the uses that affect the result of these lines.
+        """Return the losses from recorded uses that affect the result of these lines.
 
         ``skipped`` are top-level statements that were not run. Strings made from the names
         ``in_arguments`` are reported elsewhere. ``is_changed_later`` is True if later statements
@@ -130,7 +130,7 @@ class UnknownUses:
 
 
 class _Reached:
-    """Top-level statements that create the pipeline, and the names that they use."""
+    """Top-level statements that create the pipeline, and the names that the statements use."""
 
     def __init__(self, lines: Iterable[tuple[str, int]], is_changed_later: bool) -> None:
         modules = _project_modules()
@@ -156,7 +156,7 @@ class _Reached:
                 ]
 
     def by(self, stack: Sequence[tuple[str, int]]) -> bool:
-        """Return whether these lines create the pipeline, or whether it uses their result."""
+        """Return True if these lines create the pipeline, or if the pipeline uses their result."""
         statements = [id(each) for line in stack if (each := _top_level(*line)) is not None]
         if not self._making.isdisjoint(statements):
             return True
@@ -172,7 +172,7 @@ def _line_of(frame: FrameType) -> tuple[str, int]:
 
 
 def _frames(frame: FrameType | None) -> Iterator[FrameType]:
-    """Yield a frame and its callers, without frames of the stand-in's own methods."""
+    """Yield a frame and its callers, without the methods of stand-ins."""
     while frame is not None:
         if frame.f_code.co_filename != placeholders.__file__:
             yield frame
@@ -193,7 +193,7 @@ def _top_level(file: str, line: int) -> ast.stmt | None:
 
 
 def _only_printed(file: str, line: int) -> bool:
-    """Return whether the statement at this line only prints, logs or raises."""
+    """Return True if the statement at this line only prints, logs or raises."""
     match _innermost_statement(TREES[file], line):
         case ast.Expr(value=ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name))):
             return _PRINTING.fullmatch(name) is not None
@@ -214,7 +214,7 @@ def _innermost_statement(tree: ast.Module, line: int) -> ast.stmt | None:
 
 
 def _nested_codes(code: CodeType) -> Iterator[CodeType]:
-    """Yield the code objects of all functions and classes defined in a code object."""
+    """Yield the code objects of all functions and classes nested in a code object."""
     for each in code.co_consts:
         if isinstance(each, CodeType):
             yield each
@@ -222,7 +222,7 @@ def _nested_codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def _loaded_and_stored(statement: ast.stmt, modules: Collection[str]) -> tuple[set[str], set[str]]:
-    """Return the global names that a top-level statement reads, and the names that it changes."""
+    """Return the global names that a top-level statement uses, and the names that it changes."""
     code = compile(ast.Module([statement], []), "", "exec", dont_inherit=True)
     loaded: set[str] = set()
     stored = changed_names(statement)
@@ -241,7 +241,7 @@ def _loaded_and_stored(statement: ast.stmt, modules: Collection[str]) -> tuple[s
 
 
 def _project_modules() -> set[str]:
-    """Return the names under which the script's files import modules of their project."""
+    """Return the names under which the script's files import modules of its project."""
     stems = {re.sub(r".*/|(/__init__)?\.py$", "", file) for file in TREES}
     return {
         alias.asname or alias.name
@@ -254,7 +254,7 @@ def _project_modules() -> set[str]:
 
 
 def _placeholders_in_op(op: TracedOp, names: Collection[str]) -> list[str]:
-    """Return the names of the stand-ins that occur in an operator's string arguments."""
+    """Return the names of stand-ins that occur in an operator's string arguments."""
     texts = [text for value in op.args.values() for text in _texts(value)]
     return [
         name

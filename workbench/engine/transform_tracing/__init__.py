@@ -1,1 +1,1 @@
-"""Find compositions of other libraries in a script by recording their calls."""
+"""Find compositions of other libraries in a script by recording calls of these libraries."""

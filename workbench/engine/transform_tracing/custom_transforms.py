@@ -1,8 +1,9 @@
-"""Read a transform that a script defines itself by calling it with a recorded image.
+"""Convert a transform that a script defines itself, by calling it with a recorded image.
 
 Operations on the image are recorded (``recorded_calls``), and random numbers become ranges. If a
 random number selects a branch, both branches are followed with their probabilities. A transform
-that uses anything else, such as the image's size or pixels, cannot be read; the error names it.
+that uses anything else, such as the image's size or pixels, cannot be converted. The error says
+what it uses.
 """
 
 from __future__ import annotations
@@ -21,18 +22,19 @@ from workbench.engine.script_import.placeholders import StandIns
 from workbench.engine.transform_tracing.recorded_calls import RecordedCall
 
 _MOST_CHOICES = 6
-"""Maximum number of successive random decisions."""
+"""Maximum number of nested random branches."""
 _TRIES = 3
-"""Number of calls whose results must be equal. A difference reveals another source of randomness.
+"""Number of calls whose results must be equal. If they differ, there is another source of
+randomness.
 """
 
 
 class UnreadableError(Exception):
-    """Raised if a transformation uses something that cannot be recorded."""
+    """Raised if a transform uses something that cannot be recorded."""
 
 
 class _ForkError(BaseException):
-    """Raised when a new random decision is reached. No ``except Exception`` catches it."""
+    """Raised when a new random branch is reached. ``except Exception`` does not catch it."""
 
     def __init__(self, p: float) -> None:
         self.p = p
@@ -40,7 +42,7 @@ class _ForkError(BaseException):
 
 @dataclass
 class _Path:
-    """The decisions made so far: one branch per random decision."""
+    """The selected branches: one Boolean per random branch."""
 
     taken: tuple[bool, ...] = ()
     passed: int = 0
@@ -55,14 +57,14 @@ class _Path:
 
 
 class UniformNumber:
-    """A uniform random number that a transform may either compare or use as an argument, once."""
+    """A uniform random number, which a transform may either compare or use as an argument, once."""
 
     def __init__(self, path: _Path, low: float, high: float, whole: bool = False) -> None:
         self._path, self._low, self._high, self._whole = path, low, high, whole
         self._used = [False]
 
     def value(self) -> RandomValue:
-        """Return the number's range, for use as an argument value."""
+        """Return the number's range, as an argument value."""
         self._require_unused()
         return RandomValue(self._low, self._high, self._whole)
 
@@ -142,7 +144,7 @@ class UniformNumber:
     __radd__, __rmul__ = __add__, __mul__
 
     def item(self) -> UniformNumber:
-        """Return the number itself, like ``item`` of a tensor with one value."""
+        """Return this object, like ``item`` of a tensor with a single value."""
         return self
 
 
@@ -154,7 +156,7 @@ Plain = Callable[[RecordedCall], TransformCall]
 def read_own_transform(
     transform: Callable[..., Any], owner: StandIns, plain: Plain
 ) -> TransformCall | None:
-    """Return the steps of a function or object of the script; None if it cannot be read."""
+    """Return the steps of a script's function or object, or None if it cannot be converted."""
     reader = _Reader(transform, owner, plain)
     try:
         found = [reader.steps(()) for _ in range(_TRIES)]
@@ -166,7 +168,7 @@ def read_own_transform(
 
 
 def definition_location(transform: Callable[..., Any]) -> str:
-    """Return the location of a function, or of an object's ``__call__``: ``train.py:7``."""
+    """Return the location of a function or of an object's ``__call__``, such as ``train.py:7``."""
     base = vars(transform).get("_base_call") if hasattr(transform, "__dict__") else None
     if base is not None:
         return str(base._place)
@@ -185,7 +187,7 @@ class _Reader:
     plain: Plain
 
     def steps(self, decisions: tuple[bool, ...]) -> list[TransformCall]:
-        """Return the steps after these decisions, with both branches of later decisions."""
+        """Return the steps after these branches. For later random branches, both are included."""
         try:
             return self._called(_Path(decisions))
         except _ForkError as fork:
@@ -215,7 +217,7 @@ class _Reader:
             self.owner.answered.update(answered)
 
     def _steps_of(self, result: Any, picture: RecordedCall) -> Iterator[TransformCall]:
-        """Yield the operations on an image, starting with the last."""
+        """Yield the operations that were applied to an image, starting with the last."""
         while result is not picture:
             if not isinstance(result, RecordedCall) or not result.pictured:
                 raise UnreadableError("it returns something other than the image")
@@ -335,4 +337,4 @@ _RECORDED: Mapping[str, Mapping[str, Callable[..., Any] | None]] = {
     "PIL.ImageOps": dict.fromkeys(_OPERATIONS),
     "PIL.ImageEnhance": dict.fromkeys(("Brightness", "Color", "Contrast", "Sharpness")),
 }
-"""Recorded functions by module: replacements of random functions, or None for image functions."""
+"""Module -> recorded functions. Random functions have a replacement, image functions None."""

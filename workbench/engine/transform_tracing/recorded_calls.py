@@ -1,4 +1,4 @@
-"""Replacements for transform libraries that record calls, whether or not these are installed."""
+"""Replacements of transform libraries that record calls, whether these are installed or not."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _WORKBENCH = Path(__file__).parents[2]
 
 
 DALIS_TORCHVISION = "nvidia.dali.experimental.torchvision"
-"""Module of DALI with torchvision's class names, which are read as if they were torchvision's."""
+"""DALI's module with the class names of torchvision. It is treated like torchvision."""
 
 
 class RecordedName(StandIn):
-    """A class or function of a library that records its calls."""
+    """A class or function of a library; its calls are recorded."""
 
     is_recorded = True
 
@@ -60,7 +60,7 @@ _KEPT_METHODS = frozenset(
 
 
 class RecordedBase:
-    """Base class for a script's subclass of a library class; its calls are recorded."""
+    """Base class that replaces a library's class in a script's subclass, and records calls."""
 
     _recorded: RecordedName
 
@@ -88,7 +88,7 @@ class RecordedBase:
 
     @classmethod
     def unchanged_call(cls, value: object) -> RecordedCall | None:
-        """Return the library's call if the subclass changes only the constructor, else None."""
+        """Return the library's call if the subclass overrides only the constructor, else None."""
         if not isinstance(value, RecordedBase) or value._own_methods() - {"__init__"}:
             return None
         return value.__dict__.get("_base_call")
@@ -97,7 +97,7 @@ class RecordedBase:
 class RecordedCall(StandIn):
     """The result of a recorded call.
 
-    Lists in its arguments are the caller's own objects, so later additions are included. If a
+    Lists in its arguments are the caller's own objects, so that later additions are included. If a
     transform was called with an image, the result is ``pictured``, and operations on it are
     recorded.
     """
@@ -114,7 +114,7 @@ class RecordedCall(StandIn):
 
     @classmethod
     def picture(cls, owner: StandIns) -> RecordedCall:
-        """Create an image to which no operations were applied."""
+        """Create an image to which no operations have been applied."""
         made = cls(owner, "picture", (), {})
         made.__dict__["pictured"] = True
         return made
@@ -247,7 +247,7 @@ def public_names(module: str) -> list[str]:
 
 @contextmanager
 def recorded_sequences(owner: StandIns) -> Iterator[None]:
-    """Within the context, make ``torch.nn.Sequential`` (if installed) accept recorded calls."""
+    """Within the context, ``torch.nn.Sequential`` (if installed) accepts recorded calls."""
     if importlib.util.find_spec("torch") is None:
         yield
         return
@@ -265,13 +265,13 @@ def recorded_sequences(owner: StandIns) -> Iterator[None]:
 
 @contextmanager
 def recorded_libraries(libraries: Sequence[str], owner: StandIns) -> Iterator[list[RecordedCall]]:
-    """Replace libraries by recorders within the context, and yield the list of recorded calls."""
+    """Within the context, calls of these libraries are recorded. Yields the list of calls."""
     calls: list[RecordedCall] = []
     finder = _RecordingFinder(libraries, owner, calls)
     sys.meta_path.insert(0, finder)
 
     def in_order(name: str, args: tuple[Any, ...]) -> RecordedCall | None:
-        """Record ``torch.nn.Sequential`` of a library's transforms as that library's call."""
+        """Record ``torch.nn.Sequential`` of a library's transforms as a call of that library."""
         first = next((each for each in args if isinstance(each, RecordedCall)), None)
         if first is None or not name.endswith(".Sequential"):
             return None

@@ -1,4 +1,4 @@
-"""Convert recorded calls of a library to plain values."""
+"""Convert recorded calls of a library to plain values: numbers, strings, lists and calls."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_DEPTH = 40
 
 
 def transform_call(recorded: RecordedCall) -> TransformCall:
-    """Convert a recorded call to plain values."""
+    """Convert a recorded call and its arguments to plain values."""
     return _Values(recorded._stand_ins).call(recorded, 0)
 
 
@@ -37,7 +37,7 @@ class _Values:
         )
 
     def plain(self, value: Any, depth: int) -> Any:
-        """Convert a value. The script's own transforms become steps; other values are unchanged."""
+        """Convert a value. A transform of the script becomes steps; other values are unchanged."""
         if isinstance(value, bool | type(None)):
             return value
         for kind in (int, float, str):

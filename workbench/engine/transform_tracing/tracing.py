@@ -45,9 +45,9 @@ _COMPOSING = frozenset(
 )
 _EXTENDING = frozenset({"append", "extend", "insert"})
 _OF_FUNCTIONS = ("kornia.geometry", "kornia.enhance", "kornia.filters", "kornia.color")
-"""Prefixes of modules with image functions whose names do not contain ``functional``."""
+"""Prefixes of modules that have image functions but no ``functional`` in their name."""
 _MOST_DEPTH = 4
-"""Maximum depth of dictionaries and lists searched for compositions."""
+"""Maximum depth of dictionaries and lists that are searched for compositions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,25 +55,25 @@ class TracedTransform:
     """A composition that a script creates."""
 
     call: Any
-    """Recorded call as returned by ``to_plain``."""
+    """Recorded call, in the form that ``to_plain`` returns."""
     name: str
     notes: tuple[str, ...] = ()
     assumed: Mapping[str, str] = field(default_factory=dict)
-    """Values assumed for missing arguments, as Python code."""
+    """Missing argument -> assumed value, as Python code."""
     losses: tuple[tuple[str, str], ...] = ()
-    """Line and reason for each part that may be missing in the composition."""
+    """Pairs (line, reason) for each part that may be missing in the composition."""
 
 
 @task
 def trace_transform(
     worker: Worker, path: str, wanted: str | None, arguments: Mapping[str, Any], seconds: float
 ) -> TracedTransform:
-    """Task: run a script or notebook and return one of its compositions.
+    """Task: run a script or notebook, and return one of its compositions.
 
     ``wanted`` is a variable, an item of a dictionary (``transforms.train``), or a function or class
     that creates a composition, with a line (``main:12``) if it creates several. Raises
-    ImportFailedError with the line if the script fails, exceeds a limit, or has no or several
-    compositions.
+    ImportFailedError with the line if the script fails, exceeds a limit, has no composition, or has
+    several.
     """
     with opened_script(worker, path, arguments, seconds) as script:
         lines, cells = script.lines, script.cells
@@ -101,7 +101,7 @@ def trace_transform(
 def _losses(
     script: OpenedScript, calls: Sequence[RecordedCall], places: set[str]
 ) -> Iterator[tuple[str, str]]:
-    """Yield the line and reason for each part that may be missing in a composition.
+    """Yield (line, reason) for each part that may be missing in a composition.
 
     ``places`` are the lines that create the composition.
     """
@@ -128,7 +128,7 @@ def _losses(
 
 
 def _calls_outside(trees: Mapping[str, ast.Module], traced: Any) -> Iterator[tuple[str, str]]:
-    """Yield library functions that the script applies to images outside the composition."""
+    """Yield (line, function) for library functions that are called outside the composition."""
     recorded = set(_call_lines(traced))
     for file, tree in trees.items():
         full_names = dict(_imported(tree))
@@ -145,7 +145,7 @@ def _calls_outside(trees: Mapping[str, ast.Module], traced: Any) -> Iterator[tup
 
 
 def _changes_images(name: str) -> bool:
-    """Return whether a dotted name is a library function on images."""
+    """Return True if a dotted name is a library function that changes images."""
     module, _, function = name.rpartition(".")
     library = module.partition(".")[0]
     of_functions = ".functional" in module or module.startswith(_OF_FUNCTIONS)
@@ -153,7 +153,7 @@ def _changes_images(name: str) -> bool:
 
 
 def _imported(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """Yield the names that a file imports, each with its full dotted name."""
+    """Yield (name, full dotted name) for each import in a file."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
@@ -197,7 +197,7 @@ def _uses_name(trees: Mapping[str, ast.Module], name: str) -> bool:
 def _dali_pipelines_blocked(
     trees: Mapping[str, ast.Module], stand_ins: StandIns
 ) -> AbstractContextManager[object]:
-    """Return a context in which DALI pipelines of the script do not run."""
+    """Return a context manager in which the script's DALI pipelines do not run."""
     names = {
         (node.module or "") if isinstance(node, ast.ImportFrom) else node.names[0].name
         for tree in trees.values()
@@ -251,9 +251,9 @@ class _Search:
         return wanted.rpartition(".")[2], next(iter(made.values()))
 
     def _named(self, wanted: str, known: Sequence[str]) -> tuple[Any, str]:
-        """Return the value of a dotted name and the rest of the name.
+        """Return the value of a dotted name, and the rest of the name.
 
-        The rest is the attribute to read from the objects of a class; it is empty for other values.
+        The rest is an attribute of the objects of a class. It is empty for other values.
         """
         value: Any = self.script.module
         parts = wanted.split(".")
@@ -298,7 +298,7 @@ class _Search:
         return outer
 
     def _copy_that_skips(self, maker: Any) -> Any:
-        """Return a copy of a script's function or class in which failing lines are skipped."""
+        """Return a copy of a script's function or class in which failing statements are skipped."""
         for file, tree in self.script.cells.items():
             for node in tree.body:
                 if not isinstance(node, ast.FunctionDef | ast.ClassDef):
@@ -326,7 +326,7 @@ class _Search:
         return skip
 
     def _composition_makers(self) -> list[str]:
-        """Return the names of the script's functions and classes that contain compositions."""
+        """Return the names of the script's functions and classes that contain a composition."""
         found = []
         for tree in self.script.cells.values():
             for node in tree.body:
@@ -362,14 +362,14 @@ def _attributes(value: Any) -> dict[str, Any]:
 
 
 def _is_first(name: str, call: RecordedCall, found: Mapping[str, RecordedCall]) -> bool:
-    """Return whether a name is the first of a composition that has several names."""
+    """Return True if ``name`` is the first of a composition's names."""
     return next(each for each, other in found.items() if other is call) == name
 
 
 def _compositions_in(
     values: Mapping[str, Any], depth: int = _MOST_DEPTH
 ) -> Iterator[tuple[str, RecordedCall]]:
-    """Yield the compositions among values with names, including nested dictionaries and lists."""
+    """Yield (name, composition) for values, including those in nested dictionaries and lists."""
     for name, each in values.items():
         base = RecordedBase.unchanged_call(each)
         value = each if base is None else base
