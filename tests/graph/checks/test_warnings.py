@@ -114,6 +114,8 @@ def test_mirrored_names_with_a_side_are_a_warning(names: tuple[str, ...], mirror
     start = start_of("coco", polygon_masks=True)
     start = with_nodes(start, points=Port("reader", "vertices"))
     args = {"horizontal": 1} if mirror == "flip" else {"mirror": 1}
+    if mirror == "resize_crop_mirror":
+        args["resize_shorter"] = 64
     mirrored = getattr(start, mirror)(**args)
     facts = {"data": DataFacts(names=names)}
     assert codes(check_warnings(mirrored, facts=facts)) == ["sides"]
