@@ -13,7 +13,7 @@ from workbench.errors import GraphEditError, UnsupportedUseError
 from workbench.graph import Edge, Graph, Node, Port, load_recipe
 from workbench.graph.edits.edit import free_seed
 from workbench.graph.model.bounds import USUAL_SEEDS
-from workbench.graph.model.graph import FrozenDict, frozen
+from workbench.graph.model.frozen_dict import FrozenDict, frozen
 from workbench.graph.model.node_order import ancestors, topological
 
 

@@ -31,7 +31,7 @@ from workbench.graph.builder.data_node import deferred_checks
 from workbench.graph.checks.check import check_graph
 from workbench.graph.edits.edit import free_id, new_node, rename_node
 from workbench.graph.model import Graph, Source
-from workbench.graph.model.graph import FrozenDict
+from workbench.graph.model.frozen_dict import FrozenDict
 from workbench.graph.model.ports import output_ports
 from workbench.graph.storage.import_report import ImportIssue, ImportReport
 from workbench.graph.storage.layout import Document

@@ -40,7 +40,7 @@ from workbench.graph.execution.dataset_parameters import parameter_of, swap_sour
 from workbench.graph.execution.pipelines import several_pipelines, without_shard
 from workbench.graph.model import Body, DecodeDevice, Graph, Node, Port, Settings, Source
 from workbench.graph.model.bounds import SETTINGS
-from workbench.graph.model.graph import FrozenDict
+from workbench.graph.model.frozen_dict import FrozenDict
 from workbench.graph.storage.import_report import ImportIssue, ImportReport
 from workbench.graph.storage.layout import Document
 from workbench.sources import is_reader, load_source

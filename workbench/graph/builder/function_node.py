@@ -20,7 +20,7 @@ from workbench.errors import GraphEditError
 from workbench.graph.builder.data_node import DataNode, main_output
 from workbench.graph.edits.edit import free_id, free_seed
 from workbench.graph.model import GRAPH, Graph, Node, Port
-from workbench.graph.model.graph import FrozenDict
+from workbench.graph.model.frozen_dict import FrozenDict
 from workbench.graph.model.ports import output_ports
 from workbench.graph.user_functions.function_source import (
     function_location,

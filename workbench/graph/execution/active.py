@@ -15,7 +15,7 @@ from workbench.graph.annotations.followers import follows, path_of
 from workbench.graph.edits.compose import remove_nodes
 from workbench.graph.edits.edit import free_id
 from workbench.graph.model import Graph, Node, Port, Source
-from workbench.graph.model.graph import FrozenDict
+from workbench.graph.model.frozen_dict import FrozenDict
 from workbench.graph.model.node_order import topological
 from workbench.graph.model.ports import output_ports
 from workbench.graph.types.typed_graph import TypedGraph

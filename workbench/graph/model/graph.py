@@ -19,9 +19,9 @@ import unicodedata
 from collections.abc import Collection, Iterator, KeysView, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, NoReturn, Self, TypeVar, get_args
+from typing import Literal, NamedTuple, NoReturn, Self, TypeVar, get_args
 
-from workbench.arguments import MAPPING, TEXT, Kind, checked_init, format_value, require_kind
+from workbench.arguments import TEXT, Kind, checked_init, format_value, require_kind
 from workbench.catalog.spec import Device, Value
 from workbench.errors import (
     ArgumentError,
@@ -29,6 +29,7 @@ from workbench.errors import (
     UnknownNameError,
     UnsupportedUseError,
 )
+from workbench.graph.model.frozen_dict import EDIT, FrozenDict, frozen
 from workbench.graph.model.operators import GraphMethods
 from workbench.names import did_you_mean
 from workbench.sources import PARAMETER, Datasets, is_reader, kind_of_reader, load_source
@@ -55,8 +56,6 @@ def is_text(text: str) -> bool:
     return True
 
 
-K = TypeVar("K")
-V = TypeVar("V")
 T = TypeVar("T")
 
 
@@ -69,47 +68,6 @@ def is_title(text: str) -> bool:
     return len(text) <= LONGEST_TITLE and text.isprintable() and text == text.strip()
 
 
-class FrozenDict(dict[K, V]):
-    """An immutable dict that can be copied, pickled and serialised to JSON like a dict.
-
-    ``types.MappingProxyType`` supports none of these.
-    """
-
-    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
-        raise UnsupportedUseError(
-            "A graph cannot be changed in place. Edits return a new one: "
-            f"{_EDIT}, or wb.outputs for its outputs."
-        )
-
-    __setitem__ = __delitem__ = __ior__ = _refuse
-    clear = pop = popitem = setdefault = update = _refuse
-
-    def __missing__(self, key: K) -> NoReturn:
-        known = f"Use one of: {', '.join(map(str, self))}." if self else "There are no entries."
-        hint = did_you_mean(str(key), map(str, self), known)
-        raise UnknownNameError(f"No entry is named {key!r}. {hint}")
-
-    def __reduce__(self) -> tuple[type[FrozenDict[K, V]], tuple[dict[K, V]]]:
-        return FrozenDict, (dict(self),)
-
-
-def frozen(mapping: Mapping[K, V]) -> FrozenDict[K, V]:
-    """Return an immutable copy of a mapping. Lists among its values become tuples, recursively."""
-    if type(mapping) is FrozenDict:
-        return mapping
-    require_kind("A mapping of a graph", mapping, MAPPING)
-    return FrozenDict({key: _frozen_value(value) for key, value in mapping.items()})
-
-
-def _frozen_value(value: Any) -> Any:
-    if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
-        return tuple(_frozen_value(item) for item in value)
-    return value
-
-
-_EDIT = "graph[NODE].set(ARGUMENT=...)"
-
-
 def fixed(kind: type[T]) -> type[T]:
     """Class decorator for frozen dataclasses: the error for assigning a field names the fix."""
 
@@ -119,7 +77,7 @@ def fixed(kind: type[T]) -> type[T]:
             hint = did_you_mean(name, settings, f"Known: {', '.join(settings)}.")
             raise UnknownNameError(f"There is no setting {name!r}. {hint}")
         use = f"graph.with_settings({name}=...)" if name in settings else ""
-        use = use or ("graph.named(...)" if name in ("name", "about") else _EDIT)
+        use = use or ("graph.named(...)" if name in ("name", "about") else EDIT)
         raise UnsupportedUseError(
             f"{kind.__name__}.{name} cannot be set, because a graph is immutable. Create "
             f"another one: {use}."

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from workbench.figures import plot_counts
 from workbench.graph.model import is_text
-from workbench.graph.model.graph import FrozenDict
+from workbench.graph.model.frozen_dict import FrozenDict
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
