@@ -35,6 +35,7 @@ from workbench.graph.edits.edit import (
     start_graph,
 )
 from workbench.graph.model import is_text
+from workbench.graph.model.graph import changed_settings
 from workbench.graph.model.values import is_layout
 from workbench.sources import Datasets
 
@@ -224,7 +225,7 @@ def flat_recipes() -> list[Graph]:
 
 
 def with_settings(graph: Graph, **settings: Any) -> Graph:
-    return replace(graph, settings=replace(graph.settings, **settings))
+    return replace(graph, settings=changed_settings(graph.settings, settings))
 
 
 def with_nodes(graph: Graph, *nodes: Node, **outputs: Port) -> Graph:

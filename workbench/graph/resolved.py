@@ -14,6 +14,7 @@ from workbench.graph.checks.check_warnings import active_warnings
 from workbench.graph.execution.active import active_graph
 from workbench.graph.model import DecodeDevice, Graph, Node
 from workbench.graph.model.faults import Fault
+from workbench.graph.model.graph import changed_settings
 from workbench.graph.model.node_order import ancestors, topological
 from workbench.graph.types.tensor_type import TensorType
 from workbench.graph.types.typed_graph import TypedGraph
@@ -88,7 +89,7 @@ class ResolvedGraph(TypedGraph):
         """Return a copy whose graph decodes images on ``device``: ``cpu`` or ``mixed``."""
         if self.graph.settings.device == device:
             return self
-        settings = replace(self.graph.settings, device=device)
+        settings = changed_settings(self.graph.settings, {"device": device})
         return self.for_graph(replace(self.graph, settings=settings))
 
     def on_data(self, facts: Mapping[str, DataFacts]) -> Self:

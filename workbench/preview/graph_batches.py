@@ -18,6 +18,7 @@ from workbench.engine.resources.machine import describe_machine
 from workbench.engine.resources.missing_gpu import require_gpu_if_used
 from workbench.errors import ArgumentError, DataError, GraphEditError, GraphError
 from workbench.graph.model import Graph, Node, Port
+from workbench.graph.model.graph import changed_settings
 from workbench.graph.resolved import resolve
 from workbench.preview import OutputBatch, PreviewRequest, preview_outputs
 from workbench.sources import Data, Datasets, open_datasets
@@ -118,7 +119,7 @@ def call(
     single = replace(
         running.graph,
         outputs=dict(images),
-        settings=replace(whole.settings, batch_size=1),
+        settings=changed_settings(whole.settings, {"batch_size": 1}),
         datasets=None,
     )
     # The order of the reader's files does not matter for one file.

@@ -22,6 +22,7 @@ from workbench.errors import DataError, GraphError
 from workbench.graph.execution.active import active_graph, with_step_followers
 from workbench.graph.execution.dataset_parameters import with_datasets
 from workbench.graph.model import GRAPH, Graph, Node, Port, Source, block_of
+from workbench.graph.model.graph import changed_settings
 from workbench.graph.model.ports import output_ports
 from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.storage.layout import SavedSample
@@ -136,7 +137,9 @@ class PreviewRequest:
 
 def replayed(request: PreviewRequest, draw: SavedSample) -> PreviewRequest:
     """Return the request with the seed, batch, batch size and repeated image of a saved sample."""
-    settings = replace(request.graph.settings, seed=draw.seed, batch_size=draw.batch_size)
+    settings = changed_settings(
+        request.graph.settings, {"seed": draw.seed, "batch_size": draw.batch_size}
+    )
     graph = replace(request.graph, settings=settings)
     return replace(request, graph=graph, batch=draw.batch, repeat=draw.repeat)
 

@@ -36,6 +36,7 @@ from workbench.graph.checks.check import require_sound
 from workbench.graph.execution.active import active_graph
 from workbench.graph.execution.dataset_parameters import datasets_as_read, parameters, with_datasets
 from workbench.graph.model import DecodeDevice, Graph
+from workbench.graph.model.graph import changed_settings
 from workbench.graph.resolved import ResolvedGraph
 from workbench.preview.exported_script import ExportedScript, ScriptError, read_batch
 from workbench.roots import Roots
@@ -171,7 +172,7 @@ class Verifier:
         if batches < 1:
             raise ArgumentError(f"verify: batches is {batches}. Use 1 or more.")
         if device is not None:
-            graph = replace(graph, settings=replace(graph.settings, device=device))
+            graph = replace(graph, settings=changed_settings(graph.settings, {"device": device}))
         self.data = open_datasets(data)
         self.graph = graph
         self.batches = batches

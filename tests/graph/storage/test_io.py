@@ -30,6 +30,7 @@ from workbench.graph import (
 )
 from workbench.graph.edits.edit import rename_node
 from workbench.graph.model import is_text
+from workbench.graph.model.graph import changed_settings
 from workbench.graph.storage.import_report import ImportIssue, ImportReport
 from workbench.graph.storage.io import FORMAT, VERSION, graph_to_json
 from workbench.graph.storage.layout import (
@@ -60,14 +61,15 @@ ANY_GRAPH = st.builds(
     about=CALLED,
     nodes=st.lists(NODES, max_size=4, unique_by=lambda node: node.id).map(tuple),
     outputs=st.dictionaries(TEXTS, PORTS, max_size=3),
-    settings=st.builds(
-        Settings,
-        batch_size=st.integers(),
-        num_threads=st.integers(),
-        seed=st.integers(),
-        device=st.sampled_from(["cpu", "mixed"]),
-        prefetch_queue_depth=st.integers(),
-    ),
+    settings=st.fixed_dictionaries(
+        {
+            "batch_size": st.integers(),
+            "num_threads": st.integers(),
+            "seed": st.integers(),
+            "device": st.sampled_from(["cpu", "mixed"]),
+            "prefetch_queue_depth": st.integers(),
+        }
+    ).map(lambda values: changed_settings(Settings(), values)),
 )
 
 

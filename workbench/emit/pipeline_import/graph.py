@@ -41,6 +41,7 @@ from workbench.graph.execution.pipelines import several_pipelines, without_shard
 from workbench.graph.model import Body, DecodeDevice, Graph, Node, Port, Settings, Source
 from workbench.graph.model.bounds import SETTINGS
 from workbench.graph.model.frozen_dict import FrozenDict
+from workbench.graph.model.graph import changed_settings
 from workbench.graph.storage.import_report import ImportIssue, ImportReport
 from workbench.graph.storage.layout import Document
 from workbench.sources import is_reader, load_source
@@ -245,7 +246,7 @@ def _settings(
         value, (least, most) = getattr(pipeline, name), SETTINGS[name]
         usual = getattr(settings, name)
         if least <= value <= most:
-            settings = replace(settings, **{name: value})
+            settings = changed_settings(settings, {name: value})
         elif value < 1:
             unsaid.append(f"{name}: not set in the source; it is {usual} here")
         else:

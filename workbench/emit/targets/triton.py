@@ -29,6 +29,7 @@ from workbench.emit.templates.template_parts import (
 from workbench.errors import GraphExportError
 from workbench.graph.checks.check import check_graph
 from workbench.graph.model import Graph, Node, Port, Source
+from workbench.graph.model.graph import changed_settings
 from workbench.graph.model.node_order import ancestors
 from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.variants.validation import inference_graph
@@ -81,7 +82,7 @@ def emit_training(resolved: ResolvedGraph) -> Mapping[str, Code]:
 def _emit(resolved: ResolvedGraph, note: str) -> Mapping[str, Code]:
     graph, catalog = resolved.graph, resolved.catalog
     pipelines = graph.settings.pipelines  # for a server these are instances that share requests
-    alone = replace(graph, settings=replace(graph.settings, pipelines=1))
+    alone = replace(graph, settings=changed_settings(graph.settings, {"pipelines": 1}))
     served = _image_outputs_only(resolved.variant(alone))
     nodes, outputs = served.nodes, served.outputs
     _require_serialisable(nodes, catalog)

@@ -25,7 +25,7 @@ from typing import Any, Generic, Literal, Protocol, TypedDict, TypeVar
 
 from workbench.graph.builder.data_node import DataNode
 from workbench.graph.model import Graph
-from workbench.graph.model.graph import DecodeDevice, Executor
+from workbench.graph.model.bounds import DecodeDevice, Executor
 from workbench.graph.builder.node_handle import NodeHandle
 from workbench.graph.builder.block_methods import Apply
 from workbench.graph.variants.difference import GraphDifferences

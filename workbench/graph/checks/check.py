@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
-from workbench.arguments import WHOLE, checked
+from workbench.arguments import checked
 from workbench.catalog import load_catalog
 from workbench.catalog.familiar_names import nearest_operators
 from workbench.catalog.spec import CATALOG, OPAQUE, Catalog, OpSpec, Value
@@ -24,7 +24,7 @@ from workbench.graph.execution.active import active_graph, muted_nodes, set_mute
 from workbench.graph.execution.dataset_parameters import decoder_faults, parameter_faults
 from workbench.graph.execution.pipelines import executor_faults, pipeline_faults
 from workbench.graph.model import CHOICES, GRAPH, Graph, Node, Port, is_name
-from workbench.graph.model.bounds import LARGEST_SEED, SETTINGS
+from workbench.graph.model.bounds import LARGEST_SEED, SETTINGS, setting_fault
 from workbench.graph.model.faults import Fault, Faults
 from workbench.graph.model.node_order import ancestors, topological
 from workbench.graph.types.devices import device_of
@@ -218,13 +218,6 @@ def _output_faults(typed: TypedGraph) -> Iterator[Fault]:
 
 
 def _setting_faults(graph: Graph) -> Iterator[Fault]:
-    settings = graph.settings
-    for name, (least, most) in SETTINGS.items():
-        value = getattr(settings, name)
-        if not WHOLE.fits(value) or not least <= value <= most:
-            words = "a number from 0" if name == "seed" else f"an integer from {least}"
-            yield Fault("", "", f"{name} is {value!r}", f"Use {words} to {most}.", "setting", name)
-    for name, allowed in CHOICES.items():
-        if (value := getattr(settings, name)) not in allowed:
-            words = " or ".join(allowed)
-            yield Fault("", "", f"{name} is {value!r}", f"Use {words}.", "setting", name)
+    for name in (*SETTINGS, *CHOICES):
+        if found := setting_fault(name, getattr(graph.settings, name)):
+            yield Fault("", "", *found, "setting", name)

@@ -20,6 +20,7 @@ from workbench.errors import GraphEditError, UnknownNameError
 from workbench.graph.edits.generators import generator_args, generator_refusal, generators_for
 from workbench.graph.model import Graph, Node, Port, Source, is_name
 from workbench.graph.model.bounds import LARGEST_SEED, USUAL_SEEDS
+from workbench.graph.model.graph import changed_settings
 from workbench.graph.model.node_order import topological
 from workbench.graph.model.ports import output_ports
 from workbench.graph.types.devices import decodes, is_generator, port_kind
@@ -409,7 +410,7 @@ def set_setting(graph: Graph, **settings: Any) -> Graph:
     for name, value in settings.items():
         if isinstance(value, int) and abs(value) > sys.float_info.max:
             raise GraphEditError(f"{name}: {str(value)[:20]}... is too large.")
-    return replace(graph, settings=replace(graph.settings, **settings))
+    return replace(graph, settings=changed_settings(graph.settings, settings))
 
 
 def free_seed(graph: Graph) -> int:

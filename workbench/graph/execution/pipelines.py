@@ -13,6 +13,7 @@ from dataclasses import replace
 from workbench.catalog.spec import Value
 from workbench.graph.model import Graph, Source
 from workbench.graph.model.faults import Fault
+from workbench.graph.model.graph import changed_settings
 from workbench.graph.types.devices import device_of
 from workbench.graph.types.typed_graph import TypedGraph
 
@@ -52,7 +53,9 @@ def several_pipelines(first: Graph, count: int) -> Graph:
             args = {name: value for name, value in node.args.items() if name not in shards}
             node = replace(node, args=args)
         nodes.append(node)
-    return replace(first, nodes=tuple(nodes), settings=replace(first.settings, pipelines=count))
+    return replace(
+        first, nodes=tuple(nodes), settings=changed_settings(first.settings, {"pipelines": count})
+    )
 
 
 def without_shard(graph: Graph, arguments: Collection[str]) -> Graph:
@@ -104,7 +107,7 @@ def _on_shard(graph: Graph, shard: int, shards: int) -> Graph:
     seed = settings.seed + SHARD_SEED * shard
     return replace(
         graph,
-        settings=replace(settings, seed=seed, pipelines=1),
+        settings=changed_settings(settings, {"seed": seed, "pipelines": 1}),
         nodes=tuple(
             _sharded_reader(node, shard, shards, settings.seed)
             if isinstance(node, Source)

@@ -1,13 +1,11 @@
 """The graph model: frozen nodes, ports and bodies, their order, and look-ups."""
 
+from workbench.graph.model.bounds import CHOICES, DecodeDevice, Executor
 from workbench.graph.model.graph import (
-    CHOICES,
     GRAPH,
     TITLE_WORDS,
     Body,
-    DecodeDevice,
     Edge,
-    Executor,
     Graph,
     Node,
     Port,

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Literal, get_args
 
+from workbench.arguments import WHOLE
+
+DecodeDevice = Literal["cpu", "mixed"]
+Executor = Literal["static", "dynamic", "separate"]
 LARGEST_SEED = 2**32 - 1
 """Maximum seed of a node. DALI assigns seeds up to this value, and imported graphs preserve them.
 """
@@ -18,6 +23,25 @@ SETTINGS: Mapping[str, tuple[int, int]] = {
     "seed": (0, 2**31 - USUAL_SEEDS - 1),
 }
 """Minimum and maximum of each numeric setting."""
+CHOICES: Mapping[str, tuple[str, ...]] = {
+    "device": get_args(DecodeDevice),
+    "executor": get_args(Executor),
+}
+"""Allowed values of each non-numeric setting."""
+
+
+def setting_fault(name: str, value: object) -> tuple[str, str] | None:
+    """Return why a setting cannot have a value, and the fix; None if it can."""
+    words = " or ".join(CHOICES.get(name, ()))
+    if name in SETTINGS:
+        least, most = SETTINGS[name]
+        if WHOLE.fits(value) and least <= value <= most:  # type: ignore[operator]  # an integer
+            return None
+        words = f"{'a number from 0' if name == 'seed' else f'an integer from {least}'} to {most}"
+    elif value in CHOICES[name]:
+        return None
+    return f"{name} is {value!r}", f"Use {words}."
+
 
 MOST_FILE_NODES = 10_000
 """Maximum number of nodes in a graph file: checking and rendering take longer with more nodes.

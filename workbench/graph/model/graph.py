@@ -19,7 +19,7 @@ import unicodedata
 from collections.abc import Collection, Iterator, KeysView, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Literal, NamedTuple, NoReturn, Self, TypeVar, get_args
+from typing import Any, NamedTuple, NoReturn, Self, TypeVar
 
 from workbench.arguments import TEXT, Kind, checked_init, format_value, require_kind
 from workbench.catalog.spec import Device, Value
@@ -29,13 +29,11 @@ from workbench.errors import (
     UnknownNameError,
     UnsupportedUseError,
 )
+from workbench.graph.model.bounds import DecodeDevice, Executor, setting_fault
 from workbench.graph.model.frozen_dict import EDIT, FrozenDict, frozen
 from workbench.graph.model.operators import GraphMethods
 from workbench.names import did_you_mean
 from workbench.sources import PARAMETER, Datasets, is_reader, kind_of_reader, load_source
-
-DecodeDevice = Literal["cpu", "mixed"]
-Executor = Literal["static", "dynamic", "separate"]
 
 
 def is_name(text: str) -> bool:
@@ -290,12 +288,19 @@ class Settings:
     """``static`` means ``exec_dynamic=False`` in DALI. ``separate`` is ``static`` with two queues:
     of depth ``prefetch_queue_depth`` on the device, and of twice that depth on the host."""
 
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            if found := setting_fault(each.name, getattr(self, each.name)):
+                raise ArgumentError(f"Settings: {found[0]}. {found[1]}")
 
-CHOICES: Mapping[str, tuple[str, ...]] = {
-    "device": get_args(DecodeDevice),
-    "executor": get_args(Executor),
-}
-"""Allowed values of each non-numeric setting."""
+
+def changed_settings(settings: Settings, values: Mapping[str, Any]) -> Settings:
+    """Return settings with other values, unchecked: ``check_graph`` reports invalid ones."""
+    made = object.__new__(Settings)
+    kept = {each.name: getattr(settings, each.name) for each in fields(settings)}
+    for name, value in {**kept, **values}.items():
+        object.__setattr__(made, name, value)
+    return made
 
 
 @fixed
@@ -338,6 +343,10 @@ class Graph(GraphMethods):
         if not isinstance(self.settings, Settings):
             raise ArgumentError(
                 f"Graph: settings is {format_value(self.settings)}. Use wb.Settings()."
+            )
+        if odd := [each for each in self.outputs.values() if not isinstance(each, Port)]:
+            raise ArgumentError(
+                f"Graph: an output is {format_value(odd[0])}. Use a Port. {_CREATE}"
             )
         nodes = self.nodes
         if not isinstance(nodes, tuple | list) or not all(isinstance(n, Node) for n in nodes):

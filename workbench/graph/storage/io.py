@@ -62,6 +62,7 @@ from workbench.graph.model import (
     is_title,
 )
 from workbench.graph.model.bounds import MOST_FILE_NODES, MOST_NESTED
+from workbench.graph.model.graph import changed_settings
 from workbench.graph.model.values import describe_kind, kind_fault
 from workbench.names import shortened
 from workbench.sources import PARAMETER, source_kinds
@@ -373,7 +374,7 @@ class _Reader:
             elif value not in CHOICES[key]:
                 allowed = " or ".join(CHOICES[key])
                 self.faults.append(f"settings.{key}: {_short(value)} is not {allowed}.")
-        return Settings(**values)
+        return changed_settings(Settings(), values)
 
     def value(self, value: Any, path: str, depth: int = 0) -> Value:
         if isinstance(value, list) and depth == MOST_NESTED:

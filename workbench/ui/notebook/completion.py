@@ -20,7 +20,7 @@ from workbench.engine.build.in_process_loader import LIBRARIES
 from workbench.errors import WorkbenchError
 from workbench.graph.builder.node_handle import NodeHandle
 from workbench.graph.model import Graph
-from workbench.graph.model.graph import CHOICES
+from workbench.graph.model.bounds import CHOICES
 from workbench.graph.storage.recipes import load_recipes
 from workbench.optimiser import optimise
 from workbench.preview.request import SHOWN

@@ -19,6 +19,7 @@ from workbench.errors import (
 from workbench.graph.checks.check import Fault, stopping_faults
 from workbench.graph.execution.dataset_parameters import with_datasets
 from workbench.graph.model import Graph
+from workbench.graph.model.graph import changed_settings
 from workbench.graph.storage.layout import Document
 from workbench.graph.storage.recipes import load_recipe, load_recipes
 from workbench.graph.types.typed_graph import TypedGraph
@@ -232,7 +233,7 @@ class ComparisonJob:
         """Return the graph with CPU decoding if there is no GPU: pictures are nearly equal."""
         if not self._machine.no_gpu or graph.settings.device == "cpu":
             return graph
-        return replace(graph, settings=replace(graph.settings, device="cpu"))
+        return replace(graph, settings=changed_settings(graph.settings, {"device": "cpu"}))
 
     def _failure_text(self, other: Graph, faults: Sequence[Fault]) -> str:
         """Return the reason in one or two sentences; a missing GPU cannot be fixed in the graph."""
