@@ -15,6 +15,7 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
+import workbench as wb
 from tests.helpers import same, script_batches
 from tests.sources.in_memory import COUNT, PIXELS, Photos, a_graph, png
 from tests.sources.written import write_parquet
@@ -271,6 +272,14 @@ def test_what_does_not_fit_names_column_and_row(
 def test_a_label_too_large_for_dali_is_refused(make: MakeFrame) -> None:
     with pytest.raises(DataError, match="does not fit into DALI's 32-bit labels"):
         require_dataset(open_dataset(make({"path": ["/a"], "label": [2**31]})))
+
+
+@pytest.mark.parametrize("images", [False, True])
+def test_a_negative_label_is_a_warning(photos: Path, images: bool) -> None:
+    path = next(photos.rglob("*.jpg"))
+    first = PIXELS[0] if images else path
+    with pytest.warns(UserWarning, match="1 has the label -1, which is not a class"):
+        wb.read([(first, 0), (first, -1)])
 
 
 def test_its_pixels_are_those_of_the_folder(photos: Path, tmp_path: Path, engine: Engine) -> None:

@@ -6,7 +6,7 @@ Objects are recognised by their attributes, so this module imports none of the l
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.arguments import format_value
+from workbench.arguments import format_value, warn_caller
 from workbench.errors import DataError
 from workbench.sources.tables import label_column
 
@@ -138,6 +138,7 @@ def _is_tensor(array: Any) -> bool:
 
 
 def _require_rows(rows: Sequence[Any], split: Callable[[Any], tuple[Any, int]]) -> None:
+    numbers: list[int] = []
     if len(rows) == 2 and getattr(rows[0], "ndim", 0) == 4:  # images and labels
         _require_array(rows[0])
         if len(rows[0]) != len(rows[1]):
@@ -147,9 +148,10 @@ def _require_rows(rows: Sequence[Any], split: Callable[[Any], tuple[Any, int]]) 
             )
         for at, label in enumerate(rows[1]):
             try:
-                split((None, label))
+                numbers.append(split((None, label))[1])
             except ValueError as error:
                 raise DataError(f"Item {at}: {error}.") from None
+        warn_of_labels(numbers, "Item")
         return
     if len(rows) == 2 and all(isinstance(each, list) and len(each) > 2 for each in rows):
         raise DataError(
@@ -166,9 +168,10 @@ def _require_rows(rows: Sequence[Any], split: Callable[[Any], tuple[Any, int]]) 
         if names_files([row]):
             raise DataError(f"Item {at} is a path among images. Pass either paths or images.")
         try:
-            image, _ = split(row)
+            image, number = split(row)
         except ValueError as error:
             raise DataError(f"Item {at}: {error}.") from None
+        numbers.append(number)
         found = _channels(image, f"Item {at}")
         channels, first = (channels, first) if channels else (found, at)
         if found and found != channels:
@@ -177,6 +180,19 @@ def _require_rows(rows: Sequence[Any], split: Callable[[Any], tuple[Any, int]]) 
                 f"{channels}. All images need the same number: convert grey images with "
                 "np.repeat(array, 3, axis=2)."
             )
+    warn_of_labels(numbers, "Item")
+
+
+def warn_of_labels(labels: Iterable[Any], row: str) -> None:
+    """Warn about the first negative label. ``row`` is what one entry of the data is called."""
+    for at, label in enumerate(labels):
+        text = str(label)
+        if text.startswith("-") and text[1:].isdecimal():
+            warn_caller(
+                f"{row} {at} has the label {label}, which is not a class for most loss functions. "
+                "Number the classes from 0."
+            )
+            return
 
 
 def _channels(image: Any, what: str) -> int:
@@ -207,7 +223,7 @@ def _channels(image: Any, what: str) -> int:
 
 def _require_data_set(data: Any) -> None:
     kind = type(data).__name__
-    if isinstance(data, Mapping):
+    if isinstance(data, Mapping) or hasattr(data, "at_scope"):  # the latter is a graph
         raise DataError(f"{format_value(data)} cannot be read as data. {_GIVE}")
     if hasattr(data, "dataset") and hasattr(data, "batch_size"):
         raise DataError(

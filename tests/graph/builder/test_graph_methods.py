@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import workbench as wb
 from workbench.catalog import Catalog
 from workbench.errors import GraphEditError, GraphFaultsError, WorkbenchError
+from workbench.graph.builder.graph_code import code_of
 from workbench.graph.builder.graph_drawing import graph_svg, graph_text
 from workbench.graph.builder.graph_methods import METHODS
 from workbench.graph.checks.check import check_graph
@@ -208,6 +209,30 @@ def test_a_tuple_that_other_libraries_read_as_a_range_is_reported(graph: Graph) 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert graph.gaussian_blur(sigma=[0.1, 2])["gaussian_blur"].sigma == (0.1, 2)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda g: g.brightness(p=0.5), "brightness does not change the images. Set brightness or"),
+        (lambda g: g.crop(), "Set crop or crop_h or crop_w."),
+        (lambda g: g.flip(horizontal=0, p=0.5), "Set horizontal or vertical or depthwise of flip."),
+        (lambda g: g.with_p(0.5, lambda x: x), "branch does not change the images. Apply an op"),
+        (lambda g: g.one_of(lambda x: x, lambda x: x), "one_of does not change the images."),
+        (lambda g: g.flip(p=0.5), ""),
+        (lambda g: g.hue(hue=wb.random.uniform(range=(0, 9)), p=0.5), ""),
+        (lambda g: g.one_of(lambda x: x, lambda x: x.flip()), ""),
+    ],
+)
+def test_a_call_that_changes_nothing_is_a_warning(
+    graph: Graph, make: Callable[[Graph], Graph], words: str
+) -> None:
+    with warnings.catch_warnings(record=True) as issued:
+        warnings.simplefilter("always")
+        made = make(graph)
+        code_of(made, made.datasets or {}, {"data": "'.'"})  # reading it back: no second warning
+    assert len(issued) == bool(words)
+    assert words in "".join(str(each.message) for each in issued)
 
 
 def test_an_operator_of_another_device_is_refused(graph: Graph) -> None:

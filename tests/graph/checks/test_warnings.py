@@ -316,9 +316,12 @@ def test_annotations_of_another_reader_are_a_warning(
     assert [str(each.message) for each in told] == [words] * shuffled
 
 
-def test_two_readers_with_images_each_are_no_warning(photos: Path) -> None:
+def test_images_of_two_readers_are_a_warning_unless_they_are_mixed(photos: Path) -> None:
     size = (8, 8)
     one = wb.read(photos).decode().resize(size=size)
     two = wb.read(photos, random_shuffle=True).decode().resize(size=size)
-    assert not check_warnings(wb.outputs(first=one.images, second=two.images, labels=two.labels))
+    with pytest.warns(UserWarning, match="sample k of one is not from the same file"):
+        made = wb.outputs(first=one.images, second=two.images, labels=two.labels)
+    assert codes(check_warnings(made)) == ["readers"]
+    assert not check_warnings(wb.outputs(first=one.images, second=wb.read(photos).decode().images))
     assert not check_warnings(wb.outputs(images=one.images + two.images, labels=two.labels))

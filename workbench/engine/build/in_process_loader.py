@@ -280,6 +280,11 @@ class InProcessLoader:
             f"A loader has no item {format_value(place)}. Use a loop, or next(iter(loader))."
         )
 
+    def __next__(self) -> NoReturn:
+        raise UnsupportedUseError(
+            "A loader is iterable, but not an iterator. Use a loop, or next(iter(loader))."
+        )
+
     def _iterate(self) -> Iterator[tuple[Any, ...]]:
         turns = itertools.count() if self.epochs is None else range(self.epochs)
         batches = itertools.chain.from_iterable(self.batches for _ in turns)

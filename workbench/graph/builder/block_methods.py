@@ -20,6 +20,7 @@ from workbench.graph.builder.data_node import (
     merged_graph,
     plain_value,
     require_sound_node,
+    warn_if_unchanged,
 )
 from workbench.graph.control_flow.block_kinds import (
     IF,
@@ -221,6 +222,7 @@ def _block(
     given = {**edited.outputs, output: Port(made.id, taken)}
     after = replace(edited, nodes=(*others, made), outputs=given)
     require_sound_node(after, catalog, made.id)
+    warn_if_unchanged(made, name)
     return with_followers(graph, after, catalog)
 
 

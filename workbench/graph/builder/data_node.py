@@ -8,7 +8,7 @@ both graphs contain are merged, so a coin flip for an image and its mask is samp
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, KeysView, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 
 from workbench.arguments import WHOLE, format_value, warn_caller
 from workbench.catalog import load_catalog
+from workbench.catalog.extra_operators import FUSED_FORMS
 from workbench.catalog.spec import Catalog, OpSpec, Value
 from workbench.errors import (
     GraphEditError,
@@ -206,6 +207,9 @@ def call_operator(
     others = [each for each in graph.nodes if each.id != node.id]
     graph = replace(graph, nodes=(*others, node))
     require_sound_node(graph, catalog, node.id)
+    names = neutral_arguments(node)
+    if names and names.isdisjoint(node.args) and not _DEFERRED.get():
+        warn_caller(f"{op} does not change the images. Set {' or '.join(names)}.")
     made = tuple(DataNode(graph, port) for port in output_ports(graph.node(node.id), spec))
     return made[0] if len(made) == 1 else made
 
@@ -259,6 +263,8 @@ def _require_known(spec: OpSpec, arguments: Mapping[str, Any]) -> None:
         raise UnknownNameError(f"{spec.name} has no argument {key!r}. {hint}")
 
 
+_CROPS = ("crop", "crop_h", "crop_w")
+_TYPES = {"dtype", "output_dtype"}
 _DEFERRED = ContextVar("deferred", default=False)
 
 
@@ -282,6 +288,32 @@ def require_sound_node(graph: Graph, catalog: Catalog, node_id: str) -> None:
     faults = [fault for fault in check_graph(graph.whole, catalog) if fault.node == node_id]
     if faults:
         raise GraphFaultsError(faults)
+
+
+def neutral_arguments(node: Node) -> KeysView[str]:
+    """Return the arguments that could make a node change its input, if their values do not."""
+    spec, form = load_catalog()[node.op], FUSED_FORMS.get(node.op)
+    crops = {name: spec.args[name].default for name in _CROPS} if node.op == "crop" else {}
+    neutral = {**form.neutral} if form else crops
+    known = {name: value for name, value in neutral.items() if name in spec.args}
+    same = all(node.args.get(n, spec.args[n].default) == value for n, value in known.items())
+    if not same or known.keys() & node.inputs.keys() or _TYPES & node.args.keys():
+        known = {}
+    return known.keys()
+
+
+def warn_if_unchanged(block: Node, op: str) -> None:
+    """Warn about a block in which no body changes the images. ``op`` is the operator with ``p``."""
+    nodes = [node for body in block.bodies.values() for node in body.nodes]
+    names = [neutral_arguments(node) for node in nodes]
+    if _DEFERRED.get() or not all(names):
+        return
+    if any(each.isdisjoint(node.args) for each, node in zip(names, nodes, strict=True)):
+        return  # there is a warning for the operator itself
+    fix = "Apply an operator in a function: lambda x: x.rotate(angle=5)."
+    if op:
+        fix = f"Set {' or '.join(names[0])} of {op}."
+    warn_caller(f"{block.id} does not change the images. {fix}")
 
 
 _DATA_TYPE = re.compile(r"u?int\d+|float\d+|bool")

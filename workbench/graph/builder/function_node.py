@@ -275,9 +275,9 @@ def numba_node(
 
     Raises GraphEditError like ``node``, and for a type that numba does not support.
     """
+    read, written = _parse_arrays(inputs), _parse_arrays(outputs)
 
     def make(function: Callable[..., Any]) -> FunctionNode:
-        read, written = _parse_arrays(inputs), _parse_arrays(outputs)
         layouts = tuple(layout for _, layout in written)
         args: dict[str, Value] = {
             "in_types": tuple(kind for kind, _ in read),
@@ -314,6 +314,11 @@ def _parse_arrays(descriptions: str | tuple[str, ...]) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     for each in descriptions if isinstance(descriptions, tuple | list) else (descriptions,):
         kind, _, layout = str(each).partition(" ")
+        if callable(each):
+            raise GraphEditError(
+                "numba_node received a function. Write @wb.numba_node(), or name the types and "
+                'layouts: @wb.numba_node("UINT8 HWC", "UINT8 HWC").'
+            )
         if kind not in NUMBER_TYPES or not layout.isalnum():
             raise GraphEditError(
                 f"{each!r} is not a type and layout, such as UINT8 HWC or FLOAT 1. The "

@@ -22,6 +22,7 @@ from workbench.catalog.familiar_names import nearest_operators
 from workbench.catalog.signatures import signature_of
 from workbench.catalog.spec import Catalog
 from workbench.errors import (
+    ArgumentError,
     GraphEditError,
     GraphFaultsError,
     UnknownNameError,
@@ -210,13 +211,19 @@ def _replaced_output(graph: Graph, name: str, value: DataNode) -> dict[str, Port
 def save(graph: Graph, path: str | Path) -> Path:
     """Write the graph to a JSON file, which ``wb.read_graph`` loads, and return the path.
 
-    An existing file is replaced. The data are not included. Raises SaveError if writing fails.
+    An existing file is replaced. The data are not included. Raises SaveError if writing fails, and
+    ArgumentError for a name that ends in ``.png``.
 
     ::
 
         again = wb.read_graph(graph.save("mine.json"))
         assert again == graph
     """
+    if Path(path).suffix.lower() == ".png":
+        raise ArgumentError(
+            f"save: path is {str(path)!r}, but a graph is saved as JSON. Use a name that ends in "
+            ".json, or share of a workbench for a picture with the graph."
+        )
     return write_text(path, dump_graph(graph.whole))
 
 
@@ -244,8 +251,21 @@ METHODS: Mapping[str, Callable[..., Any]] = {
 
 
 _ELSEWHERE = {
+    "audit": "wb.audit(wb.loader(graph))",
+    "bench": "wb.Benchmark(graph, data).run(), or w.bench() of a workbench w",
+    "check": "wb.check_graph(graph)",
+    "compare": "wb.compare(graph, other)",
+    "link": "w.param('rotate.angle') of a workbench w, and ipywidgets.link",
     "loader": "wb.loader(graph, data)",
+    "optimise": "wb.optimise(graph, data)",
+    "pack": "wb.pack(graph, data, folder)",
+    "param": "w.param('rotate.angle') of a workbench w = wb.Workbench(graph)",
     "preview": "wb.Workbench(data, graph)",
+    "stages": "w.stages() of a workbench w = wb.Workbench(graph)",
+    "tune": "w.tune() of a workbench w = wb.Workbench(graph)",
+    "verify": "w.verify() of a workbench w = wb.Workbench(graph)",
+    "watch": "wb.watch(loader)",
+    "widget": "wb.Workbench(graph)",
     "plot": "graph.batch(0).plot()",
     "run": "graph.batch(0)",
     "to_code": "wb.emit_script(graph)",
@@ -296,8 +316,9 @@ class _Methods:
             hint = (
                 f" Its outputs: {', '.join(owner.outputs) or 'none'}. dir(graph) lists all names."
             )
-        if isinstance(owner, Graph) and name in _ELSEWHERE:
-            hint = f" Use {_ELSEWHERE[name]}."
+        called = {"benchmark": "bench", "optimize": "optimise"}.get(name, name)
+        if isinstance(owner, Graph) and called in _ELSEWHERE:
+            hint = f" Use {_ELSEWHERE[called]}."
         what = "graph" if isinstance(owner, Graph) else "fn"
         if isinstance(owner, DataNode):
             what = str(owner.port)

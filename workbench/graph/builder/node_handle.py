@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NoReturn
 
@@ -22,6 +23,7 @@ from workbench.graph.edits.connect import connect
 from workbench.graph.edits.edit import free_id, generator_of, rename_node, reset_arg, set_arg
 from workbench.graph.execution.active import set_muted
 from workbench.graph.model import Graph, Node, Port
+from workbench.graph.model.frozen_dict import FrozenDict
 from workbench.graph.model.ports import output_ports
 
 
@@ -79,7 +81,7 @@ class NodeHandle:
         return next(iter(given.values()))
 
     @property
-    def outputs(self) -> dict[str, DataNode]:
+    def outputs(self) -> Mapping[str, DataNode]:
         """The node's outputs by name.
 
         ::
@@ -88,7 +90,7 @@ class NodeHandle:
         """
         inside = self._graph.at_scope(self._graph.scope_of(self._id))
         ports = output_ports(self.node, load_catalog()[self.node.op])
-        return {port.output: DataNode(inside, port) for port in ports}
+        return FrozenDict({port.output: DataNode(inside, port) for port in ports})
 
     @checked()
     def set(self, **arguments: Any) -> Graph:

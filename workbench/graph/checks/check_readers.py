@@ -15,9 +15,9 @@ _ANNOTATIONS = ("label", "boxes", "points", "mask")
 
 
 def unpaired_outputs(typed: TypedGraph) -> Iterator[Fault]:
-    """Warn if annotations are output without images of the same reader.
+    """Warn about images, or images and annotations, of readers that do not read the same samples.
 
-    There is no warning if readers of images and annotations read equal data in equal order.
+    There is no warning if the readers read equal data in equal order.
     """
     graph = typed.graph
     readers = {source.id: source for source in graph.sources}
@@ -30,6 +30,17 @@ def unpaired_outputs(typed: TypedGraph) -> Iterator[Fault]:
         if kind in _ANNOTATIONS and images and sources[name] and not sources[name] & of_images:
             for reader in sorted(sources[name]):
                 unpaired[reader].append(name)
+    for name in images[1:]:
+        first, second = min(sources[images[0]]), min(sources[name])
+        if first not in sources[name] and _order_key(readers[first]) != _order_key(readers[second]):
+            yield Fault(
+                second,
+                "",
+                f"{images[0]} and {name} come from two readers ({first}, {second}), so sample k of "
+                "one is not from the same file as sample k of the other",
+                "Use one reader, unless the images are independent.",
+                "readers",
+            )
     for reader, names in unpaired.items():
         source = readers[reader]
         same = any(_order_key(source) == _order_key(readers[other]) for other in of_images)

@@ -345,9 +345,7 @@ class Graph(GraphMethods):
                 f"Graph: settings is {format_value(self.settings)}. Use wb.Settings()."
             )
         if odd := [each for each in self.outputs.values() if not isinstance(each, Port)]:
-            raise ArgumentError(
-                f"Graph: an output is {format_value(odd[0])}. Use a Port. {_CREATE}"
-            )
+            raise ArgumentError(f"Graph: an output is {format_value(odd[0])}. Use a wb.Port.")
         nodes = self.nodes
         if not isinstance(nodes, tuple | list) or not all(isinstance(n, Node) for n in nodes):
             raise ArgumentError(f"Graph: nodes is {format_value(nodes)}. Use a tuple of Nodes.")

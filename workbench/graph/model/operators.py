@@ -85,6 +85,20 @@ class GraphMethods(Operators[Any]):
             "graph again."
         )
 
+    def _not_an_array(self, *_: object, **__: object) -> NoReturn:
+        raise UnsupportedUseError(
+            "A graph is not an array, a number or an iterator. Use graph.batch(0).images for "
+            "arrays, or wb.loader(graph) for batches."
+        )
+
+    __len__ = __float__ = __int__ = __index__ = __next__ = __array__ = _not_an_array
+
+    def __bool__(self) -> bool:
+        return True  # without it, bool() would call __len__
+
+    def __contains__(self, node_id: object) -> bool:
+        return any(node.id == node_id for node in self.walk())
+
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = _no_arithmetic
 
     def __call__(self, *image: object, **options: Any) -> Any:

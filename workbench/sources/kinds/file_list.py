@@ -20,6 +20,7 @@ from typing import Any
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample, SourceKind, load_source, name_with_ending
+from workbench.sources.python_data import warn_of_labels
 from workbench.sources.tables import label_column
 
 _SUFFIXES = (".txt", ".csv", ".lst")
@@ -285,6 +286,8 @@ def require_files(dataset: Dataset) -> None:
             f"{len(missing):,} of {len(rows):,} files{holder} are missing (rows "
             f"{numbers}{more}); the first: {missing[0][1]}. {fix}, or remove the rows."
         )
+    if not dataset.in_memory:
+        warn_of_labels((label for _, label in dataset.items), "Row")
 
 
 def _is_utf8(path: Path) -> bool:

@@ -366,12 +366,15 @@ class Workbench(CodeAccess, VBox):
         """Write a PNG with a contact sheet of the current batch that contains the graph.
 
         Drop the file on a workbench to open the graph. Returns the file's path. Raises
-        SaveError, GraphFaultsError if the graph cannot run, and the errors of ``preview_batch``.
+        ArgumentError for a suffix other than ``.png``, SaveError, GraphFaultsError if the graph
+        cannot run, and the errors of ``preview_batch``.
 
         ::
 
             picture = w.share("mine.png")
         """
+        if Path(path).suffix.lower() not in ("", ".png"):
+            raise ArgumentError(f"w.share: path is {str(path)!r}. Use a name that ends in .png.")
         return self._live.share(path)
 
     @checked(part=TEXT)
