@@ -51,7 +51,7 @@ def test_a_scheduler_with_a_number_of_steps_is_not_exceeded(
     model = torch.nn.Linear(3, 1)
     optimizer = torch.optim.SGD(model.parameters(), 0.1)
     scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, 0.1, total_steps=100)
-    watched = wb.watch(batches, steps=60, show=False)
+    watched = wb.watch(iter(batches), steps=60, show=False)
     for _ in watched:
         optimizer.step()
         scheduler.step()
@@ -145,7 +145,7 @@ def cuda(time: VirtualTime, monkeypatch: pytest.MonkeyPatch) -> Cuda:
     monkeypatch.setattr(clock, "sys", SimpleNamespace(modules={"torch": imitation}))
     monkeypatch.setattr(environment, "devices_of_models", lambda models: ["cuda:0"])
     monkeypatch.setattr(environment, "models_in_memory", lambda: [object()])
-    monkeypatch.setattr(environment, "reason_against_repeating", lambda restored: "")
+    monkeypatch.setattr(environment, "reason_against_repeating", lambda restored, replaces: "")
     monkeypatch.setattr(environment, "is_finite", lambda models: True)
     monkeypatch.setattr(environment, "seconds_to_copy", lambda batch, device: 0.004)
     use = SimpleNamespace(use=lambda: SimpleNamespace(gpu=77))
@@ -213,7 +213,7 @@ def test_processes_that_train_together_do_not_repeat_batches(
         is_available=lambda: True, is_initialized=lambda: True, get_world_size=lambda: 4
     )
     monkeypatch.setitem(sys.modules, "torch.distributed", distributed)
-    assert "4 processes train together" in environment.reason_against_repeating(())
+    assert "4 processes train together" in environment.reason_against_repeating((), True)
 
 
 def test_lightning_trains_with_the_callback_and_with_a_watched_loader(batches: list[Any]) -> None:

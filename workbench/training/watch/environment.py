@@ -71,10 +71,11 @@ def is_finite(models: Iterable[Any]) -> bool:
     return all(bool(torch.isfinite(one).all()) for model in models for one in _parameters(model))
 
 
-def reason_against_repeating(restored: Iterable[Any]) -> str:
+def reason_against_repeating(restored: Iterable[Any], replaces: bool) -> str:
     """Return why steps on a repeated batch would break this training; empty if they would not.
 
-    ``restored`` are objects whose state is restored after these steps.
+    ``restored`` are objects whose state is restored after these steps. ``replaces`` states that
+    these steps replace others, and are not additional.
     """
     torch = torch_module()
     if torch is None:
@@ -84,15 +85,17 @@ def reason_against_repeating(restored: Iterable[Any]) -> str:
         count = distributed.get_world_size()
         if count > 1:
             return (
-                f"{count} processes train together, and more steps in one of them would make the "
-                "others wait; watch a run with one process"
+                f"{count} processes train together and wait for each other in each step; watch a "
+                "run with one process"
             )
     schedulers = getattr(sys.modules.get("torch.optim.lr_scheduler"), "OneCycleLR", None)
     known = {id(each) for each in restored}
-    if schedulers is not None and any(id(each) not in known for each in _instances(schedulers)):
+    if replaces or schedulers is None:
+        return ""
+    if any(id(each) not in known for each in _instances(schedulers)):
         return (
-            "a OneCycleLR raises an error after total_steps, and more steps would exceed them; "
-            "pass restore=(model, optimizer, scheduler)"
+            "a OneCycleLR raises an error after total_steps, and additional steps would exceed "
+            "them; pass restore=(model, optimizer, scheduler)"
         )
     return ""
 

@@ -15,7 +15,9 @@ _INSPECTED = 3
 """Number of warm-up steps in which waits for the GPU are traced."""
 _FEWEST_MEASURED = 12
 _FEWEST_IN_LOADER = 50
-"""Minimum number of steps before the batch may be repeated at the end of an epoch."""
+"""Minimum number of steps before a batch may be repeated because the epoch ends."""
+_FEWEST_LEFT, _FEWEST_REPEATED = 26, 15
+"""Minimum number of steps left in an epoch to repeat a batch, and how many of them repeat it."""
 _SETTLING = 3
 """Number of steps on the repeated batch before the measurement."""
 _PRECISE = 0.003
@@ -75,7 +77,8 @@ class Recorder:
         self.plan = plan
         self.clock = clock or Clock()
         self.epoch_batches: int | None = None
-        self.epochs = 0
+        self.skipped = 0
+        """Number of the loader's batches that the repeated batch replaced."""
         self.sizes: Counter[int] = Counter()
         self.kinds: Counter[tuple[Any, ...]] = Counter()
         self.devices: Counter[str] = Counter()
@@ -124,11 +127,30 @@ class Recorder:
     def is_checked(self) -> bool:
         return self._counts["check"] >= self.plan.check
 
-    @property
-    def may_repeat(self) -> bool:
-        """True if enough steps were measured to start repeating a batch at an epoch's end."""
+    def may_repeat_at_end(self) -> bool:
+        """Return whether enough steps were measured to repeat a batch at the end of an epoch."""
         enough = self._counts["loader"] >= min(_FEWEST_IN_LOADER, self.plan.loader)
         return enough and self.plan.repeated > 0
+
+    def repetitions(self, left: int | None) -> int:
+        """Return how often to repeat a batch now; 0 if the loader is to be measured first.
+
+        ``left`` is the number of steps left in the epoch, in which the repeated batch replaces
+        batches of the loader. None means that it replaces none. If the epoch is too short for all
+        planned steps, there are fewer of them.
+        """
+        plan = self.plan
+        if left is None:
+            return plan.repeated if self.loader_is_measured else 0
+        is_last_chance = self.may_repeat_at_end() and left <= plan.repeated + plan.check
+        if left < self.fewest_left or not (is_last_chance or self.loader_is_measured):
+            return 0
+        return min(plan.repeated, max(left - plan.check, _FEWEST_REPEATED))
+
+    @property
+    def fewest_left(self) -> int:
+        """Minimum number of steps left in an epoch in which a batch may be repeated."""
+        return min(_FEWEST_LEFT, self.plan.repeated + self.plan.check)
 
     @property
     def last_size_is_usual(self) -> bool:
@@ -143,8 +165,11 @@ class Recorder:
 
     def start_epoch(self) -> None:
         """Record that an iterator is requested from the loader."""
-        self.epochs += 1
         self._first = True
+        self.skip_time()
+
+    def skip_time(self) -> None:
+        """Exclude the time since the last step from the wait of the next one."""
         self._asked = None
         self.record_request()
 
@@ -211,10 +236,10 @@ class Recorder:
             took = sum((each.returned or each.given).host - each.asked.host for each in known)
             self.clock.sleep(min(self.queued * took / len(known), _LONGEST_PAUSE))
 
-    def repeated_enough(self) -> bool:
-        """Return whether the steps on the repeated batch are measured precisely enough."""
+    def repeated_enough(self, most: int) -> bool:
+        """Return whether the repeated batch is measured precisely enough, or ``most`` times."""
         count = self._counts["repeated"]
-        if count + self._counts["settling"] >= self.plan.repeated:
+        if count + self._counts["settling"] >= most:
             return True
         if count < _FEWEST_MEASURED or count % 4:
             return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -55,6 +56,8 @@ class WatchReport(DocumentedResult):
     """Reason why no batch was repeated."""
     restored: tuple[str, ...] = ()
     """Classes of the objects whose state is restored after the repeated batch."""
+    skipped: int = 0
+    """Number of the loader's batches that the repeated batch replaced."""
     loads_in_steps: bool = True
     """True if the loader may prepare batches during the steps; False with ``num_workers=0``."""
     created: str = field(default_factory=lambda: time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
@@ -129,7 +132,7 @@ class WatchReport(DocumentedResult):
             pictures = (ResultPicture("Time of each step", _strip_chart(self.steps)),)
         return ResultDocument(
             "watch",
-            f"Training loop, {len(self.steps)} steps watched",
+            f"Training loop, {len(self.steps)} steps watched{self._kinds_of_steps()}",
             (*sentences, *self.notes),
             tables,
             pictures,
@@ -145,22 +148,31 @@ class WatchReport(DocumentedResult):
         """
         return _figure(self.steps)
 
+    def _kinds_of_steps(self) -> str:
+        """Return the number of steps of each kind as text, such as `` (10 warm-up, 110 loop)``."""
+        names = {"loader": "loop", "settling": "repeated batch", "repeated": "repeated batch"}
+        counts = Counter(names.get(each.phase, each.phase) for each in self.steps)
+        kinds = ", ".join(f"{count} {name}" for name, count in counts.items())
+        return f" ({kinds})" if kinds else ""
+
     def _method_sentence(self, times: LoopTimes) -> str:
         if times.measured:
+            count = times.repeated
+            steps = (
+                f"{count} steps trained on one repeated batch instead of {self.skipped} batches of "
+                "the loader."
+                if self.skipped
+                else f"{count} additional steps trained on one repeated batch."
+            )
             effect = (
                 f"The state of {join_words(self.restored)} is restored after them."
                 if self.restored
                 else "ceiling=False avoids them; restore=(model, optimizer) undoes them."
             )
             checks = sum(each.phase == "check" for each in self.steps)
-            few = (
-                f"Only {checks} check step{'s' * (checks > 1)}" if checks else "No check steps yet"
-            )
-            unknown = f" {few}: whether the machine's speed changed is not known."
-            return (
-                f"The ceiling was measured: {times.repeated} additional steps trained on one "
-                f"repeated batch. {effect}{'' if times.checked else unknown}"
-            )
+            few = f"There were {checks or 'no'} check step{'s' * (checks != 1)}"
+            unknown = f" {few}, so whether the machine's speed changed is not known."
+            return f"The ceiling was measured: {steps} {effect}{'' if times.checked else unknown}"
         if self.why_bound:
             return f"The ceiling was computed from the time of the steps: {self.why_bound}."
         return (
@@ -204,6 +216,7 @@ def build_report(
         recorder.device,
         why_bound,
         restored,
+        recorder.skipped,
         getattr(loader, "num_workers", None) != 0,
         loader=loader,
     )

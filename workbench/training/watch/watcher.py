@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from typing import Any
 
@@ -43,10 +44,15 @@ def watch(
 
     The ceiling, the speed-up if loading took no time, is measured: up to 30 % of the steps repeat a
     batch while the loader is not advanced, after a pause of up to 10 s in which its queue is
-    filled. These are additional steps: the loader's batches are all delivered, but the model is
-    trained on one batch several times. ``restore`` is a list of objects with ``state_dict`` and
-    ``load_state_dict`` (model, optimizer, scheduler) whose state is restored afterwards. With
-    ``ceiling=False`` no batch is repeated, and the ceiling is computed from the time of the steps.
+    filled. The repeated batch replaces as many batches of the loader, which are read and skipped,
+    so the epoch still has ``len(loader)`` steps. If the loader has no ``len``, these steps are
+    additional. With ``ceiling=False`` no batch is repeated, and the ceiling is computed from the
+    time of the steps.
+
+    ``restore`` is a list of objects with ``state_dict`` and ``load_state_dict``: all objects that a
+    step changes (model, optimizer, scheduler). Their state is copied before the first step on the
+    repeated batch and restored after the last one. These steps are then additional, and no batch
+    is skipped. ``restore`` cannot be combined with ``ceiling=False``.
 
     Watching the same loader again, as in a loop over epochs, continues the watch; a new run of a
     notebook's cell starts another.
@@ -64,8 +70,9 @@ def watch(
             step(batch)
         print(watched.report())
 
-    Raises ArgumentError if the loader is not iterable or is watched already, and for fewer than 40
-    steps.
+    Raises ArgumentError if the loader is not iterable or is watched already, for fewer than 40
+    steps, for ``restore`` with ``ceiling=False``, and for an object in ``restore`` that lacks these
+    methods.
     """
     if isinstance(loader, Watch):
         raise ArgumentError("watch: the loader is watched already. Use its report().")
@@ -134,7 +141,6 @@ class Watch:
         self._why_bound = "" if ceiling else "no batch was repeated"
         self._mutates = False
         self._repeated: Any = None
-        self._checks = self._was_shown = False
 
     def __getattr__(self, name: str) -> Any:
         if name == "loader":  # while a copy is created
@@ -173,10 +179,11 @@ class Watch:
         recorder = self._recorder
         recorder.start_epoch()
         iterator = iter(self.loader)
-        if self._checks:
-            yield from self._check(iterator)
-            return
-        length = length_of(self.loader)
+        length = length_of(self.loader) or recorder.epoch_batches
+        # Steps that `restore` undoes are additional, so that all batches are trained on.
+        replaces = length is not None and not self._restored
+        if replaces and recorder.plan.repeated and (length or 0) <= recorder.fewest_left:
+            self._why_bound = f"an epoch of {length} batches is too short to repeat one"
         usual = None
         candidates = delivered = 0
         while True:
@@ -187,8 +194,10 @@ class Watch:
                 break
             delivered += 1
             saved = None
+            left = length - delivered if replaces and length and delivered <= length else None
+            most = recorder.repetitions(left)
             before_end = delivered == length - 1 if length else not self._mutates
-            if recorder.loader_is_measured or recorder.count == 1 or before_end:
+            if most or recorder.count == 1 or (before_end and not replaces):
                 before, saved = fingerprint(batch), copy_batch(batch, self._mutates)
             traces_waits = recorder.traces_waits
             recorder.record_batch(batch)
@@ -196,82 +205,80 @@ class Watch:
                 yield batch
             recorder.end_step()
             self._display.update(recorder)
-            if saved is None:
-                continue
-            self._mutates = self._mutates or fingerprint(batch) != before
-            if recorder.last_size_is_usual or usual is None:
-                usual = saved
-            if recorder.loader_is_measured:
-                candidates += 1
-                if recorder.last_size_is_usual or candidates == _MOST_CANDIDATES:
-                    yield from self._repeat(usual)
-                    del batch, saved, usual
-                    yield from self._check(iterator)
-                    return
+            if saved is not None:
+                self._mutates = self._mutates or fingerprint(batch) != before
+                if recorder.last_size_is_usual or usual is None:
+                    usual = saved
+            candidates += most > 0
+            if most and (recorder.last_size_is_usual or candidates == _MOST_CANDIDATES):
+                count = yield from self._repeat(usual, most, replaces)
+                del batch, saved, usual
+                if replaces:
+                    self._skip(iterator, count)
+                yield from self._check(iterator)
+                return
+            if self._why_bound and recorder.loader_is_measured:
+                yield from self._check(iterator)
+                return
         recorder.epoch_batches = delivered
-        if usual is not None and recorder.may_repeat:
-            yield from self._repeat(usual)
-            if self._why_bound:
-                self._finish()
-            else:
-                self._show_unchecked()
+        if usual is not None and not replaces and recorder.may_repeat_at_end():
+            yield from self._repeat(usual, recorder.plan.repeated, replaces)
+            self._finish()
 
-    def _repeat(self, batch: Any) -> Iterator[Any]:
-        """Repeat a batch to measure the ceiling, unless that would break the training."""
+    def _repeat(self, batch: Any, most: int, replaces: bool) -> Generator[Any, None, int]:
+        """Repeat a batch to measure the ceiling, unless that would break the training.
+
+        Returns how often the batch was repeated.
+        """
         recorder = self._recorder
+        count = 0
         self._repeated = batch
-        if recorder.plan.repeated:
-            self._why_bound = environment.reason_against_repeating(self._restored)
+        self._why_bound = environment.reason_against_repeating(self._restored, replaces)
         if self._why_bound:
-            return
-        length = length_of(self.loader)
-        if length:  # a script may rely on the number of steps
+            return count
+        if length_of(self.loader) and not replaces:
             self._display.note(
-                f"wb.watch repeats a batch up to {recorder.plan.repeated} times now, so this epoch "
-                f"has more steps than the {length} of len(loader). ceiling=False avoids this."
+                f"wb.watch now repeats a batch up to {most} times and then restores the state. "
+                f"Therefore this epoch has more steps than the {length_of(self.loader)} of "
+                "len(loader). Without restore= the repeated batch replaces others."
             )
         saved = [copy.deepcopy(each.state_dict()) for each in self._restored]
         recorder.wait_for_queue()
         try:
-            while not recorder.repeated_enough():
+            while not recorder.repeated_enough(most):
                 recorder.record_request()
                 given = copy_batch(batch, self._mutates)
                 recorder.record_batch(given, recorder.repeated_phase)
                 yield given
                 recorder.end_step()
+                count += 1
                 self._display.update(recorder)
         finally:
             for each, state in zip(self._restored, saved, strict=True):
                 each.load_state_dict(state)
-        self._checks = True
+        return count
+
+    def _skip(self, iterator: Iterator[Any], count: int) -> None:
+        """Read the batches that the repeated batch replaced, so that the epoch keeps its length."""
+        for _ in itertools.islice(_remaining_batches(iterator), count):
+            self._recorder.skipped += 1
+        self._recorder.skip_time()
 
     def _check(self, iterator: Iterator[Any]) -> Iterator[Any]:
-        """Watch some more steps on batches of the loader, finish, and yield the other batches.
-
-        If the epoch ends before, the next one continues.
-        """
+        """Watch some more steps on batches of the loader, finish, and yield the other batches."""
         recorder = self._recorder
-        while self._checks and not recorder.is_checked:
+        while not (self._why_bound or recorder.is_checked):
             recorder.record_request()
             try:
                 batch = next(iterator)
             except StopIteration:
-                self._show_unchecked()
-                return
+                break
             recorder.record_batch(batch, "check")
             yield batch
             recorder.end_step()
             self._display.update(recorder)
         self._finish()
         yield from _remaining_batches(iterator)
-
-    def _show_unchecked(self) -> None:
-        """Show the report before the check steps, once: the loop may end with this epoch."""
-        if not self._was_shown:
-            self._was_shown = True
-            report = self._build_report()
-            record_result(report)
-            self._display.show(report)
 
     def _finish(self) -> None:
         """Build and show the report."""
@@ -286,8 +293,7 @@ class Watch:
 
 
 _OWN = frozenset(
-    ["_recorder", "_restored", "_display", "_report", "_why_bound", "_mutates", "_repeated",
-     "_checks", "_was_shown"]
+    ["_recorder", "_restored", "_display", "_report", "_why_bound", "_mutates", "_repeated"]
 )  # fmt: skip
 
 
