@@ -291,9 +291,9 @@ _HOMES = {
     "ui.notebook.graph_comparison": "GraphComparison compare",
     "ui.notebook.widget": "Workbench",
 }
-"""Module -> the public names that it defines."""
+"""Public names that each module defines."""
 GRAPH_METHODS = {"batch": "preview.graph_batches", "show": "preview.graph_batches"}
-"""Graph method -> its module, for methods in modules that ``graph`` does not import."""
+"""Module of each graph method that is in a module which ``graph`` does not import."""
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
 
 

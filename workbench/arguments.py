@@ -23,14 +23,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """An allowed kind of argument: its description ``words``, and a predicate for values."""
+    """An allowed kind of argument: ``words`` describe it, and ``fits`` tests a value."""
 
     words: str
     fits: Callable[[Any], bool]
 
     @classmethod
     def of(cls, made_by: str, *types: type) -> Kind:
-        """Return the kind of instances of ``types``. ``made_by`` is example code to create one."""
+        """Return the kind "instance of ``types``". ``made_by`` is example code to create one."""
         article = "an" if types[0].__name__[0] in "AEIOU" else "a"
         words = f"{article} {types[0].__name__}: {made_by}"
         return cls(words, lambda value: isinstance(value, types))
@@ -105,7 +105,7 @@ def checked(**kinds: Kind) -> Callable[[Callable[P, T]], Callable[P, T]]:
 
 
 def checked_init(init: Callable[P, None], create: str) -> Callable[P, None]:
-    """Wrap an ``__init__`` to refuse unknown arguments, and a single positional argument.
+    """Wrap an ``__init__`` so that it rejects unknown arguments and a single positional argument.
 
     ``create`` is a sentence on how to create an object instead.
     """
@@ -156,7 +156,7 @@ def _parameters(signature: inspect.Signature) -> Iterable[inspect.Parameter]:
 def _bound_parameters(
     signature: inspect.Signature, arguments: Mapping[str, Any]
 ) -> Iterator[tuple[str, Any]]:
-    """Yield name and value of each parameter. Skips None if it is the parameter's default."""
+    """Yield name and value of each argument, without None if that is the default."""
     for name, value in arguments.items():
         parameter = signature.parameters[name]
         if parameter.kind is parameter.VAR_POSITIONAL:
@@ -166,7 +166,7 @@ def _bound_parameters(
 
 
 def require_kind(what: str, value: object, kind: Kind) -> None:
-    """Raise ArgumentError if a value is not of a kind."""
+    """Raise ArgumentError if a value is not of the allowed kind."""
     if not kind.fits(value):
         raise ArgumentError(f"{what} is {format_value(value)}. Use {kind.words}.")
 

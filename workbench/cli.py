@@ -42,8 +42,7 @@ from workbench.sources import Datasets
 
 TARGETS = target_names()
 MAX_SEED = 2**31 - 10_000 - 1
-"""Largest seed of a graph. The seeds of operators are offsets that are added to the graph's seed.
-"""
+"""Largest seed of a graph, to which the seeds of operators are added."""
 MAX_BATCH = 1_000_000
 
 
@@ -426,7 +425,7 @@ def _require_name(exported: Export, output: str) -> None:
 def _export_good(
     graph: Graph, data: Datasets, target: str, with_: str, plain: bool, output: str
 ) -> tuple[Export, Datasets]:
-    """Export a program that reads only the good files, and return it and their data sets.
+    """Export a program that reads only the good files; return it and its datasets.
 
     Prints the number of skipped files.
     """
@@ -453,7 +452,7 @@ def _export_good(
 def _report_bad_files(data: Datasets, graph: Graph) -> bool:
     """Print the files that would end the program or be decoded wrongly, and how to skip them.
 
-    Return True if a file would end the program.
+    Returns True if a file would end the program.
     """
     from workbench.engine.file_checks.usable_data import UsableData
     from workbench.engine.protocol.exit_status import printable

@@ -69,10 +69,10 @@ NO_IMAGE = "No output of the graph is an image"
 """Start of the GraphError message for a graph that outputs no image."""
 
 OUTSIDE = "reaches outside the image of"
-"""Text in the message of a PipelineError if a crop window is outside the image."""
+"""Words in the message of a PipelineError if a crop window is outside the image."""
 
 ORIGINAL = "\nDALI: "
-"""Separates the explanation in the message of a PipelineError from DALI's own message."""
+"""Separator between the explanation in a PipelineError and DALI's own message."""
 
 
 class WorkbenchError(Exception):
@@ -90,7 +90,7 @@ class WorkbenchError(Exception):
     def _render_traceback_(self) -> list[str]:
         """Return the traceback for IPython: the line of the cell and the error.
 
-        Frames of the workbench and of libraries are hidden; ``%xmode Verbose`` shows them.
+        Frames of the workbench and of libraries are hidden unless ``%xmode Verbose`` is set.
         """
         import sys
         import traceback
@@ -177,7 +177,7 @@ class GraphEditError(GraphError):
 
 
 class UnknownNameError(GraphEditError, AttributeError, KeyError):
-    """Nothing has this name: no attribute, operator, argument, option, setting, node or output.
+    """A name does not exist: an attribute, operator, argument, option, setting, node or output.
 
     ::
 
@@ -266,7 +266,7 @@ class WorkerLostError(EngineError):
 
     @property
     def node(self) -> str | None:
-        """Id of the node that was running, or None if there were several or none is known."""
+        """Id of the node that was running, or None if several were running or none is known."""
         return self.nodes[0] if len(self.nodes) == 1 else None
 
 

@@ -32,12 +32,12 @@ MIME = {"png": "image/png", "svg": "image/svg+xml"}
 COLOURS = {"cpu": "#6b7f99", "mixed": "#5a9e00", "peer": "#c9a25f"}
 """Bar colours, readable on white and distinguishable for colour-blind people."""
 INK = "#7a7a7a"
-"""Text colour in notebooks, where figures are transparent: readable in light and dark themes."""
+"""Text colour in notebooks, readable in light and dark themes: figures are transparent there."""
 LINE = 100
-"""Number of characters (8 points) that fit in the width of a figure."""
+"""Number of characters (8 points) that fit into the width of a figure."""
 _DPI = 150
 MOST_SHOWN = 70_000
-"""Maximum size in bytes of a figure with pictures in a notebook. base64 adds a third."""
+"""Maximum size in bytes of a figure with pictures in a notebook; base64 adds a third."""
 _ACROSS = 4
 """Default number of pictures in a row."""
 MOST_PICTURES = 16
@@ -239,7 +239,7 @@ def _small_picture(figure: Figure, title: str) -> str:
 def webp_url(picture: Image.Image, most: int = MOST_SHOWN) -> str:
     """Encode an image, including transparency, as a data URL for ``<img src=...>``.
 
-    The image is reduced until it has at most ``most`` bytes.
+    The image is reduced until it has at most ``max_bytes`` bytes.
     """
     while True:
         buffer = io.BytesIO()

@@ -16,19 +16,18 @@ from workbench.errors import OverwriteError, SaveError
 from workbench.roots import Roots
 
 TRIAL_BYTES = 2**16
-"""Size in bytes of the file that ``require_place`` writes as a trial: that of a measurement record.
-"""
+"""Size in bytes of the trial file of ``require_place``, similar to a measurement record."""
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS)
-"""Error numbers with which file systems refuse hard links."""
+"""Error numbers of file systems that do not support hard links."""
 
 
 def write_text(path: str | Path, text: str) -> Path:
-    """Write a text file atomically as UTF-8. Returns and raises like ``write_bytes``."""
+    """Write a text file atomically as UTF-8. Same result and errors as ``write_bytes``."""
     return write_bytes(path, encode_text(text, path))
 
 
 def encode_text(text: str, path: str | Path) -> bytes:
-    """Encode text as UTF-8. Raises SaveError with the path if it cannot be encoded."""
+    """Encode text as UTF-8. Raises SaveError, with the path, if that is impossible."""
     try:
         return text.encode()
     except UnicodeEncodeError as error:
@@ -36,7 +35,7 @@ def encode_text(text: str, path: str | Path) -> bytes:
 
 
 def write_folder(path: str | Path, files: Mapping[str, str | bytes]) -> list[Path]:
-    """Write files to a new folder. If one cannot be written, the folder is not created.
+    """Write files to a new folder. If a file cannot be written, the folder is not created.
 
     ``files`` maps paths in the folder to contents. The folder may exist if it is empty. Returns the
     absolute paths. Raises SaveError.
@@ -82,7 +81,7 @@ def write_bytes(path: str | Path, data: bytes) -> Path:
 
 
 def require_place(path: str | Path) -> None:
-    """Raise SaveError if a file of ``TRIAL_BYTES`` cannot be written. Called before long work."""
+    """Raise SaveError unless a file of ``TRIAL_BYTES`` can be written. Call it before long work."""
     target = Path(path).expanduser().absolute()
     try:
         mode = _mode(target)
@@ -117,7 +116,7 @@ def write_below(roots: Roots, path: Path, data: bytes, overwrite: bool = False) 
     """Write a file atomically, in an existing folder below the roots.
 
     Returns the absolute path. Raises OverwriteError if the path exists, unless it is a file and
-    ``overwrite`` is True, and SaveError. Symbolic links are never followed.
+    ``overwrite`` is True, and SaveError if writing fails. Symbolic links are never followed.
     """
     target = path.absolute()
     try:
@@ -178,7 +177,7 @@ def _write_in(folder: int, target: Path, data: bytes, overwrite: bool) -> None:
 
 
 def _rename_to_new(folder: int, temporary: str, name: str) -> None:
-    """Rename a file. Raises FileExistsError if the target was created meanwhile."""
+    """Rename a file, or raise FileExistsError if the target was created meanwhile."""
     try:
         os.link(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
     except OSError as error:

@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable, Sequence
 
 
 def free_name(preferred: str, taken: Container[str]) -> str:
-    """Return ``preferred``, or ``preferred_2``, ``preferred_3``, ... if it is ``taken``."""
+    """Return ``preferred``, or ``preferred_2``, ``preferred_3``, ... if it is in ``taken``."""
     number, name = 2, preferred
     while name in taken:
         name, number = f"{preferred}_{number}", number + 1
@@ -27,7 +27,7 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "", cutoff: f
 
 
 def shortened(text: str, most: int) -> str:
-    """Truncate a text to at most ``most`` characters, including an ellipsis."""
+    """Truncate a text to at most ``length`` characters, including an ellipsis."""
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 

@@ -94,7 +94,7 @@ GROUPS: Mapping[str, tuple[str, str]] = {
         "PipelineFormatError SaveError",
     ),
 }
-"""Section title of the reference -> its introduction, and the names in order."""
+"""Introduction and public names, in order, of each section of the reference."""
 RETURNED = frozenset(
     {
         "Faults",
@@ -111,7 +111,7 @@ RETURNED = frozenset(
         "WatchReport",
     }
 )
-"""Classes whose constructor is not documented, because public functions return the instances."""
+"""Classes whose constructors are not documented, because only functions return instances."""
 MEMBERS: Mapping[str, str] = {
     "Graph": "batch show save diff with_p if_else one_of some_of repeat decode named with_settings "
     "node has walk sources",
@@ -139,12 +139,12 @@ MEMBERS: Mapping[str, str] = {
     "WatchCallback": "report",
     "Catalog": "find",
 }
-"""Class name -> the members to document."""
+"""Documented members of each class."""
 
 _BLOCK = re.compile(r"^(?P<lead>.*?)::\n\n(?P<code>(?:(?: {4}.*)?\n)+)", re.MULTILINE)
-"""Matches an example in a docstring: the indented lines after ``::``."""
+"""Pattern of an example in a docstring: the indented lines after ``::``."""
 _SECTION = re.compile(r"^(\w+)\n-+\n((?:(?:[^\s:].*:|(?: {4}.*)?)\n)+)", re.MULTILINE)
-"""Matches a section of parameters or attributes in NumPy style."""
+"""Pattern of a section of parameters or attributes in NumPy style."""
 
 
 def find(name: str) -> Any:
@@ -183,7 +183,7 @@ def docstring(name: str) -> str:
 
 
 def examples(name: str) -> list[str]:
-    """Return the examples in the docstring of a name, each as Python source."""
+    """Return the examples in the docstring of a name, each as Python code."""
     return [dedent(found["code"]).strip("\n") + "\n" for found in _BLOCK.finditer(docstring(name))]
 
 
@@ -204,7 +204,7 @@ def signature(name: str) -> str:
 
 
 class _Ellipsis:
-    """Placeholder that prints as ``...``, for a default value that has no literal."""
+    """Default value without a literal; its ``repr`` is ``...``."""
 
     def __repr__(self) -> str:
         return "..."
@@ -231,7 +231,7 @@ def _markdown(text: str) -> str:
 
 
 def _heading_anchors() -> dict[str, str]:
-    """Map each heading to its anchor. Equal headings are numbered, as on GitHub."""
+    """Return the anchor of each heading. Equal headings are numbered, as on GitHub."""
     taken, found = Counter({"reference": 1}), {}
     for title, (_, listed) in GROUPS.items():
         for heading in (title, *listed.split()):

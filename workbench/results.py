@@ -39,7 +39,7 @@ Cell = str | int | float | bool | None
 
 @dataclass(frozen=True, slots=True)
 class ResultTable:
-    """A table of a result. ``rows`` have one cell per column; floats are unrounded."""
+    """A table of a result. ``rows`` have one cell per column, with floats that are not rounded."""
 
     title: str
     columns: tuple[str, ...]
@@ -55,7 +55,7 @@ class ResultPicture:
 
 
 class DocumentedResult(ABC):
-    """Base class of results: all outputs are derived from ``document()``."""
+    """Base class of results. All representations are derived from ``document()``."""
 
     __slots__ = ()
 
@@ -113,7 +113,7 @@ class DocumentedResult(ABC):
 class ResultDocument(DocumentedResult):
     """A result as data. The first of ``sentences`` is the verdict.
 
-    ``kind`` is the name of the tool, and ``created`` the time as ISO 8601 in UTC.
+    ``kind`` is the name of the tool, and ``created`` the time in UTC as ISO 8601.
     """
 
     kind: str
@@ -127,7 +127,7 @@ class ResultDocument(DocumentedResult):
         return self
 
     def to_json(self) -> dict[str, Any]:
-        """Return the document as JSON values; pictures are encoded with base64."""
+        """Return the document as JSON values, with pictures in base64."""
         return {
             "format": FORMAT,
             "version": VERSION,
@@ -147,7 +147,7 @@ class ResultDocument(DocumentedResult):
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> ResultDocument:
-        """Decode a document that `to_json` encoded. Raises DataError for other values."""
+        """Return the document that `to_json` encoded. Raises DataError for other values."""
         if values.get("format") != FORMAT or values.get("version") != VERSION:
             found = f"{values.get('format')!r}, version {values.get('version')!r}"
             raise DataError(
@@ -197,7 +197,7 @@ _LISTENERS: list[Callable[[ResultDocument], None]] = []
 
 
 def record_result(result: DocumentedResult) -> None:
-    """Store a result for this process's Results panels, and notify open panels."""
+    """Store a result for the Results panels of this process, and notify open panels."""
     document = result.document()
     _RESULTS.append(document)
     for listener in tuple(_LISTENERS):
@@ -205,7 +205,7 @@ def record_result(result: DocumentedResult) -> None:
 
 
 def recorded_results() -> tuple[ResultDocument, ...]:
-    """Return the results of this process, the newest last."""
+    """Return the results of this process, with the newest last."""
     return tuple(_RESULTS)
 
 

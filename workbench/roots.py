@@ -1,4 +1,4 @@
-"""Folders to which the web app restricts opening and saving, also through symbolic links.
+"""Restrict the folders in which the web app opens and saves files, also through symbolic links.
 
 In a notebook there are no roots: the user can read and write what the Jupyter kernel can.
 """
@@ -16,25 +16,26 @@ from typing import BinaryIO
 from workbench.errors import DataError, SaveError
 
 VARIABLE = "DALI_WORKBENCH_ROOTS"
-"""Environment variable that passes the roots to a worker, as a JSON list; unset means no roots."""
+"""Environment variable that passes the roots to a worker as a JSON list; unset without roots."""
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @dataclass(frozen=True)
 class Roots:
-    """Folders that may be opened, as absolute paths without symbolic links."""
+    """Folders whose contents may be opened, as absolute paths without symbolic links."""
 
     folders: tuple[str, ...]
     extensible: bool = field(default=False, compare=False)
-    """True if a page may add a folder after its user has confirmed it: on the user's own machine,
-    unless ``--root`` lists the folders.
+    """Whether a page may add a folder after its user has confirmed it.
+
+    True on the user's own machine, unless ``--root`` lists the folders.
     """
     added: list[str] = field(default_factory=list, compare=False)
     """Folders that users added, shared by all pages of this process."""
 
     @classmethod
     def of(cls, folders: Iterable[str | Path]) -> Roots:
-        """Create roots from paths. Symbolic links are resolved and duplicates removed."""
+        """Return roots for paths. Symbolic links are resolved and duplicates removed."""
         found = (os.path.realpath(os.path.expanduser(folder)) for folder in folders)
         return cls(tuple(dict.fromkeys(found)))
 
@@ -44,9 +45,10 @@ class Roots:
         return {VARIABLE: json.dumps([*self.folders, *self.added])}
 
     def add(self, path: str | Path) -> None:
-        """Add the folder of a data path. Raises DataError if it may not be added or does not exist.
+        """Add the folder of a data path as a root.
 
-        Running workers are not updated: they were started with ``environment``.
+        Raises DataError if the folder may not be added or does not exist. Running workers are not
+        updated: they were started with ``environment``.
         """
         if not self.extensible:
             raise DataError(f"{path} cannot be opened: {self.refusal(path)}.")
@@ -62,7 +64,7 @@ class Roots:
         return max(found, key=len, default=None)
 
     def refusal(self, path: str | Path) -> str:
-        """Return why a path may not be opened, or "" if it may. The path need not exist."""
+        """Return why a path may not be opened, or an empty string. The path need not exist."""
         try:
             real = os.path.realpath(os.path.expanduser(path))
         except ValueError:
@@ -79,7 +81,7 @@ class Roots:
         )
 
     def is_missing(self, path: str | Path) -> bool:
-        """Return True if a path does not exist. Always False if users may not add folders."""
+        """Return whether a path does not exist. Always False if users may not add folders."""
         try:
             return self.extensible and not os.path.exists(os.path.expanduser(path))
         except ValueError:  # a NUL
@@ -99,7 +101,7 @@ class Roots:
     def open(self, path: str | Path) -> BinaryIO:
         """Open a file inside the roots. Safe even if symbolic links are changed meanwhile.
 
-        Raises DataError if the file is outside, and OSError.
+        Raises DataError if the file is outside the roots, and OSError if it cannot be opened.
         """
         self.require([str(path)])
         flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK  # a pipe would block
@@ -111,10 +113,10 @@ class Roots:
 
     @contextmanager
     def folder(self, path: Path) -> Iterator[int]:
-        """Yield the file descriptor of a folder, for writing files into it.
+        """Yield the file descriptor of a folder inside the roots, for writing files into it.
 
         No symbolic link in the path is followed out of the roots, even if it is created meanwhile.
-        Raises SaveError, and OSError if the folder does not exist.
+        Raises SaveError if the folder is outside, and OSError if it does not exist.
         """
         real = os.path.realpath(path, strict=True)
         root = self.root_of(real)
@@ -136,7 +138,7 @@ class Roots:
             os.close(folder)
 
     def save_folder(self) -> Path:
-        """Return the folder for relative file names: the working folder if allowed, else a root."""
+        """Return the folder for relative file names: the working folder if allowed, or a root."""
         work = Path.cwd()
         inside = not self.folders or self.root_of(os.path.realpath(work)) is not None
         return work if inside else Path(self.folders[0])
@@ -160,7 +162,7 @@ def data_folder(path: str | Path) -> Path:
 
 
 def roots_of_worker(environment: Mapping[str, str] = os.environ) -> Roots | None:
-    """Return the roots that this process was started with, or None."""
+    """Return the roots that this process was started with, or None if it has none."""
     roots = environment.get(VARIABLE)
     return None if roots is None else Roots(tuple(json.loads(roots)))
 

@@ -7,7 +7,7 @@ import resource
 import tempfile
 
 NO_THREADS = "DALI could not start its threads"
-"""Start of the error message if the operating system refuses to create threads."""
+"""Start of the error message for threads that the operating system refused to create."""
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -43,7 +43,7 @@ def describe_refusal(error: OSError) -> str:
 
 
 def is_full(error: OSError) -> bool:
-    """Return True if a write failed because the disk is full or a size limit was reached."""
+    """Return whether a write failed because the disk is full or a size limit was reached."""
     return error.errno in _FULL
 
 
@@ -53,7 +53,7 @@ def memory_remedy() -> str:
 
 
 def memory_limit_text() -> str:
-    """Describe the memory limit of this process and how to raise it; "" if there is no limit."""
+    """Describe the memory limit of this process and how to raise it, or return ""."""
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     if limit == resource.RLIM_INFINITY:
         return ""
@@ -64,7 +64,7 @@ def memory_limit_text() -> str:
 
 
 def is_memory_refusal(error: BaseException) -> bool:
-    """Return True if an exception means that Python or a loaded library ran out of memory."""
+    """Return whether an exception means that Python or a loaded library ran out of memory."""
     if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
         return True
     try:
@@ -75,7 +75,7 @@ def is_memory_refusal(error: BaseException) -> bool:
 
 
 def reports_out_of_memory(text: str) -> bool:
-    """Return True if the output of a process or a library means that it ran out of memory."""
+    """Return whether the output of a process or a library means that it ran out of memory."""
     text = text.lower()
     return any(
         words in text

@@ -1,4 +1,4 @@
-"""DALI's names for operators and arguments that other libraries name differently."""
+"""DALI's names for operators and arguments that have other names in other libraries."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from workbench.names import did_you_mean
 
 @cache
 def _name_tables() -> Mapping[str, Mapping[str, str | tuple[str, ...]]]:
-    """Return the tables of ``familiar_names.toml``: name in another library -> DALI's name."""
+    """Return the tables of ``familiar_names.toml``: names in other libraries to DALI's names."""
     return read_tables("familiar_names.toml")
 
 
 def nearest_operators(name: str, known: Iterable[str], count: int = 1) -> list[str]:
-    """Return the operators in ``known`` that a wrong name may mean, best first.
+    """Return the operators in ``known`` that an unknown name may mean, best match first.
 
-    Names of torchvision and Albumentations take precedence over similar spelling.
+    Names in torchvision and Albumentations take precedence over similar spelling.
     """
     public = [each for each in known if not each.startswith("_")]
     plain = name.replace("_", "").lower()
@@ -34,7 +34,7 @@ def nearest_operators(name: str, known: Iterable[str], count: int = 1) -> list[s
 
 
 def nearest_arguments(name: str, known: Iterable[str]) -> list[str]:
-    """Return a list with the argument in ``known`` that a wrong name may mean, or an empty list."""
+    """Return the argument in ``known`` that an unknown name may mean, as a list of at most one."""
     names = list(known)
     familiar = _name_tables()["arguments"].get(name, ())
     meant = (familiar,) if isinstance(familiar, str) else familiar
@@ -42,7 +42,7 @@ def nearest_arguments(name: str, known: Iterable[str]) -> list[str]:
 
 
 def value_hint(value: str, known: Iterable[str]) -> str:
-    """Suggest one of the known values for a wrong one, such as ``INTERP_CUBIC`` for bicubic."""
+    """Suggest a known value for an unknown one, such as ``INTERP_CUBIC`` for ``bicubic``."""
     names = list(known)
     familiar = _name_tables()["values"].get(value.lower(), ())
     meant = (familiar,) if isinstance(familiar, str) else familiar

@@ -13,7 +13,7 @@ from workbench.catalog.tables import read_tables
 
 @dataclass(frozen=True, slots=True)
 class MaskCall:
-    """A call for masks that replaces the image's operator.
+    """A call that transforms masks instead of the image's operator.
 
     ``args`` maps argument names of ``op`` to argument names of the image's operator.
     """
@@ -33,14 +33,14 @@ class GeometryRule:
     homography: bool = False
     linked: Mapping[str, str] = field(default_factory=dict)
     flips: Mapping[str, str] | None = None
-    """Direction -> the argument that mirrors. None if the operator also does something else."""
+    """The mirroring argument for each direction; None if the operator also does something else."""
     rounds: bool = False
     cuts: bool = False
     reveals: bool = False
     exact: bool = False
     mask: Mapping[str, Value] = field(default_factory=dict)
     calls: tuple[MaskCall, ...] | None = None
-    """Calls for masks that replace the operator. None if masks use the operator of the image."""
+    """Calls that transform masks, or None if masks use the same operator as the image."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,24 +48,24 @@ class GeometryRules:
     """Geometry rules of all operators, and the operators that do not move pixels."""
 
     rules: Mapping[str, tuple[GeometryRule, ...]]
-    """Operator name -> its rules. The first matching rule applies."""
+    """Rules of each operator. The first rule whose conditions are met applies."""
     kept_operators: frozenset[str]
     kept_categories: frozenset[str]
 
     def keeps_places(self, spec: OpSpec) -> bool:
-        """Return True if an operator does not move any pixel of an image."""
+        """Return whether an operator moves no pixels of an image."""
         return spec.name in self.kept_operators or (
             spec.category in self.kept_categories and spec.name not in self.rules
         )
 
     def moves(self, op: str) -> bool:
-        """Return True if an operator has geometry rules."""
+        """Return whether an operator has geometry rules."""
         return op in self.rules
 
 
 @cache
 def geometry_rules() -> GeometryRules:
-    """Read the rules of ``geometry.toml`` (cached)."""
+    """Return the rules of ``geometry.toml``."""
     tables = read_tables("geometry.toml")
     keeps = tables.pop("keeps")
     return GeometryRules(

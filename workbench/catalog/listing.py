@@ -1,4 +1,4 @@
-"""The catalogue as a table for people and as JSON for programs."""
+"""List the catalogue as a table or as JSON."""
 
 from __future__ import annotations
 

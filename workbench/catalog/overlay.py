@@ -82,7 +82,7 @@ CATEGORIES = (
     *("policy", "format", "arithmetic", "random", "statistics", "boxes", "masks", "points"),
     *("transforms", "general", "video", "audio", "other"),
 )
-"""Order of categories in a list of operators. Categories that overlay files add are appended."""
+"""Order of categories in a list of operators; categories of overlay files are appended."""
 
 Row = Mapping[str, Any]
 
@@ -96,12 +96,12 @@ class Overlay:
     mutually_exclusive: tuple[tuple[str, ...], ...]
     together: tuple[tuple[str, ...], ...]
     origin: Mapping[str, str]
-    """Operator name -> the file that contains its row."""
+    """Name of the file that contains each operator's row."""
     categories: tuple[str, ...] = CATEGORIES
 
 
 def read_overlay(texts: Mapping[str, str] | None = None) -> Overlay:
-    """Parse the overlay from TOML texts by file name, by default the files of this package.
+    """Parse overlay texts, given by file name. By default the files of this package are parsed.
 
     Raises CatalogError for text that is not TOML and for an operator with two rows.
     """
@@ -135,8 +135,8 @@ def apply_overlay(
 ) -> dict[str, OpSpec]:
     """Return the operators by name, with the overlay merged and ``unusable`` set.
 
-    Raises CatalogError, naming file, row and nearest known name, for a row that matches no operator
-    or argument and for an unknown key, kind or category. Unless ``strict``, rows for operators and
+    If a row matches no operator or argument, or has an unknown key, kind or category, CatalogError
+    names the file, the row and the nearest known name. Unless ``strict``, rows for operators and
     arguments that this DALI version lacks are skipped.
     """
     known = {op.name: op for op in ops}
@@ -257,7 +257,7 @@ def _merged(op: OpSpec, overlay: Overlay) -> OpSpec:
 
 
 def _input_kinds(op: OpSpec, kinds: list[str], where: str) -> tuple[PortSpec, ...]:
-    """Return the inputs with their kinds set; a variable number of inputs becomes one per kind."""
+    """Return the operator's inputs with these kinds. Unnamed inputs are added if needed."""
     if len(kinds) > max(len(op.inputs), op.max_inputs):
         raise CatalogError(
             f"{where}: inputs: {len(kinds)} kinds, but it has {len(op.inputs)} named inputs"
@@ -391,9 +391,9 @@ def _require_known(found: str, known: Iterable[str], what: str) -> None:
 
 
 def unusable_reason(op: OpSpec, *, described: bool) -> str | None:
-    """Return why the workbench does not support an operator yet, or None if it does.
+    """Return why the workbench does not support an operator, or None if it does.
 
-    ``described`` is True if the operator has a row in the overlay.
+    ``described`` is true if the operator has a row in the overlay.
     """
     if not described:
         return "not described in the overlay yet"

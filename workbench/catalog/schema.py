@@ -1,4 +1,4 @@
-"""DALI's operator schemas as ``OpSpec``. No other module of the workbench uses ``OpSchema``."""
+"""Convert DALI's operator schemas to ``OpSpec``. No other module uses ``OpSchema``."""
 
 from __future__ import annotations
 
@@ -26,8 +26,10 @@ from workbench.system_limits import is_memory_refusal, memory_remedy
 _DEVICES: tuple[Device, ...] = ("cpu", "gpu", "mixed")
 
 _LEFT_OUT = frozenset({"seed", "device", "name", "save_attrs"})
-"""Schema arguments that a node does not have. The graph sets ``seed``, ``device`` and ``name``;
-``save_attrs`` adds outputs for testing only, according to DALI.
+"""Schema arguments that are not arguments of nodes.
+
+The graph sets ``seed``, ``device`` and ``name``. ``save_attrs`` adds outputs for testing only,
+according to DALI.
 """
 
 _SCALAR_KINDS: dict[str, ArgKind] = {
@@ -59,18 +61,17 @@ _ENUMS: dict[str, tuple[ArgKind, str]] = {
 }
 
 _FEW_INPUTS = 4
-"""Limit above which an operator's maximum number of inputs is treated as unlimited, as for ``cat``.
-"""
+"""Number of inputs above which an operator's maximum is treated as unlimited, as for ``cat``."""
 
 
 _SHOWN = frozenset({"Constant"})
-"""Operators that are included although DALI hides them: ``Constant`` creates arrays."""
+"""Operators that are listed although DALI hides them: ``Constant`` creates arrays."""
 
 
 def read_schemas() -> tuple[list[OpSpec], str]:
     """Return the visible operators of the installed DALI, sorted by name, and DALI's version.
 
-    Excludes internal and deprecated operators and those hidden from DALI's documentation (except
+    Excludes operators that are internal, deprecated or hidden in DALI's documentation (except
     ``constant``). Raises CatalogError if DALI cannot be imported.
     """
     dali = _import_dali()
@@ -97,7 +98,7 @@ def _import_dali() -> Any:
 
 @cache
 def successors() -> Mapping[str, str]:
-    """Return the deprecated operators in DALI's registry, each with its successor."""
+    """Return the successor of each deprecated operator in DALI's registry."""
     backend: Any = _import_dali().backend
     from nvidia.dali.ops import _registry
 
@@ -184,7 +185,7 @@ def _input_device(schema: Any, index: int) -> PortDevice:
 
 
 def _outputs(dali: Any, schema: Any) -> tuple[PortSpec, ...]:
-    """Return the outputs; empty if arguments determine their number (``readers.tfrecord``)."""
+    """Return the outputs, or none if arguments set their number (``readers.tfrecord``)."""
     count = schema.CalculateOutputs(dali.backend.OpSpec(schema.Name()))
     if count == 1:
         return (PortSpec("output"),)
@@ -232,7 +233,7 @@ def _kind(type_name: str) -> tuple[ArgKind, str | None]:
 
 
 def _members(dali: Any, enum: str) -> tuple[str, ...]:
-    """Return the member names that a user may pass; of data types, only those that NumPy has."""
+    """Return the names of an enumeration's members; data types without a NumPy type are omitted."""
     members = getattr(dali.types, enum).__members__
     if enum != "DALIDataType":
         return tuple(members)
@@ -248,7 +249,7 @@ def _has_numpy_type(dali: Any, member: Any) -> bool:
 
 
 def _default(dali: Any, text: str, kind: ArgKind, enum: str | None) -> Value:
-    """Parse the default value of a schema: a Python literal, in which enum members are integers."""
+    """Parse the default value in a schema: a Python literal in which enum members are integers."""
     value = ast.literal_eval(text)
     if enum is not None:
         members = getattr(dali.types, enum)
@@ -275,7 +276,7 @@ def _scalar(value: Any, kind: str) -> Scalar:
 
 @cache
 def enum_names(enum: str) -> Mapping[int, str]:
-    """Map the number of each member of an enumeration in ``nvidia.dali.types`` to its name."""
+    """Return the name of each member of an enumeration in ``nvidia.dali.types``, by number."""
     from nvidia.dali import types
 
     members: Mapping[str, Any] = getattr(types, enum).__members__
@@ -302,7 +303,7 @@ _SENTENCE = re.compile(r"^(.+?(?<!e\.g)(?<!i\.e)(?<!etc)[.:])(?=\s|$)", re.DOTAL
 
 
 def plain_text(rst: str) -> str:
-    """Remove reStructuredText markup.
+    """Convert reStructuredText to plain text.
 
     Each paragraph or list item becomes one line; blank lines separate them. Literal blocks and
     tables keep their lines. Directives are replaced by their content.
@@ -329,7 +330,7 @@ def first_sentence(text: str) -> str:
 
 
 def _blocks(text: str) -> Iterator[list[str]]:
-    """Split a text at blank lines, and convert directives."""
+    """Yield the blocks of a text between blank lines, with directives converted."""
     lines = [_directive(line) for line in text.splitlines()]
     for blank, group in groupby(lines, key=lambda line: not line.strip()):
         if not blank:
@@ -346,7 +347,7 @@ def _directive(line: str) -> str:
 
 
 def _join_lines(lines: list[str]) -> Iterator[str]:
-    """Join the lines of a block, except list items and table rows."""
+    """Yield the lines of a block, joined except for list items and table rows."""
     pending = ""
     for line in lines:
         item, row = _ITEM.match(line), _ROW.match(line)

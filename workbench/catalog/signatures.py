@@ -10,7 +10,7 @@ _SCALARS = {"bool": "bool", "int": "int", "float": "float", "str": "str", "enum"
 
 
 def signature_of(spec: OpSpec) -> Signature:
-    """Return the Python signature: inputs by position, then DALI's arguments by keyword."""
+    """Return the signature of an operator: inputs by position, then DALI's arguments by keyword."""
     inputs = [
         Parameter(
             port.name,
@@ -58,7 +58,7 @@ def type_text(arg: ArgSpec) -> str:
 
 
 def accepted_values(arg: ArgSpec) -> tuple[str, ...]:
-    """Return the names that an argument accepts; empty if other values are accepted too."""
+    """Return the names that an argument accepts, or none if it also accepts other values."""
     kind = arg.kind.removesuffix("_list")
     if kind == "enum":
         return arg.members
@@ -66,7 +66,7 @@ def accepted_values(arg: ArgSpec) -> tuple[str, ...]:
 
 
 def documentation_of(spec: OpSpec) -> str:
-    """Return the operator's docstring: each argument with its type, default, range and choices."""
+    """Return an operator's docstring, with type, default, range and choices of each argument."""
     lines = [spec.doc.strip() or spec.summary]
     if spec.args:
         lines += ["", "Parameters", "----------"]

@@ -23,17 +23,18 @@ ArgKind = Literal[
     "bool", "int", "float", "str", "enum",
     "bool_list", "int_list", "float_list", "str_list", "enum_list", "object", "policy",
 ]  # fmt: skip
-"""Type of an argument. ``policy`` is a custom policy for automatic augmentation: see
-``graph.policy``.
+"""Type of an argument. ``policy`` is a custom policy for automatic augmentation.
+
+Policies are defined in ``graph.model.policy``.
 """
 
 Form = Literal["", "flag", "fields", "each", "colour", "range", "matrix", "index", "shown"]
 """Form control of an argument, if its kind allows several.
 
-``flag`` is an integer used as a boolean. For lists: ``fields`` is one value for each of ``parts``,
-``each`` one common or individual value, ``colour`` a colour, ``range`` a low and a high end,
-``matrix`` rows of numbers. For texts: ``index`` is an index such as ``:, 3:9``; ``shown`` is
-read-only.
+``flag`` is an integer used as a boolean. For lists: ``fields`` has one value for each of ``parts``,
+``each`` has one value for all elements or one per element, ``colour`` is a colour, ``range`` a low
+and a high end, ``matrix`` rows of numbers. For texts: ``index`` is an index such as ``:, 3:9``;
+``shown`` is read-only.
 """
 
 PortKind = Literal[
@@ -45,8 +46,10 @@ SHOWN_KINDS: tuple[PortKind, ...] = ("image", "sound")
 """Port kinds that the preview renders as images."""
 
 PortDevice = Literal["operator", "either", "any", "cpu"]
-"""Device of an input's data. ``operator``: the device of the operator; ``either``: that device or
-the CPU; ``any``: any device, because only shape or type is used; ``cpu``: always the CPU.
+"""Device on which an input's data must be.
+
+``operator``: the device of the operator; ``either``: that device or the CPU; ``any``: any device,
+because only shape or type is used; ``cpu``: always the CPU.
 """
 
 FITTING: Mapping[PortKind, frozenset[PortKind]] = {
@@ -57,12 +60,14 @@ FITTING: Mapping[PortKind, frozenset[PortKind]] = {
     "number": frozenset({"label", "boxes", "points", "sound"}),
     "label": frozenset({"number"}),
 }
-"""Kind of a port -> other kinds that it accepts besides ``any``. To DALI, all are numeric arrays.
+"""Other kinds that a port of each kind accepts, besides ``any``.
+
+In DALI, data of all these kinds are numeric arrays.
 """
 
 
 def kind_fits(want: PortKind, got: PortKind) -> bool:
-    """Return True if data of kind ``got`` can be connected to a port of kind ``want``."""
+    """Return whether data of kind ``got`` can be connected to a port of kind ``want``."""
     return "any" in (want, got) or want == got or got in FITTING.get(want, frozenset())
 
 
@@ -84,22 +89,28 @@ class OutputRule:
     """
 
     dtype: str | None = "input"
-    """Element type: a member of ``DALIDataType``, the name of an input that has the same type,
-    ``input`` for the first input, or None if the type depends on the data. For arithmetic:
-    ``promoted`` from all operands, or ``floating`` if integers produce floats.
+    """Element type: a member of ``DALIDataType``, the name of an input with the same type, or a
+    word.
+
+    Words are ``input`` for the type of the first input and, for arithmetic, ``promoted`` from all
+    operands or ``floating`` if integers produce floats. None if the type depends on the data.
     """
     layout: str | None = "input"
-    """Layout such as ``HWC``. Empty: no layout; ``input``: the input's layout, changed by the words
-    of ``shape``; None: depends on the data.
+    """Layout such as ``HWC``, or empty for data without a layout.
+
+    ``input`` is the input's layout, changed by the words in ``shape``. None if the layout depends
+    on the data.
     """
     shape: tuple[ShapeWord, ...] | tuple[int | None, ...] | None = ("input",)
-    """Either words, applied from left to right to the first input's shape, or dimensions (None for
-    a dimension that depends on the data), or None if even the number of dimensions is unknown.
+    """Words or sizes, or None if even the number of axes is unknown.
+
+    Words are applied from left to right to the first input's shape. A size is None if it depends on
+    the data.
     """
 
 
 _TENSOR_TYPES = {"int": "INT32", "float": "FLOAT", "DALIInterpType": "INTERP_TYPE"}
-"""Argument kind or enum -> the only element type of a tensor argument that DALI accepts (tested).
+"""Element type that DALI requires for a tensor argument, by the argument's kind or enum (tested).
 """
 
 NOTHING_KNOWN = OutputRule(None, None, None)
@@ -107,7 +118,7 @@ NOTHING_KNOWN = OutputRule(None, None, None)
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """Node to insert as the source of a port or argument if the graph has no suitable one."""
+    """Node to insert as the source of a port or argument if the graph has no suitable node."""
 
     op: str
     args: Mapping[str, Value] = field(default_factory=dict)
@@ -126,13 +137,13 @@ class ArgSpec:
     doc: str = ""
     required: bool = False
     default: Value | None = None
-    """DALI's default value. None if the schema has none."""
+    """DALI's default value, or None if the schema has no default."""
     tensor: bool = False
-    """True if the argument accepts one value per sample, such as another node's output."""
+    """Whether the argument accepts one value per sample, such as another node's output."""
     deprecated: str | None = None
-    """Reason for the deprecation. None if the argument is not deprecated."""
+    """Reason for the deprecation, or None if the argument is not deprecated."""
     enum: str | None = None
-    """The enumeration in ``nvidia.dali.types`` whose member names are the values."""
+    """The enumeration in ``nvidia.dali.types`` whose member names are the allowed values."""
     members: tuple[str, ...] = ()
     """Member names of ``enum`` that the operator supports; ``choices`` may offer fewer."""
 
@@ -142,31 +153,32 @@ class ArgSpec:
     high: float | None = None
     step: float | None = None
     minimum: float | None = None
-    """Smallest value that DALI accepts (for each element of a list); a slider may start higher."""
+    """Smallest number that DALI accepts, also for elements of a list; a slider may start higher."""
     maximum: float | None = None
-    """Largest value that DALI accepts."""
+    """Largest number that DALI accepts, also for elements of a list."""
     choices: tuple[Scalar, ...] = ()
     refused: Mapping[str, str] = field(default_factory=dict)
     """Values that DALI accepts but that must not be used, with the reason."""
     start: Value | None = None
-    """Initial value in a new node; None leaves the argument unset."""
+    """Initial value in a new node, or None to leave the argument unset."""
     draw: tuple[float, float] | None = None
     """Initial range when the user makes the argument random."""
     form: Form = ""
     parts: tuple[str, ...] = ()
     """Names of a list's elements (``h``, ``w``) or of a matrix's columns, in order."""
     constant: str | None = None
-    """Name of the constant in the exported script that contains the value, or None."""
+    """Name of the constant that contains the value in the exported script, or None."""
     advanced: bool = True
-    """True if the inspector hides the argument until the user opens "more"."""
+    """Whether the inspector hides the argument until the user opens "more"."""
     items: int | None = None
-    """Required number of list elements. None if the number is not fixed."""
+    """Required number of list elements, or None if the number is not fixed."""
     volume_items: int | None = None
     """Required number of list elements for volumes (layouts with a ``D``)."""
     feed: Feed | None = None
     """Node to insert as the source of the argument, if a fixed value is not useful."""
     elements: tuple[str, ...] | None = None
-    """Allowed element types of a connected tensor; empty for any. None for that of ``kind``."""
+    """Element types that a connected tensor may have. Empty if any; None if ``kind`` determines it.
+    """
 
     @property
     def dtypes(self) -> tuple[str, ...]:
@@ -179,25 +191,25 @@ class ArgSpec:
 
 @dataclass(frozen=True, slots=True)
 class PortSpec:
-    """One positional input or one output of an operator."""
+    """One positional input, or one output, of an operator."""
 
     name: str
     kind: PortKind = "any"
     optional: bool = False
     layouts: tuple[str, ...] = ()
-    """Layouts that the schema accepts, such as ``HWC``. Empty if the schema names none."""
+    """Layouts that the schema accepts, such as ``HWC``; empty if the schema lists none."""
     device: PortDevice = "operator"
     """For inputs: the device on which the data must be."""
     dtypes: tuple[str, ...] = ()
-    """For inputs: accepted element types; empty for any."""
+    """For inputs: accepted element types; empty if any type is accepted."""
     feed: Feed | None = None
     """For inputs: a node that can be inserted as the source."""
     gives: OutputRule = OutputRule()
     """For outputs: the rule for element type, layout and shape."""
     follows: bool = False
-    """For outputs: True if the output has the kind of the first input."""
+    """For outputs: whether the output has the kind of the first input."""
     needs: str = ""
-    """For outputs: the optional input (or boolean argument) without which DALI omits the output."""
+    """For outputs: the optional input or boolean argument without which the output is missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,23 +217,26 @@ class OpSpec:
     """Specification of one operator of the catalogue."""
 
     name: str
-    """Name as in ``nvidia.dali.fn``: ``rotate``, ``readers.file``, ``random.uniform``."""
+    """Name as in ``nvidia.dali.fn``, such as ``rotate``, ``readers.file`` or ``random.uniform``."""
     schema: str
-    """Name in DALI's registry: ``readers__File``. Empty for Python expressions."""
+    """Name in DALI's registry, such as ``readers__File``; empty for Python expressions."""
     devices: tuple[Device, ...]
     inputs: tuple[PortSpec, ...] = ()
     max_inputs: int = 0
-    """Maximum number of inputs. Larger than ``len(inputs)`` for operators with any number of
-    inputs, such as ``cat``; their unnamed inputs are ``input_2``, ``input_3``, ...
+    """Maximum number of inputs.
+
+    Larger than ``len(inputs)`` for operators with any number of inputs, such as ``cat``. Their
+    unnamed inputs are called ``input_2``, ``input_3``, ...
     """
     outputs: tuple[PortSpec, ...] = ()
     args: Mapping[str, ArgSpec] = field(default_factory=dict)
     """Arguments by name. ``seed`` is not included, because the graph sets it (see ``seeded``)."""
     seeded: bool = False
-    """True if the operator accepts a ``seed``."""
+    """Whether the operator accepts a ``seed``."""
     random_state: bool = False
-    """True if the operator samples from Philox(seed, batch * batch_size). The argument
-    ``_random_state`` sets that position.
+    """Whether the operator samples from Philox(seed, batch * batch_size).
+
+    The argument ``_random_state`` sets that position.
     """
     doc: str = ""
     summary: str = ""
@@ -230,50 +245,53 @@ class OpSpec:
     synonyms: tuple[str, ...] = ()
     """Names of the operator in other libraries."""
     image: bool = False
-    """True if the operator has one image input and one image output, as in a chain."""
+    """Whether the operator has one image input and one image output, so that it fits into a chain.
+    """
     alters: bool = True
-    """True if the initial argument values visibly change an image; False for ``copy``."""
+    """Whether the initial argument values visibly change an image; False for ``copy``."""
     needs_channels: int | str | None = None
     """Required number of channels (DALI crashes with any other), or the argument that sets it."""
     mutually_exclusive: tuple[tuple[str, ...], ...] = ()
-    """Groups of arguments and ports that exclude each other, such as ``size`` and
-    ``resize_shorter``."""
+    """Groups of arguments and ports that exclude each other: ``size`` and ``resize_shorter``."""
     together: tuple[tuple[str, ...], ...] = ()
     """Groups of arguments that must be set together, such as ``crop_h`` and ``crop_w``."""
     one_of: tuple[tuple[str, ...], ...] = ()
-    """Groups of arguments and ports. At least one of each group must be set."""
+    """Groups of arguments and ports; at least one of each group must be set."""
     same_dtype: tuple[tuple[str, ...], ...] = ()
     """Groups of ports that need equal element types, such as ``anchor`` and ``shape_input``.
     Unnamed ports belong to the group of the last named port.
     """
     whole_batch: bool = False
-    """True if the result for a sample depends on the other samples of its batch."""
+    """Whether the result for a sample depends on the other samples of its batch."""
     module: str = ""
     """Module of a function of ``nvidia.dali.auto_aug``; empty for other operators."""
     expression: str = ""
-    """Python expression with ``{}`` for each operand (``{} + {}``, ``math.sqrt({})``). Empty if the
-    operator is written as a call of ``fn``.
+    """Python expression with ``{}`` for each operand, such as ``{} + {}`` or ``math.sqrt({})``.
+
+    Empty if the operator is a call of ``fn`` in the exported code.
     """
     operands: tuple[tuple[str, ...], ...] = ()
-    """Candidates for each ``{}`` of ``expression``: names of ports and arguments. The first
-    candidate that is set is used.
+    """For each ``{}`` in ``expression``: names of ports and arguments; the first that is set is
+    used.
     """
     written_numbers: Mapping[str, str] = field(default_factory=dict)
-    """Input that may be an integer -> the argument that stores it: ``fn.random.choice(3)``."""
+    """Argument that stores an integer used in place of an input (``fn.random.choice(3)``), by
+    input.
+    """
     stays: bool = False
-    """True if the operator runs on the CPU unless set otherwise, even with GPU inputs."""
+    """Whether the operator runs on the CPU unless set otherwise, even with GPU inputs."""
     counted_outputs: str = ""
-    """Argument that sets the number of outputs: ``output``, or ``output_0`` and so on."""
+    """Argument that sets the number of outputs, which are ``output``, or ``output_0`` and so on."""
     bodies: tuple[str, ...] = ()
     """For blocks (``extra_operators.BLOCKS``): the names of their bodies."""
     numbered_bodies: bool = False
-    """True if a block may have more than two bodies, numbered ``option_2``, ..."""
+    """Whether a block may have more than two bodies, which are then numbered: ``option_2``, ..."""
     consecutive: bool = False
-    """For blocks: True if the bodies run one after another, each on the previous output."""
+    """For blocks: whether the bodies run one after another, each on the previous output."""
     follows: PortKind | None = None
-    """For ``FOLLOWERS``: the kind of annotation that is transformed with an image."""
+    """For ``FOLLOWERS``: the kind of annotation that the operator transforms with an image."""
     unusable: str | None = None
-    """Reason why the workbench cannot use the operator yet. None if it can."""
+    """Reason why the workbench does not support the operator, or None if it does."""
 
     def body_names(self, count: int) -> tuple[str, ...]:
         if not self.numbered_bodies:
@@ -283,7 +301,7 @@ class OpSpec:
 
     @property
     def reads(self) -> bool:
-        """True if the operator is a reader, which starts a pipeline with external data."""
+        """Whether the operator is a reader, which starts a pipeline with external data."""
         return is_reader(self.name)
 
     def conflicts_with(self, arg: str) -> frozenset[str]:
@@ -308,7 +326,7 @@ class OpSpec:
         )
 
     def input(self, index: int) -> PortSpec:
-        """Return the input at a position, which may be beyond the named inputs."""
+        """Return the input at a position, which may be after the named inputs."""
         if index < len(self.inputs):
             return self.inputs[index]
         if self.follows:
@@ -348,7 +366,7 @@ OPAQUE: Mapping[str, OpSpec] = {
 """Operators ``opaque.N``, which represent imported code that a graph cannot contain.
 
 They have any number of inputs (``input_0``, ...) and N outputs (``output``, or ``output_0``, ...).
-They can be stored and shown, but neither run nor added by users.
+Such nodes can be stored and displayed, but can neither run nor be added by users.
 """
 
 
@@ -383,7 +401,7 @@ class Catalog(Mapping[str, OpSpec]):
         raise CatalogError(f"{name!r} is not an operator of DALI {self.dali_version}.{hint}")
 
     def find(self, name: str) -> OpSpec | None:
-        """Return the operator with a name, or None.
+        """Return the operator with a name, or None if there is none.
 
         ::
 
@@ -412,7 +430,7 @@ class Catalog(Mapping[str, OpSpec]):
 
     @cached_property
     def seeded_schemas(self) -> frozenset[str]:
-        """Registry names of operators to which DALI assigns a seed if the pipeline does not."""
+        """Registry names of operators that get a seed from DALI if the pipeline sets none."""
         of_ours = "external_source"  # its reader shuffles in Python
         return frozenset(o.schema for o in self._ops.values() if o.seeded and o.name != of_ours)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 
 def read_tables(path: str) -> dict[str, Any]:
-    """Return the tables of a TOML file, given by its path in this package."""
+    """Return the contents of a TOML file, given by its path in this package."""
     tables: dict[str, Any] = frozen(
         tomllib.loads(files(__package__).joinpath(path).read_text("utf-8"))
     )

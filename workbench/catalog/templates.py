@@ -27,15 +27,18 @@ class TemplateNode:
     inputs: tuple[str, ...] = ()
     """Sources of the positional inputs: ids of previous nodes, or ``PLACE``."""
     feeds: Mapping[str, str] = field(default_factory=dict)
-    """Argument name -> id of the node that is connected to it."""
+    """Id of the node that is connected to each argument, by argument name."""
     args: Mapping[str, Value] = field(default_factory=dict)
     unsized: bool = False
-    """True if the node is inserted only when the incoming images may differ in size."""
+    """Whether the node is inserted only if the incoming images may differ in size."""
 
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """Nodes with one or two image inputs. The output is the first output of the last node."""
+    """Nodes with one or two image inputs that are added together.
+
+    The output of a template is the first output of its last node.
+    """
 
     name: str
     label: str
@@ -43,15 +46,15 @@ class Template:
     synonyms: tuple[str, ...]
     nodes: tuple[TemplateNode, ...]
     probability: float | None = None
-    """Probability of the random ``if`` around the nodes. None if they always run."""
+    """Probability of the random ``if`` around the nodes, or None if they always run."""
     first_for: tuple[str, ...] = ()
-    """Search words for which the template is listed before an operator of that name."""
+    """Search words for which the template is listed before the operator with the same name."""
     selects: str = ""
-    """Id of the node to select after insertion, which has the main values. Empty: the last node."""
+    """Id of the node with the main values, to select after insertion; empty for the last node."""
 
     @property
     def mixes(self) -> bool:
-        """True if the template needs a second image."""
+        """Whether the template needs a second image."""
         return any(SECOND in node.inputs for node in self.nodes)
 
 

@@ -62,7 +62,7 @@ class FolderCheck:
     """The result of a check.
 
     ``files`` are the files with a finding, in the order of the reader; ``count`` is the number of
-    checked files. ``full`` is True if every file was decoded. A notebook shows a table of the
+    checked files. ``full`` is True if every file was decoded. A notebook displays a table of the
     files.
 
     ::
@@ -141,7 +141,7 @@ class FolderCheck:
 
     @property
     def decoded(self) -> int:
-        """Number of completely decoded files: in a full check all except the bad ones, else 0.
+        """Number of completely decoded files: in a full check all but the bad files, else 0.
 
         ::
 
@@ -313,7 +313,7 @@ def check_folder(
 
 
 def _is_file(one: CheckedFile) -> bool:
-    """Return whether the entry is a file, rather than a finding that belongs to no sample."""
+    """Return whether an entry is a file and not a finding that belongs to no sample."""
     return all(finding.kind != "of no sample" for finding in one.findings)
 
 
@@ -333,7 +333,7 @@ def _unchanged(record: CheckRecord, files: Sequence[Sample]) -> dict[str, Checke
 
 
 def _recorded(record: CheckRecord, checked: Iterator[CheckedFile]) -> Iterator[CheckedFile]:
-    """Yield the results and write each to the cache, even if the iteration is aborted."""
+    """Yield the results and write them to the cache, even if the iteration is aborted."""
     waiting: list[CheckedFile] = []
     try:
         for one in checked:
@@ -377,7 +377,7 @@ def _same_bytes(
     samples: Mapping[str, Sample],
     check_cancelled: Callable[[], None],
 ) -> list[list[str]]:
-    """Return lists of names of identical files. Only files of equal size are read."""
+    """Return the names of identical files as lists. Only files of equal size are compared."""
     by_size: dict[int, list[str]] = defaultdict(list)
     for one in checked:
         by_size[one.size].append(one.file)
@@ -414,8 +414,7 @@ def _digest(sample: Sample) -> bytes:
 #     $XDG_CACHE_HOME/dali-workbench/checks/<hash of the folder>-full.jsonl
 
 _VERSION = 2
-"""Version of cached results. Increase it when a check may have new findings in an unchanged file.
-"""
+"""Version of cached results. Increase it when checks find more in unchanged files."""
 
 
 def cache_folder() -> Path:
@@ -437,7 +436,7 @@ class CheckRecord:
         self._kept = not dataset.in_memory  # deleted with its process
 
     def load(self) -> dict[str, CheckedFile]:
-        """Read all cached results, by file name."""
+        """Return all cached results, by file name."""
         known: dict[str, CheckedFile] = {}
         with suppress(OSError), self.path.open(encoding="ascii") as lines:
             for line in lines:
@@ -472,7 +471,7 @@ def _lines(files: Iterable[CheckedFile]) -> Iterator[str]:
 
 
 def _read(line: str) -> CheckedFile | None:
-    """Parse a line of the cache. Returns None if it is truncated or has another version."""
+    """Parse a line of the cache, or return None if it is truncated or has another version."""
     try:
         version, file, size, modified, findings, image_hash = json.loads(line)
         found = tuple(Finding(kind, reason) for kind, reason in findings if kind in KINDS)

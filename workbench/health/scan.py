@@ -43,8 +43,8 @@ _FORMATS = {
 class FolderFacts:
     """Contents of a folder.
 
-    ``formats`` counts files by suffix. If a file contains many samples, it counts the formats of
-    ``SAMPLE`` samples instead, by their headers.
+    ``formats`` is the number of files by suffix. If a file contains many samples, it is the number
+    of samples by image format instead, among ``SAMPLE`` samples.
     """
 
     root: str
@@ -54,21 +54,25 @@ class FolderFacts:
     formats: dict[str, int] = field(default_factory=dict)
     smallest: tuple[int, int] | None = None
     largest: tuple[int, int] | None = None
-    """Largest (width, height) in pixels among ``SAMPLE`` images; None if no image can be opened."""
+    """Largest (width, height) in pixels among ``SAMPLE`` images, or None if none can be opened."""
     class_counts: dict[str, int] = field(default_factory=dict)
-    """Number of images, or of ``targets``, by class name (or number if unnamed). Empty if there are
-    no classes, or more than ``MOST_NUMBERS`` without a name."""
+    """Number of images, or of ``targets``, by class name or by class number if it has no name.
+
+    Empty if there are no classes, or more than ``MOST_NUMBERS`` without a name.
+    """
     targets: Literal["", "boxes", "masks"] = ""
-    """The annotations that ``class_counts`` counts: boxes, or masks that contain the class. If
-    empty, images are counted."""
+    """What ``class_counts`` counts: boxes, masks that contain the class, or images if empty."""
     targets_of: int = 0
-    """Number of images whose annotations were counted; 0 if all images were."""
+    """Number of images whose annotations were counted, or 0 if all images were counted."""
     without_targets: int = 0
-    """Number of images without annotations, if known. They are valid, but skipped if
-    ``skip_empty``."""
+    """Number of images without annotations, if known.
+
+    These images are valid, but the option ``skip_empty`` excludes them.
+    """
     at_fault: int = 0
-    """Number of samples with a fault: missing parts, unreadable annotations or empty files; among
-    ``SAMPLE`` images also invalid headers and masks. ``check_folder`` checks all images.
+    """Number of samples with a fault: missing parts, unreadable annotations or empty files.
+
+    Invalid headers and masks are found only among ``SAMPLE`` images. ``check_folder`` checks all.
     """
     of_no_sample: int = 0
     """Number of faulty entries that belong to no sample, such as masks without an image."""
@@ -85,21 +89,23 @@ class FolderFacts:
     unnamed: int = 0
     """Number of mask values without a class name, if there are too many to be classes."""
     pillow_only: dict[str, int] = field(default_factory=dict)
-    """Number of images in formats that the reader skips, by format."""
+    """Number of images, by format, in formats that the reader skips."""
     not_read: tuple[str, ...] = ()
     """Sentences about files and folders that are not read, and about empty class folders."""
     size_counts: dict[str, int] = field(default_factory=dict)
-    """Number of images among ``SAMPLE`` per size such as ``640×480``, smallest first. If there are
-    more than ``MOST_SIZES`` sizes, they are counted by longer side, such as ``513 … 768``."""
+    """Number of images among ``SAMPLE`` by size, such as ``640×480``, smallest size first.
+
+    With more than ``MOST_SIZES`` sizes, they are counted by longer side, such as ``513 … 768``.
+    """
 
 
 SAMPLE = 400
 """Number of images whose headers are read (0.2 ms each)."""
 _COUNTED = ("missing", "empty")
-"""Kinds of findings that are counted over all files, not only over ``SAMPLE`` images."""
+"""Kinds of findings that are counted over all files instead of ``SAMPLE`` images."""
 MOST_SIZES = 8
 MOST_NUMBERS = 256
-"""Maximum number of classes without names. A larger number means instance ids or colours."""
+"""Maximum number of classes without names. More different numbers are instance ids or colours."""
 LONGER_SIDES = (128, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192)
 """Upper ends of the histogram bins for the longer side, in pixels."""
 
@@ -116,8 +122,8 @@ def scan_folder(
 ) -> FolderFacts:
     """Count the files that the exported script reads. A million files take about 2 s.
 
-    ``kind`` is the source kind that reads them, if it differs from the detected kind; classes and
-    faults are then those of its annotations.
+    ``kind`` is the source kind that reads the files, if it differs from the detected kind; classes
+    and faults are then those of its annotations.
 
     Files outside the ``roots`` are only counted. ``on_progress`` is called with the count every
     ``TOLD_EACH`` files; an exception raised by it ends the scan. Raises DataError for a folder that
@@ -214,7 +220,7 @@ def scan_folder(
 
 
 def _without_outside_mask(sample: Sample, roots: Roots | None) -> Sample:
-    """Return the sample, without its mask if the mask is outside the roots."""
+    """Return the sample, without its mask if the mask file is outside the roots."""
     refused = roots is not None and sample.mask and roots.refusal(sample.mask)
     return sample._replace(mask="") if refused else sample
 
@@ -226,7 +232,7 @@ def _count_classes(
     roots: Roots | None,
     check: Callable[[], None],
 ) -> tuple[Mapping[int, int], int]:
-    """Return the number of images per class, and the number of images counted (0 for all)."""
+    """Return the number of images per class, and the number of counted images (0 if all)."""
     kind = load_source(dataset.kind)
     if (of_classes := kind.class_counts(dataset)) is not None:
         return dict(enumerate(of_classes)), 0
@@ -246,7 +252,7 @@ def _count_classes(
 
 
 def _by_name(counts: Mapping[int, int], names: Sequence[str], targets: str) -> dict[str, int]:
-    """Return counts by class name. Empty if all samples have the label 0 and it has no name."""
+    """Return counts by class name, or none if all samples have label 0 without a name."""
     if not names and not targets and set(counts) <= {0}:
         return {}
     first = targets == "boxes" and not counts.get(0)  # class 0 is the background, without boxes

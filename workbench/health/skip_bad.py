@@ -92,8 +92,8 @@ def without_bad(
 ) -> tuple[GoodData, str]:
     """Return the data without bad and damaged samples, and a sentence with the number skipped.
 
-    Raises DataError if no sample is left or the kind cannot exclude samples, and the errors of
-    ``check``.
+    Raises DataError if no sample is left or samples of this kind cannot be excluded, and the errors
+    of ``check``.
     """
     found = {dataset: check(dataset) for dataset in dict.fromkeys(data.values())}
     good = GoodData(data, {name: found[each].skipped for name, each in data.items()})

@@ -1,6 +1,6 @@
-"""Output differences between a rewritten graph and the original, on the same data and seeds.
+"""Compare the outputs of a rewritten graph and the original, on the same data and seeds.
 
-The task runs in the worker process.
+The comparison runs in the worker process.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ WORST = 2
 """Number of samples with the largest difference that are stored as images."""
 _SIDE = 96
 ROUNDINGS = 8
-"""Tolerance for floats of non-image outputs, in rounding errors (machine epsilon)."""
+"""Tolerance for floats in outputs other than images, in rounding errors (machine epsilon)."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorstSample:
-    """A sample with a large difference: file, PSNR in dB, and images before and after as JPEG."""
+    """A sample with a large difference: its file, PSNR in dB, and JPEG images before and after."""
 
     batch: int
     sample: int
@@ -44,7 +44,7 @@ class WorstSample:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Difference between two graphs' outputs over the same samples.
+    """Difference between two graphs' outputs for the same samples.
 
     ``largest`` and ``mean`` are absolute differences of image values, in the output's unit;
     ``psnr`` is in dB, infinite without a difference, relative to 255 for bytes and to the
@@ -65,7 +65,7 @@ class Difference:
 
     @property
     def identical(self) -> bool:
-        """True if every byte is equal."""
+        """Whether all bytes are equal."""
         return not (self.other or self.rounded) and self.equal == 1.0 and self.psnr == math.inf
 
 
@@ -81,7 +81,7 @@ class _Sums(DifferenceSums):
 def compare_outputs(
     worker: Worker, one: Graph, other: Graph, data: Datasets, batches: int
 ) -> Difference:
-    """Task: compare the first ``batches`` batches of two graphs sample by sample."""
+    """Compare the first ``batches`` batches of two graphs sample by sample, in the worker."""
     resolved, size = ResolvedGraph(one, worker.runner.catalog), one.settings.batch_size
     images = resolved.images
     sums = {name: _Sums() for name in images}
@@ -119,7 +119,7 @@ def compare_outputs(
 def _in_last_bits(a: NDArray[Any], b: NDArray[Any]) -> bool:
     """Return whether floats differ by at most a few rounding errors of the largest value.
 
-    The tolerance is never smaller than that for the value 1.
+    The tolerance is at least that for the value 1.
     """
     if a.dtype.kind != "f":
         return False
@@ -170,7 +170,7 @@ def _peak(sums: _Sums) -> float:
 
 
 def _picture(array: NDArray[Any], layout: str, scaling: Scaling | None) -> bytes:
-    """Return a small JPEG of one sample, or b"" if it is not an image."""
+    """Return a small JPEG of a sample, or empty bytes if the sample is not an image."""
     from PIL import Image
 
     if sorted(layout) not in (["C", "H", "W"], ["H", "W"]):

@@ -1,4 +1,4 @@
-"""Experiment that compares the pixels of each rewrite with the original's, then their speed."""
+"""Experiment that compares the pixels and then the speed of each rewrite with the original."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ ORIGINAL, CONTROL = "as it is", "as it is, again"
 BATCHES = 2
 """Number of batches compared per rewrite."""
 _COMPARING = 0.2
-"""Fraction of the progress bar for the pixel comparisons."""
+"""Fraction of the progress bar that the pixel comparisons take."""
 _PROBE_UNTIL, _COMPARE_UNTIL = 0.2, 0.5
-"""Fractions of the time budget at which the speed estimate and the pixel comparisons end."""
+"""Fractions of the time budget at which the speed estimate and the pixel comparisons must end."""
 LATE = "not {} within the time limit: increase it"
 
 OPTIMISE_CONFIG = MeasurementConfig(
@@ -61,9 +61,10 @@ OPTIMISE_CONFIG = MeasurementConfig(
 
 @dataclass(frozen=True, slots=True)
 class CandidateRewrite:
-    """A rewrite to test. In ``graph``, it and all rewrites before it are applied.
+    """A rewrite to test. In ``graph``, this rewrite and all rewrites before it are applied.
 
-    ``kind`` is its class for the original graph; after a ``near`` rewrite it is always ``near``.
+    ``kind`` is the rewrite's class for the original graph; after a ``near`` rewrite it is always
+    ``near``.
     """
 
     name: str
@@ -74,7 +75,7 @@ class CandidateRewrite:
 def steps_of(typed: TypedGraph, names: Collection[str]) -> tuple[CandidateRewrite, ...]:
     """Return the rewrites that change a graph, applied one after another, exact ones first.
 
-    A rewrite that requires another one is placed after it. Each graph is the result of
+    A rewrite that requires another one comes after it. Each graph is the result of
     ``rewritten`` for the rewrite's name and all names before it.
     """
     classes: dict[str, Class] = {
@@ -97,7 +98,7 @@ def steps_of(typed: TypedGraph, names: Collection[str]) -> tuple[CandidateRewrit
 
 
 def needs_of(typed: TypedGraph, names: Sequence[str]) -> tuple[str, ...]:
-    """Return the names in ``names`` without which the last one would not change the graph."""
+    """Return the names that the last rewrite in ``names`` needs in order to change the graph."""
     graph = typed.graph
     *needed, name = names
     if rewritten(typed, [name]) != graph:  # the usual case: skip testing each name
@@ -110,7 +111,7 @@ def needs_of(typed: TypedGraph, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def required_rewrites(typed: TypedGraph, names: Sequence[str]) -> frozenset[str]:
-    """Return each name without which, even if all others remain, the last name has no effect."""
+    """Return the names whose removal alone makes the last rewrite ineffective."""
     *before, name = names
     found = set()
     for each in before:
@@ -138,7 +139,7 @@ class OptimisationExperiment(SpeedExperiment):
         measurement_config: MeasurementConfig | None = None,
         name: str = "",
     ) -> None:
-        """Create the experiment for ``rewrites`` (None: all), with a time limit of ``seconds``.
+        """Create the experiment. ``rewrites`` are by default all, ``seconds`` is the time limit.
 
         Rewrites for which no time is left are rejected with that reason.
         """
@@ -151,13 +152,15 @@ class OptimisationExperiment(SpeedExperiment):
         self._deadline = Deadline(seconds)
         self._probed: tuple[Measurement, float] | None = None
         self._cut = False
-        """True if the time limit ended the run early."""
+        """Whether the time limit ended the run early."""
         self._compare_seconds = 0.0
-        """Duration of the last comparison, in seconds."""
+        """Duration in seconds of the most recent comparison."""
         self._rejected: dict[str, Proposal] = {}
         self._steps: tuple[CandidateRewrite, ...] = ()
         self._known: tuple[tuple[Measurement, ...], tuple[CandidateRewrite, ...]] = ((), ())
-        """Rows and steps of the last complete round, for the record of an interrupted run."""
+        """Measurements and rewrites of the last complete round, for the record of an interrupted
+        run.
+        """
         self._compared: dict[str, Difference] = {}
         self._needed: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._relied: dict[tuple[str, ...], frozenset[str]] = {}
@@ -229,7 +232,7 @@ class OptimisationExperiment(SpeedExperiment):
     def _publish_compared(
         self, steps: Sequence[CandidateRewrite], rows: Sequence[Measurement] = ()
     ) -> None:
-        """Set ``partial_report`` to one row per step, before any step is measured."""
+        """Set ``partial_report`` to one row per rewrite, before any rewrite is measured."""
         self.publish_rows(rows, optimise=self._to_record(self._compared_steps(steps), ()))
 
     def _compared_steps(self, steps: Sequence[CandidateRewrite]) -> list[Proposal]:
@@ -244,7 +247,7 @@ class OptimisationExperiment(SpeedExperiment):
         return self.report(rows, optimise=optimise, interrupted=True)
 
     def _within_pixel_limit(self, names: Collection[str]) -> tuple[CandidateRewrite, ...]:
-        """Return the steps whose pixel differences are within the limit of their class."""
+        """Return the rewrites whose pixel differences are within the limit of their class."""
         with self.progress.engine(self.stop) as engine:
             while True:
                 steps = steps_of(self.resolved, names)
@@ -263,7 +266,10 @@ class OptimisationExperiment(SpeedExperiment):
                     return steps
 
     def _lateness_reason(self, step: CandidateRewrite) -> str:
-        """Return why a step, unless it is the first, cannot be compared in time; else empty."""
+        """Return why there is no time to compare a rewrite, or an empty string.
+
+        The first rewrite is always compared.
+        """
         known = graph_hash(step.graph) in self._compared or not self._compared
         if known or self._deadline.seconds_left(_COMPARE_UNTIL) >= self._compare_seconds:
             return ""
@@ -271,7 +277,7 @@ class OptimisationExperiment(SpeedExperiment):
         return LATE.format("compared")
 
     def _refusal_reason(self, engine: Engine, step: CandidateRewrite) -> str:
-        """Return why a step's pixel difference exceeds the limit of its class, or empty."""
+        """Return why a rewrite's pixel difference exceeds its limit, or an empty string."""
         key = graph_hash(step.graph)
         if key not in self._compared:
             began = self._deadline.elapsed
@@ -294,9 +300,10 @@ class OptimisationExperiment(SpeedExperiment):
         return ""
 
     def _measure_interleaved(self, base: ConfigJobs) -> tuple[Measurement, ...]:
-        """Measure two copies of the graph, and the steps, interleaved.
+        """Measure two copies of the original graph and all rewrites, interleaved.
 
-        Steps without time are rejected. Raises EngineError if there is no time for the first step.
+        Rewrites without time are rejected. Raises EngineError if there is no time for the first
+        rewrite.
         """
         how, most = self.measurement_config, len(self._steps)
         if self._probed:
@@ -337,7 +344,7 @@ class OptimisationExperiment(SpeedExperiment):
     def _proposals(
         self, rows: Sequence[Measurement], steps: Sequence[CandidateRewrite]
     ) -> tuple[Proposal, ...]:
-        """Return the steps as proposals, each with its speed-up or the reason for its rejection."""
+        """Return the rewrites as proposals, with the speed-up or the reason for rejection."""
         if len(rows) < 2:
             return ()
         first, again, *others = rows
@@ -357,7 +364,7 @@ class OptimisationExperiment(SpeedExperiment):
         return self._with_prerequisites(found, noise)
 
     def _with_prerequisites(self, found: Sequence[Proposal], noise: float) -> tuple[Proposal, ...]:
-        """Accept rejected steps that are required by an accepted one."""
+        """Accept rejected proposals without which a faster accepted proposal has no effect."""
         selected, names = list(found), [one.name for one in found]
         for place, one in reversed(list(enumerate(found))):
             if not one.rejected or one.gain is None or one.gain.median < 1 - noise:
@@ -415,10 +422,10 @@ def noise_of(control: Interval) -> float:
 
 
 def no_gain(proposal: Proposal, gain: Interval, noise: float) -> str:
-    """Return why a speed-up is rejected; empty if it is accepted.
+    """Return why a speed-up is rejected, or an empty string if it is accepted.
 
-    A rewrite must not be slower by more than the noise (a fraction); if it changes pixels, it must
-    be faster by more than the noise.
+    A rewrite must not be slower by more than the noise (a fraction). A rewrite that changes pixels
+    must be faster by more than the noise.
     """
     if gain.median < 1 - noise:
         return f"slower: {gain.median:.2f} times"

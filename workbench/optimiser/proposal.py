@@ -27,15 +27,15 @@ class Proposal:
     kind:
         ``exact``: all compared batches are bit-identical. ``near``: at least 35 dB.
     needs:
-        Names of the proposals that it requires.
+        Names of the proposals that this one requires.
     nodes:
-        Ids of the nodes that it changes, moves or removes.
+        Ids of the nodes that the rewrite changes, moves or removes.
     gain:
         Speed-up over the graph with the proposals before it; None if nothing was measured.
     difference:
         Difference from the original graph, with the proposals before it applied.
     rejected:
-        Why it is rejected; empty if it is proposed.
+        Reason for the rejection; empty if the rewrite is proposed.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The optimiser's result, to be displayed and applied."""
+"""The optimiser's result, which can be displayed and applied."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ALL, EXACT = "all", "exact"
-"""Names that select all proposals, or all of class ``exact``."""
+"""Names that select all proposals, or all proposals of class ``exact``."""
 _MOST_PICTURES = 12
-"""Maximum number of samples that a notebook shows before and after, 8 kB each at most."""
+"""Maximum number of samples that a notebook shows before and after, of at most 8 kB each."""
 
 
 _COLUMNS = "rewrite class gain low high psnr equal mean largest needs nodes rejected"
@@ -62,7 +62,8 @@ class Optimisation:
     def apply(self, *names: str) -> Graph:
         """Return the graph with proposals applied: all, all of class ``exact``, or the named ones.
 
-        Proposals that a named one requires are applied too. Raises GraphEditError for another name.
+        Proposals that a named proposal requires are applied too. Raises GraphEditError for other
+        names.
 
         ::
 
@@ -89,13 +90,13 @@ class Optimisation:
         return tuple(name for name in known if name in wanted)
 
     def to_frame(self) -> Any:
-        """Return a pandas data frame of all rewrites, proposed or not: speed-up and difference.
+        """Return a pandas data frame with the speed-up and difference of all rewrites.
 
         ::
 
             print(found.to_frame())
 
-        Raises ImportError if pandas is not installed.
+        Rejected rewrites are included. Raises ImportError if pandas is not installed.
         """
         import pandas
 
@@ -103,9 +104,10 @@ class Optimisation:
         return pandas.DataFrame(rows, columns=_COLUMNS.split())
 
     def plot(self) -> Figure:
-        """Return a matplotlib figure with the speed-ups of each proposal and of all together.
+        """Return a matplotlib figure with the speed-up of each proposal, and of all together.
 
-        Intervals are shown, and below them the ratio of the graph to itself for comparison.
+        Confidence intervals are shown, and below them the ratio of the graph to itself for
+        comparison.
 
         ::
 
@@ -123,7 +125,7 @@ class Optimisation:
 
     @property
     def pictures(self) -> Mapping[str, tuple[WorstSample, ...]]:
-        """Samples with the largest difference, before and after, by proposal name.
+        """Samples with the largest difference, as images before and after, by proposal name.
 
         Proposals with the same pixels as the previous proposal are omitted.
 
@@ -192,7 +194,7 @@ class Optimisation:
 
 
 def optimisation_of(graph: Graph, report: Report) -> Optimisation:
-    """Load the result from a record of kind ``optimise``. Raises RecordFormatError."""
+    """Load the result from a record of kind ``optimise``, or raise RecordFormatError."""
     record = report.extra.get("optimise")
     try:
         assert record is not None

@@ -29,10 +29,10 @@ CUTS = 10
 """Number of crops of each photograph."""
 
 SHORTEST, LONGEST = 300, 1200
-"""Limits of width and height, in pixels."""
+"""Minimum and maximum of width and height of a crop, in pixels."""
 
 ENLARGE = 2.0
-"""Maximum enlargement of a crop; larger ones look blurred."""
+"""Maximum enlargement of a crop, because larger ones look blurred."""
 
 QUALITY = 90
 RATIOS = (3 / 2, 2 / 3, 4 / 3, 3 / 4, 1.0, 16 / 9, 4 / 5, 3 / 2, 2 / 3, 4 / 3)
@@ -42,7 +42,7 @@ UNFINISHED = ".unfinished-"
 NEED_LMDB = ("caffe", "caffe2")
 """Folders that are written only if the package ``lmdb`` is installed."""
 ABANDONED = 3600.0
-"""Age in seconds at which an unfinished folder of a killed run is removed. A run takes 5 s."""
+"""Age in seconds from which an unfinished folder counts as abandoned. A run takes 5 s."""
 EXIF_ORIENTATION = 0x0112  # Exif 2.32, table 4: tag "Orientation"
 TURNED_LEFT = 6  # show the stored pixels turned 90 degrees clockwise
 
@@ -86,7 +86,7 @@ PHOTOS: dict[str, Photo] = {
     ),
     "tissue": Photo("skimage", "data/ihc.png", (0.50, 0.50)),
 }
-"""Photograph of each class, by class name."""
+"""Photograph from which the crops of each class are made, by class name."""
 
 Save = Callable[[Path], None]
 
@@ -160,9 +160,9 @@ def plan_cuts(photo: str, width: int, height: int) -> list[PhotoCrop]:
 
 
 def _place(subject: float, length: float, available: int, share: float) -> float:
-    """Return the start of an interval with ``subject`` at the fraction ``share`` of its length.
+    """Return the start of an interval in which ``subject`` is at the fraction ``share``.
 
-    The interval is clipped to the range from 0 to ``available``.
+    The interval is shifted to fit into the range from 0 to ``available``.
     """
     return min(max(subject - share * length, 0.0), available - length)
 
@@ -222,7 +222,7 @@ def _write(folder: Path, classes: dict[str, dict[str, Save]]) -> None:
 
 
 def _staging_place(folder: Path) -> Path:
-    """Return the folder for temporary files: the parent of ``folder``, or if read-only itself."""
+    """Return the folder for temporary files: the parent of ``folder`` or, if read-only, itself."""
     real = folder.resolve()
     beside = not real.is_mount() and os.access(real.parent, os.W_OK | os.X_OK)
     return real.parent if beside else real
@@ -236,7 +236,7 @@ def _remove_abandoned(place: Path) -> None:
 
 
 def _move(source: Path, target: Path) -> None:
-    """Rename a class folder, unless another run has already created the same one."""
+    """Rename a class folder, unless another run has already created it."""
     try:
         source.rename(target)
     except OSError as error:
@@ -262,7 +262,7 @@ def _save(picture: Image.Image, name: str, path: Path, exif: bytes = b"") -> Non
 
 
 def _format_files() -> dict[str, Save]:
-    """Return functions that each write one picture in a special format, by file name."""
+    """Return functions that each write one image in a special format, by file name."""
 
     def plain(name: str) -> Save:
         return lambda path: _load(name).save(path)

@@ -1,4 +1,4 @@
-"""Annotated sample data: the files of each format and their content.
+"""Write annotated sample data in each format.
 
 Each format is a folder. ``SourceKind.sample`` in ``workbench.sources`` is the path to open.
 """
@@ -59,7 +59,10 @@ _ARRAYS, _ARRAY_SIZE = 8, (160, 120)
 
 
 def target_files(load: Photos, names: tuple[str, ...]) -> dict[str, dict[str, Save]]:
-    """Return functions that write the files, by folder and file name. ``load`` returns a photo."""
+    """Return functions that write the sample data, by folder and file name.
+
+    ``load`` returns the photo with a name.
+    """
 
     def all_scenes() -> tuple[Scene, ...]:
         return scenes(load, names)

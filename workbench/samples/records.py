@@ -97,7 +97,7 @@ def write_shard(samples: Iterable[Mapping[str, bytes]], path: Path) -> None:
 
 
 def recorded(image: bytes, label: float) -> bytes:
-    """Encode an image with one label as a record of a RecordIO file, as ``im2rec`` does."""
+    """Encode an image and its label as a record of a RecordIO file, as ``im2rec`` does."""
     content = struct.pack("<IfQQ", 0, label, 0, 0) + image
     head = struct.pack("<II", _RECORD_IO_MAGIC, len(content))
     return head + content + bytes(-len(content) % 4)

@@ -21,7 +21,7 @@ Point = tuple[float, float]
 
 SCENES = 24
 SIZES = ((320, 240), (240, 320), (320, 320), (288, 216))
-"""(width, height) of consecutive pictures, repeated."""
+"""Width and height of consecutive pictures; repeated for further pictures."""
 QUALITY = 88
 _MOST, _TRIES = 4, 60
 _SMALLEST, _LARGEST = 44, 110
@@ -32,7 +32,7 @@ _FINE = 4
 """Supersampling factor per axis, for antialiasing."""
 
 KEY_POINTS = ("tip", "right", "tail", "left", "centre")
-"""Names of the key points of every shape, in order. A mirror swaps ``right`` and ``left``."""
+"""Names of the key points of every shape, in order. Mirroring swaps ``right`` and ``left``."""
 SKELETON = ((1, 5), (2, 5), (3, 5), (4, 5))
 
 
@@ -73,7 +73,7 @@ class Shape:
 
     @property
     def label(self) -> int:
-        """Class number, from 1; 0 is the background."""
+        """Class number, from 1. Class 0 is the background."""
         return CLASSES.index(self.name) + 1
 
     @property
@@ -92,7 +92,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A picture with shapes. ``pixels`` is (h, w, 3) uint8."""
+    """A picture with shapes. ``pixels`` is uint8 of shape (h, w, 3)."""
 
     pixels: NDArray[np.uint8]
     shapes: tuple[Shape, ...]
@@ -108,7 +108,7 @@ class Scene:
         return max(self.shapes, key=lambda shape: shape.area).label - 1
 
     def mask(self, number: Callable[[int, Shape], int]) -> NDArray[np.uint8]:
-        """Return a (h, w) array with ``number(index, shape)`` in each shape's pixels, else 0."""
+        """Return a mask (h, w) of ``number(index, shape)`` for the pixels of each shape, else 0."""
         found = np.zeros(self.pixels.shape[:2], np.uint8)
         for index, shape in enumerate(self.shapes):
             found[inside(shape.corners, *self.size)] = number(index, shape)
@@ -137,7 +137,7 @@ def encoded(pixels: NDArray[np.uint8], kind: str, **options: int) -> bytes:
 
 
 def inside(corners: Sequence[Point], width: int, height: int, fine: int = 1) -> NDArray[np.bool_]:
-    """Return the mask of pixels whose centre is inside a polygon, at ``fine`` times the size."""
+    """Return the mask of the pixels inside a polygon, with ``fine`` times the resolution."""
     ys, xs = ((np.arange(side * fine) + 0.5) / fine for side in (height, width))
     found = np.zeros((height * fine, width * fine), np.bool_)
     for (x0, y0), (x1, y1) in zip(corners, (*corners[1:], corners[0]), strict=True):
@@ -149,7 +149,7 @@ def inside(corners: Sequence[Point], width: int, height: int, fine: int = 1) -> 
 
 
 def shape_at(name: str, centre: Point, radius: float, turn: float, colour: str) -> Shape:
-    """Create a shape, rotated clockwise by ``turn`` radians. Coordinates have two decimals."""
+    """Return a shape, rotated clockwise by ``turn`` radians. Coordinates have two decimals."""
     sine, cosine = math.sin(turn), math.cos(turn)
 
     def placed(points: Sequence[Point]) -> tuple[Point, ...]:
@@ -176,13 +176,13 @@ def draw(pixels: NDArray[np.uint8], shape: Shape) -> NDArray[np.uint8]:
 
 
 def colour_of(chance: random.Random) -> str:
-    """Sample a bright colour, as a CSS string."""
+    """Return a random bright colour as a CSS string."""
     return f"hsl({chance.randrange(360)}, {chance.randint(60, 95)}%, {chance.randint(40, 70)}%)"
 
 
 @cache
 def scenes(photos: Callable[[str], Image.Image], names: tuple[str, ...]) -> tuple[Scene, ...]:
-    """Create all pictures. The named photographs are used as backgrounds, one after another."""
+    """Return all pictures. The named photographs are used as backgrounds in turn."""
     return tuple(_scene(photos(names[n % len(names)]), n) for n in range(SCENES))
 
 

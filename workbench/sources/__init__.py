@@ -45,11 +45,11 @@ from workbench.sources.source_kind import fits_list as fits_list
 from workbench.sources.source_kind import folder_of as folder_of
 
 _NO_FILES = ("No files found", "specified an empty list", "but the longest video has")
-"""Parts of DALI's error messages for a folder without images."""
+"""Parts of DALI's error messages for data without images."""
 
 
 def is_reader(op: str) -> bool:
-    """Whether an operator, named as in ``nvidia.dali.fn``, is a reader."""
+    """Return whether an operator, named as in ``nvidia.dali.fn``, is a reader."""
     return op.startswith(("readers.", "experimental.readers.")) or op in (
         "external_source",
         "request",
@@ -58,7 +58,7 @@ def is_reader(op: str) -> bool:
 
 @cache
 def kind_of_reader(op: str) -> str:
-    """Name of the first source kind that uses a reader; empty if there is none."""
+    """Return the first source kind that uses a reader, or an empty string if no kind uses it."""
     return next((kind for kind in source_kinds() if load_source(kind).op == op), "")
 
 
@@ -70,13 +70,13 @@ def describe_datasets(data: Datasets) -> str:
 
 
 def every_sample(data: Datasets) -> Iterator[Sample]:
-    """Iterate over the samples of all datasets. Raises DataError if one cannot be read."""
+    """Yield the samples of all datasets. Raises DataError if a dataset cannot be read."""
     for dataset in dict.fromkeys(data.values()):
         yield from list_samples(dataset)
 
 
 def list_samples(dataset: Dataset) -> Iterator[Sample]:
-    """Iterate over the samples of a dataset in reader order. Raises DataError."""
+    """Yield the samples of a dataset in the reader's order. Raises DataError if unreadable."""
     return load_source(dataset.kind).list_samples(dataset)
 
 
@@ -84,7 +84,7 @@ def write_remaining(dataset: Dataset, names: Collection[str], place: Path) -> Pa
     """Write a dataset without the named samples to ``place`` and return its path.
 
     The result is a list of files (``place`` ends in ``.txt``) or a folder that links to the
-    original data; only LMDB is copied. Raises DataError if the kind cannot exclude samples.
+    original data; only LMDB is copied. Raises DataError if samples of this kind cannot be excluded.
     """
     return load_source(dataset.kind).write_without(dataset, names, place)
 
@@ -92,7 +92,7 @@ def write_remaining(dataset: Dataset, names: Collection[str], place: Path) -> Pa
 def require_dataset(dataset: Dataset, device: str = "") -> None:
     """Raise DataError, with a fix, if a dataset cannot be read.
 
-    If ``device`` is ``cpu`` or ``mixed``, also check that its reader can decode on that device.
+    If ``device`` is ``cpu`` or ``mixed``, also checks that the reader can decode on that device.
     """
     kind = load_source(dataset.kind)
     kind.require(dataset)
@@ -101,13 +101,13 @@ def require_dataset(dataset: Dataset, device: str = "") -> None:
 
 
 def header_of(path: str) -> Header | None:
-    """Parse the header of a file; None if no source kind supports its suffix."""
+    """Parse the header of a file, or return None if no source kind supports its suffix."""
     found = (kind.read_header(path) for kind in _kinds_of_file(path))
     return next(filter(None, found), None)
 
 
 def content_fault(path: str) -> str:
-    """Describe invalid values in a file with a valid header; empty if there are none."""
+    """Describe invalid values in a file with a valid header, or return an empty string."""
     return next(filter(None, (kind.read_content(path) for kind in _kinds_of_file(path))), "")
 
 
@@ -137,12 +137,12 @@ def annotated_alternatives(dataset: Dataset) -> list[Dataset]:
 
 
 def class_names(dataset: Dataset) -> list[str]:
-    """Return the class names in label order; empty if labels have no names."""
+    """Return the class names in label order, or an empty list if labels have no names."""
     return load_source(dataset.kind).class_names(dataset)
 
 
 def is_unlabelled(dataset: Dataset) -> bool:
-    """Whether the first 20,000 samples have label 0 and no class names: the data have no labels."""
+    """Return whether the first 20,000 samples have label 0 and no class names."""
     try:
         if class_names(dataset):
             return False
@@ -165,21 +165,24 @@ def no_files_reason(dataset: Dataset) -> str:
 
 
 def failure_reason(dataset: Dataset, message: str) -> str:
-    """Explain a reader failure from DALI's error message, with a fix; empty if unknown."""
+    """Explain a reader failure, with a fix, or return an empty string if the error is unknown.
+
+    ``message`` is DALI's error message.
+    """
     if any(words in message for words in _NO_FILES):
         return no_files_reason(dataset)
     return load_source(dataset.kind).explain(dataset, message)
 
 
 def name_with_ending(path: str) -> str:
-    """Name of an existing image file whose path is ``path`` plus a suffix; empty if none exists."""
+    """Return the name of an existing image ``path`` plus suffix, or an empty string."""
     folder, stem = os.path.split(path)
     names = (f"{stem}{each}" for each in (".jpg", ".jpeg", ".png", ".JPG", ".tif", ".bmp", ".webp"))
     return next((name for name in names if os.path.isfile(os.path.join(folder, name))), "")
 
 
 def unreadable_reason(path: str) -> str | None:
-    """Return why the operating system cannot read a file; None if it can."""
+    """Return why the operating system cannot read a file, or None if it can."""
     try:
         found = os.stat(path)
         if not stat.S_ISREG(found.st_mode):

@@ -1,4 +1,4 @@
-"""Faults of an image's boxes and outlines, for all annotation formats."""
+"""Describe faults of an image's boxes and outlines, for all annotation formats."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from typing import Any
 
 _FAR = 1e6
-"""Maximum coordinate of an outline in pixels; a larger mask needs too much memory."""
+"""Maximum coordinate of an outline in pixels. A larger mask would need too much memory."""
 _NUMBERS = {int, float}
 WITHOUT_AREA, OVER_EDGE = "has no", "beyond the edge"
-"""Words that distinguish the two kinds of text that ``box_remark`` returns."""
+"""Words by which the two kinds of remarks from ``box_remark`` are recognised."""
 
 
 def box_fault(box: Any, width: float | None, height: float | None, *, corners: bool = False) -> str:
-    """Describe why a box is invalid for an image of this size; empty if it is valid.
+    """Describe why a box is invalid for an image of this size, or return an empty string.
 
     The box is left, top, width and height, or with ``corners`` left, top, right and bottom, in the
     units of ``width`` and ``height``. A box may extend beyond the edge, which is common in COCO; it
@@ -41,7 +41,7 @@ def box_remark(
     corners: bool = False,
     smallest: float = 0.0,
 ) -> str:
-    """Describe a valid box that is beyond the edge or has no area; empty for other boxes.
+    """Describe a valid box that is beyond the edge or has no area, or return an empty string.
 
     A box beyond the edge must be clipped to the image, and a box without area is not an object.
     ``smallest`` is the width and height below which the reader drops a box.
@@ -62,7 +62,7 @@ def box_remark(
 
 
 def outline_fault(found: Any, sides: Sequence[int]) -> str:
-    """Describe why a COCO ``segmentation`` is invalid; empty if it is valid or missing.
+    """Describe why a COCO ``segmentation`` is invalid, or return an empty string.
 
     DALI stops at an invalid polygon without an error and outputs no further boxes. ``sides`` are
     the width and height of the image: a run-length mask of another size terminates the process.
@@ -90,7 +90,7 @@ def outline_fault(found: Any, sides: Sequence[int]) -> str:
 
 
 def _runs_fault(found: dict[str, Any], sides: Sequence[int]) -> str:
-    """Describe why a run-length mask is invalid; empty if it is valid.
+    """Describe why a run-length mask is invalid, or return an empty string.
 
     A run-length mask has alternating counts of pixels outside and inside it, column by column.
     """
@@ -113,7 +113,7 @@ def _runs_fault(found: dict[str, Any], sides: Sequence[int]) -> str:
 
 
 def _runs_of(text: str) -> list[int] | None:
-    """Decode COCO's run-length string; None if it is invalid.
+    """Decode COCO's run-length string, or return None if it is invalid.
 
     Each character minus ``0`` has five bits of a number, lowest first, and a continuation bit; the
     highest of the five is the sign. From the fourth number on, the difference to the number two

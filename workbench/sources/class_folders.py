@@ -26,19 +26,19 @@ _LOOKED_INTO = 1000
 
 
 def is_hidden(name: str) -> bool:
-    """Whether a file or folder is hidden or a system entry, judged by its name."""
+    """Return whether a file or folder is hidden or belongs to the system, judged by its name."""
     system = ("__macosx", "@eadir", "#recycle", "$recycle.bin", "lost+found")
     others = ("__pycache__", "system volume information")
     return name.startswith(".") or name.lower() in system + others
 
 
 def is_folder(entry: os.DirEntry[str]) -> bool:
-    """Whether a folder entry is a folder; circular links are not."""
+    """Return whether a folder entry is a folder; False for circular links."""
     return os.path.isdir(entry.path) if entry.is_symlink() else entry.is_dir()
 
 
 def class_folders(data: str) -> list[str]:
-    """The visible subfolders of a folder, sorted by name."""
+    """Return the visible subfolders of a folder, sorted by name."""
     if not os.path.isdir(data):
         return []
     with os.scandir(data) as entries:
@@ -46,9 +46,9 @@ def class_folders(data: str) -> list[str]:
 
 
 def first_names(path: str, most: int) -> list[str]:
-    """Lower-case file names in the first non-empty class folder, or in a flat folder.
+    """Return the lower-case file names in the first non-empty class folder, or in a flat folder.
 
-    Returns at most ``most`` names. Raises OSError.
+    Returns at most ``limit`` names. Raises OSError if a folder cannot be listed.
     """
     for folder in class_folders(path) or [""]:
         with os.scandir(os.path.join(path, folder)) as entries:
@@ -59,7 +59,7 @@ def first_names(path: str, most: int) -> list[str]:
 
 
 def named_files(data: str, suffixes: tuple[str, ...]) -> list[tuple[str, int]]:
-    """Relative path and label of each file in class folders or a flat folder."""
+    """Return relative path and label of each file in class folders or a flat folder."""
     found = []
     for label, folder in enumerate(class_folders(data) or [""]):
         with os.scandir(os.path.join(data, folder)) as entries:
@@ -71,7 +71,7 @@ def named_files(data: str, suffixes: tuple[str, ...]) -> list[tuple[str, int]]:
 
 
 def has_hidden(data: str, suffixes: tuple[str, ...]) -> bool:
-    """Whether DALI would read hidden folders, or hidden files in class folders."""
+    """Return whether DALI would read hidden folders, or hidden files in class folders."""
     with os.scandir(data) as entries:
         folders = [e.name for e in entries if is_folder(e)]
     return any(map(is_hidden, folders)) or any(
@@ -82,7 +82,7 @@ def has_hidden(data: str, suffixes: tuple[str, ...]) -> bool:
 
 
 def files_of(data: Any, suffixes: tuple[str, ...]) -> tuple[list[str], list[int]]:
-    """Paths and labels for class folders, a flat folder, one file, or a list of files or pairs."""
+    """Return paths and labels for class folders, a flat folder, one file, or a list of files."""
     if not isinstance(data, str):
         labels = [label for _, label in data]
         if any(isinstance(label, str) for label in labels):
@@ -102,13 +102,13 @@ def files_of(data: Any, suffixes: tuple[str, ...]) -> tuple[list[str], list[int]
 
 _LISTING: tuple[Any, ...] = (is_hidden, is_folder, class_folders, named_files)
 FIND_CLASS_FILES = "\n\n".join(map(inspect.getsource, _LISTING))
-"""Source code for exported programs that lists the files of class folders."""
+"""Code for exported programs that lists the files of class folders."""
 
 
 def describe_unread(data: str, suffixes: tuple[str, ...], noun: str = "image") -> Iterator[str]:
-    """Yield descriptions of files and folders in a dataset folder that are not read.
+    """Describe the files and folders in a dataset folder that are not read.
 
-    Includes class folders without readable files. Raises OSError.
+    Includes class folders without readable files. Raises OSError if a folder cannot be listed.
     """
     classes = class_folders(data)
     kinds: dict[str, list[str]] = {}
@@ -145,7 +145,7 @@ def describe_unread(data: str, suffixes: tuple[str, ...], noun: str = "image") -
 
 
 def _entries(data: str, classes: list[str]) -> Iterator[tuple[str, str, bool]]:
-    """Yield parent folder (relative to ``data``), name and is-folder flag of each folder entry."""
+    """Yield parent folder (relative to ``data``), name, and "is a folder" of each folder entry."""
     for place in ["", *classes]:
         with os.scandir(os.path.join(data, place)) as entries:
             for entry in entries:
@@ -176,7 +176,7 @@ class ClassFiles(SourceKind):
     helpers: tuple[Any, ...] = (is_hidden, is_folder, class_folders, named_files, files_of)
 
     def files(self, dataset: Dataset) -> list[tuple[str, int]]:
-        """List the files with their labels. Raises DataError if they cannot be listed."""
+        """Return the files with their labels. Raises DataError if they cannot be listed."""
         try:
             files, labels = files_of(dataset.argument, self.suffixes)
         except OSError as error:
@@ -188,7 +188,10 @@ class ClassFiles(SourceKind):
         return list(zip(files, labels, strict=True))
 
     def accepts(self, path: Path) -> bool:
-        """Accept matching files, lists of such files, and folders of such files without images."""
+        """Return whether a path is a matching file, a list of such files, or a folder of them.
+
+        A folder that also contains images is not accepted.
+        """
         try:
             if path.suffix.lower() == ".txt" and path.is_file():
                 with open(path, "rb") as file:
@@ -204,7 +207,7 @@ class ClassFiles(SourceKind):
         )
 
     def class_names(self, dataset: Dataset) -> list[str]:
-        """Names of the class folders, or the sorted text labels of a list in Python."""
+        """Return the names of the class folders, or the sorted text labels of a list in Python."""
         if dataset.location or all(isinstance(label, int) for _, label in dataset.items):
             return class_folders(dataset.location)
         return sorted({str(label) for _, label in dataset.items})

@@ -28,31 +28,40 @@ class DataFacts:
 
     ``labels`` are the class numbers in file or folder order, at most 20,000; empty if samples do
     not have exactly one class. ``names`` are the names of key points and classes. ``outside`` is
-    the number of samples with a box beyond the edge of the image, ``without_area`` of those with a
-    box of zero width or height; ``first_outside`` and ``first_without_area`` describe the first
-    such box.
+    the number of samples with a box beyond the edge of the image, and ``without_area`` the number
+    of samples with a box of zero width or height; ``first_outside`` and ``first_without_area``
+    describe the first such box.
     """
 
     labels: tuple[int, ...] = ()
     names: tuple[str, ...] = ()
     outside: int = 0
     unusable: int = 0
-    """Number of samples that no reader can read: faulty entries, and empty or missing files. This
-    is a lower bound, because files are not opened."""
+    """Minimum number of samples that no reader can read: faulty entries, and empty or missing
+    files.
+
+    More samples may be unreadable, because files are not opened.
+    """
     without_area: int = 0
     first_outside: str = ""
     first_without_area: str = ""
     float_rates: tuple[int, ...] = ()
     """Sample rates of the float WAV files among the first 1,000 sounds."""
     turned: int = 0
-    """Number of the first 1,000 annotated images that EXIF orientation rotates or mirrors."""
+    """Number of images, among the first 1,000 with annotations, that EXIF orientation rotates.
+
+    Mirrored images are counted too.
+    """
     annotated: Literal["", "stored", "upright"] = ""
-    """Whether annotations of rotated images match the size before (``stored``) or after
-    (``upright``) EXIF rotation. Empty if both sizes are equal, or if annotations disagree."""
+    """Whether annotations of rotated images match the size before or after EXIF rotation.
+
+    ``stored`` means before, ``upright`` after. Empty if both sizes are equal, or if annotations
+    disagree.
+    """
     first_turned: str = ""
     """Name of the first image that EXIF orientation rotates or mirrors."""
     headers_read: int = 0
-    """Number of headers that were read for ``float_rates`` and ``turned``; 0 if all."""
+    """Number of headers read for ``float_rates`` and ``turned``, or 0 if all were read."""
     more: bool = False
     """Whether the data have more samples than the 20,000 that were read."""
 
@@ -67,7 +76,7 @@ _cached: OrderedDict[tuple[Dataset, str], DataFacts] = OrderedDict()
 
 
 def data_facts(dataset: Dataset, version: str = "") -> DataFacts:
-    """Collect the properties of a dataset, cached by dataset and ``version``.
+    """Return the properties of a dataset, cached by dataset and ``version``.
 
     ``version`` must change whenever the files change. Returns ``NO_FACTS`` for data that cannot be
     read: the reader reports the cause.
@@ -116,7 +125,7 @@ def _read(dataset: Dataset) -> DataFacts:
 
 
 def _is_empty(sample: Sample) -> bool:
-    """Whether a sample has its own file, and that file is empty or missing."""
+    """Return whether a sample has its own file, and that file is empty or missing."""
     try:
         return sample.nbytes is None and sample.size == 0
     except OSError:
@@ -128,7 +137,7 @@ def _first_remark(samples: Sequence[Sample]) -> str:
 
 
 def _exif_oriented(samples: Sequence[Sample]) -> dict[Sample, ImageHeader]:
-    """Return the headers of samples that EXIF orientation rotates or mirrors."""
+    """Return the samples that EXIF orientation rotates or mirrors, with their headers."""
     found = {}
     for each in samples[:_MOST_HEADS]:
         with suppress(OSError):  # its fault is reported elsewhere
@@ -141,7 +150,6 @@ def _exif_oriented(samples: Sequence[Sample]) -> dict[Sample, ImageHeader]:
 def _annotated_orientation(
     turned: Sequence[tuple[Sample, ImageHeader]],
 ) -> Literal["", "stored", "upright"]:
-    """Compute ``DataFacts.annotated``."""
     telling = [(tuple(each.sides), header) for each, header in turned if each.sides]
     telling = [(sides, header) for sides, header in telling if header.stored != header.upright]
     if telling and all(sides == header.stored for sides, header in telling):
@@ -155,7 +163,7 @@ def _float_rates(samples: Sequence[Sample]) -> tuple[int, ...]:
 
 
 def _read_head(path: str) -> bytes:
-    """Read the first bytes of a sound file; empty if the file cannot be read."""
+    """Read the first bytes of a sound file, or return empty bytes if it cannot be read."""
     try:
         with open(path, "rb") as file:
             return file.read(SOUND_HEAD)

@@ -18,7 +18,7 @@ from workbench.sources import kinds
 from workbench.sources.source_kind import SourceKind
 
 REMOTE = re.compile(r"[a-z][a-z0-9+.-]+://")
-"""Matches the scheme of a remote location, such as ``s3://``."""
+"""Pattern of the scheme of a remote location, such as ``s3://``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,20 +56,20 @@ class Dataset:
 
     @property
     def place(self) -> str:
-        """Absolute path or remote URL of the data; empty for data passed in Python."""
+        """Absolute path or remote URL of the data, or empty for data passed in Python."""
         local = self.location and not REMOTE.match(self.location)
         return os.path.abspath(self.location) if local else self.location
 
     @property
     def text(self) -> str:
-        """Path that a user can enter to open the dataset again; empty for data passed in Python."""
+        """Text that a user can enter to open the dataset again; empty for data passed in Python."""
         kind = load_source(self.kind)
         named = self.location and (kind.decoder or kind.takes)
         return "" if self.title else f"{self.kind}:{self.location}" if named else self.location
 
     @property
     def identity(self) -> str:
-        """Cache key of the data: the absolute path, or the items themselves."""
+        """Key that identifies the data in caches: the absolute path, or the items themselves."""
         return (self.place or repr(self.items)) + f"\nfirst {self.first}" * bool(self.first)
 
     @property
@@ -79,7 +79,7 @@ class Dataset:
 
     @property
     def in_memory(self) -> bool:
-        """Whether a process serves the samples from memory, so that they have no path."""
+        """Whether a process serves the samples from memory instead of files."""
         return load_source(self.kind).in_memory
 
     def __str__(self) -> str:
@@ -87,12 +87,12 @@ class Dataset:
 
 
 Datasets = Mapping[str, Dataset]
-"""Datasets by data parameter of the exported program."""
+"""Dataset of each data parameter of the exported program."""
 
 
 @cache
 def _kinds() -> Mapping[str, SourceKind]:
-    """Import all source kinds from ``SOURCES`` of the modules in ``kinds``, ``folder`` first.
+    """Return all source kinds in ``SOURCES`` of the modules in ``kinds``, ``folder`` first.
 
     The modules are imported on first use, because importing all of them takes 0.2 s.
     """
@@ -105,13 +105,13 @@ def _kinds() -> Mapping[str, SourceKind]:
 
 
 def source_kinds() -> tuple[str, ...]:
-    """Names of all source kinds, ``folder`` first."""
+    """Return the names of all source kinds, ``folder`` first."""
     return tuple(_kinds())
 
 
 @cache
 def load_source(kind: str) -> SourceKind:
-    """Return the source kind with a name. Raises DataError with similar names.
+    """Return the source kind with a name. Raises DataError, with similar names, if it is unknown.
 
     ``folder:file_root`` is the variant of ``folder`` whose exported program passes the data
     unchanged to the argument ``file_root`` of DALI's reader.

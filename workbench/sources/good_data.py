@@ -1,4 +1,4 @@
-"""Datasets without their faulty samples, written to files that an exported program can read."""
+"""Write datasets without their faulty samples to files that an exported program can read."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class GoodData:
         return os.fspath(write_remaining(dataset, skipped, Path(self._folder.name, _STEM + ending)))
 
     def sources(self, program: Path) -> dict[Path, Path]:
-        """Map the path of each data file next to a program to its path in the temporary folder."""
+        """Return the temporary path of each data file, by its path next to a program."""
         names = {ending.split(os.sep)[0] for ending in self.endings.values()}
         # Programs build the path in the same way: only these two suffixes are removed.
         stem = program.name.removesuffix(".py").removesuffix(".ipynb")
@@ -69,9 +69,9 @@ class GoodData:
         }
 
     def place(self, program: Path) -> list[Path]:
-        """Copy the data next to a program and return the new paths. Raises OSError.
+        """Copy the data next to a program and return the new paths.
 
-        An existing list is replaced; for an existing folder, FileExistsError is raised.
+        An existing list is replaced. Raises OSError, and FileExistsError for an existing folder.
         """
         for path, source in self.sources(program).items():
             if source.is_dir():

@@ -23,12 +23,12 @@ _FORMATS = {
     "lz4": b"\x04\x22\x4d\x18",
     "zip": b"PK\x03\x04",
 }
-"""Magic numbers of compressed file formats."""
+"""First bytes of compressed files, by format."""
 _ZLIB = (b"x\x01", b"x\x5e", b"x\x9c", b"x\xda")
 
 
 def describe_compression(path: str) -> str:
-    """Report that a file is compressed, with a fix; empty if its first bytes do not show that.
+    """Report that a file is compressed, with a fix, or return an empty string.
 
     Call it only for files that cannot be read, because valid records may start with the same bytes.
     """
@@ -55,7 +55,7 @@ _FLOAT, _EXTENSIBLE = 3, 0xFFFE
 
 
 def float_rate(head: bytes) -> int:
-    """Sample rate of a WAV file with float samples, from its first bytes; 0 for other sounds."""
+    """Return the sample rate of a WAV file with float samples, or 0 for other sounds."""
     at = head.find(b"fmt ") + 8
     if head[:4] not in (b"RIFF", b"RF64") or not 8 < at <= len(head) - 26:
         return 0
@@ -66,9 +66,9 @@ def float_rate(head: bytes) -> int:
 
 
 def decodes_to_silence(rate: int, args: Mapping[str, object]) -> bool:
-    """Whether ``decoders.audio`` with these arguments decodes a float WAV file to silence.
+    """Return whether ``decoders.audio`` with these arguments decodes a float WAV file to silence.
 
-    ``rate`` is its sample rate, 0 for other sounds.
+    ``rate`` is the sample rate of the file, or 0 for other sounds.
     """
     resamples = args.get("sample_rate", rate) != rate
     return bool(rate) and args.get("dtype") in ("INT16", "INT32") and not resamples
@@ -80,11 +80,11 @@ _ORIENTATION = 274
 LAST_UPRIGHT = 4
 """The last EXIF orientation that preserves width and height; higher values swap them."""
 _HEAD = 2**16
-"""Number of bytes read first; they contain the header of nearly all image files."""
+"""Number of bytes that are read first. They contain the header of nearly all image files."""
 
 
 def orientation(image: Image.Image) -> Any:
-    """EXIF orientation of an image, 1 to 8; None if it is missing or unreadable."""
+    """Return the EXIF orientation of an image, 1 to 8, or None if it is missing or unreadable."""
     if image.format != "TIFF" and "exif" not in image.info:
         return None
     try:
@@ -94,7 +94,10 @@ def orientation(image: Image.Image) -> Any:
 
 
 def upright_size(image: Image.Image) -> tuple[int, int]:
-    """Width and height after EXIF rotation; Pillow may have swapped the size of a TIFF already."""
+    """Return width and height after EXIF rotation.
+
+    Pillow may have swapped the width and height of a TIFF file already.
+    """
     tags = getattr(image, "tag_v2", {})
     size = (tags[256], tags[257]) if image.format == "TIFF" else image.size
     return size[::-1] if (orientation(image) or 0) > LAST_UPRIGHT else size
@@ -106,7 +109,7 @@ class ImageHeader(NamedTuple):
     upright: tuple[int, int]
     """Width and height after EXIF rotation."""
     orientation: int
-    """EXIF orientation, 1 to 8; 1 if it is missing or unreadable."""
+    """EXIF orientation from 1 to 8, or 1 if it is missing or unreadable."""
 
     @property
     def stored(self) -> tuple[int, int]:
@@ -115,7 +118,7 @@ class ImageHeader(NamedTuple):
 
 
 def image_header(sample: Sample) -> ImageHeader | None:
-    """Parse the image header of a sample in a file or archive; None if Pillow cannot open it."""
+    """Parse the image header of a sample in a file or archive, or return None if Pillow cannot."""
     from PIL import Image
 
     for count in (_HEAD, sample.size):

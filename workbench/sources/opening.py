@@ -1,4 +1,4 @@
-"""Create datasets from what a user passes: a path, list, data frame or object with images."""
+"""Create datasets from values that a user passes: paths, lists, frames, objects with images."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ _LIBRARIES = ("pandas", "polars")
 
 
 class Frame(Protocol):
-    """Interface of pandas and Polars data frames that this module uses."""
+    """The part of the interface of pandas and Polars data frames that this module uses."""
 
     @property
     def columns(self) -> Any:
         """Column names."""
 
     def __getitem__(self, name: Any, /) -> Any:
-        """The column with a name."""
+        """Return the column with a name."""
 
 
 def is_data_frame(data: object) -> bool:
-    """Whether an object is a data frame, lazy frame or column (``Series``) of pandas or Polars."""
+    """Return whether an object is a data frame, lazy frame or ``Series`` of pandas or Polars."""
     library = type(data).__module__.partition(".")[0]
     kind = type(data)  # querying the columns of a lazy frame would compute them
     return library in _LIBRARIES and (hasattr(kind, "columns") or hasattr(kind, "to_list"))
@@ -61,9 +61,9 @@ def require_table(data: object) -> None:
 def rows_of_frame(frame: Any) -> tuple[list[Any], list[str]]:
     """Return the rows of a data frame, as paths or (path, label), and the class names.
 
-    Class names are returned only if labels are codes of a Categorical whose order differs from that
-    of its used texts. A single column contains paths. Raises DataError, naming the column or row,
-    if there is no path column, no row, or a value that is not a path or label.
+    Class names are returned only for a Categorical whose codes are not in the order of the used
+    texts; the labels are then codes. A single column contains paths. Raises DataError, naming the
+    column or row, if there is no path column, no row, or a value that is not a path or label.
     """
     if not hasattr(frame, "columns"):
         return _paths(frame.to_list(), str(frame.name or "")), []
@@ -91,7 +91,7 @@ def rows_of_frame(frame: Any) -> tuple[list[Any], list[str]]:
 
 
 def require_no_other(path: Any, names: Sequence[Any]) -> None:
-    """Raise DataError if there are other columns, because one of them may contain the labels."""
+    """Raise DataError if there are columns besides ``path``: one of them may contain the labels."""
     if others := ", ".join(str(name) for name in names if name != path):
         raise DataError(
             f"No column is named label; besides {path!r} there are: {others[:200]}. Choose one: "
@@ -100,10 +100,10 @@ def require_no_other(path: Any, names: Sequence[Any]) -> None:
 
 
 def choose_columns(data: Any, path: str | None, label: str | None) -> Any:
-    """Rename the columns with paths or images, and with labels, of a data frame or table.
+    """Rename the columns of a data frame or table that contain paths or images, and labels.
 
-    None means that the column is found by its usual name; ``label=""`` means no labels. Raises
-    DataError for unknown columns and for other data.
+    If ``path`` or ``label`` is None, the column is found by its usual name; ``label=""`` means no
+    labels. Raises DataError for unknown columns and for other data.
     """
     require_table(data)
     names = getattr(data, "column_names", None)
@@ -143,7 +143,10 @@ def choose_columns(data: Any, path: str | None, label: str | None) -> Any:
 
 
 def _column(names: Sequence[Any], candidates: tuple[str, ...]) -> Any:
-    """Return the first candidate among the column names. Raises DataError if it is ambiguous."""
+    """Return the first candidate among the column names, or None.
+
+    Raises DataError if several columns have this name, ignoring case.
+    """
     for each in candidates:
         found = [name for name in names if isinstance(name, str) and name.lower() == each]
         if len(found) > 1:
@@ -190,12 +193,12 @@ def _labels(values: list[Any], column: str) -> list[Any]:
 
 
 def _all_texts(values: list[Any]) -> bool:
-    """Whether all values are non-blank strings; takes 0.1 s for a million rows."""
+    """Return whether all values are strings that are not blank (0.1 s for a million rows)."""
     return {*map(type, values)} == {str} and all(map(str.strip, values))
 
 
 def _shown(value: object) -> str:
-    """Format a value with its type, shortened: ``nan (float)``."""
+    """Format a shortened value with its type, such as ``nan (float)``."""
     if isinstance(value, bytes | bytearray):
         return f"{len(value):,} bytes"
     return f"{repr(value)[:60]} ({type(value).__name__})"
@@ -211,20 +214,22 @@ Item = tuple[str, int | str]
 
 @cache
 def _by_precedence() -> tuple[str, ...]:
-    """Names of all source kinds in the order in which they are tried for a path."""
+    """Return all source kinds in the order in which they are tried for a path."""
     return tuple(sorted(source_kinds(), key=lambda kind: (-load_source(kind).precedence, kind)))
 
 
 Location = str | Path | Dataset | Sequence[str | Path | tuple[str | Path, int | str]] | Frame | Any
-"""Value that a user can pass for one dataset: a path or, in Python, files, (file, label) pairs, a
-data frame with a path column, or images: arrays, encoded bytes, a dataset object (``memory.py``).
+"""Value that a user can pass for one dataset.
+
+It is a path or, in Python, files, (file, label) pairs, a data frame with a path column, or images:
+arrays, encoded bytes, a dataset object (``memory.py``).
 """
 Data = Location | Mapping[str, Location]
 """Value that a user can pass for a graph: one dataset, or one per data parameter."""
 
 
 def open_dataset(data: Location) -> Dataset:
-    """Create a dataset from a value that a user passed. Raises DataError if that is impossible.
+    """Return the dataset for a value that a user passed. Raises DataError if that is impossible.
 
     The kind of a path is detected, or given as a prefix: ``webdataset:photos``. A path that does
     not exist is treated as a folder; running a graph on it reports that the folder is missing.
@@ -275,7 +280,7 @@ def open_dataset(data: Location) -> Dataset:
 
 
 def _remote_kind(place: str) -> str:
-    """Source kind of a remote location. Raises DataError if DALI does not support the location."""
+    """Return the source kind of a remote location. Raises DataError if DALI does not support it."""
     scheme = place.partition("://")[0]
     if scheme not in ("s3", "gs"):
         raise DataError(
@@ -286,7 +291,7 @@ def _remote_kind(place: str) -> str:
 
 
 def _labelled_by_folder(items: tuple[Item, ...]) -> tuple[Item, ...]:
-    """Label files by the names of their parent folders if there are several."""
+    """Label files with the names of their parent folders if there are several folders."""
     classes = [os.path.basename(os.path.dirname(path)) for path, _ in items]
     if len(set(classes)) < 2:
         return items
@@ -318,7 +323,7 @@ def _is_numbers(values: Any) -> bool:
 
 
 def open_datasets(data: Data) -> Datasets:
-    """Create the dataset of each parameter; data without a parameter name belong to ``data``.
+    """Return the dataset of each parameter. Data without a parameter name belong to ``data``.
 
     The splits of a Hugging Face ``DatasetDict`` are separate datasets, not parameters.
     """

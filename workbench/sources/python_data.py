@@ -1,4 +1,4 @@
-"""Validate Python objects with images before they are read.
+"""Check Python objects with images before they are read.
 
 Objects are recognised by their attributes, so this module imports none of the libraries.
 """
@@ -32,7 +32,7 @@ _GIVE = (
 
 
 def holds_images(frame: Any) -> bool:
-    """Whether a data frame or column contains images, and not paths."""
+    """Return whether a data frame or column contains images instead of paths."""
     if not hasattr(frame, "columns"):
         first = frame.to_list()[:1] if hasattr(frame, "to_list") else []
         return bool(first) and isinstance(first[0], bytes | bytearray | dict)
@@ -41,7 +41,7 @@ def holds_images(frame: Any) -> bool:
 
 
 def names_files(data: Sequence[Any]) -> bool:
-    """Whether the first item of a list is a path, or a pair that starts with a path."""
+    """Return whether the first item of a list is a path, or a pair that starts with a path."""
     first = data[0] if len(data) else ""
     if isinstance(first, tuple) and first:
         first = first[0]
@@ -105,7 +105,7 @@ def _require_shape(what: str, shape: tuple[int, ...], tensor: bool, name: str, e
 
 
 def element_type_fault(array: Any) -> str:
-    """Return why the elements of an array are not pixels; empty if they are."""
+    """Return why the elements of an array are not pixels, or an empty string if they are."""
     kind = str(array.dtype).removeprefix("torch.")
     if kind == "uint8":
         return ""
@@ -133,7 +133,7 @@ def element_type_fault(array: Any) -> str:
 
 
 def _is_tensor(array: Any) -> bool:
-    """Whether an array is a PyTorch tensor, whose channels are the first axis."""
+    """Return whether an array is a PyTorch tensor, whose first axis is the channels."""
     return type(array).__module__.startswith("torch")
 
 
@@ -196,7 +196,10 @@ def warn_of_labels(labels: Iterable[Any], row: str) -> None:
 
 
 def _channels(image: Any, what: str) -> int:
-    """Number of channels of an array; 0 for encoded and Pillow images. Raises DataError."""
+    """Return the number of channels of an array, or 0 for encoded and Pillow images.
+
+    Raises DataError if the array is not an image.
+    """
     if isinstance(image, bytes | bytearray | memoryview | Mapping) or hasattr(image, "convert"):
         return 0
     if isinstance(image, str | Path):
@@ -254,7 +257,7 @@ def require_readable(data: Any, found: Iterator[Any]) -> None:
 
 
 def describe(data: Any, count: int) -> str:
-    """Display name for data passed in Python, such as ``a list of 12 images``."""
+    """Return a display name for data passed in Python, such as ``a list of 12 images``."""
     kind = type(data).__name__
     if hasattr(data, "ndim") and hasattr(data, "dtype"):
         return f"array {tuple(map(int, data.shape))}"
@@ -264,7 +267,7 @@ def describe(data: Any, count: int) -> str:
 
 
 def class_names_of(data: Any) -> list[str]:
-    """Class names of a torchvision or Hugging Face dataset; empty if it has none."""
+    """Return the class names of a torchvision or Hugging Face dataset, or an empty list."""
     for name, feature in dict(getattr(data, "features", None) or {}).items():
         if name == label_column(data.features) and hasattr(feature, "names"):
             return list(map(str, feature.names))
@@ -275,7 +278,7 @@ def class_names_of(data: Any) -> list[str]:
 def facts_of(
     data: Any, rows: Any, split: Callable[[Any], tuple[Any, int]]
 ) -> Callable[[int], tuple[int, int]]:
-    """Return a function that maps an index to an image's label and size in bytes; -1 if unknown.
+    """Return a function that returns label and size in bytes of an image by index, -1 if unknown.
 
     The function does not read images.
     """
@@ -300,7 +303,7 @@ def facts_of(
 
 
 def _labels(data: Any, count: int, number: Callable[[Any], Any] | None) -> Any:
-    """Return the label of each sample, or -1; ``number`` converts text labels to numbers."""
+    """Return the label of each sample, or -1. ``number`` converts text labels to numbers."""
     unknown = np.full(count, -1)
     try:
         if columns := _columns(data):
@@ -331,7 +334,7 @@ def _sizes(data: Any, count: int) -> Any:
 
 
 def _columns(data: Any) -> dict[str, Any]:
-    """Map the lower-case column names of a table to the column names."""
+    """Return the column names of a table by their lower-case forms."""
     names = getattr(data, "column_names", None)
     names = getattr(data, "columns", None) if names is None else names
     return {str(name).lower(): name for name in ([] if names is None else names)}

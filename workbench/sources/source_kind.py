@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @cache
 def _source(function: Callable[..., Any]) -> str:
-    """Source code of a function, cached because ``getsource`` takes a millisecond."""
+    """Return the source code of a function. Cached, because ``getsource`` takes a millisecond."""
     return getsource(function)
 
 
@@ -36,11 +36,11 @@ class Sample(NamedTuple):
     offset: int = 0
     """Offset of the sample in the file, in bytes."""
     nbytes: int | None = None
-    """Size in bytes; None if the sample is the whole file."""
+    """Size in bytes, or None if the sample is the whole file."""
     fault: str = ""
     """Reason why the reader cannot read a valid sample, such as a missing label."""
     with_pillow: bool = False
-    """Whether Pillow, and not DALI, decodes the image."""
+    """Whether Pillow decodes the image instead of DALI."""
     sides: Sequence[int] = ()
     """Width and height of the image according to its annotations."""
     mask: str = ""
@@ -48,9 +48,9 @@ class Sample(NamedTuple):
     mask_place: Sequence[int] = ()
     """Offset and size in bytes of the mask in its file; empty if it is the whole file."""
     remark: str = ""
-    """Description of unusual annotations: a box beyond the edge, or without width or height."""
+    """Description of an unusual annotation: a box beyond the edge, or without width or height."""
     counted: bool = True
-    """False for a placeholder that reports faulty entries without a sample."""
+    """False for a placeholder that represents faulty entries without a sample."""
 
     @property
     def size(self) -> int:
@@ -58,7 +58,7 @@ class Sample(NamedTuple):
         return os.stat(self.path).st_size if self.nbytes is None else self.nbytes
 
     def open(self) -> BinaryIO:
-        """Open the bytes of the sample as a file that starts at position 0. Raises OSError."""
+        """Open the bytes of the sample as a file, or raise OSError."""
         if self.nbytes is None:
             return open(self.path, "rb")
         with open(self.path, "rb") as holder:
@@ -66,7 +66,7 @@ class Sample(NamedTuple):
             return io.BytesIO(holder.read(self.nbytes))
 
     def open_mask(self) -> BinaryIO:
-        """Open the bytes of the mask as a file that starts at position 0. Raises OSError."""
+        """Open the bytes of the mask as a file, or raise OSError."""
         if not self.mask_place:
             return open(self.mask, "rb")
         with open(self.mask, "rb") as holder:
@@ -75,7 +75,7 @@ class Sample(NamedTuple):
             return io.BytesIO(holder.read(size))
 
     def with_location(self) -> Sample:
-        """Return the sample with path and offset; some kinds determine these on request."""
+        """Return the sample with path and offset, which some kinds determine on request."""
         return self
 
 
@@ -85,15 +85,15 @@ class Header(NamedTuple):
     fault: str = ""
     """Reason why DALI's reader cannot read the file; empty if it can."""
     size: tuple[int, int] | None = None
-    """Width and height of the images in the file, if known."""
+    """Width and height of the images in the file, or None if unknown."""
     remarks: tuple[tuple[str, str], ...] = ()
     """Remarks about a readable file, as (kind, description)."""
 
 
 def folder_of(dataset: Dataset) -> str:
-    """The folder of a dataset: its location, or the parent folder if the location is a file.
+    """Return the folder of a dataset: its location, or the parent folder of a file.
 
-    For files listed in Python, the common parent folder.
+    For files listed in Python, this is the common parent folder.
     """
     if dataset.location:
         path = os.path.abspath(dataset.location)
@@ -102,15 +102,16 @@ def folder_of(dataset: Dataset) -> str:
 
 
 def fits_list(file: Sample) -> bool:
-    """Whether a text list with one file per line can contain a file: its path has no line break."""
+    """Return whether a list with one path per line can contain a file (no line break in it)."""
     path = os.path.abspath(file.path)
     return "\n" not in path and "\r" not in path
 
 
 def dump_file_list(files: Iterable[Sample]) -> bytes:
-    """Serialise files as DALI's ``file_list``: an absolute path and a label per line.
+    """Return files as the content of DALI's ``file_list``: an absolute path and a label per line.
 
-    Returns bytes, because file names may not be UTF-8. Files that fail ``fits_list`` are omitted.
+    The content is bytes, because file names may not be UTF-8. Files that fail ``fits_list`` are
+    omitted.
     """
     return b"".join(
         b"%b %d\n" % (os.fsencode(os.path.abspath(file.path)), file.label)
@@ -123,11 +124,11 @@ _DIRECTLY = {
     "file_root": "folder of {noun}s by class",
     "file_list": "list of files and labels",
 }
-"""Value of ``about`` if the data are passed directly to this argument of DALI's reader."""
+"""Description of data that are passed unchanged to each of these arguments of DALI's reader."""
 
 
 class SourceKind:
-    """One way to read data: attributes describe the reader, methods the data.
+    """One way to read data: attributes describe the reader, and methods examine the data.
 
     A module in ``sources.kinds`` defines a subclass and an instance of it in ``SOURCES``. The
     defaults are for files that DALI's reader reads one by one. A kind must define ``about``,
@@ -138,7 +139,7 @@ class SourceKind:
     # Names.
 
     about: str
-    """Description of the data in the exported program's help: ``folder of images``."""
+    """Description of the data in the exported program's help, such as ``folder of images``."""
     noun: str = "image"
     """Noun for one sample in messages."""
     metavar: str = "DIR"
@@ -151,11 +152,13 @@ class SourceKind:
     # Which data it accepts.
 
     precedence: int = 2
-    """Rank among kinds that accept the same path; the highest wins, then the first by name. 4 is a
-    narrower form of another kind, 3 files of many samples, 2 samples in their own files, 1 guesses
-    from names alone, lists and images that DALI does not decode, 0 any folder."""
+    """Rank among kinds that accept the same path. The highest wins, then the first by name.
+
+    4: a narrower form of another kind; 3: files of many samples; 2: samples in their own files; 1:
+    guesses from names alone, lists, and images that DALI does not decode; 0: any folder.
+    """
     suffixes: tuple[str, ...] = ()
-    """Suffixes of files that contain many samples; a Python list of such files is of this kind."""
+    """Suffixes of files that contain many samples. A Python list of such files is of this kind."""
     takes: frozenset[str] = frozenset()
     """Names of other kinds whose data a source of this kind can read."""
     with_targets: tuple[str, ...] = ()
@@ -166,73 +169,87 @@ class SourceKind:
     op: str
     """Name of the reader operator."""
     located_by: frozenset[str]
-    """Reader arguments that locate the data. If a graph sets one, it needs no data parameter."""
+    """Reader arguments that locate the data. A graph that sets one needs no data parameter."""
     options: frozenset[str] | None = None
-    """Reader options that this kind supports; None for all options of DALI's reader."""
+    """Reader options that this kind supports, or None for all options of DALI's reader."""
     demanding: frozenset[str] = frozenset()
-    """Reader options that require properties of the data; ``Dataset.options`` has the used ones."""
+    """Reader options that require certain annotations; ``Dataset.options`` lists those in use."""
     seeded: bool = True
     """Whether the reader accepts a seed."""
     outputs: tuple[str, ...] = ("jpegs", "labels")
     """Names of the reader's output ports in a graph."""
     pixels: str = ""
-    """Name of the output with pixels if the reader decodes; empty if decoders follow. The exported
-    code then passes ``device`` (``cpu``, ``mixed`` or ``gpu``) to ``reader``."""
+    """Name of the output with pixels if the reader decodes, or empty if decoders follow.
+
+    If set, the exported code passes ``device`` (``cpu``, ``mixed`` or ``gpu``) to ``reader``.
+    """
     has_sequences: bool = False
     """Whether samples can be sequences of images."""
     begins: ClassVar[Mapping[str, int]] = {}
     """Initial reader options that are removed when the source is swapped, such as
     ``sequence_length``."""
     decoder: str = ""
-    """Operator that decodes the images, if DALI's decoders cannot; else empty."""
+    """Operator that decodes the images if DALI's decoders cannot, else empty."""
 
     # Code in the exported program.
 
     find: Callable[[Any], dict[str, Any]]
-    """Static method of the exported code that converts the data parameter to the reader's
-    arguments. Its source is exported, so it must be self-contained."""
+    """Static method that converts the data parameter to the reader's arguments.
+
+    Its code is part of the exported program, so it must be self-contained.
+    """
     reader: Callable[..., Any] | None = None
-    """Static method that replaces DALI's reader in the exported code if its outputs differ from
-    ``outputs``. It receives the result of ``find`` and the reader's options. Its source is
-    exported. The last output must be created last."""
+    """Static method that replaces DALI's reader if its outputs differ from ``outputs``.
+
+    It receives the result of ``find`` and the reader's options. Its code is part of the exported
+    program. The last output must be created last.
+    """
     helpers: tuple[Any, ...] = ()
-    """Functions, classes or source text that ``find`` and ``reader`` need; exported before them."""
+    """Functions, classes or code that ``find`` and ``reader`` need, exported before them."""
     imports: tuple[str, ...] = ()
-    """Modules that the exported source imports."""
+    """Modules that the exported code imports."""
     unread: ClassVar[Mapping[str, Any]] = {}
-    """Substitute for the result of ``find`` when a pipeline is built without data: the minimum for
-    the reader to have all outputs."""
+    """Substitute for the result of ``find`` if a pipeline is built without data.
+
+    It contains only what the reader needs to have all outputs.
+    """
     argument_name: str = ""
-    """Reader argument that receives the data if there is no ``find``; see ``directly``."""
+    """Reader argument that receives the data without ``find``; see ``path_argument``."""
     pipeline_arguments: tuple[str, ...] = ()
     """Arguments of the exported pipeline that this reader requires, as Python code."""
 
     # Its samples, and the handling of faulty ones.
 
     is_listed: bool = True
-    """Whether ``list_samples`` works; if not, samples are not counted, checked or excluded."""
+    """Whether samples can be listed. If not, they are not counted, checked or excluded."""
     in_files: bool = True
-    """Whether each sample is a separate file; if not, see ``container_of``."""
+    """Whether each sample is a separate file. If not, see ``container_of``."""
     in_memory: bool = False
-    """Whether a process serves the samples from memory, so that they have no path."""
+    """Whether a process serves the samples from memory instead of files."""
     targets: Literal["", "boxes", "masks"] = ""
-    """The kind of annotations that class counts use; empty if each sample has one label."""
+    """Kind of annotations that are counted by class, or empty if each sample has one label."""
     decodes_images: bool = False
-    """Whether the reader itself decodes images; an invalid image then crashes the process."""
+    """Whether the reader itself decodes images. An invalid image then crashes the process."""
     is_indexed: bool = False
-    """Whether the reader uses an index; without it, the reader scans all data."""
+    """Whether the reader uses an index. Without an index, the reader scans all data."""
     checked_first: bool = False
-    """Whether all samples are checked before the reader is built, because the reader silently skips
-    some faulty samples and stops at others."""
+    """Whether all samples are checked before the reader is built.
+
+    Needed if the reader silently skips some faulty samples and stops at others.
+    """
     looks_ahead: bool = False
-    """Whether ``list_samples`` finds the first faulty samples quickly, so that a preview can report
-    samples that the reader accepts silently."""
+    """Whether ``list_samples`` finds the first faulty samples quickly.
+
+    A preview can then report samples that the reader accepts silently.
+    """
     ends_process: str = ""
-    """Words in the fault of a sample that would terminate the process, for a kind that looks ahead:
-    such a sample is excluded in advance."""
+    """Words in the fault of a sample that would terminate the process, for a kind that looks ahead.
+
+    Such a sample is excluded in advance.
+    """
 
     def accepts(self, path: Path) -> bool:
-        """Whether a path contains data of this kind."""
+        """Return whether a path contains data of this kind."""
         return False
 
     def files_in(self, folder: str) -> Iterator[str]:
@@ -240,11 +257,11 @@ class SourceKind:
         return iter(())
 
     def has_unread_masks(self, dataset: Dataset) -> bool:
-        """Whether the annotations contain masks that the reader outputs only with an option."""
+        """Return whether there are masks that the reader outputs only with an option."""
         return False
 
     def identity(self, dataset: Dataset) -> object:
-        """Comparison key: equal for two descriptions of the same data."""
+        """Return a key that is equal for two descriptions of the same data."""
         return dataset.kind, os.path.abspath(dataset.location), dataset.items
 
     def require(self, dataset: Dataset) -> None:
@@ -252,7 +269,7 @@ class SourceKind:
         raise NotImplementedError
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
-        """Iterate over all samples in reader order. Raises DataError."""
+        """Yield all samples in the reader's order. Raises DataError if the data cannot be read."""
         raise NotImplementedError
 
     def nothing_found(self, dataset: Dataset) -> str:
@@ -262,35 +279,36 @@ class SourceKind:
     def write_placeholder(self, folder: Path) -> Path:
         """Write minimal data of this kind to an empty folder and return their path.
 
-        Used to import an exported program, which does not read the data.
+        Used to import an exported program without its data.
         """
         raise NotImplementedError
 
     def argument(self, dataset: Dataset) -> Any:
-        """Value of the exported program's data parameter for a dataset."""
+        """Return the value of the exported program's data parameter for a dataset."""
         return dataset.location or [list(item) for item in dataset.items]
 
     def directly(self, dataset: Dataset | None) -> str:
-        """Name of the reader's argument that accepts the path as it is; empty if files are listed.
+        """Return the reader argument that accepts the data's path, or "" if there is none.
 
-        ``dataset`` is None if it is unknown.
+        If there is none, the exported program lists the files with ``find``. ``dataset`` may be
+        None (unknown).
         """
         return ""
 
     def samples_are_sequences(self, dataset: Dataset | None) -> bool:
-        """Whether samples are sequences of images; with None, whether they usually are."""
+        """Return whether samples are sequences or, if ``dataset`` is None, usually are."""
         return self.has_sequences
 
     def root(self, dataset: Dataset) -> str:
-        """The folder that sample names are relative to."""
+        """Return the folder that sample names are relative to."""
         return folder_of(dataset)
 
     def container_of(self, name: str) -> str:
-        """Path, relative to the root, of the file that contains the named sample."""
+        """Return the path, relative to the root, of the file that contains the named sample."""
         return name
 
     def samples_at(self, dataset: Dataset, indices: Sequence[int]) -> list[Sample]:
-        """Return samples of an in-memory dataset by index, with only name and fault set.
+        """Return samples of an in-memory dataset by index; only their names and faults are set.
 
         DALI reports no names for such data; ``samples`` in the pipeline's ``reader_meta`` returns
         the indices of a batch.
@@ -298,11 +316,11 @@ class SourceKind:
         raise NotImplementedError
 
     def watched_paths(self, dataset: Dataset) -> Iterator[str]:
-        """Yield the paths to watch: adding or removing files modifies at least one of them."""
+        """Yield the paths to watch: adding or removing files modifies at least one path."""
         return iter([dataset.location] if dataset.location else [])
 
     def needs_index(self, dataset: Dataset) -> bool:
-        """Whether the reader needs an index to output its first sample within seconds.
+        """Return whether the reader needs an index to output its first sample within seconds.
 
         Without an index it scans all data. Until the index exists, only the first samples
         (``Dataset.first``) are previewed.
@@ -310,45 +328,52 @@ class SourceKind:
         return False
 
     def make_index(self, dataset: Dataset, report: Callable[[int], None]) -> None:
-        """Create a missing index in a temporary folder. Raises DataError.
+        """Create a missing index in a temporary folder. Raises DataError if the data are invalid.
 
         ``report`` is called with the number of samples so far; its exceptions cancel the work.
         """
 
     def find_indexed(self, dataset: Dataset, folder: Path) -> dict[str, Any] | None:
-        """Return the result of ``find`` with an index, or None if there is no index.
+        """Return the result of ``find`` with an index, or None if this kind uses no index.
 
         An index of only the ``first`` samples is created in ``folder``.
         """
         return None
 
     def class_names(self, dataset: Dataset) -> list[str]:
-        """Class names in label order; empty if labels have no names."""
+        """Return the class names in label order, or an empty list if labels have no names."""
         return []
 
     def key_point_names(self, dataset: Dataset) -> list[str]:
-        """Names of the key points in order; empty if they have no names."""
+        """Return the names of the key points in order, or an empty list if they have no names."""
         return []
 
     def class_counts(self, dataset: Dataset) -> list[int] | None:
-        """Count annotations per class if the data list them in one place; None to count labels."""
+        """Return the number of annotations per class if it is known from one file.
+
+        Returns None if labels must be counted.
+        """
         return None
 
     def without_targets(self, dataset: Dataset) -> int:
-        """Number of samples without annotations, if all annotations are in one file; else 0."""
+        """Return the number of samples without annotations; 0 unless one file has them all."""
         return 0
 
     def classes_in(
         self, dataset: Dataset, samples: Sequence[Sample]
     ) -> Iterator[Collection[int]] | None:
-        """Return the annotation classes of each given sample; None if each sample has one label.
+        """Yield the annotation classes of each given sample, or return None.
 
         Each item has one class per box, or each class of a mask once. Faulty samples are skipped.
+        The result is None if each sample has one label.
         """
         return None
 
     def explain(self, dataset: Dataset, message: str) -> str:
-        """Explain a reader failure from DALI's error message, with a fix; empty if unknown."""
+        """Explain a reader failure, with a fix, or return an empty string if the error is unknown.
+
+        ``message`` is DALI's error message.
+        """
         return ""
 
     def undecodable(self, dataset: Dataset, device: str) -> str:
@@ -360,15 +385,15 @@ class SourceKind:
         return ""
 
     def read_header(self, path: str) -> Header | None:
-        """Parse the header of a non-image file; None if this kind does not support the suffix."""
+        """Parse the header of a file that is not an image, or return None if unsupported."""
         return None
 
     def read_content(self, path: str) -> str:
-        """Describe invalid numbers in a non-image file that the reader accepts; empty if none."""
+        """Describe invalid numbers in a file that the reader accepts, or return an empty string."""
         return ""
 
     def pillow_only(self, dataset: Dataset) -> Iterator[str]:
-        """Yield names of images that the reader skips and the kind ``pillow_images`` reads."""
+        """Yield names of images that this reader skips but ``pillow_images`` reads."""
         return iter(())
 
     def unread_notes(self, dataset: Dataset) -> Iterator[str]:
@@ -407,11 +432,11 @@ class SourceKind:
 
     @property
     def find_source(self) -> str:
-        """Source code of ``helpers``, ``find`` and ``reader`` for the exported program."""
+        """Code of ``helpers``, ``find`` and ``reader`` for the exported program."""
         return self.decorated_source("")
 
     def decorated_source(self, decorator: str) -> str:
-        """Like ``find_source``, with a decorator on ``find`` and ``reader`` for pipelines."""
+        """Return the same code as ``find_source``, with a decorator on ``find`` and ``reader``."""
         if self.argument_name:
             return ""
         called = (self.find, *([self.reader] if self.reader else []))
@@ -427,7 +452,7 @@ class SourceKind:
 
     @property
     def lists_files(self) -> bool:
-        """Whether a ``file_list`` of the remaining files can exclude samples."""
+        """Whether samples can be excluded by a ``file_list`` of the remaining files."""
         return self.op == "readers.file"
 
 
@@ -443,7 +468,7 @@ READER_OPTIONS = frozenset(
 class AnnotatedKind(SourceKind):
     """Base class of kinds that are used only if a graph uses annotations, or if they are named.
 
-    It must precede the kind that reads the same data: ``class Masks(Annotated, WebDataset)``.
+    It must precede the kind that reads the same data: ``class Masks(AnnotatedKind, WebDataset)``.
     """
 
     options: frozenset[str] | None = READER_OPTIONS
@@ -456,7 +481,7 @@ class AnnotatedKind(SourceKind):
 
 
 class AnnotatedBoxes(AnnotatedKind):
-    """Base class of kinds with boxes and key points. The outputs equal those of COCO's reader."""
+    """Base class of kinds with boxes and key points, which have the outputs of COCO's reader."""
 
     outputs = ("jpegs", "boxes", "labels", "polygons", "vertices")
     targets = "boxes"
@@ -464,7 +489,7 @@ class AnnotatedBoxes(AnnotatedKind):
 
 
 def names_of_numbers(named: Mapping[int, str]) -> list[str]:
-    """Class names by number, where 0 is the background; empty if there are no names."""
+    """Return the class names by number, where 0 is the background, or an empty list."""
     if not named:
         return []
     return ["background", *(named.get(each, str(each)) for each in range(1, max(named) + 1))]

@@ -1,4 +1,4 @@
-"""Row access for tables that contain images: Arrow, Polars, pandas and Parquet files.
+"""Access to the rows of tables with images: Arrow, Polars, pandas and Parquet files.
 
 The exported program has a copy of this code.
 """
@@ -14,14 +14,14 @@ from workbench.errors import DataError
 
 
 def label_column(names: Any) -> Any:
-    """The name of the label column, case-insensitive; None if there is none."""
+    """Return the name of the label column, ignoring case, or None if there is none."""
     known = {str(name).lower(): name for name in reversed([*names])}
     wanted = ("label", "class", "target", "category", "class_name")
     return next((known[name] for name in wanted if name in known), None)
 
 
 def categories_of(column: Any) -> list[str]:
-    """The ordered texts of a pandas Categorical or Polars Enum; empty for other columns."""
+    """Return the ordered texts of a pandas Categorical or Polars Enum, or an empty list."""
     names: Any = getattr(getattr(column, "dtype", None), "categories", None)
     texts = list(names.to_list()) if hasattr(names, "to_list") else []
     named = all(isinstance(text, str) for text in texts)
@@ -29,7 +29,7 @@ def categories_of(column: Any) -> list[str]:
 
 
 class BytesColumn:
-    """A bytes column of Arrow, as views of the table without copies."""
+    """A bytes column of Arrow whose items are views of the table, not copies."""
 
     def __init__(self, column: Any) -> None:
         wide = "large" in str(column.type)
@@ -80,7 +80,10 @@ class TableRows:
 
 
 class NumberedClasses:
-    """Rows of a table with text labels replaced by their index in ``texts``, or by their digits."""
+    """Rows of a table in which text labels are replaced by their index in ``texts``.
+
+    A text that is not in ``texts`` is replaced by the number that it contains.
+    """
 
     def __init__(self, rows: Any, column: Any, texts: Any) -> None:
         self.rows, self.column, self.classes = rows, column, list(texts)
@@ -100,12 +103,12 @@ class NumberedClasses:
         return [{**row, self.column: self.number(row.get(self.column))} for row in found]
 
     def number(self, label: Any) -> Any:
-        """Convert a label to its class number; a text that is not in ``texts`` is unchanged."""
+        """Return the class number of a label, or the label as text if it is not in ``texts``."""
         return self.numbers.get(label, str(label))
 
 
 class NumberedPairs:
-    """Pairs of an image and a text label, numbered by class."""
+    """Pairs of an image and a text label that is replaced by its class number."""
 
     def __init__(self, rows: Any, classes: list[str]) -> None:
         self.rows, self.classes = rows, classes
@@ -122,7 +125,7 @@ class NumberedPairs:
 
 
 def number_pairs(data: Any) -> Any:
-    """Number the text labels of a list of pairs or of a PyTorch dataset.
+    """Replace the text labels of a list of pairs, or of a PyTorch dataset, by class numbers.
 
     The classes are ``data.classes``, or the sorted texts in ``data.targets`` or in the list.
     """
@@ -137,7 +140,7 @@ def number_pairs(data: Any) -> Any:
 
 
 def number_classes(rows: Any, table: Any) -> Any:
-    """Rows of an Arrow, Polars, pandas or Hugging Face table, with numeric labels."""
+    """Return the rows of an Arrow, Polars, pandas or Hugging Face table with numeric labels."""
     names = getattr(table, "column_names", None)
     column = label_column(table.columns if names is None else names)
     if column is None:

@@ -11,7 +11,7 @@ from workbench.catalog.spec import OpSpec
 from workbench.catalog.tables import read_tables
 
 BLOCKS = read_operators("blocks.toml")
-"""Operators with nested bodies (``if``, one of, some of, repeat), exported as Python statements."""
+"""Operators with bodies (``if``, one of, some of, repeat), exported as Python statements."""
 FOLLOWERS = read_operators("followers.toml")
 """Operators that transform boxes, points, masks and labels in the same way as an image."""
 CARRIERS = read_operators("carriers.toml")
@@ -24,7 +24,7 @@ STRUCTURE: Mapping[str, OpSpec] = {**BLOCKS, **OWN_CODE, **FOLLOWERS, **CARRIERS
 
 @dataclass(frozen=True, slots=True)
 class FusedForm:
-    """Neutral arguments with which an operator can replace an ``if`` block around it.
+    """Neutral argument values that let an operator replace an ``if`` block around it.
 
     The fields are documented in ``fused.toml``.
     """
@@ -37,4 +37,4 @@ class FusedForm:
 FUSED_FORMS: Mapping[str, FusedForm] = {
     op: FusedForm(**row) for op, row in read_tables("extra_operators/fused.toml").items()
 }
-"""Operator name -> the row of ``fused.toml``."""
+"""The row of ``fused.toml`` for each operator."""

@@ -43,13 +43,13 @@ _FUNCTIONS = {
     kind: [_Function(name, **{"called": name, **row}) for name, row in rows.items()]
     for kind, rows in read_tables("extra_operators/arithmetic.toml").items()
 }
-"""Table name in ``arithmetic.toml`` (``binary``, ``unary``, ...) -> its functions."""
+"""Functions of each table in ``arithmetic.toml`` (``binary``, ``unary``, ...)."""
 CALLED: Mapping[str, str] = {
     function.called: f"math.{function.name}"
     for functions in _FUNCTIONS.values()
     for function in functions
 }
-"""Function name in DALI's ``expression_desc`` -> operator name in the catalogue."""
+"""Operator name for each function name in DALI's ``expression_desc``."""
 
 
 def arithmetic_specs() -> dict[str, OpSpec]:

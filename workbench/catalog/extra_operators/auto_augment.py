@@ -1,8 +1,8 @@
 """Automatic augmentation: functions of ``nvidia.dali.auto_aug``, each as one node.
 
-DALI implements them in Python with operators and conditionals. They are added, exported and
-imported as one call. The augmentation of each sample, its magnitude and its direction are random.
-The operators are defined in ``auto_augment.toml``.
+DALI implements these functions in Python with operators and conditionals. Here each function is
+added, exported and imported as one call. The augmentation of each sample, its magnitude and its
+direction are random. The operators are defined in ``auto_augment.toml``.
 """
 
 from __future__ import annotations
@@ -24,24 +24,27 @@ WARPS = SUITE[:5]
 
 POLICIES = ("image_net", "reduced_image_net", "svhn", "reduced_cifar10")
 WITHOUT_TRANSLATION = "reduced_image_net"
-"""Name of the policy that has no translations and accepts none of their arguments."""
+"""Name of the policy without translations, which accepts no arguments for translations."""
 
 NAMED: Mapping[str, bool] = {
     **dict.fromkeys(SUITE, True),
     "solarize_add": True,
     **dict.fromkeys(("equalize", "auto_contrast", "identity", "invert"), False),
 }
-"""Augmentation name allowed in a custom policy -> True if it has a magnitude."""
+"""Augmentation names that are allowed in a custom policy: True if the augmentation has a magnitude.
+"""
 
 OWN_POLICY = "apply_auto_augment"
-"""Name of the function that accepts a custom policy."""
+"""Name of the operator that accepts a custom policy."""
 
 POLICY_BINS = 11
 """Number of magnitude bins of the learned policies."""
 
 SubPolicies = tuple[tuple[tuple[str | float | int, ...], ...], ...]
-"""Sub-policies; each image is augmented by a random one of them. A sub-policy is a sequence of
-operations, each with a name, a probability and, for some augmentations, a magnitude.
+"""Sub-policies: each image is augmented by one of them, selected at random.
+
+A sub-policy is a sequence of operations, each with a name, a probability and, for some
+augmentations, a magnitude.
 """
 
 AUTO_AUGMENT = read_operators("auto_augment.toml")

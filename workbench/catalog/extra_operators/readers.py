@@ -1,4 +1,4 @@
-"""Readers that are not DALI operators: the reader of Python data, and the rows of ``readers.toml``.
+"""Readers that DALI does not have: the reader of Python data, and the rows of ``readers.toml``.
 
 The code of each reader is in the attribute ``reader`` of its ``SourceKind``.
 """
@@ -22,7 +22,8 @@ TARGET_READERS = frozenset(_ROWS)
 def reader_arguments(ops: Mapping[str, OpSpec]) -> dict[str, OpSpec]:
     """Return the readers of ``readers.toml`` by name.
 
-    Each has the arguments of the DALI reader that it extends, except those that locate the data.
+    Each reader has the arguments of the DALI reader that it extends, except arguments that locate
+    the data.
     """
     made = {}
     for name, row in _ROWS.items():

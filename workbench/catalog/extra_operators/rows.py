@@ -47,7 +47,7 @@ def _operator(name: str, row: Row, shared: Row) -> OpSpec:
 
 
 def _named(key: str, row: Row, shared: Row) -> dict[str, Row]:
-    """Merge the ports or arguments of an operator with the shared ones, by name."""
+    """Return the ports or arguments of an operator by name, merged with the shared ones."""
     own, usual = row.get(key, {}), shared.get(key, {})
     return {name: {**usual.get(name, {}), **own.get(name, {})} for name in {**own, **usual}}
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from workbench.catalog.extra_operators.rows import read_operators
 
 MOST_OUTPUTS = 16
-"""Maximum number of arrays that a user function may return, as in ``user_functions.toml``."""
+"""Maximum number of arrays that a user function may return; also in ``user_functions.toml``."""
 OWN_CODE = read_operators("user_functions.toml")
 PYTHON_FUNCTION = OWN_CODE["python_function"]
 TORCH_FUNCTION = OWN_CODE["torch_python_function"]
@@ -18,4 +18,4 @@ PLUGINS: Mapping[str, str] = {
     TORCH_FUNCTION.name: "nvidia.dali.plugin.pytorch.fn",
     NUMBA_FUNCTION.name: "nvidia.dali.plugin.numba.fn",
 }
-"""Operator name -> its module, for operators that are not in ``nvidia.dali.fn``."""
+"""Module of each operator that is not in ``nvidia.dali.fn``."""

@@ -1,9 +1,9 @@
-"""Dataset of images in another process: each is requested once, then read from shared memory.
+"""Dataset of images in another process. Each image is requested once, then read from memory.
 
-A copy of this file is stored next to the images, so it must not import other modules of the
-project. ``index`` has a record for each image: its position in ``samples``, or the state ``FAULTY``
-and the reason. ``rows`` exists if the folder is a subset of another folder, ``origin``, and
-contains the numbers of its images there.
+The images are in shared memory. A copy of this file is stored next to them, so it must not import
+other modules of the project. ``index`` has a record for each image: its position in ``samples``, or
+the state ``FAULTY`` and the reason. ``rows`` exists if the folder is a subset of another folder,
+``origin``, and contains the numbers of its images there.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class CachedImages:
             raise OSError(reply.decode())
 
     def fault(self, row: int) -> str:
-        """Return why an image is missing; empty if it is available."""
+        """Return why an image is missing, or an empty string if it is available."""
         record = self.index[row]
         return bytes(self._bytes(record)).decode() if record["state"] == FAULTY else ""
 
@@ -85,5 +85,5 @@ class CachedImages:
 
 
 def images() -> CachedImages:
-    """Open the images that are stored next to this file."""
+    """Return the images that are stored next to this file."""
     return CachedImages(os.path.dirname(os.path.abspath(__file__)))

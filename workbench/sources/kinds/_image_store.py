@@ -31,13 +31,13 @@ _SHARED = "/dev/shm"
 _ENOUGH = 2**30
 """Minimum free shared memory in bytes; containers often have only 64 MiB."""
 _SHARE = 0.5
-"""Maximum fraction of the free space that is used."""
+"""Maximum fraction of the free space that is used for images."""
 _AT_ONCE = 64
-"""Maximum images to fetch per lock, so that small requests do not wait for large ones."""
+"""Maximum number of images that are fetched per lock, so that small requests need not wait long."""
 PROGRAM, CLASSES = "images.py", "classes"
 
 _stores: weakref.WeakValueDictionary[str, ImageStore] = weakref.WeakValueDictionary()
-"""Stores of this process by folder."""
+"""Stores of this process, by folder."""
 
 
 class StorePlace(str):
@@ -47,7 +47,8 @@ class StorePlace(str):
 
 
 Fetch = Callable[[Sequence[int]], Iterable[tuple[Any, int] | Exception]]
-"""Returns for each index the encoded image (a byte array) and its label, or an error."""
+"""Function that returns, for each index, the encoded image (a byte array) and label, or an error.
+"""
 
 
 class ImageStore:
@@ -62,9 +63,9 @@ class ImageStore:
     classes:
         Class names in label order.
     facts:
-        Returns label and size in bytes of an image that was not requested yet; -1 if unknown.
+        Returns label and size in bytes of an image that was not requested yet, or -1 if unknown.
     data:
-        The object that contains the images, for recognising it later.
+        The object that contains the images, by which the store is recognised later.
     """
 
     def __init__(
@@ -102,7 +103,7 @@ class ImageStore:
         _stores[self.folder] = self
 
     def add_missing(self, indices: Sequence[int]) -> None:
-        """Add missing images to the store. Raises OSError if there is no space for them."""
+        """Add missing images to the store. Raises OSError if there is no space left."""
         for begin in range(0, len(indices), _AT_ONCE):
             with self._lock:
                 part = [
@@ -187,7 +188,7 @@ def store_folder(store: ImageStore) -> StorePlace:
 
 
 def objects_in(folder: str) -> object:
-    """Return a comparison key: equal for stores of the same objects in this process."""
+    """Return a key that is equal for stores of the same objects in this process."""
     return _stores[folder].objects if folder in _stores else folder
 
 
@@ -214,19 +215,19 @@ def part_without(folder: str, names: Collection[str], place: Path) -> Path:
 
 
 class UnreadSample(Sample):
-    """A sample of an image that was not requested yet; ``offset`` is the image's number."""
+    """A sample whose image was not requested yet; ``offset`` is the image's number."""
 
     __slots__ = ()
 
     @property
     def size(self) -> int:
-        """Size of the sample in bytes. Raises OSError if it is unknown before reading."""
+        """Size of the sample in bytes. Raises OSError if the image must be read first."""
         if self.nbytes is None or self.nbytes < 0:
             raise OSError("it has not been read yet")
         return self.nbytes
 
     def open(self) -> BinaryIO:
-        """Request the image and open its bytes as a file. Raises OSError."""
+        """Request the image and open its bytes as a file. Raises OSError if that fails."""
         return self.with_location().open()
 
     def with_location(self) -> Sample:
@@ -245,7 +246,7 @@ def _sample(images: kept.CachedImages, row: int) -> Sample:
 
 
 def samples_of(folder: str) -> Iterator[Sample]:
-    """Yield the samples of a store in order; ``UnreadSample`` for images not requested yet."""
+    """Yield the samples of a store in order, as ``UnreadSample`` if not requested yet."""
     images = kept.CachedImages(folder)
     store, path = _stores.get(images.folder), os.path.join(images.folder, kept.SAMPLES)
     for row in map(int, images.rows):
@@ -257,6 +258,6 @@ def samples_of(folder: str) -> Iterator[Sample]:
 
 
 def samples_at(folder: str, indices: Sequence[int]) -> list[Sample]:
-    """Return the samples of a store at the given indices, with only name and fault set."""
+    """Return the samples with the given indices; only their names and faults are set."""
     images = kept.CachedImages(folder)
     return [Sample("", str(row), 0, fault=images.fault(row)) for row in images.rows[list(indices)]]

@@ -32,13 +32,15 @@ from workbench.sources.annotation_faults import box_fault, box_remark, outline_f
 class _Document(NamedTuple):
     entries: dict[str, Any]
     is_finite: bool
-    """Whether all numbers are finite, as JSON requires; Python also writes and reads NaN and
-    infinity."""
+    """Whether all numbers are finite, as JSON requires.
+
+    Python also writes and reads NaN and infinity.
+    """
 
 
 @lru_cache(maxsize=2)
 def _read(location: str, stamp: int) -> _Document:
-    """Parse an annotations file modified at ``stamp``. Raises DataError."""
+    """Parse an annotations file that was modified at ``stamp``, or raise DataError."""
     constants: list[float] = []
 
     def keep(name: str) -> float:
@@ -67,7 +69,7 @@ def _read(location: str, stamp: int) -> _Document:
 
 
 def annotations_of(dataset: Dataset) -> dict[str, Any]:
-    """Return the parsed annotations file. Raises DataError."""
+    """Return the parsed annotations file. Raises DataError if it is invalid."""
     return _read(dataset.location, _stamp(dataset)).entries
 
 
@@ -79,14 +81,14 @@ def _stamp(dataset: Dataset) -> int:
 
 
 def faults_of(dataset: Dataset) -> Mapping[Any, str]:
-    """Return the faults of images and their annotations, by image id."""
+    """Describe the faults of images and their annotations, by image id."""
     requested = OUTLINES if dataset.options is None else OUTLINES.intersection(dataset.options)
     return _faults(dataset.location, _stamp(dataset), requested)
 
 
 @lru_cache(maxsize=4)
 def _faults(location: str, stamp: int, outlines: frozenset[str]) -> Mapping[Any, str]:
-    """Compute ``faults_of`` for a reader with these outline options."""
+    """Describe faults as ``faults_of`` does, for a reader with these outline options."""
     found, is_finite = _read(location, stamp)
     whole = [image for image in found["images"] if not missing_fields(image)]
     sizes = {each["id"]: sides_of(each) for each in whole}
@@ -134,13 +136,13 @@ def _remarks(location: str, stamp: int) -> Mapping[Any, str]:
 
 
 def sides_of(image: dict[str, Any]) -> tuple[int, ...]:
-    """Return width and height of an image entry; empty if they are missing or invalid."""
+    """Return width and height of an image entry, or an empty tuple if missing or invalid."""
     sides = image.get("width"), image.get("height")
     return sides if all(_is_whole(side) and side > 0 for side in sides) else ()  # type: ignore
 
 
 def _is_finite(entries: Any) -> bool:
-    """Whether all numbers are finite; DALI outputs no boxes after a number that is not."""
+    """Return whether all numbers are finite. DALI outputs no boxes after NaN or infinity."""
     try:
         json.dumps(entries, allow_nan=False)
     except ValueError:
@@ -153,15 +155,17 @@ _WHOLE = {
     "annotations": ("image_id", "category_id", "iscrowd"),
     "categories": ("id",),
 }
-"""Fields that must be 32-bit integers; for other values DALI stops or skips all further boxes."""
+"""Fields that must be 32-bit integers. For other values DALI stops, or skips all further boxes."""
 _SMALLEST = 0.1
-"""DALI's default of ``size_threshold`` in pixels, below which ``readers.coco`` drops a box."""
+"""Size in pixels below which ``readers.coco`` drops a box (DALI's default ``size_threshold``)."""
 _WORDS = (b'"images"', b'"categories"', b'"annotations"', b'"bbox"')
 OUTLINES = frozenset({"polygon_masks", "pixelwise_masks"})
 """Reader options with which ``readers.coco`` reads outlines."""
 _BY_SIZE = ("ratio", "pixelwise_masks")
-"""Reader options for which ``readers.coco`` uses the image sizes in the file. If a size is missing,
-it uses the size of another image."""
+"""Reader options for which ``readers.coco`` uses the image sizes in the file.
+
+If a size is missing, the reader uses the size of another image.
+"""
 
 
 def require_entries(dataset: Dataset, found: dict[str, Any]) -> None:
@@ -210,7 +214,7 @@ def _is_whole(value: Any) -> bool:
 
 
 def missing_fields(image: dict[str, Any]) -> str:
-    """Return the required fields that an image entry lacks, joined for a message; empty if none."""
+    """Return the required fields that an image entry lacks, as text, or an empty string."""
     return " and no ".join(key for key in ("id", "file_name") if image.get(key) is None)
 
 
@@ -252,7 +256,7 @@ def require_sizes(dataset: Dataset, found: dict[str, Any]) -> None:
 
 
 def find_annotations(data: str) -> dict[str, str]:
-    """Arguments of the COCO reader: the annotations file and the folder of its images.
+    """Return the arguments of the COCO reader: the annotations file and the folder of its images.
 
     For annotations/instances_train2017.json the folders train2017, images/train2017, images and the
     file's own folder are searched, there and one level up; the one with the most images is used.
@@ -270,7 +274,7 @@ def find_annotations(data: str) -> dict[str, str]:
 
 @lru_cache(maxsize=8)
 def _root_of(location: str, stamp: int) -> str:
-    """Return the image folder like ``find_annotations``, using cached annotations.
+    """Return the same image folder as ``find_annotations``, using cached annotations.
 
     Parsing 156 MB takes 5 s. Exported scripts contain only ``find_annotations``. If no image is
     found, the result is the folder of the annotations file.
@@ -295,7 +299,7 @@ def annotation_files(folder: str) -> Iterator[str]:
 
 
 def _lists_boxes(path: str) -> bool:
-    """Whether a file contains the keys of COCO annotations, without parsing it."""
+    """Return whether a file contains the keys of COCO annotations, without parsing it."""
     try:
         with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
             return all(text.find(word) >= 0 for word in _WORDS)
@@ -304,7 +308,7 @@ def _lists_boxes(path: str) -> bool:
 
 
 class Coco(SourceKind):
-    """Images with COCO's annotations."""
+    """Source kind for images with COCO annotations."""
 
     about = "COCO annotations (.json)"
     metavar = "COCO.json"
@@ -348,7 +352,7 @@ class Coco(SourceKind):
             )
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
-        """Iterate over the samples in file order.
+        """Yield the samples in file order.
 
         An image is faulty if it lacks id or file_name, shares its id, or has an invalid box, an
         invalid outline, or an annotation of an unlisted category. A final faulty sample represents
@@ -391,7 +395,7 @@ class Coco(SourceKind):
             return os.path.dirname(os.path.abspath(dataset.location))
 
     def class_names(self, dataset: Dataset) -> list[str]:
-        """Category names in file order; DALI numbers them from 1."""
+        """Return the category names in file order. DALI numbers them from 1."""
         listed = annotations_of(dataset)["categories"]
         return ["background", *(str(category.get("name") or category["id"]) for category in listed)]
 
@@ -401,7 +405,7 @@ class Coco(SourceKind):
         return [0, *(times[category["id"]] for category in found["categories"])]
 
     def without_targets(self, dataset: Dataset) -> int:
-        """Number of listed images without annotations."""
+        """Return the number of listed images without annotations."""
         found = annotations_of(dataset)
         return len(known_images(found) - {one.get("image_id") for one in found["annotations"]})
 
@@ -443,7 +447,7 @@ class Coco(SourceKind):
 
 
 def keypoints_as_polygons(data: str) -> str:
-    """Return the annotations with key points as polygons: DALI's COCO reader has no key points."""
+    """Return the annotations as JSON, with key points as polygons, which DALI's reader supports."""
     annotations = json.loads(pathlib.Path(data).read_bytes())
     for annotation in annotations["annotations"]:
         points = np.array(annotation["keypoints"]).reshape(-1, 3)
@@ -453,7 +457,7 @@ def keypoints_as_polygons(data: str) -> str:
 
 
 def find_keypoints(data: str) -> dict[str, str]:
-    """Arguments of the COCO reader; the annotations are a temporary copy with key points."""
+    """Return the arguments of the COCO reader for a copy in which key points are polygons."""
     with tempfile.NamedTemporaryFile("w", suffix=".json", delete=False) as copy:
         copy.write(keypoints_as_polygons(data))
     atexit.register(pathlib.Path(copy.name).unlink, missing_ok=True)
@@ -465,7 +469,7 @@ def _has_points(points: Any) -> bool:
 
 
 class CocoKeypoints(Coco):
-    """COCO key points, read as outlines because DALI's reader does not support key points."""
+    """Source kind for COCO key points, read as outlines: DALI's reader has no key points."""
 
     about = "COCO key points (*keypoints*.json)"
     begins: ClassVar = {"polygon_masks": True}
@@ -488,13 +492,13 @@ class CocoKeypoints(Coco):
             )
 
     def find_indexed(self, dataset: Dataset, folder: Path) -> dict[str, Any]:
-        """Return the reader arguments; the converted annotations are written to ``folder``."""
+        """Write the converted annotations to ``folder``, and return the reader arguments."""
         path = folder / "annotations.json"
         path.write_text(keypoints_as_polygons(dataset.location), encoding="utf-8")
         return {"annotations_file": str(path), "file_root": self.root(dataset)}
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
-        """Iterate over the samples like ``Coco``, but ignore faults of outlines."""
+        """Yield the same samples as ``Coco``, without faults of outlines."""
         requested = tuple(option for option in dataset.options or () if option not in OUTLINES)
         return super().list_samples(replace(dataset, options=requested))
 

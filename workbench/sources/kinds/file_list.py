@@ -26,11 +26,11 @@ from workbench.sources.tables import label_column
 _SUFFIXES = (".txt", ".csv", ".lst")
 _NAMES = ".names"
 _MANY = 10_000
-"""Minimum number of Python paths for which a list file is written, to keep calls small."""
+"""Minimum number of Python paths for which a list file is written instead of passing paths."""
 
 
 def is_header(row: Any) -> bool:
-    """Whether the first row of a CSV file is a header such as file_name, image_id or label."""
+    """Return whether the first row of a CSV file is a header, such as file_name or label."""
     names = [name.strip().lower() for name in row]
     if {".", "/"} & set(names[0]) or (len(names) > 1 and names[1].lstrip("+-").isdigit()):
         return False
@@ -40,12 +40,12 @@ def is_header(row: Any) -> bool:
 
 
 def read_rows(data: Any, malformed: Any = None) -> Any:
-    """Parse path and label of each file in a list.
+    """Yield path and label of each file in a list.
 
     ``data`` is a text file of lines ``path label``, a CSV file whose first columns are path and
     label, or pairs in Python. The first row of a CSV file is a header if its names are known
-    (``is_header``). A row without path and label raises ValueError; if ``malformed`` is given, its
-    number and error are appended there instead.
+    (``is_header``). A row without path and label raises ValueError. If ``malformed`` is a list, the
+    row's number and error are appended to it instead.
     """
     if not isinstance(data, str):
         yield from ((os.path.abspath(path), str(label)) for path, label in data)
@@ -67,7 +67,7 @@ def read_rows(data: Any, malformed: Any = None) -> Any:
 
 
 def numbered_paths(data: str) -> Iterator[tuple[int, str]]:
-    """Yield row number and absolute path of each file in a list; malformed rows are skipped."""
+    """Yield row number and absolute path of each file in a list, skipping malformed rows."""
     malformed: list[tuple[int, str]] = []
     root = os.path.dirname(os.path.abspath(data))
     paths = [os.path.join(root, path) for path, _ in read_rows(data, malformed)]
@@ -84,7 +84,7 @@ def numbered_paths(data: str) -> Iterator[tuple[int, str]]:
 
 
 def is_numbered(data: Any) -> bool:
-    """Whether a list is a text file of paths and numbers, which DALI reads faster by itself."""
+    """Return whether a list is a text file of paths and numbers, which DALI can read itself."""
     if not isinstance(data, str) or data.lower().endswith(".csv"):
         return False
     line = re.compile(rb"(?!\xef\xbb\xbf)[^\s\0](?:[^\0]*[^\s\0])? +\d{1,9}\r?\n?")
@@ -93,9 +93,10 @@ def is_numbered(data: Any) -> bool:
 
 
 def write_numbered(files: Any, labels: Any) -> str:
-    """Write paths and numbers to a temporary list; "" if such a list cannot hold them.
+    """Write paths and numbers to a temporary list and return its path.
 
-    DALI reads a million lines in a third of a second; passing them as arguments takes 3 s.
+    Returns an empty string if a list file cannot represent them. DALI reads a million lines in a
+    third of a second; passing them as arguments takes 3 s.
     """
     text = "".join(f"{file} {label}\n" for file, label in zip(files, labels, strict=True))
     odd = any(part in text for part in ("\0", "\r", "\t", "  ", "\n ")) or text[:1].isspace()
@@ -117,7 +118,7 @@ def write_numbered(files: Any, labels: Any) -> str:
 
 
 def read_list(data: Any) -> dict[str, Any]:
-    """Arguments of the file reader for a list of files with labels.
+    """Return the arguments of the file reader for a list of files with labels.
 
     Paths are relative to the list. Labels that are not integers are class names, numbered in
     alphabetical order.
@@ -140,7 +141,10 @@ def read_list(data: Any) -> dict[str, Any]:
 
 @lru_cache(maxsize=8)
 def _labels_in(dataset: Dataset, time: int, size: int) -> tuple[str, ...]:
-    """Class names in a list, cached by time and size: scanning a million rows takes a second."""
+    """Return the class names in a list, or none if its labels are numbers.
+
+    Cached by time and size, because scanning a million rows takes a second.
+    """
     path = Path(dataset.location)
     try:
         if is_numbered(dataset.argument):
@@ -181,7 +185,7 @@ def _require_separator(path: Path, row: Sequence[str], expected: str) -> None:
 
 
 def _require_path(path: Path, first: Sequence[str], second: Sequence[str], is_csv: bool) -> None:
-    """Raise DataError if the first row could be either a header or a file."""
+    """Raise DataError if the first row may be either a header or a file."""
     if not first or {".", "/"} & set(first[0]):
         return
     shown, is_file = repr(", ".join(first)[:80]), os.path.isfile(path.parent / first[0])
@@ -201,7 +205,7 @@ def _require_path(path: Path, first: Sequence[str], second: Sequence[str], is_cs
 
 
 def _require_label_column(path: Path, first: Sequence[str]) -> None:
-    """Raise DataError if a CSV file has further columns and the second may not be the label."""
+    """Raise DataError if a CSV file has more columns and the second column may not be the label."""
     names = [name.strip() for name in first]
     if not names or label_column(names[1:2]):
         return
@@ -220,7 +224,7 @@ def _require_label_column(path: Path, first: Sequence[str]) -> None:
 
 
 def _is_fraction(label: str) -> bool:
-    """Whether a label is a non-integer number, which cannot be a class name."""
+    """Return whether a label is a non-integer number, which cannot be a class name."""
     with suppress(ValueError):
         return not float(label).is_integer() or not label.lstrip("+-").isdigit()
     return False
@@ -229,7 +233,7 @@ def _is_fraction(label: str) -> bool:
 def file_pairs_dataset(
     items: Sequence[tuple[str, int | str]], classes: Sequence[str] = ()
 ) -> Dataset:
-    """Create the dataset of (path, label) pairs. ``classes`` are the names of numeric labels."""
+    """Return the dataset of (path, label) pairs. ``classes`` are the names of numeric labels."""
     dataset = Dataset("file_list", items=tuple(items))
     if len(items) < _MANY and not classes:
         return dataset
@@ -250,7 +254,7 @@ def file_pairs_dataset(
 
 
 def _with_names(path: Path, names: str) -> str:
-    """Copy a list and write its class names next to the copy; other lists may share its numbers."""
+    """Copy a list, because other lists may use the same numbers, and add its class names."""
     content = names.encode(errors="surrogateescape")
     named = path.with_stem(f"{path.stem}-{hashlib.sha256(content).hexdigest()[:8]}")
     if not named.exists():
@@ -260,7 +264,7 @@ def _with_names(path: Path, names: str) -> str:
 
 
 def is_list(path: Path) -> bool:
-    """Whether a path has the suffix of a list file."""
+    """Return whether a path has the suffix of a list file and is not a folder."""
     return path.suffix.lower() in _SUFFIXES and not os.path.isdir(path)
 
 
@@ -301,7 +305,7 @@ def _is_utf8(path: Path) -> bool:
 
 
 class FileList(SourceKind):
-    """Files with labels in a text or CSV file, or in a Python list."""
+    """Source kind for files with labels in a text or CSV file, or in a Python list."""
 
     about = "list of files with labels (.txt or .csv)"
     op = "readers.file"
@@ -315,7 +319,7 @@ class FileList(SourceKind):
         self._labels(dataset)
 
     def class_names(self, dataset: Dataset) -> list[str]:
-        """Class names in label order. Raises DataError if the list is invalid."""
+        """Return the class names in label order. Raises DataError if the list is invalid."""
         found = list(self._labels(dataset))
         beside = os.path.splitext(dataset.location)[0] + _NAMES
         if found or not dataset.location or not os.path.isfile(beside):
@@ -326,7 +330,10 @@ class FileList(SourceKind):
             raise DataError(f"{beside} cannot be read as class names: {error}.") from None
 
     def _labels(self, dataset: Dataset) -> tuple[str, ...]:
-        """Class names in the list; empty if labels are numbers. Raises DataError if invalid."""
+        """Return the class names in the list, or none if labels are numbers.
+
+        Raises DataError if the list is invalid.
+        """
         if not dataset.location:
             return _labels_in(dataset, 0, 0)
         path = Path(dataset.location)
@@ -368,7 +375,7 @@ class FileList(SourceKind):
         return []
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
-        """Iterate over the samples in list order, then over malformed rows as faulty samples."""
+        """Yield the samples in list order, and then a faulty sample for each malformed row."""
         numbers = {name: number for number, name in enumerate(self._labels(dataset))}
         root = self.root(dataset)
         malformed: list[tuple[int, str]] = []
@@ -382,7 +389,7 @@ class FileList(SourceKind):
         return os.path.dirname(os.path.abspath(dataset.location)) if dataset.location else "/"
 
     def _listed_rows(self, dataset: Dataset) -> Iterator[tuple[int, str]]:
-        """Yield row number and path of each listed file; nothing for other data."""
+        """Yield row number and path of each listed file, if the data are a list."""
         if not dataset.in_memory and dataset.items:
             yield from enumerate(path for path, _ in dataset.items)
         elif is_list(Path(dataset.location)) and os.path.isfile(dataset.location):
@@ -393,7 +400,7 @@ class FileList(SourceKind):
                     yield number - 1 + first, path
 
     def accepts(self, path: Path) -> bool:
-        """Accept lists in UTF-8; ``folder`` passes text files in other encodings to DALI."""
+        """Return whether a path is a list in UTF-8. Other text files are read as ``folder``."""
         return is_list(path) and (path.suffix.lower() == ".csv" or _is_utf8(path))
 
     def directly(self, dataset: Dataset | None) -> str:

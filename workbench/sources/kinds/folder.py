@@ -2,7 +2,7 @@
 
 Follows DALI's ``readers.file`` with ``file_root``: the images of each subfolder are a class, and
 folders and files are sorted by name. A folder without visible subfolders is flat, and its images
-have label 0. A DALI ``file_list`` is accepted too, with which faulty files can be excluded.
+have label 0. DALI's ``file_list`` is accepted too, and can exclude faulty files.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ IMAGES = (
 """
 
 LIST_IMAGES = f"{IMAGES_SOURCE}\n\n{FIND_CLASS_FILES}"
-"""Source code that lists the images of a folder, for exported programs."""
+"""Code that lists the images of a folder, for exported programs."""
 
 OTHERS = (".gif", ".avif", ".avifs", ".ico", ".icns", ".tga", ".qoi", ".dds", ".pcx", ".sgi")
 """Suffixes of images that Pillow opens and DALI's readers skip."""
@@ -60,7 +60,7 @@ _SHOWN = 200
 
 
 def find_files(data: str) -> dict[str, Any]:
-    """Arguments of the file reader for class folders, a flat folder of images, or a list.
+    """Return the arguments of the file reader for class folders, a flat folder, or a list.
 
     The list is a DALI ``file_list``, with a path and a label per line. It can exclude files that
     DALI cannot decode; one of them would stop the program. DALI reads hidden files and folders too;
@@ -76,7 +76,7 @@ def find_files(data: str) -> dict[str, Any]:
 
 
 def _lost_links(data: str) -> Iterator[Sample]:
-    """Yield broken or circular links next to the class folders, at which DALI stops."""
+    """Yield broken or circular links next to the class folders, because DALI stops there."""
     with os.scandir(data) as entries:
         lost = sorted(e.name for e in entries if e.is_symlink() and not os.path.exists(e.path))
     for name in lost:
@@ -84,14 +84,17 @@ def _lost_links(data: str) -> Iterator[Sample]:
 
 
 def images_in(folder: str) -> list[str]:
-    """Return the names of images among the first entries of a folder. Raises OSError."""
+    """Return the names of images among the first entries of a folder.
+
+    Raises OSError if the folder cannot be listed.
+    """
     with os.scandir(folder) as entries:
         some = list(islice(entries, _MOST_NAMES))
     return [e.name for e in some if e.name.lower().endswith(IMAGES) and not is_hidden(e.name)]
 
 
 def _suggest_subfolder(data: str) -> str:
-    """Suggest a path if the images are one folder level deeper, else return ""."""
+    """Suggest another path if the images are one folder level deeper, or return an empty string."""
     for name in islice(class_folders(data), _LOOKED_INTO):
         for inner in islice(class_folders(os.path.join(data, name)), _LOOKED_INTO):
             with suppress(OSError):
@@ -106,7 +109,7 @@ def _suggest_subfolder(data: str) -> str:
 
 
 class Folder(SourceKind):
-    """Class folders or a flat folder of images."""
+    """Source kind for class folders or a flat folder of images."""
 
     about = "folder of images"
     op = "readers.file"
@@ -185,7 +188,7 @@ class Folder(SourceKind):
             yield from describe_unread(dataset.location, IMAGES)
 
     def watched_paths(self, dataset: Dataset) -> Iterator[str]:
-        """Yield the folder and its subfolders, which adding or removing files modifies."""
+        """Yield the folder and its subfolders: adding or removing files modifies one of them."""
         yield dataset.location
         try:
             with os.scandir(dataset.location) as entries:
@@ -222,7 +225,7 @@ class Folder(SourceKind):
         )
 
     def directly(self, dataset: Dataset | None) -> str:
-        """Return ``file_root`` or ``file_list``; empty if the files must be passed by name."""
+        """Return ``file_root`` or ``file_list``, or an empty string if files are passed by name."""
         if dataset is None:
             return "file_root"
         if os.path.isfile(dataset.location):
@@ -249,7 +252,10 @@ _LOOKED_AT = 1000
 
 
 def find_images(data: str) -> dict[str, Any]:
-    """Arguments of the file reader for class folders, or a flat folder, of images of any format."""
+    """Return the arguments of the file reader for class folders, or a flat folder.
+
+    Includes images in formats that only Pillow can decode.
+    """
     found = named_files(data, (*IMAGES, *OTHERS))
     files, labels = [name for name, _ in found], [label for _, label in found]
     return {"file_root": data, "files": files, "labels": labels}
@@ -273,7 +279,7 @@ def _names(path: Path) -> Iterator[str]:
 
 
 class PillowImages(Folder):
-    """A folder of images that Pillow decodes."""
+    """Source kind for a folder of images that Pillow decodes."""
 
     about = "folder of images, including GIF and AVIF"
     find = staticmethod(find_images)
@@ -292,7 +298,7 @@ class PillowImages(Folder):
             yield Sample(path, name, label, with_pillow=True)
 
     def accepts(self, path: Path) -> bool:
-        """Accept folders whose first entries include images for Pillow, but none for DALI."""
+        """Return whether a folder begins with images for Pillow, and none for DALI."""
         if not os.path.isdir(path):
             return False
         try:
@@ -326,18 +332,18 @@ class PillowImages(Folder):
 
 
 def request_arguments(data: Any) -> dict[str, Any]:
-    """Arguments of the file reader for sample requests: a folder, or DALI's file_list."""
+    """Return the arguments of the file reader for sample requests: a folder or a ``file_list``."""
     return find_files(data)
 
 
 def read_requests(**options: Any) -> Any:
-    """Read sample requests instead of using ``fn.external_source``."""
+    """Read sample requests from files instead of using ``fn.external_source``."""
     jpegs, _ = fn.readers.file(**options)
     return jpegs
 
 
 class Request(Folder):
-    """Images of sample requests, read from files if no server runs."""
+    """Source kind for images in sample requests, which are files if no server runs."""
 
     about = "folder of sample requests"
     op = "request"

@@ -29,7 +29,7 @@ _FEW = 65_536
 
 
 def pair_folders(data: str) -> tuple[str, str]:
-    """The image folder and the mask folder, recognised by name; empty if not found."""
+    """Return the image folder and the mask folder, recognised by name, or empty strings."""
     names = class_folders(data)
     masks = [name for name in names if "mask" in name.lower()]
     masks += [n for n in names if n.lower() in ("segmentation", "segmentationclass", "annotations")]
@@ -38,7 +38,7 @@ def pair_folders(data: str) -> tuple[str, str]:
 
 
 def pairs_in(data: str) -> list[tuple[str, str]]:
-    """Path of each image, sorted by name, with the path of its mask, or empty if it has none."""
+    """Return the path of each image, sorted by name, and of its mask (empty if it has none)."""
     images, masks = (os.path.join(data, name) for name in pair_folders(data))
     named = {
         os.path.splitext(name)[0]: name
@@ -54,7 +54,7 @@ def pairs_in(data: str) -> list[tuple[str, str]]:
 
 
 def find_pairs(data: str) -> dict[str, Any]:
-    """Paths of the images that have a mask, and paths of their masks."""
+    """Return the paths of the images that have a mask, and the paths of their masks."""
     pairs = [(image, mask) for image, mask in pairs_in(data) if mask]
     return {"files": [image for image, _ in pairs], "masks": [mask for _, mask in pairs]}
 
@@ -79,7 +79,7 @@ def mask_numbers(content: bytes) -> Any:
 
 
 def read_pairs(masks: list[str], **options: Any) -> Any:
-    """Read images and decode their masks, which are found by the image's index in the list."""
+    """Read images, and decode the mask of each image, found by the image's index in the list."""
     jpegs, places = fn.readers.file(labels=list(range(len(masks))), **options)
 
     def mask_at(place: Any) -> Any:
@@ -105,7 +105,7 @@ def classes_of_masks(samples: Iterable[Sample]) -> Iterator[Collection[int]]:
 
 
 class ImageMasks(SourceKind):
-    """Images with one mask each, in two folders."""
+    """Source kind for images with one mask each, in two folders."""
 
     about = "images with masks (images/7.jpg, masks/7.png)"
     op = "readers.image_masks"
@@ -133,7 +133,7 @@ class ImageMasks(SourceKind):
             raise DataError(f"{error.filename} cannot be listed: {error.strerror}.") from None
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
-        """Iterate over the samples; images without a mask and masks without an image are faulty."""
+        """Yield the samples. Images without a mask and masks without an image are faulty."""
         pairs = self._pairs(dataset)
         for image, mask in pairs:
             name = os.path.relpath(image, dataset.location)

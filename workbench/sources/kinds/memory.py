@@ -60,13 +60,13 @@ if TYPE_CHECKING:
 
 WORKERS = 0
 _WORKERS = "WORKERS = 0  # processes that call the factory and read; 0: this one reads by itself\n"
-"""Source line of the exported setting for the number of reader processes."""
+"""Code line of the setting for the number of reader processes in exported programs."""
 
 
 def open_images(data: Any) -> Any:
-    """Load the dataset that ``module:factory`` or ``file.py:factory`` creates.
+    """Return the dataset that ``module:factory`` or ``file.py:factory`` creates.
 
-    The path of a Parquet file is a dataset too.
+    The path of a Parquet file is accepted too.
     """
     if isinstance(data, str) and data.lower().endswith(".parquet"):
         data = read_parquet(data)
@@ -95,7 +95,7 @@ def open_images(data: Any) -> Any:
 
 
 def split_row(row: Any) -> tuple[Any, int]:
-    """Image and label of ``data[i]``: a pair, a row with named columns, or an image alone."""
+    """Return image and label of ``data[i]``: a pair, a row with named columns, or only an image."""
     image, label = row, 0
     if isinstance(row, dict) and not row.keys() <= {"bytes", "path"}:
         known = {str(name).lower(): value for name, value in row.items()}
@@ -133,7 +133,7 @@ def split_row(row: Any) -> tuple[Any, int]:
 
 
 def encode_image(image: Any) -> Any:
-    """Encode an image: encoded bytes are unchanged, pixels (H, W, C) become PNM."""
+    """Encode pixels (H, W, C) as PNM, and return encoded images unchanged."""
     if isinstance(image, dict):
         image = image["path"] if image.get("bytes") is None else image["bytes"]
     if image is None:
@@ -208,7 +208,7 @@ class ImageBatches:
         }
 
     def indices(self, batch: int) -> list[int]:
-        """Sample indices of a batch, counted from 0."""
+        """Return the sample indices of a batch. Batches are counted from 0."""
         size, shards = self.size, self.num_shards
         at = batch * self.batch_size + np.arange(self.batch_size)
         if self.pad_last_batch:
@@ -228,7 +228,7 @@ class ImageBatches:
         return [int(place) for place in indices]
 
     def _order(self, epoch: int, shard: int) -> Any:
-        """Sample indices of a shard in an epoch."""
+        """Return the sample indices of a shard in an epoch, shuffled."""
         which = epoch, shard
         if which not in self._orders:
             first, end = (self.size * (shard + step) // self.num_shards for step in (0, 1))
@@ -256,7 +256,7 @@ class ImageBatches:
         return images, np.array(labels, np.int32)[:, None]
 
     def __getstate__(self) -> dict[str, Any]:
-        """State for worker processes; each calls the factory."""
+        """Return the state for worker processes, which call the factory themselves."""
         rows = None if isinstance(self.data, str) else self.rows
         return {**vars(self), "rows": rows, "_orders": {}}
 
@@ -267,7 +267,7 @@ def find_dataset(data: Any) -> dict[str, Any]:
 
 
 def read_images(source: Any, name: str, **options: Any) -> Any:
-    """Encoded images and labels of a dataset; sets the pipeline's reader metadata."""
+    """Return encoded images and labels of a dataset, and set the pipeline's reader metadata."""
     from nvidia.dali.pipeline import Pipeline
 
     pipe: Any = Pipeline.current()
@@ -291,7 +291,7 @@ def read_images(source: Any, name: str, **options: Any) -> Any:
 
 
 def memory_dataset(data: Any) -> Dataset:
-    """Create the dataset of an object with images; this process stores the requested images.
+    """Return the dataset of an object with images, which this process encodes on request.
 
     Raises DataError if the object does not contain images.
     """
@@ -353,7 +353,7 @@ def _error_text(error: Exception) -> str:
 
 @lru_cache(maxsize=4)
 def _parquet_store(path: str, time: int, size: int) -> Dataset:
-    """Create the dataset of a Parquet file, whose images this process stores."""
+    """Return the dataset of a Parquet file, whose images this process encodes on request."""
     try:
         require_memory(path)
         return memory_dataset(read_parquet(path))
@@ -368,7 +368,7 @@ def _parquet_store(path: str, time: int, size: int) -> Dataset:
 
 
 class Memory(SourceKind):
-    """A dataset in Python whose images one process stores."""
+    """Source kind for a dataset in Python whose images one process stores."""
 
     about = "dataset in Python (module:factory) or Parquet"
     op = "external_source"
@@ -417,7 +417,7 @@ class Memory(SourceKind):
         self.root(dataset)
 
     def write_placeholder(self, folder: Path) -> Path:
-        """Write a module with a dataset of one image without pixels."""
+        """Write a module with a dataset of one image without pixels; return ``path:factory``."""
         path = folder / "images.py"
         path.write_text("def images():\n    return [b'\\xff\\xd8\\xff\\xd9']\n", encoding="utf-8")
         return Path(f"{path}:images")

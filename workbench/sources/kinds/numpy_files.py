@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 _SUFFIX = ".npy"
 _HEAD = 2**16
-"""Maximum size in bytes of a version 1 header."""
+"""Maximum size in bytes of a header in version 1 of the format."""
 _EMPTY = "it is empty"
-"""Fault of an empty array: DALI reads it, but later operators stop the run."""
+"""Fault of an empty array. DALI reads empty arrays, but later operators stop the run."""
 
 
 def array_axes(path: str) -> list[int]:
-    """Indices of a file's array axes as an image or sequence; -1 for missing channels.
+    """Return the array axes of a file in the order of an image or sequence, or -1 for no channels.
 
     Raises ValueError for a file that DALI does not read.
     """
@@ -55,7 +55,10 @@ def array_axes(path: str) -> list[int]:
 
 
 def label_files(labels: Any) -> list[str]:
-    """Write one temporary file per label; a second reader reads them in the order of the arrays."""
+    """Write one temporary file per label, and return the file of each array's label.
+
+    A second reader reads these files in the order of the arrays.
+    """
     import numpy
 
     folder = os.path.join(tempfile.gettempdir(), f"array-labels-{os.getuid()}")
@@ -74,7 +77,7 @@ def label_files(labels: Any) -> list[str]:
 
 
 def find_arrays(data: Any) -> dict[str, Any]:
-    """Paths of the files, their labels, and the array axes of the first readable file."""
+    """Return the files' paths and labels, and the array axes of the first readable file."""
     files, labels = files_of(data, (".npy",))
     axes = [0, 1, 2]
     for path in files:
@@ -87,7 +90,7 @@ def find_arrays(data: Any) -> dict[str, Any]:
 
 
 def read_arrays(files: Any, labels: Any, axes: Any, device: str, **options: Any) -> Any:
-    """Images or sequences and their labels, from two readers with the same shuffling."""
+    """Return images or sequences and their labels, from two readers with the same shuffling."""
     images = fn.readers.numpy(files=files, **options)
     images = fn.reshape(images, src_dims=axes, layout="FHWC"[-len(axes) :])
     whole = {name: value for name, value in options.items() if "roi" not in name and name != "name"}
@@ -97,7 +100,7 @@ def read_arrays(files: Any, labels: Any, axes: Any, device: str, **options: Any)
 
 class _Array(NamedTuple):
     fault: str = ""
-    """Reason why the array is unreadable for DALI or not an image; empty if usable."""
+    """Reason why DALI cannot read the array or it is not an image; empty if it is usable."""
     dtype: str = ""
     shape: tuple[int, ...] = ()
 
@@ -120,7 +123,7 @@ def _parse_header(path: str) -> _Array:
 
 @lru_cache(maxsize=1024)
 def _parse_header_bytes(head: bytes) -> _Array:
-    """Parse the bytes of a header; cached, because similar arrays have equal headers."""
+    """Parse the bytes of a header. Cached, because similar arrays have equal headers."""
     if head[:6] != b"\x93NUMPY":
         return _Array("it is not a .npy file")
     if tuple(head[6:8]) != (1, 0):
@@ -145,7 +148,7 @@ def _parse_header_bytes(head: bytes) -> _Array:
 
 
 def _batching_fault(found: _Array, first: _Array) -> str:
-    """Return why an array cannot be batched with the first array; empty if it can."""
+    """Return why an array cannot be batched with the first array, or an empty string."""
     if found.fault:
         return found.fault
     if found.dtype != first.dtype:
@@ -163,7 +166,7 @@ def _first_header(files: list[tuple[str, int]]) -> _Array | None:
 
 
 class NumpyFiles(ClassFiles):
-    """Images or volumes in NumPy files."""
+    """Source kind for images or volumes in NumPy files."""
 
     about = "NumPy files (.npy, or a folder of these)"
     op = "readers.numpy"
@@ -182,7 +185,7 @@ class NumpyFiles(ClassFiles):
     ends_process = _EMPTY
 
     def read_header(self, path: str) -> Header:
-        """Parse width and height from a file's header, or why the file cannot be read."""
+        """Return width and height from a file's header, or the reason why it cannot be read."""
         found = _parse_header(path)
         if found.fault:
             return Header(found.fault)
@@ -191,7 +194,7 @@ class NumpyFiles(ClassFiles):
         return Header("", (columns, rows))
 
     def read_content(self, path: str) -> str:
-        """Report the number of NaN and infinite values in an array; empty if there are none."""
+        """Report the number of NaN and infinite values in an array, or return an empty string."""
         array = np.load(path, mmap_mode="r")
         if array.dtype.kind != "f":
             return ""
@@ -199,7 +202,7 @@ class NumpyFiles(ClassFiles):
         return f"{count:,} of its {array.size:,} numbers are NaN or infinite" if count else ""
 
     def samples_are_sequences(self, dataset: Dataset | None) -> bool:
-        """Whether the first readable array is a volume."""
+        """Return whether the first readable array is a volume."""
         return dataset is not None and len(find_arrays(dataset.argument)["axes"]) == 4
 
     def require(self, dataset: Dataset) -> None:

@@ -34,7 +34,7 @@ _FLOATS = (
 
 
 def find_sounds(data: Any) -> dict[str, Any]:
-    """Arguments of the file reader for the sounds of a folder, class folders or a list."""
+    """Return the arguments of the file reader for sounds in a folder, class folders or a list."""
     files, labels = files_of(data, (".flac", ".ogg", ".wav"))
     if not isinstance(data, str):
         return {"files": files, "labels": labels}
@@ -44,7 +44,7 @@ def find_sounds(data: Any) -> dict[str, Any]:
 
 
 def sound_fault(head: bytes) -> str:
-    """Return why DALI cannot decode a sound file with these first bytes; empty if it can."""
+    """Return why DALI cannot decode a sound file with these first bytes, or an empty string."""
     if not head:
         return "the file is empty"
     kind = _MAGIC.get(head[:4], "")
@@ -54,10 +54,10 @@ def sound_fault(head: bytes) -> str:
 
 
 def silence_reason(head: bytes, args: Mapping[str, object]) -> str:
-    """Return why ``decoders.audio`` with these arguments decodes a sound to silence, or "".
+    """Return why ``decoders.audio`` decodes a sound to silence, or an empty string if it does not.
 
-    DALI 2.4 rounds floats from -1 to 1 to integers unless it resamples. Integers of 8, 16, 24 and
-    32 bits, FLAC, Ogg Vorbis and Opus are decoded correctly.
+    ``args`` are the decoder's arguments. DALI 2.4 rounds floats from -1 to 1 to integers unless it
+    resamples. Integers of 8, 16, 24 and 32 bits, FLAC, Ogg Vorbis and Opus are decoded correctly.
     """
     if not decodes_to_silence(float_rate(head), args):
         return ""
@@ -65,7 +65,7 @@ def silence_reason(head: bytes, args: Mapping[str, object]) -> str:
 
 
 class Sounds(ClassFiles):
-    """Sound files in a folder, class folders or a list."""
+    """Source kind for sound files in a folder, class folders or a list."""
 
     about = "sounds (.wav, .flac, .ogg, or a folder of these)"
     op = "readers.file"
@@ -93,7 +93,7 @@ class Sounds(ClassFiles):
             raise DataError(self.nothing_found(dataset))
 
     def root(self, dataset: Dataset) -> str:
-        """The folder that sample names are relative to; files listed in Python have full paths."""
+        """Return the folder that sample names are relative to; "/" for files listed in Python."""
         path = os.path.abspath(dataset.location or os.sep)
         return path if os.path.isdir(path) else os.path.dirname(path)
 
@@ -108,7 +108,7 @@ class Sounds(ClassFiles):
         return path
 
     def directly(self, dataset: Dataset | None) -> str:
-        """Return ``file_root`` for class folders, which DALI reads without ``find``; else empty."""
+        """Return ``file_root`` for class folders, which DALI lists itself, or an empty string."""
         if dataset is None or not class_folders(dataset.location):
             return ""
         return "" if has_hidden(dataset.location, SOUNDS) else "file_root"

@@ -40,27 +40,27 @@ _MATRICES = {0: "RGB", 1: "BT.709", 7: "SMPTE 240M", 8: "YCoCg", 9: "BT.2020", 1
 """Colour matrices other than BT.601, by their number in ITU-T H.273."""
 _UNSPECIFIED = 2
 _COLOUR_TAGS = _MATRIX, _RANGE = b"\x55\xb1\x81", b"\x55\xb9\x81"
-"""Ids of elements inside Matroska's Colour element, each with a length of one byte."""
+"""Ids, with a length of one byte, of elements inside Matroska's element Colour."""
 _FULL = 2
 _ON_CPU = "on the CPU"
 _VP9_MATRICES = {2: 1, 4: 7, 5: 9, 7: 0}
-"""Colour matrix number in VP9 -> number in ITU-T H.273."""
+"""Number of a colour matrix in ITU-T H.273 for each number in VP9."""
 _HEAD = 2**16
 """Number of bytes at the start of AVI and Matroska files that contain the codec name."""
 _UNKNOWN = 2**32 - 1
-"""Value of the size field in an AVI header if the size is unknown."""
+"""Value of the size field in an AVI header that means that the size is unknown."""
 _LARGEST_INDEX = 2**26
 """Maximum size in bytes of the MP4 box ``moov``, which describes the tracks."""
 
 
 def find_videos(data: Any) -> dict[str, Any]:
-    """Arguments of the video reader for a file, a folder, class folders or a list of files."""
+    """Return the arguments of the video reader for a file, a folder, class folders or a list."""
     files, labels = files_of(data, VIDEOS)
     return {"filenames": files, "labels": labels}
 
 
 def read_videos(device: str, **options: Any) -> Any:
-    """Sequences and labels, decoded on the CPU or GPU, with colours always converted as BT.601."""
+    """Return sequences and labels. Colours are always converted as BT.601."""
     side = "cpu" if device == "cpu" else "gpu"
     read: Any = fn.experimental.readers.video(device=side, **options)
     frames, labels = read
@@ -68,9 +68,9 @@ def read_videos(device: str, **options: Any) -> Any:
 
 
 def codec_of(path: str) -> tuple[str, str]:
-    """Parse container and codec from the header of a video, as in ``DECODABLE``.
+    """Return container and codec from the header of a video, in the form used in ``DECODABLE``.
 
-    Each is empty if unknown. Raises OSError.
+    Unknown values are empty. Raises OSError if the file cannot be read.
     """
     with open(path, "rb") as file:
         head = file.read(_HEAD)
@@ -97,7 +97,7 @@ def _codec_letters(name: bytes) -> str:
 
 
 def _movie_index(file: Any) -> bytes:
-    """Content of the MP4 box ``moov``; empty if it is not found."""
+    """Return the content of the MP4 box ``moov``, or empty bytes if it is not found."""
     at, end = 0, file.seek(0, os.SEEK_END)
     while at + 8 <= end:
         file.seek(at)
@@ -125,14 +125,15 @@ _NAMES = {
 
 
 def has_gpu() -> bool:
-    """Whether an NVIDIA GPU is visible, without initialising CUDA."""
+    """Return whether an NVIDIA GPU is visible, without initialising CUDA."""
     return os.path.exists("/dev/nvidiactl") or os.path.exists("/dev/dxg")
 
 
 def refusal(path: str, device: str = "") -> str:
-    """Return why DALI cannot decode a video on a device (by default on any); empty if it can.
+    """Return why DALI cannot decode a video on a device (by default any), or an empty string.
 
-    Without a GPU in the machine, only decoding on the CPU is considered. Raises OSError.
+    On a machine without a GPU, only decoding on the CPU is considered. Raises OSError if the file
+    cannot be read.
     """
     gpu = has_gpu()
     cpu = device != "mixed" or not gpu
@@ -141,7 +142,7 @@ def refusal(path: str, device: str = "") -> str:
 
 @lru_cache(maxsize=4096)
 def _refusal(path: str, stamp: int, cpu: bool, gpu: bool) -> str:
-    """Compute ``refusal`` for a file modified at ``stamp`` (cached)."""
+    """Return the same as ``refusal``; cached by the modification time ``stamp``."""
     try:
         container, codec = codec_of(path)
     except OSError as error:
@@ -155,7 +156,7 @@ def _refusal(path: str, stamp: int, cpu: bool, gpu: bool) -> str:
 
 
 def _fault(path: str) -> str:
-    """Return why an existing video cannot be read; empty if it can."""
+    """Return why an existing video cannot be read, or an empty string if it can."""
     if not os.path.isfile(path):
         return ""
     if os.path.getsize(path) == 0:
@@ -169,7 +170,7 @@ def _fault(path: str) -> str:
 def _missing_bytes(path: str) -> int:
     """Return the number of bytes by which an AVI is shorter than its header specifies.
 
-    DALI skips the missing frames. 0 for streamed files, whose header does not specify the size.
+    DALI skips the missing frames. Returns 0 for streamed files, whose header specifies no size.
     """
     with open(path, "rb") as file:
         head = file.read(12)
@@ -180,7 +181,7 @@ def _missing_bytes(path: str) -> int:
 
 @lru_cache(maxsize=4096)
 def _colour_loss(path: str, stamp: int) -> str:
-    """Describe the colour information of a video that DALI ignores; empty if there is none.
+    """Describe the colour information of a video that DALI ignores, or return an empty string.
 
     DALI converts by BT.601 on both devices: on the CPU from limited range except for VP9 (tested
     with 2.4.0), on the GPU from the range of the stream (DALI's
@@ -200,7 +201,7 @@ def _colour_loss(path: str, stamp: int) -> str:
 
 
 def _matroska_colour(path: str, codec: str) -> tuple[int, bool]:
-    """Parse colour matrix and full-range flag from the element Colour or VP9's frame header."""
+    """Return colour matrix and full-range flag from the element Colour or VP9's frame header."""
     with open(path, "rb") as file:
         head = file.read(_HEAD)
     at = head.find(b"\x55\xb0")
@@ -214,7 +215,7 @@ def _matroska_colour(path: str, codec: str) -> tuple[int, bool]:
 
 
 def _mp4_matrix(path: str) -> int:
-    """Parse the colour matrix from the box ``colr`` of the video track, or VP9's box ``vpcC``.
+    """Return the colour matrix from the box ``colr`` of the video track, or VP9's box ``vpcC``.
 
     A matrix that is only in the H.264 or H.265 stream is not found. Layouts: ISO/IEC 14496-12, and
     "VP Codec ISO Media File Format Binding".
@@ -233,7 +234,7 @@ def _mp4_matrix(path: str) -> int:
 
 
 class Video(ClassFiles):
-    """Video files, read as sequences of frames."""
+    """Source kind for video files, which are read as sequences of frames."""
 
     about = "video (.avi, .webm, or a folder of these)"
     op = "experimental.readers.video"
@@ -270,7 +271,7 @@ class Video(ClassFiles):
     def undecodable(self, dataset: Dataset, device: str) -> str:
         """Return why no file can be decoded on a device, or which file needs the other device.
 
-        Other faults are reported per file, and those files are excluded.
+        Other faults are reported for each file, and files with such faults are excluded.
         """
         files = [path for path, _ in self.files(dataset)]
         refused = [(path, why) for path in files if (why := refusal(path, device))]
@@ -297,7 +298,7 @@ class Video(ClassFiles):
         return Header(remarks=(("other colours", words),) if loss else ())
 
     def decoding_remark(self, dataset: Dataset, device: str) -> str:
-        """Describe videos whose colours a device decodes incorrectly; empty if there are none."""
+        """Describe videos whose colours a device decodes incorrectly, or return an empty string."""
         found = [
             (path, remark)
             for path, _ in self.files(dataset)

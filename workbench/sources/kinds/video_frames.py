@@ -1,9 +1,9 @@
 """Frame folders: the frames of videos as image files, read as sequences.
 
 Class folders contain one folder per video with its frames in name order: ``class/video/0001.jpg``.
-Folders are recognised if the images of the first one are numbered without gaps and have one size;
-otherwise use ``video_frames:PATH``. Frame folders that are not in class folders look like class
-folders of images and are read as such.
+Data are recognised as frame folders if the images of the first folder are numbered without gaps and
+have one size; otherwise use ``video_frames:PATH``. Frame folders that are not in class folders look
+like class folders of images and are read as such.
 
 DALI's ``readers.sequence`` may be removed, has no labels and does not report file names (2.4.0).
 Instead, one ``readers.file`` reads the first frame of each sequence, another the second, and so on,
@@ -42,13 +42,13 @@ _LOOKED_AT = 4
 
 
 def frames_in(folder: str) -> list[str]:
-    """The images of one folder in name order."""
+    """Return the images of one folder in name order."""
     names = sorted(name for name in os.listdir(folder) if name.lower().endswith(IMAGES))
     return [os.path.join(folder, name) for name in names if not is_hidden(name)]
 
 
 def find_frames(data: str) -> dict[str, Any]:
-    """Frame paths and label of each video: ``class/video/frame``, or ``video/frame``."""
+    """Return frame paths and label of each video: ``class/video/frame``, or ``video/frame``."""
     videos, labels = [], []
     for label, name in enumerate(class_folders(data)):
         place = os.path.join(data, name)
@@ -100,7 +100,7 @@ def _shown(size: tuple[int, int]) -> str:
 
 
 def _are_frames(folder: str) -> bool:
-    """Whether the images of a folder are numbered consecutively and, if known, have one size."""
+    """Return whether the images of a folder are numbered without gaps and have the same size."""
     names = images_in(folder)
     found = [_NUMBER.fullmatch(name) for name in names]
     numbered = [(each["before"], int(each["number"]), each["after"]) for each in found if each]
@@ -124,7 +124,7 @@ def _sizes(paths: Iterable[str]) -> Iterator[tuple[int, int]]:
 
 
 class VideoFrames(SourceKind):
-    """Folders of numbered frames, read as sequences."""
+    """Source kind for folders of numbered frames, which are read as sequences."""
 
     about = "folder of videos as frames (class/video/0001.jpg)"
     op = "experimental.readers.video"
@@ -147,7 +147,7 @@ class VideoFrames(SourceKind):
     )
 
     def _videos(self, dataset: Dataset) -> list[tuple[list[str], int]]:
-        """List the frames of each video, with its label. Raises DataError."""
+        """Return the frames and label of each video. Raises DataError if they cannot be listed."""
         try:
             found = find_frames(dataset.location)
         except OSError as error:
@@ -189,7 +189,7 @@ class VideoFrames(SourceKind):
         )
 
     def explain(self, dataset: Dataset, message: str) -> str:
-        """Name a frame whose size differs from its video's first frame: DALI cannot stack them."""
+        """Report a frame with another size than the first frame of its video, or return ""."""
         if _STACKING not in message:
             return ""
         for frames, _ in self._videos(dataset):
@@ -207,7 +207,7 @@ class VideoFrames(SourceKind):
         return ""
 
     def write_without(self, dataset: Dataset, names: Collection[str], place: Path) -> Path:
-        """Create links to the remaining frames; a video is split where a frame is excluded."""
+        """Create links to the remaining frames. A video is split where a frame is excluded."""
         place.mkdir()
         parts: defaultdict[str, int] = defaultdict(int)
         for sample in self.list_samples(dataset):
@@ -223,7 +223,7 @@ class VideoFrames(SourceKind):
         return place
 
     def accepts(self, path: Path) -> bool:
-        """Accept nested folders without images on the first level and with frames on the second."""
+        """Return whether the class folders contain folders of frames, and no images."""
         try:
             first, *others = class_folders(str(path))
             if not {first.lower(), *(name.lower() for name in others)} - _PARTS:

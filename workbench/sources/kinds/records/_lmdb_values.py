@@ -34,7 +34,7 @@ def list_values(folder: str) -> None:
 
 
 def _mapped_at(folder: str) -> int:
-    """Memory address of ``data.mdb``, into which LMDB returns values without copying."""
+    """Return the memory address of ``data.mdb``, into which LMDB's values point."""
     with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as maps:
         line = next(each for each in maps if each.rstrip("\n").endswith(f"{folder}/data.mdb"))
     return int(line.partition("-")[0], 16)

@@ -22,19 +22,19 @@ from workbench.sources import Dataset, SourceKind
 Entry = tuple[int, int]
 """The two numbers of one line of an index."""
 Left = dict[str, list[Entry]]
-"""Remaining index entries by file."""
+"""Index entries of the remaining samples, by file."""
 
 _LARGE = 2**28
-"""Size in bytes up to which an index is created quickly (about 100,000 small photos)."""
+"""Maximum size in bytes of files whose index is created quickly (about 100,000 small photos)."""
 _REPORT_INTERVAL = 10_000
 _LARGE_INDEX = 2**24
-"""Size in bytes up to which an index is read quickly (about 300,000 samples of WebDataset)."""
+"""Maximum size in bytes of an index that is read quickly (about 300,000 WebDataset samples)."""
 _PARTIAL = "# other records of the file are left out\n"
-"""Last line of a partial index; DALI stops reading numbers at this line."""
+"""Last line of a partial index. DALI stops reading numbers at this line."""
 
 
 def index_place(path: str) -> str:
-    """The index path of a file: next to it, or in a temporary folder."""
+    """Return the index path of a file: next to the file, or else in a temporary folder."""
     for beside in (f"{path}.idx", os.path.splitext(path)[0] + ".idx"):
         if os.path.isfile(beside):
             return beside
@@ -52,7 +52,7 @@ def index_place(path: str) -> str:
 
 
 def index_of(path: str, scan: Any) -> str:
-    """The index of a file: the existing one, or a temporary one made with ``scan``."""
+    """Return the index of a file: an existing index, or a temporary one created with ``scan``."""
     index = index_place(path)
     folder = os.path.dirname(index)
     if not os.path.isfile(index):
@@ -63,7 +63,7 @@ def index_of(path: str, scan: Any) -> str:
 
 
 def _starts_slowly(paths: Sequence[str]) -> bool:
-    """Whether DALI needs seconds before it outputs the first record.
+    """Return whether DALI needs seconds to output the first record.
 
     DALI scans files without an index, and reads index files completely.
     """
@@ -75,7 +75,7 @@ def _starts_slowly(paths: Sequence[str]) -> bool:
 
 
 def read_index(index: str) -> Iterator[Entry]:
-    """Yield the entries of an index in line order. Raises OSError, and ValueError if invalid."""
+    """Yield the entries of an index in line order, or raise OSError or ValueError."""
     with open(index, encoding="utf-8", errors="backslashreplace") as lines:
         for number, line in enumerate(lines, 1):
             if line == _PARTIAL:
@@ -87,12 +87,12 @@ def read_index(index: str) -> Iterator[Entry]:
 
 
 def _is_place(text: str) -> bool:
-    """Whether a string is a valid byte offset or record number."""
+    """Return whether a string is a valid byte offset or record number."""
     return text.isascii() and text.isdecimal() and len(text) < 19
 
 
 def is_partial(index: str) -> bool:
-    """Whether an index was written by ``write_partial``."""
+    """Return whether ``write_partial`` wrote an index."""
     with open(index, "rb") as file:
         file.seek(max(0, os.path.getsize(index) - len(_PARTIAL)))
         return file.read() == _PARTIAL.encode()
@@ -101,7 +101,7 @@ def is_partial(index: str) -> bool:
 def is_stale_index(
     path: str, index: str, place: int, end_of: Callable[[int, int], int | None]
 ) -> bool:
-    """Whether the index next to a file belongs to another file.
+    """Return whether the index next to a file belongs to another file.
 
     ``place`` is the position of the record offset within an entry. ``end_of`` returns the end of
     the record at an entry, or None if no record starts there. An index matches if more than half of
@@ -121,7 +121,7 @@ def is_stale_index(
 def write_partial(
     entries_by_file: Mapping[str, Sequence[Entry]], folder: Path, *, numbered: bool
 ) -> Path:
-    """Create a folder of links to files, each with an index of its remaining entries.
+    """Create a folder of links to files, each with an index of the file's remaining entries.
 
     With ``numbered``, link names start with numbers that preserve the order of the files.
     """
@@ -135,7 +135,7 @@ def write_partial(
 
 
 class IndexedFiles(SourceKind):
-    """Base class of kinds with many samples per file and an index file for DALI's reader."""
+    """Base class of source kinds with many samples per file, for which DALI needs an index."""
 
     precedence = 3
     in_files = False
@@ -146,14 +146,14 @@ class IndexedFiles(SourceKind):
     ending: str
     """Usual suffix of the files."""
     find_files: Callable[[Any], list[str]]
-    """Static method that lists the files for the exported program's data argument."""
+    """Static method that lists the files of the exported program's data argument."""
 
     def scan(self, path: str, progress: Callable[[Iterable[Any]], Iterator[Any]]) -> Iterator[Any]:
-        """Yield the index entries of a file; ``progress`` wraps an iterable to report progress."""
+        """Yield the index entries of a file. ``progress`` wraps an iterable to report progress."""
         raise NotImplementedError
 
     def files(self, dataset: Dataset) -> list[str]:
-        """List the files. Raises DataError if there are none, or if one cannot be read."""
+        """Return the files. Raises DataError if there are none, or if a file cannot be read."""
         try:
             paths = self.find_files(dataset.argument)
         except OSError as error:

@@ -1,4 +1,4 @@
-"""Finds the files, samples and damaged parts of a tar archive, and writes its index."""
+"""Find the files, samples and damaged parts of a tar archive, and write its index."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def files_in_tar(path: str) -> Iterator[TarFile | TarDamage]:
 
 
 def _plain_files(opened: BinaryIO, at: int, end: int) -> Generator[TarFile, None, int]:
-    """Yield files with plain headers, ten times as fast as ``tarfile``; return the end offset.
+    """Yield files with plain headers, ten times as fast as ``tarfile``, and return the end offset.
 
     A file is accepted only if a plain header or zeros follow it.
     """
@@ -92,12 +92,12 @@ def _plain_files(opened: BinaryIO, at: int, end: int) -> Generator[TarFile, None
 
 
 def _is_plain(head: bytes) -> bool:
-    """Whether a block looks like the header of a file with a short name."""
+    """Return whether a block looks like the header of a file with a short name."""
     return head[_MAGIC : _MAGIC + 5] == b"ustar" and head[156:157] == b"0" and not head[345]
 
 
 def _other_files(opened: BinaryIO, at: int, end: int) -> Generator[TarFile | TarDamage, None, int]:
-    """Yield files found by ``tarfile``, up to the first damaged part; return the end offset."""
+    """Yield files found by ``tarfile`` up to the first damage, and return the end offset."""
     opened.seek(at)
     try:
         with tarfile.open(fileobj=opened, mode="r:", errors=_NAMES[1]) as archive:
@@ -120,7 +120,7 @@ def _other_files(opened: BinaryIO, at: int, end: int) -> Generator[TarFile | Tar
 
 
 def _next_header(opened: BinaryIO, start: int, end: int) -> int:
-    """Offset of the first file header at or after a block, or the size of the archive."""
+    """Return the offset of the next file header from a block on, or the size of the archive."""
     with mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as content:
         found = start + _MAGIC
         while (found := content.find(b"ustar", found)) >= 0:
@@ -140,7 +140,7 @@ def _is_header(block: bytes) -> bool:
 
 
 def _skip_zero_blocks(opened: BinaryIO, at: int, end: int) -> int:
-    """Offset of the first block that is not all zeros, or the size of the archive."""
+    """Return the offset of the first block that is not all zeros, or the size of the archive."""
     for start in range(at, end, _CHUNK):
         chunk = os.pread(opened.fileno(), _CHUNK, start)
         if rest := chunk.lstrip(b"\0"):
@@ -151,15 +151,16 @@ def _skip_zero_blocks(opened: BinaryIO, at: int, end: int) -> int:
 # The samples of a WebDataset archive: consecutive files with the same base name.
 
 Group = tuple[str, list[tuple[str, TarFile]]]
-"""Key of a sample, and its files with their components (suffixes)."""
+"""Key of a sample, and the component (suffix) and file of each of its parts."""
 _LOOKED_AT = 8
-"""Number of samples checked to find the components of an archive."""
+"""Number of samples that are checked to find the components of an archive."""
 
 
 def groups_in(path: str) -> Iterator[Group | TarDamage]:
     """Yield key and files of each sample of an archive, and the damaged parts between samples.
 
-    A sample ends before a damaged part; its files before that part are intact. Raises DataError.
+    A sample ends before a damaged part; its files before that part are intact. Raises DataError if
+    the archive cannot be read.
     """
     key = ""
     parts: list[tuple[str, TarFile]] = []
@@ -183,7 +184,7 @@ def groups_in(path: str) -> Iterator[Group | TarDamage]:
 
 
 def first_parts(group: Group) -> dict[str, TarFile]:
-    """Return the files of a sample by component; for duplicates the first file, as in DALI."""
+    """Return the files of a sample by component. Of duplicates the first is used, as in DALI."""
     parts: dict[str, TarFile] = {}
     for component, file in group[1]:
         parts.setdefault(component, file)
@@ -191,9 +192,9 @@ def first_parts(group: Group) -> dict[str, TarFile]:
 
 
 def hidden_first_file(path: str) -> TarFile | None:
-    """Return the first file of an archive if its name starts with a dot, else None.
+    """Return the first file of an archive if its name starts with a dot, or None.
 
-    DALI skips such files, except for the first file, which it treats as a sample.
+    DALI skips files with such names, except for the first file, which it treats as a sample.
     """
     with contextlib.suppress(DataError):
         first = next(files_in_tar(path), None)
@@ -211,7 +212,7 @@ def readable_groups(path: str) -> Iterator[Group]:
 
 
 def first_samples(path: str) -> dict[str, set[str]]:
-    """Components of the first samples of an archive, by sample key."""
+    """Return the components of the first samples of an archive, by sample key."""
     whole = (group for group in groups_in(path) if not isinstance(group, TarDamage))
     return {key: {part for part, _ in parts} for key, parts in islice(whole, _LOOKED_AT)}
 
@@ -236,7 +237,7 @@ def with_component(
 
 
 def _key_and_component(name: str) -> tuple[str, str]:
-    """Split a file name in an archive into key and component; empty strings if it has no key."""
+    """Split a file name in an archive into key and component, or return empty strings."""
     start = name.rfind("/") + 1
     dot = name.find(".", start)
     end = len(name) if dot < 0 else dot
@@ -247,15 +248,15 @@ def _key_and_component(name: str) -> tuple[str, str]:
 
 
 class NamedFiles:
-    """Files that an index lists; the index is read lazily."""
+    """The files that an index lists. The index is read only as far as needed."""
 
     def __init__(self, index: str) -> None:
         self._lines = _indexed(index)
         self._found: dict[int, int] = {}
-        """Offset -> size, in bytes, of entries that were read but not queried yet."""
+        """Size in bytes of entries that were read but not queried yet, by offset."""
 
     def contains_any(self, files: Collection[TarFile]) -> bool:
-        """Whether the index lists a file of a sample; marks all files of the sample as queried."""
+        """Return whether the index lists a file of a sample, and mark the sample as queried."""
         if not self._found:  # while each line is the next sample, the answer comes quickly
             self._read_line()
             if self._found == {file.offset_data: file.size for file in files}:
@@ -290,7 +291,7 @@ def require_index(path: str) -> None:
 
 @lru_cache(maxsize=4096)
 def _check_index(path: str, index: str, *stamps: int) -> None:
-    """Check an index, cached by modification times (``stamps``). Raises DataError."""
+    """Raise DataError if an index is invalid; cached by modification times (``stamps``)."""
     remedy = f"Create it again (`wds2idx {path} {index}`) or remove it."
     try:
         lines = _indexed(index)
@@ -314,7 +315,7 @@ def _check_index(path: str, index: str, *stamps: int) -> None:
 
 
 def _indexed(index: str) -> Iterator[dict[int, int]]:
-    """Yield offset -> size, in bytes, of the components in each line of an index.
+    """Yield the components in each line of an index as a mapping of offset to size in bytes.
 
     Raises ValueError or LookupError if the file is not an index.
     """

@@ -1,6 +1,6 @@
 """Images and WebDataset archives in a bucket of S3 or Google Cloud Storage, read by DALI itself.
 
-The workbench does not list the objects, so samples are not counted and none is excluded.
+The workbench does not list the objects, so samples are neither counted nor excluded.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from workbench.sources import Dataset, Sample, SourceKind
 from workbench.sources.kinds.records.webdataset import WEBDATASET, read_shards
 
 _TIMEOUT = 2.0
-"""Timeout of the connection check in seconds. Without this check, DALI retries for longer."""
+"""Timeout in seconds of a connection check, which saves DALI's longer retries."""
 _VALID = 30.0
 """Seconds for which the result of a connection check is cached."""
 _checked: dict[tuple[str, int], tuple[float, str]] = {}
 
 
 def host_and_port(url: str) -> tuple[str, int]:
-    """Host and port of an endpoint URL."""
+    """Return host and port of an endpoint URL."""
     parts = urlsplit(url)
     return parts.hostname or url, parts.port or (80 if parts.scheme == "http" else 443)
 
 
 def why_unreachable(endpoint: tuple[str, int]) -> str:
-    """Return why a connection to an endpoint fails (cached); empty if it succeeds."""
+    """Return why a connection to an endpoint fails, or an empty string; cached for 30 s."""
     checked, reason = _checked.get(endpoint, (-_VALID, ""))
     if time.monotonic() - checked > _VALID:
         try:
@@ -45,7 +45,7 @@ def why_unreachable(endpoint: tuple[str, int]) -> str:
 
 
 class Bucket(SourceKind):
-    """Base class for class folders of images in a bucket of any cloud provider."""
+    """Base class of source kinds for class folders of images in a bucket."""
 
     op = "readers.file"
     located_by = frozenset({"file_root", "files", "file_list"})
@@ -56,12 +56,12 @@ class Bucket(SourceKind):
     copy: str
     """Template of a command that copies a location to the local folder ``photos``."""
     variables: str
-    """Names of the environment variables that set the endpoint."""
+    """Names of the environment variables that set the endpoint, as text."""
     remedies: ClassVar[Mapping[tuple[str, ...], str]]
     """Fix for each group of words that DALI's error message can contain."""
 
     def endpoint(self) -> tuple[str, int]:
-        """Host and port that DALI connects to."""
+        """Return host and port that DALI connects to."""
         raise NotImplementedError
 
     def require_credentials(self, place: str) -> None:
@@ -122,12 +122,12 @@ class Bucket(SourceKind):
 
 
 def find_objects(data: str) -> dict[str, Any]:
-    """Arguments of the file reader for class folders in a bucket."""
+    """Return the arguments of the file reader for class folders in a bucket."""
     return {"file_root": data}
 
 
 class S3(Bucket):
-    """Class folders of images in an S3 bucket."""
+    """Source kind for class folders of images in an S3 bucket."""
 
     about = "class folders in an S3 bucket"
     find = staticmethod(find_objects)
@@ -168,12 +168,12 @@ _METADATA = "metadata.google.internal", 80
 
 
 def find_gs_objects(data: str) -> dict[str, Any]:
-    """Arguments of the file reader for class folders in a bucket of Google Cloud Storage."""
+    """Return the arguments of the file reader for class folders in Google Cloud Storage."""
     return {"file_root": data}
 
 
 def has_credentials() -> bool:
-    """Whether credentials exist or are not needed; without them DALI waits for minutes."""
+    """Return whether credentials exist or are not needed. Without them DALI waits for minutes."""
     if os.environ.get("DALI_GCS_ANONYMOUS") or os.environ.get("GOOGLE_APPLICATION_CREDENTIALS"):
         return True
     saved = Path("~/.config/gcloud/application_default_credentials.json").expanduser()
@@ -181,7 +181,7 @@ def has_credentials() -> bool:
 
 
 class Gs(Bucket):
-    """Class folders of images in a bucket of Google Cloud Storage."""
+    """Source kind for class folders of images in Google Cloud Storage."""
 
     about = "class folders in a bucket of Google Cloud Storage"
     find = staticmethod(find_gs_objects)
@@ -230,7 +230,7 @@ _CLOUDS: Mapping[str, Bucket] = {"s3": S3(), "gs": Gs()}
 
 
 def list_remote_shards(data: str) -> list[str]:
-    """Expand a name such as ``s3://bucket/{000..009}.tar`` to the archives."""
+    """Return the archives that a name such as ``s3://bucket/{000..009}.tar`` stands for."""
     numbers = re.search(r"\{(\d+)\.\.(\d+)\}", data)
     if numbers is None:
         return [data]
@@ -242,7 +242,7 @@ def list_remote_shards(data: str) -> list[str]:
 
 
 def find_remote_shards(data: str) -> dict[str, Any]:
-    """Arguments of the WebDataset reader for archives in a bucket, with an index next to each."""
+    """Return the arguments of the WebDataset reader for archives with indices in a bucket."""
     paths = list_remote_shards(data)
     return {
         "paths": paths,
@@ -253,7 +253,7 @@ def find_remote_shards(data: str) -> dict[str, Any]:
 
 
 class RemoteWebDataset(Bucket):
-    """Images with one class each in tar archives in a bucket."""
+    """Source kind for images with one class each in tar archives in a bucket."""
 
     about = "WebDataset archives in a bucket"
     op = "readers.webdataset"

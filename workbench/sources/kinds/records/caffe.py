@@ -20,9 +20,9 @@ from workbench.sources.kinds.records.tfrecord import fields_of
 
 FILE = "data.mdb"
 _LOOKED_AT = 100
-"""Number of leading values; at least one of them must be an image."""
+"""Number of leading values that are checked; at least one of them must be an image."""
 _CUT = "cut short"
-"""Part of the message of a truncated value. LMDB terminates the process that reads it."""
+"""Words in the fault of a truncated value. Reading such a value makes LMDB end the process."""
 
 Place = tuple[int, int, int]
 """Start and end of an image in a value, in bytes, and its label."""
@@ -37,7 +37,8 @@ class _Value(NamedTuple):
 def _list_values(folder: str) -> Iterator[_Value | int]:
     """Yield the values of a database in key order, with their byte offsets in the file.
 
-    If LMDB stops at damaged data, the last item is the number of lost values. Raises DataError.
+    If LMDB stops at damaged data, the last item is the number of lost values. Raises DataError if
+    the database cannot be read.
     """
     path = os.path.join(folder, FILE)
     if find_spec("lmdb") is None:
@@ -71,12 +72,12 @@ def _list_values(folder: str) -> Iterator[_Value | int]:
 
 
 def _name(holder: str, key: bytes) -> str:
-    """Sample name of a value, as DALI's reader reports it."""
+    """Return the sample name of a value, in the form that DALI reports."""
     return f"{holder} at key {key.decode(errors='replace')}"
 
 
 def first_value(folder: Path) -> bytes:
-    """Return the content of the first value of the database in a folder; empty if there is none."""
+    """Return the first value of the database in a folder, or empty bytes if there is none."""
     try:
         found = os.stat(folder / FILE)
         return _first_value(str(folder), found.st_mtime_ns, found.st_size)
@@ -86,7 +87,7 @@ def first_value(folder: Path) -> bytes:
 
 @lru_cache(maxsize=8)
 def _first_value(folder: str, *stamps: int) -> bytes:
-    """Compute ``first_value``, cached by modification time and size."""
+    """Return the same as ``first_value``; cached by modification time and size (``stamps``)."""
     value = next(_list_values(folder), 0)
     if isinstance(value, int):
         return b""
@@ -96,16 +97,16 @@ def _first_value(folder: str, *stamps: int) -> bytes:
 
 
 def fields(message: bytes, start: int = 0, end: int | None = None) -> dict[int, tuple[int, int]]:
-    """Map field numbers of a protobuf message to start and end of their content.
+    """Return start and end of the content of each field of a protobuf message, by field number.
 
-    For a numeric field, both entries are its value. For repeated fields, the last one is used.
+    For a numeric field, both are the field's value. Of repeated fields, the last one is used.
     """
     whole = fields_of(message, start, len(message) if end is None else end)
     return {number: (first, last) for number, first, last in whole}
 
 
 class Lmdb(SourceKind):
-    """Base class for databases whose values contain an encoded image and its label."""
+    """Base class of source kinds for databases of encoded images with labels."""
 
     located_by = frozenset({"path"})
     unread: ClassVar = {"path": ["lmdb"]}
@@ -115,11 +116,11 @@ class Lmdb(SourceKind):
     ends_process = _CUT
 
     def place_of(self, value: bytes) -> Place | str:
-        """Return the location of the image in a value, or the reason why there is none."""
+        """Return the location of the image in a value, or the reason why it has none."""
         raise NotImplementedError
 
     def _file(self, dataset: Dataset) -> str:
-        """Path of the database file. Raises DataError if it is missing or not readable."""
+        """Return the path of the database file. Raises DataError if it is not readable."""
         path = os.path.join(dataset.location, FILE)
         if not os.path.isfile(path):
             raise DataError(
@@ -130,7 +131,7 @@ class Lmdb(SourceKind):
         return path
 
     def require(self, dataset: Dataset) -> None:
-        """Raise DataError if there is no value, or if none of the first values has an image."""
+        """Raise DataError if the database is empty, or if none of the first values has an image."""
         found = list(islice(self.list_samples(dataset), _LOOKED_AT))
         if not found:
             raise DataError(self.nothing_found(dataset))
@@ -144,7 +145,7 @@ class Lmdb(SourceKind):
         return f"The LMDB {dataset} is empty. Add images."
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
-        """Iterate over the samples in key order."""
+        """Yield the samples in key order."""
         path = self._file(dataset)
         holder, key = os.path.basename(os.path.abspath(dataset.location)), b""
         try:
@@ -163,7 +164,7 @@ class Lmdb(SourceKind):
             raise DataError(f"{path} cannot be read: {error}. Create it again.") from None
 
     def _sample(self, path: str, name: str, found: _Value, value: bytes) -> Sample:
-        """Create the sample of a value; it is faulty if the value is truncated or has no image."""
+        """Return the sample of a value; it is faulty if the value is truncated or has no image."""
         try:
             place = self.place_of(value) if len(value) == found.nbytes else f"its value is {_CUT}"
         except (IndexError, ValueError):
@@ -219,12 +220,12 @@ _DATA, _LABEL, _ENCODED = 4, 5, 7
 
 
 def find_caffe_lmdb(data: str) -> dict[str, Any]:
-    """Arguments of the LMDB reader for a folder with data.mdb."""
+    """Return the arguments of the LMDB reader for a folder with data.mdb."""
     return {"path": os.path.abspath(data)}
 
 
 class CaffeLmdb(Lmdb):
-    """An LMDB database of Caffe."""
+    """Source kind for an LMDB database of Caffe."""
 
     about = "LMDB of Caffe (a folder with data.mdb)"
     op = "readers.caffe"
@@ -233,7 +234,7 @@ class CaffeLmdb(Lmdb):
     sample = "caffe"
 
     def place_of(self, datum: bytes) -> Place | str:
-        """Location and label of the image in a ``Datum``, or the reason why there is none."""
+        """Return location and label of the image in a ``Datum``, or the reason why it has none."""
         found = fields(datum)
         if _DATA not in found:
             return "its Datum has no data"
@@ -258,12 +259,12 @@ _IS_STRING = 4
 
 
 def find_caffe2_lmdb(data: str) -> dict[str, Any]:
-    """Arguments of the LMDB reader for a folder with data.mdb."""
+    """Return the arguments of the LMDB reader for a folder with data.mdb."""
     return {"path": os.path.abspath(data)}
 
 
 class Caffe2Lmdb(Lmdb):
-    """An LMDB database of Caffe2."""
+    """Source kind for an LMDB database of Caffe2."""
 
     about = "LMDB of Caffe2 (a folder with data.mdb)"
     op = "readers.caffe2"
@@ -272,7 +273,7 @@ class Caffe2Lmdb(Lmdb):
     sample = "caffe2"
 
     def place_of(self, tensors: bytes) -> Place | str:
-        """Location and label of the image in ``TensorProtos``, or the reason why there is none."""
+        """Return location and label of the image in ``TensorProtos``, or why it has none."""
         found = [fields(tensors, *place) for _, *place in fields_of(tensors, 0, len(tensors))]
         if not found or found[0].get(_TYPE, (0, 0))[0] != _IS_STRING or _STRING not in found[0]:
             return "its first tensor is not a string with an encoded image"
@@ -285,7 +286,10 @@ class Caffe2Lmdb(Lmdb):
         return (*found[0][_STRING], packed[1][0])
 
     def accepts(self, path: Path) -> bool:
-        """Accept any LMDB, so that errors are reported; Caffe's LMDB has precedence."""
+        """Return whether a folder contains any LMDB, so that errors are reported.
+
+        The kind for Caffe is tried first.
+        """
         return os.path.isfile(path / FILE)
 
 

@@ -1,10 +1,10 @@
 """RecordIO of MXNet: a file of records with a header, a label and an encoded image.
 
 The data are one file (``.rec``), or a folder with one, because DALI accepts a single index. The
-index next to it (``.idx`` by ``im2rec`` or ``rec2idx``) is used. If it is missing, one is created
-in a temporary folder by reading the header of each record once. Nothing is written next to the
-data. Labels are numbers without names. A graph expects one label per record; the reader outputs all
-labels of a record.
+index next to the file (``.idx`` by ``im2rec`` or ``rec2idx``) is used. If it is missing, one is
+created in a temporary folder by reading the header of each record once. Nothing is written next to
+the data. Labels are numbers without names. A graph expects one label per record; the reader outputs
+all labels of a record.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _HEADER = struct.Struct("<IfQQ")
 
 
 def scan_record_file(path: str) -> Any:
-    """Number and offset of each record of a RecordIO file.
+    """Yield number and offset of each record of a RecordIO file.
 
     A damaged or truncated part counts as one record, up to where a record begins again.
     """
@@ -65,7 +65,10 @@ def scan_record_file(path: str) -> Any:
 
 
 def find_record_file(data: str) -> dict[str, Any]:
-    """Arguments of the RecordIO reader: the file, or the only one in a folder, and its index."""
+    """Return the arguments of the RecordIO reader: a file, or the only file in a folder.
+
+    An index is created if there is none.
+    """
     if os.path.isdir(data):
         (name,) = (name for name in os.listdir(data) if name.lower().endswith(".rec"))
         data = os.path.join(data, name)
@@ -73,14 +76,14 @@ def find_record_file(data: str) -> dict[str, Any]:
 
 
 def read_record_file(**options: Any) -> Any:
-    """Images and labels of a RecordIO file, whose labels are floating-point numbers."""
+    """Return images and labels of a RecordIO file; the floating-point labels become integers."""
     made: Any = fn.readers.mxnet(**options)
     jpegs, labels = made
     return jpegs, fn.cast(labels, dtype=types.INT32)
 
 
 def _offsets(path: str) -> Sequence[int]:
-    """Return the offsets of the records in reader order, which is file order. Raises DataError."""
+    """Return the offsets of the records in file order. Raises DataError if the index is invalid."""
     index = _index(path)
     return _sorted_offsets(path, index, os.stat(path).st_mtime_ns, os.stat(index).st_mtime_ns)
 
@@ -96,7 +99,7 @@ def _index(path: str) -> str:
 
 @lru_cache(maxsize=4)
 def _sorted_offsets(path: str, index: str, *stamps: int) -> Sequence[int]:
-    """Compute ``_offsets``, cached by modification times (``stamps``)."""
+    """Return the same as ``_offsets``; cached by modification times (``stamps``)."""
     remedy = (
         f"Create it again (`rec2idx {path} {index}`), or remove it: then the workbench creates a "
         "temporary one."
@@ -112,7 +115,7 @@ def _sorted_offsets(path: str, index: str, *stamps: int) -> Sequence[int]:
 
 
 def _record_end(file: BinaryIO, offset: int) -> int | None:
-    """Return the end of the record at an offset; None if no record starts there.
+    """Return the end of the record at an offset, or None if no record starts there.
 
     For a record of several parts, the end of the file is returned.
     """
@@ -125,7 +128,7 @@ def _record_end(file: BinaryIO, offset: int) -> int | None:
 
 
 def _sample(path: str, name: str, offset: int, head: bytes, size: int) -> Sample:
-    """Create the sample of a record from its first bytes, in a file of ``size`` bytes."""
+    """Return the sample of a record, given its first bytes and the size of its file."""
     if len(head) < 8 + _HEADER.size:
         return Sample(path, name, 0, offset, 0, "its record is truncated")
     magic, length = struct.unpack_from("<II", head)
@@ -145,7 +148,7 @@ def _sample(path: str, name: str, offset: int, head: bytes, size: int) -> Sample
 
 
 def _name(holder: str, offset: int) -> str:
-    """Sample name of the record at a byte offset, as DALI reports it."""
+    """Return the sample name of the record at a byte offset, in the form that DALI reports."""
     return f"{holder} at index {offset}"
 
 
@@ -154,7 +157,7 @@ def _names(folder: str | Path) -> list[str]:
 
 
 class RecordIO(SourceKind):
-    """Images in a RecordIO file of MXNet."""
+    """Source kind for images in a RecordIO file of MXNet."""
 
     about = "RecordIO (.rec, or a folder with one)"
     op = "readers.mxnet"
@@ -169,7 +172,7 @@ class RecordIO(SourceKind):
     in_files = False
 
     def _path(self, dataset: Dataset) -> str:
-        """Path of the file. Raises DataError if it is missing or not readable."""
+        """Return the path of the file. Raises DataError if it is missing or not readable."""
         path = dataset.location
         if os.path.isdir(path):
             names = _names(path)
@@ -210,7 +213,7 @@ class RecordIO(SourceKind):
         return place / os.path.basename(path)
 
     def accepts(self, path: Path) -> bool:
-        """Accept a file, or a folder that contains only RecordIO files, indices and lists."""
+        """Return whether a path is a RecordIO file, or a folder of such files and indices."""
         if not os.path.isdir(path):
             return path.suffix.lower() == _SUFFIX
         try:

@@ -61,7 +61,7 @@ def scan_records(path: str) -> Any:
 
 
 def next_record(content: Any, start: int) -> int:
-    """Offset of the next intact record after damage, or the end of the file."""
+    """Return the offset of the next intact record after damage, or the end of the file."""
     heads = re.compile(rb"(?=.{4}\0{4}.{4}\n)", re.DOTALL)  # a length, a checksum, the first field
     for at in (found.start() for found in heads.finditer(content, start)):
         end = at + 12 + struct.unpack_from("<Q", content, at)[0]
@@ -71,7 +71,7 @@ def next_record(content: Any, start: int) -> int:
 
 
 def fields_of(data: bytes, start: int, end: int) -> Any:
-    """Yield the fields of a protobuf message: number, start and end of the content."""
+    """Yield number, start and end of each field of a protobuf message."""
 
     def varint(at: int) -> tuple[int, int]:
         value = shift = 0
@@ -96,7 +96,7 @@ def fields_of(data: bytes, start: int, end: int) -> Any:
 
 
 def read_features(record: bytes) -> dict[str, tuple[str, int, int]]:
-    """Features of a ``tf.train.Example`` by name: type (bytes, float or int64), start and end."""
+    """Return type (bytes, float or int64), start and end of each ``tf.train.Example`` feature."""
     found = {}
     for _, start, end in fields_of(record, 0, len(record)):
         for _, first, last in fields_of(record, start, end):
@@ -110,7 +110,7 @@ def read_features(record: bytes) -> dict[str, tuple[str, int, int]]:
 
 
 def choose_features(record: bytes) -> tuple[str, str]:
-    """Names of the image and label features of a record; empty if there is none."""
+    """Return the names of the image and label features of a record, or empty strings."""
     features = read_features(record)
     heads = (b"\xff\xd8", b"\x89PNG", b"BM", b"II*\0", b"MM\0*", b"RIFF", b"P5", b"P6")
     images = [
@@ -129,7 +129,7 @@ def choose_features(record: bytes) -> tuple[str, str]:
 
 
 def first_record(path: str, index: str) -> bytes:
-    """The first record with an image among the first 64 of an index; else empty bytes."""
+    """Return the first record with an image among the first 64, or empty bytes."""
     with open(path, "rb") as file, open(index, encoding="utf-8") as lines:
         for _, line in zip(range(64), lines, strict=False):
             offset, size = map(int, line.split())
@@ -144,12 +144,12 @@ def first_record(path: str, index: str) -> bytes:
 
 
 def first_features(path: str, index: str) -> tuple[str, str]:
-    """Image and label features of the first record that has an image; empty if none has."""
+    """Return the image and label features of the first record with an image, or empty strings."""
     return choose_features(first_record(path, index))
 
 
 def texts_of(record: bytes, name: str) -> list[str]:
-    """The strings of a bytes feature; empty if there is no such feature."""
+    """Return the strings of a bytes feature, or an empty list if there is no such feature."""
     for _, start, end in fields_of(record, 0, len(record)):
         for _, first, last in fields_of(record, start, end):
             key, value = list(fields_of(record, first, last))[:2]
@@ -161,7 +161,7 @@ def texts_of(record: bytes, name: str) -> list[str]:
 
 
 def varints_of(data: bytes, start: int, end: int) -> Iterator[int]:
-    """Decode the numbers of a packed protobuf field."""
+    """Yield the numbers of a packed protobuf field."""
     value = shift = 0
     for byte in data[start:end]:
         value, shift = value | (byte & 127) << shift, shift + 7
@@ -171,7 +171,7 @@ def varints_of(data: bytes, start: int, end: int) -> Iterator[int]:
 
 
 def numbers_of(record: bytes, feature: tuple[str, int, int]) -> list[Any]:
-    """Decode the numbers of a feature from ``read_features``; empty if it contains bytes."""
+    """Return the numbers of a feature from ``read_features``, or an empty list if it has bytes."""
     kind, start, end = feature
     if kind == "float":
         return list(struct.unpack_from(f"<{(end - start) // 4}f", record, start))
@@ -180,14 +180,13 @@ def numbers_of(record: bytes, feature: tuple[str, int, int]) -> list[Any]:
 
 _SUFFIXES = (".tfrecord", ".tfrecords")
 _NO_BYTES = "not bytes as in the first record"
-"""Fault of a record whose image feature is a list of numbers, at which DALI terminates the process.
-"""
+"""Fault of a record whose image feature is a list of numbers, which would crash DALI."""
 _LABELS = ("label", "class", "target", "cls", "category")
-"""Known names of label features, after the last slash."""
+"""Known last parts of the names of label features."""
 
 
 def list_records(data: Any) -> list[str]:
-    """List the files: a single file, the files of a folder, or the files of a list."""
+    """Return the files of the data argument: a single file, the files in a folder, or a list."""
     if not isinstance(data, str):
         return [path for path, _ in data]
     if not os.path.isdir(data):
@@ -198,13 +197,13 @@ def list_records(data: Any) -> list[str]:
 
 
 def find_records(data: Any) -> dict[str, Any]:
-    """Arguments of the TFRecord reader."""
+    """Return the arguments of the TFRecord reader."""
     paths = list_records(data)
     return indexed_records(paths, [index_of(path, scan_records) for path in paths])
 
 
 def indexed_records(paths: list[str], indices: list[str]) -> dict[str, Any]:
-    """Arguments of the TFRecord reader, with the features of the first usable record."""
+    """Return the arguments of the TFRecord reader, with the features of the first usable record."""
     from nvidia.dali import tfrecord
 
     found = (first_features(*files) for files in zip(paths, indices, strict=True))
@@ -216,7 +215,7 @@ def indexed_records(paths: list[str], indices: list[str]) -> dict[str, Any]:
 
 
 def read_records(**options: Any) -> Any:
-    """Images and labels of TFRecord files; labels are 0 if records have none."""
+    """Return images and labels of TFRecord files; labels are 0 if records have none."""
     made: Any = fn.readers.tfrecord(**options)
     found = list(made.values())
     labels = found[1] if len(found) > 1 else found[0].shape() * 0
@@ -224,13 +223,16 @@ def read_records(**options: Any) -> Any:
 
 
 def _entries(path: str) -> Iterator[Entry]:
-    """Yield offset and size of each record, from the index if it exists. Raises ValueError."""
+    """Yield offset and size of each record. Raises ValueError if the index is invalid."""
     index = index_place(path)
     return read_index(index) if os.path.isfile(index) else scan_records(path)
 
 
 def _records(path: str) -> Iterator[tuple[int, bytes | None]]:
-    """Yield offset and content of each record, None for damaged content. Raises DataError."""
+    """Yield offset and content of each record, or None as the content of a damaged record.
+
+    Raises DataError if the file or its index cannot be read.
+    """
     try:
         with open(path, "rb") as file:
             length = os.fstat(file.fileno()).st_size
@@ -280,7 +282,7 @@ def _image_and_label(paths: list[str]) -> tuple[str, str]:
 
 
 def _require_label(path: str, label: str, features: dict[str, tuple[str, int, int]]) -> None:
-    """Raise DataError if the only label features are not numbers."""
+    """Raise DataError if the label feature does not contain integers."""
     for name, (kind, *_) in [] if label else sorted(features.items()):
         if name.rpartition("/")[2].lower() in _LABELS:
             raise DataError(
@@ -310,13 +312,13 @@ def _require_index(path: str) -> None:
 
 @lru_cache(maxsize=4096)
 def _is_stale(path: str, index: str, *stamps: int) -> bool:
-    """Whether an index belongs to another file, cached by modification times (``stamps``)."""
+    """Return whether an index belongs to another file; cached by ``stamps`` (file times)."""
     with open(path, "rb") as file:
         return is_stale_index(path, index, 0, lambda offset, size: _record_end(file, offset, size))
 
 
 def _record_end(file: BinaryIO, offset: int, size: int) -> int | None:
-    """Return the end of an indexed record; None if no record of this size starts there."""
+    """Return the end of an indexed record, or None if no record of this size starts there."""
     file.seek(offset)
     head = file.read(8)
     is_whole = len(head) == 8 and struct.unpack("<Q", head)[0] + 16 == size
@@ -325,7 +327,7 @@ def _record_end(file: BinaryIO, offset: int, size: int) -> int | None:
 
 
 class TFRecord(IndexedFiles):
-    """Images with one class each in TFRecord files."""
+    """Source kind for images with one class each in TFRecord files."""
 
     about = "TFRecord (.tfrecord, or a folder of these)"
     op = "readers.tfrecord"
@@ -354,7 +356,7 @@ class TFRecord(IndexedFiles):
         _image_and_label(paths)
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
-        """Iterate over the samples in index order.
+        """Yield the samples in index order.
 
         Records without the features of the first record are faulty.
         """

@@ -43,7 +43,7 @@ _MISSING = ("missing", 0, 0)
 
 
 def choose_boxes(features: dict[str, Any]) -> tuple[list[str], str]:
-    """Feature names of a box's edges and of its class; empty if there are none."""
+    """Return the feature names of the edges of boxes and of their classes, or empty values."""
     floats = sorted(name for name, (kind, *_) in features.items() if kind == "float")
     ends = ("xmin", "ymin", "xmax", "ymax")
     sides = [next((name for name in floats if name.lower().endswith(end)), "") for end in ends]
@@ -54,7 +54,7 @@ def choose_boxes(features: dict[str, Any]) -> tuple[list[str], str]:
 
 
 def choose_points(features: dict[str, Any]) -> list[str]:
-    """Feature names of x, y and visibility of key points; the usual names if there are none."""
+    """Return the feature names of x, y and visibility of key points, by default the usual names."""
     return [
         next((n for n in sorted(features) if n.lower().endswith(f"keypoint/{end}")), usual)
         for end in ("x", "y", "visibility")
@@ -63,7 +63,7 @@ def choose_points(features: dict[str, Any]) -> list[str]:
 
 
 def find_boxes(data: Any) -> dict[str, Any]:
-    """Arguments of the TFRecord reader, with the features of the first record."""
+    """Return the arguments of the TFRecord reader, with the features of the first record."""
     from nvidia.dali import tfrecord
 
     found = find_records(data)
@@ -82,9 +82,9 @@ def find_boxes(data: Any) -> dict[str, Any]:
 
 
 def place_points(across: Any, down: Any, seen: Any, labels: Any) -> Any:
-    """Rows (object index, start and end of its key points), and all key points as (x, y).
+    """Return a row (object, start and end of its key points) per object, and all key points.
 
-    Unlabelled key points get coordinates far outside the image.
+    Key points are (x, y). Unlabelled key points get coordinates far outside the image.
     """
     import numpy as np
 
@@ -98,7 +98,7 @@ def place_points(across: Any, down: Any, seen: Any, labels: Any) -> Any:
 def read_boxes(
     ltrb: bool = False, ratio: bool = False, polygon_masks: bool = False, **options: Any
 ) -> Any:
-    """Images, boxes, classes and key points in the format of COCO's reader."""
+    """Return images, boxes, classes and key points in the format of COCO's reader."""
     made: Any = fn.readers.tfrecord(**options)
     jpegs, left, top, right, bottom, labels, across, down, seen = made.values()
     low, high = fn.stack(left, top, axis=1), fn.stack(right, bottom, axis=1)
@@ -143,7 +143,7 @@ def _boxes_fault(record: bytes, features: Features, sides: list[str], label: str
 
 
 def _boxes_remark(record: bytes, features: Features, sides: list[str]) -> str:
-    """Describe the first box that is beyond the edge or has no area; empty if there is none."""
+    """Describe the first box that is beyond the edge or has no area, or return an empty string."""
     lists = [numbers_of(record, features[side]) for side in sides]
     for number, box in enumerate(zip(*lists, strict=True)):
         if remark := box_remark(box, 1, 1, corners=True):
@@ -162,7 +162,7 @@ def _points_fault(record: bytes, features: Features, points: list[str], label: s
 
 
 class TFRecordBoxes(AnnotatedBoxes, TFRecord):
-    """Images with boxes and key points in TFRecord files."""
+    """Source kind for images with boxes and key points in TFRecord files."""
 
     about = "TFRecord with boxes (image/object/bbox/xmin)"
     op = "readers.tfrecord_boxes"
@@ -172,13 +172,12 @@ class TFRecordBoxes(AnnotatedBoxes, TFRecord):
     takes = frozenset({"tfrecord"})
 
     def _first(self, dataset: Dataset) -> bytes:
-        """Content of the first record; empty if there is none."""
         files = list_records(dataset.argument)
         found = (first_record(path, index_of(path, scan_records)) for path in files)
         return next(filter(None, found), b"")
 
     def _boxes_of(self, dataset: Dataset) -> tuple[list[str], str]:
-        """Return the feature names of box edges and classes. Raises DataError if there are none."""
+        """Return the feature names of box edges and classes, or raise DataError without boxes."""
         features = read_features(self._first(dataset))
         sides, label = choose_boxes(features)
         if not sides or not label:
@@ -195,7 +194,7 @@ class TFRecordBoxes(AnnotatedBoxes, TFRecord):
         self._boxes_of(dataset)
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
-        """Iterate over the samples.
+        """Yield the samples.
 
         Records with an invalid box, or without the features of the first record, are faulty.
         """
@@ -228,7 +227,7 @@ class TFRecordBoxes(AnnotatedBoxes, TFRecord):
                     yield numbers_of(record, features[label])
 
     def class_names(self, dataset: Dataset) -> list[str]:
-        """Class names from the strings stored with the class numbers; empty if there are none."""
+        """Return the class names stored with the class numbers, or an empty list."""
         _, label = self._boxes_of(dataset)
         text = f"{label.rpartition('/')[0]}/text"
         named: dict[int, str] = {}

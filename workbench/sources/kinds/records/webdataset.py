@@ -41,7 +41,7 @@ LABEL = "cls"
 
 
 def list_shards(data: Any) -> list[str]:
-    """List the archives: a single archive, the archives of a folder, or those of a list."""
+    """Return the archives: a single archive, the archives in a folder, or those in a list."""
     if not isinstance(data, str):
         return [path for path, _ in data]
     if not os.path.isdir(data):
@@ -51,7 +51,7 @@ def list_shards(data: Any) -> list[str]:
 
 
 def first_components(path: str) -> set[str]:
-    """The components of the first files of an archive."""
+    """Return the components of the first files of an archive."""
     names = []
     with contextlib.suppress(tarfile.ReadError), tarfile.open(path) as archive:  # damaged
         for _, member in zip(range(64), archive, strict=False):
@@ -60,7 +60,7 @@ def first_components(path: str) -> set[str]:
 
 
 def find_shards(data: Any) -> dict[str, Any]:
-    """Arguments of the WebDataset reader, from the components of the first samples.
+    """Return the arguments of the WebDataset reader, from the components of the first samples.
 
     Labels are the component cls; indices are used if every archive has one.
     """
@@ -77,7 +77,7 @@ def find_shards(data: Any) -> dict[str, Any]:
 
 
 def read_shards(**options: Any) -> Any:
-    """Read images and labels of WebDataset archives; labels are the integer in cls, or 0."""
+    """Read images and labels of WebDataset archives. Labels are the integers in cls, or 0."""
     options.setdefault("case_sensitive_extensions", False)
     if len(options["ext"]) == 1:
         jpegs: Any = fn.readers.webdataset(**options)
@@ -93,9 +93,9 @@ def read_shards(**options: Any) -> Any:
 
 @lru_cache(maxsize=8)
 def _check_first_samples(stamps: tuple[tuple[str, int], ...]) -> None:
-    """Check the first samples, cached by ``stamps``: archives with their modification times.
+    """Raise DataError if the first samples have no image, or a label that is not a number.
 
-    Raises DataError if they have no image, or a label that is not a number.
+    Cached by ``stamps``: the archives with their modification times.
     """
     path = stamps[0][0]
     components = first_samples(path)
@@ -115,7 +115,7 @@ def _check_first_samples(stamps: tuple[tuple[str, int], ...]) -> None:
 def _samples(
     path: str, holder: str, labelled: bool, indexed: NamedFiles | None = None
 ) -> Iterator[Sample]:
-    """Yield the samples of an archive; with ``indexed``, only those that the index lists.
+    """Yield the samples of an archive or, with ``indexed``, only the samples that the index lists.
 
     Each damaged part of the archive is one faulty sample, which no index lists.
     """
@@ -175,7 +175,7 @@ def _samples(
 
 
 class WebDataset(IndexedFiles):
-    """Images with one class each in tar archives."""
+    """Source kind for images with one class each in tar archives."""
 
     about = "WebDataset (.tar, or a folder of these)"
     op = "readers.webdataset"
@@ -198,7 +198,7 @@ class WebDataset(IndexedFiles):
             require_index(path)
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
-        """Iterate over the samples in archive order, or over the indices if all archives have one.
+        """Yield the samples in archive order, or in index order if all archives have an index.
 
         An index entry at which no file starts is a faulty sample.
         """
@@ -219,7 +219,7 @@ class WebDataset(IndexedFiles):
                 yield Sample(path, f"{holder}:{at}:damaged", 0, at, 0, fault)
 
     def write_without(self, dataset: Dataset, names: Collection[str], place: Path) -> Path:
-        """Create links to the archives, each with an index of its remaining samples."""
+        """Create links to the archives, each with an index of the remaining samples."""
         place.mkdir()
         left: dict[str, set[int]] = {}
         for sample in self.list_samples(dataset):

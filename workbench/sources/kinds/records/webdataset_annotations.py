@@ -35,21 +35,21 @@ _COMPONENT = "json"
 _LOOKED_AT = 1000
 """Number of samples that are searched for class names."""
 _TRIED = 8
-"""Number of leading samples; at least one of them must have annotations."""
+"""Number of leading samples that are checked; at least one of them must have annotations."""
 _NO_ANNOTATIONS = "has no annotations"
 
 
 def find_with_json(data: Any) -> dict[str, Any]:
-    """Arguments of the WebDataset reader: the images, and their annotations."""
+    """Return the arguments of the WebDataset reader for images with JSON annotations."""
     found = find_shards(data)
     return {**found, "ext": [found["ext"][0], "json"]}
 
 
 def annotations_in(content: bytes) -> Any:
-    """Boxes (left, top, width, height), classes, and the key points of all objects as one list.
+    """Return boxes (left, top, width, height), classes, objects, and key points of a sample.
 
-    Each row of the third output is an object and the begin and end of its key points in the fourth.
-    Unlabelled key points lie far outside the image.
+    Each object is a row with its index and the start and end of its key points. Unlabelled key
+    points are far outside the image.
     """
     import numpy as np
 
@@ -67,7 +67,7 @@ def annotations_in(content: bytes) -> Any:
 def read_annotated(
     ltrb: bool = False, ratio: bool = False, polygon_masks: bool = False, **options: Any
 ) -> Any:
-    """Images, boxes, classes and key points in the format of COCO's reader."""
+    """Return images, boxes, classes and key points in the format of COCO's reader."""
     options.setdefault("case_sensitive_extensions", False)
     made: Any = fn.readers.webdataset(**options)
     jpegs, encoded = made
@@ -89,7 +89,7 @@ def read_annotated(
 
 
 def _annotated(samples: Iterable[Sample]) -> Iterator[tuple[Sample, bytes | None]]:
-    """Yield each sample with the content of its annotation file, or None if it has none."""
+    """Yield each sample with the content of its annotation file, or None if it has no such file."""
     for sample, place in with_component(samples, _COMPONENT):
         if place is None:
             yield sample, None
@@ -100,7 +100,6 @@ def _annotated(samples: Iterable[Sample]) -> Iterator[tuple[Sample, bytes | None
 
 
 def _listed(content: bytes) -> list[Any]:
-    """Parse the list of objects in an annotation file."""
     found = json.loads(content)
     listed: list[Any] = found["annotations"] if isinstance(found, dict) else found
     return listed
@@ -123,14 +122,14 @@ def _fault(content: bytes, width: float | None = None, height: float | None = No
 
 
 def _objects(samples: Iterable[Sample]) -> Iterator[list[Any]]:
-    """Yield the annotated objects of each sample without faults."""
+    """Yield the annotated objects of each sample that has no fault."""
     for sample, content in _annotated(samples):
         if content is not None and not sample.fault and not _fault(content):
             yield _listed(content)
 
 
 class WebDatasetBoxes(AnnotatedBoxes, WebDataset):
-    """Images with boxes and key points in tar archives."""
+    """Source kind for images with boxes and key points in tar archives."""
 
     about = "WebDataset with annotations (0000.jpg, 0000.json)"
     op = "readers.webdataset_boxes"
@@ -158,7 +157,7 @@ class WebDatasetBoxes(AnnotatedBoxes, WebDataset):
             )
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
-        """Iterate over the samples; samples without valid annotations are faulty."""
+        """Yield the samples. Samples without valid annotations are faulty."""
         self.require(dataset)
         for sample, content in _annotated(super().list_samples(dataset)):
             missing = f"it has no {_COMPONENT}, unlike others"
@@ -178,7 +177,7 @@ class WebDatasetBoxes(AnnotatedBoxes, WebDataset):
             yield [one["category_id"] for one in objects]
 
     def class_names(self, dataset: Dataset) -> list[str]:
-        """Class names stored as ``category_name`` with the annotations; empty if there are none."""
+        """Return the class names in ``category_name`` of the annotations, or an empty list."""
         named: dict[int, str] = {}
         samples = islice(super().list_samples(dataset), _LOOKED_AT)
         for objects in _objects(samples):
@@ -196,20 +195,20 @@ class WebDatasetBoxes(AnnotatedBoxes, WebDataset):
 
 
 def mask_component(components: Any) -> str:
-    """The first component with an image suffix and mask or seg in its name; empty if none."""
+    """Return the first component that is an image with mask or seg in its name, or ""."""
     files = (".png", ".bmp", ".tif", ".tiff", ".webp")
     found = sorted(name for name in components if f".{name}".endswith(files))
     return next((name for name in found if "mask" in name or "seg" in name), "")
 
 
 def find_with_masks(data: Any) -> dict[str, Any]:
-    """Arguments of the WebDataset reader: the images and their mask component."""
+    """Return the arguments of the WebDataset reader for images with masks."""
     found = find_shards(data)
     return {**found, "ext": [found["ext"][0], mask_component(first_components(found["paths"][0]))]}
 
 
 def read_masked(**options: Any) -> Any:
-    """Images and their masks, int32 (height, width, 1)."""
+    """Return images and their masks, which are int32 of shape (height, width, 1)."""
     options.setdefault("case_sensitive_extensions", False)
     made: Any = fn.readers.webdataset(**options)
     jpegs, encoded = made
@@ -220,7 +219,7 @@ def read_masked(**options: Any) -> Any:
 
 
 class WebDatasetMasks(AnnotatedKind, WebDataset):
-    """Images with masks in tar archives."""
+    """Source kind for images with masks in tar archives."""
 
     about = "WebDataset with masks (0000.jpg, 0000.mask.png)"
     op = "readers.webdataset_masks"
@@ -249,7 +248,7 @@ class WebDatasetMasks(AnnotatedKind, WebDataset):
         self._component(dataset)
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
-        """Iterate over the samples; samples without a mask of the image's size are faulty."""
+        """Yield the samples. Samples without a mask of the image's size are faulty."""
         component = self._component(dataset)
         for sample, place in with_component(super().list_samples(dataset), component):
             fault = sample.fault or ("" if place else f"it has no {component}, unlike others")
