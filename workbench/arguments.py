@@ -50,12 +50,12 @@ FUNCTION = Kind("a function", callable)
 APPLY = Kind("a function of the graph: lambda x: x.rotate(angle=5)", callable)
 
 
-def warn_caller(words: str) -> None:
+def warn_caller(message: str) -> None:
     """Issue a UserWarning that points to the first caller outside this package."""
     frame, level = sys._getframe(1), 2
     while frame.f_back and frame.f_globals.get("__name__", "").startswith(_INNER):
         frame, level = frame.f_back, level + 1
-    warnings.warn(words, stacklevel=level)
+    warnings.warn(message, stacklevel=level)
 
 
 _INNER = ("workbench.", "contextlib")
@@ -165,10 +165,10 @@ def _bound_parameters(
             yield name, value
 
 
-def require_kind(what: str, value: object, kind: Kind) -> None:
+def require_kind(subject: str, value: object, kind: Kind) -> None:
     """Raise ArgumentError if a value is not of the allowed kind."""
     if not kind.fits(value):
-        raise ArgumentError(f"{what} is {format_value(value)}. Use {kind.words}.")
+        raise ArgumentError(f"{subject} is {format_value(value)}. Use {kind.words}.")
 
 
 def require_names(where: str, names: Iterable[str], signature: inspect.Signature) -> None:
@@ -182,13 +182,13 @@ def require_names(where: str, names: Iterable[str], signature: inspect.Signature
             raise UnknownNameError(f"{where} has no argument {name!r}. {hint}")
 
 
-def require_choice(what: str, value: object, choices: Iterable[str]) -> None:
+def require_choice(subject: str, value: object, choices: Iterable[str]) -> None:
     """Raise ArgumentError if a value is not one of the choices."""
     known = tuple(choices)
     if value not in known:
         hint = did_you_mean(value, known) if isinstance(value, str) else ""
         raise ArgumentError(
-            f"{what} is {format_value(value)}. Use one of {', '.join(known)}. {hint}".rstrip()
+            f"{subject} is {format_value(value)}. Use one of {', '.join(known)}. {hint}".rstrip()
         )
 
 

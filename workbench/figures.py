@@ -236,7 +236,7 @@ def _small_picture(figure: Figure, title: str) -> str:
     return f'<img alt="{escape(title)}" width="{width}" src="{source}">'
 
 
-def webp_url(picture: Image.Image, most: int = MOST_SHOWN) -> str:
+def webp_url(picture: Image.Image, max_bytes: int = MOST_SHOWN) -> str:
     """Encode an image, including transparency, as a data URL for ``<img src=...>``.
 
     The image is reduced until it has at most ``max_bytes`` bytes.
@@ -244,6 +244,6 @@ def webp_url(picture: Image.Image, most: int = MOST_SHOWN) -> str:
     while True:
         buffer = io.BytesIO()
         picture.save(buffer, "WEBP", quality=80)
-        if buffer.tell() <= most or min(picture.size) < 16:
+        if buffer.tell() <= max_bytes or min(picture.size) < 16:
             return f"data:image/webp;base64,{base64.b64encode(buffer.getvalue()).decode()}"
         picture = picture.resize((picture.width * 3 // 4, picture.height * 3 // 4))

@@ -26,9 +26,9 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "", cutoff: f
     return f"Did you mean {names[near[0]]}?" if near else otherwise
 
 
-def shortened(text: str, most: int) -> str:
+def shortened(text: str, length: int) -> str:
     """Truncate a text to at most ``length`` characters, including an ellipsis."""
-    return text if len(text) <= most else f"{text[: most - 3]}..."
+    return text if len(text) <= length else f"{text[: length - 3]}..."
 
 
 def join_words(words: Sequence[str]) -> str:

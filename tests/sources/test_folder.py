@@ -409,7 +409,7 @@ def layout_read_by_dali(namespace: dict[str, Any], dataset: Dataset) -> Found:
 
     kind = load_source(dataset.kind)
     find = namespace.get(kind.find.__name__)
-    argument = kind.directly(dataset)
+    argument = kind.path_argument(dataset)
     given = find(dataset.argument) if find else {argument: dataset.argument}
 
     @pipeline_def(batch_size=1, num_threads=1, device_id=None)

@@ -378,13 +378,13 @@ def _label(name: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def _require_known(found: str, known: Iterable[str], what: str) -> None:
+def _require_known(name: str, known: Iterable[str], subject: str) -> None:
     names = list(known)
-    if found in names:
+    if name in names:
         return
-    near = get_close_matches(found, names, n=3)
+    near = get_close_matches(name, names, n=3)
     hint = f"Did you mean {', '.join(near)}?" if near else f"Known: {', '.join(names[:20])}."
-    raise CatalogError(f"{what} {found!r} is not known. {hint}")
+    raise CatalogError(f"{subject} {name!r} is not known. {hint}")
 
 
 # Which operators the workbench supports, and why not the others.

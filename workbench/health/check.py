@@ -312,9 +312,9 @@ def check_folder(
     return FolderCheck(dataset, count, full, tuple(one for one in every if one.findings), notes)
 
 
-def _is_file(one: CheckedFile) -> bool:
+def _is_file(entry: CheckedFile) -> bool:
     """Return whether an entry is a file and not a finding that belongs to no sample."""
-    return all(finding.kind != "of no sample" for finding in one.findings)
+    return all(finding.kind != "of no sample" for finding in entry.findings)
 
 
 def _unchanged(record: CheckRecord, files: Sequence[Sample]) -> dict[str, CheckedFile]:
@@ -515,12 +515,12 @@ def html_report(check: FolderCheck) -> str:
     )
 
 
-def _row(one: CheckedFile, picture: str) -> str:
+def _row(entry: CheckedFile, picture: str) -> str:
     found = "".join(
         f'<div class="{f.level}"><b>{escape(f.kind)}</b> {escape(printable(f.reason))}</div>'
-        for f in one.findings
+        for f in entry.findings
     )
-    return f"<tr><td>{picture}<td><code>{escape(printable(one.file))}</code><td>{found}"
+    return f"<tr><td>{picture}<td><code>{escape(printable(entry.file))}</code><td>{found}"
 
 
 def _picture(sample: Sample | None) -> str:

@@ -270,9 +270,9 @@ def _size_counts(sizes: Sequence[tuple[int, int]]) -> dict[str, int]:
     return {_span(at): spans[at] for at in sorted(spans)}
 
 
-def _span(at: int) -> str:
-    low = LONGER_SIDES[at - 1] + 1 if at else 1
-    return f"{low} … {LONGER_SIDES[at]}" if at < len(LONGER_SIDES) else f"{low} and more"
+def _span(index: int) -> str:
+    low = LONGER_SIDES[index - 1] + 1 if index else 1
+    return f"{low} … {LONGER_SIDES[index]}" if index < len(LONGER_SIDES) else f"{low} and more"
 
 
 class _Header(NamedTuple):

@@ -79,21 +79,21 @@ class _Sums(DifferenceSums):
 
 @task
 def compare_outputs(
-    worker: Worker, one: Graph, other: Graph, data: Datasets, batches: int
+    worker: Worker, original: Graph, rewritten: Graph, data: Datasets, batches: int
 ) -> Difference:
     """Compare the first ``batches`` batches of two graphs sample by sample, in the worker."""
-    resolved, size = ResolvedGraph(one, worker.runner.catalog), one.settings.batch_size
+    resolved, size = ResolvedGraph(original, worker.runner.catalog), original.settings.batch_size
     images = resolved.images
     sums = {name: _Sums() for name in images}
     rounded: set[str] = set()
     for batch in range(batches):
         runs = [
             worker.runner.run(graph, data, batch, size, list(graph.outputs.values()))
-            for graph in (one, other)
+            for graph in (original, rewritten)
         ]
-        for name, port in one.outputs.items():
+        for name, port in original.outputs.items():
             before = runs[0].batches[port]
-            after = runs[1].batches[other.outputs[name]]
+            after = runs[1].batches[rewritten.outputs[name]]
             worker.check_interrupt()
             first, second = before.arrays(), after.arrays()
             if before.layout != after.layout:

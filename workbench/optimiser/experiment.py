@@ -325,12 +325,12 @@ class OptimisationExperiment(SpeedExperiment):
             how,
         )
 
-    def _reject_late(self, most: int) -> None:
-        for place in range(most, len(self._steps)):
+    def _reject_late(self, count: int) -> None:
+        for place in range(count, len(self._steps)):
             one = self._proposal(self._steps, place)
             self._rejected[one.name] = replace(one, rejected=LATE.format("measured"))
             self._cut = True
-        self._steps = self._steps[:most]
+        self._steps = self._steps[:count]
 
     def _probe(self, base: ConfigJobs) -> tuple[Measurement, float]:
         """Return an estimate of the graph's speed, and the seconds that starting it takes."""
@@ -363,10 +363,12 @@ class OptimisationExperiment(SpeedExperiment):
             before = row
         return self._with_prerequisites(found, noise)
 
-    def _with_prerequisites(self, found: Sequence[Proposal], noise: float) -> tuple[Proposal, ...]:
+    def _with_prerequisites(
+        self, proposals: Sequence[Proposal], noise: float
+    ) -> tuple[Proposal, ...]:
         """Accept rejected proposals without which a faster accepted proposal has no effect."""
-        selected, names = list(found), [one.name for one in found]
-        for place, one in reversed(list(enumerate(found))):
+        selected, names = list(proposals), [one.name for one in proposals]
+        for place, one in reversed(list(enumerate(proposals))):
             if not one.rejected or one.gain is None or one.gain.median < 1 - noise:
                 continue
             worth = one.gain.median

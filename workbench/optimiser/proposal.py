@@ -57,9 +57,9 @@ class Proposal:
         return found
 
 
-def proposal_from_json(found: Mapping[str, Any]) -> Proposal:
+def proposal_from_json(record: Mapping[str, Any]) -> Proposal:
     """Load a proposal from a record. Raises KeyError, TypeError or ValueError if it is invalid."""
-    gain, difference = found["gain"], dict(found["difference"])
+    gain, difference = record["gain"], dict(record["difference"])
     worst = tuple(
         WorstSample(
             **{
@@ -70,7 +70,7 @@ def proposal_from_json(found: Mapping[str, Any]) -> Proposal:
         )
         for each in difference.pop("worst")
     )
-    made = Proposal(**{**found, "difference": Difference(), "gain": None})
+    made = Proposal(**{**record, "difference": Difference(), "gain": None})
     return replace(
         made,
         needs=tuple(made.needs),

@@ -214,11 +214,11 @@ def optimisation_of(graph: Graph, report: Report) -> Optimisation:
     return Optimisation(graph, report, proposals, rejected, control, total, interrupted)
 
 
-def _row(one: Proposal) -> dict[str, Any]:
-    gain, difference = one.gain, one.difference
+def _row(proposal: Proposal) -> dict[str, Any]:
+    gain, difference = proposal.gain, proposal.difference
     return {
-        "rewrite": one.name,
-        "class": one.kind,
+        "rewrite": proposal.name,
+        "class": proposal.kind,
         "gain": gain.median if gain else None,
         "low": gain.low if gain else None,
         "high": gain.high if gain else None,
@@ -226,9 +226,9 @@ def _row(one: Proposal) -> dict[str, Any]:
         "equal": difference.equal,
         "mean": difference.mean,
         "largest": difference.largest,
-        "needs": ", ".join(one.needs),
-        "nodes": ", ".join(one.nodes),
-        "rejected": one.rejected,
+        "needs": ", ".join(proposal.needs),
+        "nodes": ", ".join(proposal.nodes),
+        "rejected": proposal.rejected,
     }
 
 

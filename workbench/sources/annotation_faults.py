@@ -61,19 +61,19 @@ def box_remark(
     return f"reaches {max(past):.4g} {OVER_EDGE}" if max(past) > 0 else ""
 
 
-def outline_fault(found: Any, sides: Sequence[int]) -> str:
+def outline_fault(segmentation: Any, sides: Sequence[int]) -> str:
     """Describe why a COCO ``segmentation`` is invalid, or return an empty string.
 
     DALI stops at an invalid polygon without an error and outputs no further boxes. ``sides`` are
     the width and height of the image: a run-length mask of another size terminates the process.
     """
-    if isinstance(found, dict):
-        return _runs_fault(found, sides)
-    if found is None:
+    if isinstance(segmentation, dict):
+        return _runs_fault(segmentation, sides)
+    if segmentation is None:
         return ""
-    if not isinstance(found, list):
-        return f"is {str(found)[:40]!r}, neither polygons nor run lengths"
-    for number, polygon in enumerate(found):
+    if not isinstance(segmentation, list):
+        return f"is {str(segmentation)[:40]!r}, neither polygons nor run lengths"
+    for number, polygon in enumerate(segmentation):
         if isinstance(polygon, dict):
             return "has run lengths among its polygons"
         if not isinstance(polygon, list):
@@ -89,12 +89,12 @@ def outline_fault(found: Any, sides: Sequence[int]) -> str:
     return ""
 
 
-def _runs_fault(found: dict[str, Any], sides: Sequence[int]) -> str:
+def _runs_fault(mask: dict[str, Any], sides: Sequence[int]) -> str:
     """Describe why a run-length mask is invalid, or return an empty string.
 
     A run-length mask has alternating counts of pixels outside and inside it, column by column.
     """
-    size, counts = found.get("size"), found.get("counts")
+    size, counts = mask.get("size"), mask.get("counts")
     if not isinstance(size, list) or len(size) != 2 or not set(map(type, size)) <= {int}:
         return "has run lengths without a size [height, width]"
     if sides and size != [sides[1], sides[0]]:

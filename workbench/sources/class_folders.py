@@ -45,7 +45,7 @@ def class_folders(data: str) -> list[str]:
         return sorted(e.name for e in entries if is_folder(e) and not is_hidden(e.name))
 
 
-def first_names(path: str, most: int) -> list[str]:
+def first_names(path: str, limit: int) -> list[str]:
     """Return the lower-case file names in the first non-empty class folder, or in a flat folder.
 
     Returns at most ``limit`` names. Raises OSError if a folder cannot be listed.
@@ -53,7 +53,7 @@ def first_names(path: str, most: int) -> list[str]:
     for folder in class_folders(path) or [""]:
         with os.scandir(os.path.join(path, folder)) as entries:
             shown = (entry for entry in entries if not is_hidden(entry.name))
-            if names := [e.name.lower() for e in islice(shown, most) if not is_folder(e)]:
+            if names := [e.name.lower() for e in islice(shown, limit) if not is_folder(e)]:
                 return names
     return []
 

@@ -86,22 +86,26 @@ def _require_array(array: Any) -> None:
     _require_shape(what, shape[1:], _is_tensor(array), "array", ", batch")
 
 
-def _require_shape(what: str, shape: tuple[int, ...], tensor: bool, name: str, each: str) -> None:
+def _require_shape(
+    subject: str, shape: tuple[int, ...], tensor: bool, name: str, each: str
+) -> None:
     """Raise DataError if a shape is not (height, width, channels)."""
     if 0 in shape:
-        raise DataError(f"{what} has no pixels. Remove it.")
+        raise DataError(f"{subject} has no pixels. Remove it.")
     if len(shape) == 2 and not each:
         return
     batch = bool(each)
     if len(shape) != 3:
-        raise DataError(f"{what} is not an image. Use (height, width, 1 or 3).")
+        raise DataError(f"{subject} is not an image. Use (height, width, 1 or 3).")
     if shape[2] in (1, 3) or (tensor and shape[0] in (1, 3)):
         return
     if shape[0] in (1, 3):
         axes = "0, 2, 3, 1" if batch else "1, 2, 0"
-        raise DataError(f"{what} is channels-first. Put channels last: {name}.transpose({axes}).")
+        raise DataError(
+            f"{subject} is channels-first. Put channels last: {name}.transpose({axes})."
+        )
     remedy = f"{name}[..., :3]" if shape[2] > 3 else "1 or 3 of them"
-    raise DataError(f"{what} has {shape[2]} channels, but images have 1 or 3. Use {remedy}.")
+    raise DataError(f"{subject} has {shape[2]} channels, but images have 1 or 3. Use {remedy}.")
 
 
 def element_type_fault(array: Any) -> str:
@@ -195,7 +199,7 @@ def warn_of_labels(labels: Iterable[Any], row: str) -> None:
             return
 
 
-def _channels(image: Any, what: str) -> int:
+def _channels(image: Any, subject: str) -> int:
     """Return the number of channels of an array, or 0 for encoded and Pillow images.
 
     Raises DataError if the array is not an image.
@@ -209,16 +213,16 @@ def _channels(image: Any, what: str) -> int:
         return int(image.shape[2])  # checked first: there may be a million
     if not (hasattr(image, "ndim") and hasattr(image, "dtype")):
         raise DataError(
-            f"{what} is {repr(image)[:60]} ({type(image).__name__}), not an image. Use an "
+            f"{subject} is {repr(image)[:60]} ({type(image).__name__}), not an image. Use an "
             "array (height, width, 3) of uint8, a PIL image or encoded bytes."
         )
     shape = tuple(map(int, image.shape))
     if len(shape) == 1 and shape[0] and str(image.dtype) == "uint8":
         return 0
-    what = f"{what}, an array {shape} of {image.dtype},"
+    subject = f"{subject}, an array {shape} of {image.dtype},"
     if 0 not in shape and (reason := element_type_fault(image)):
-        raise DataError(f"{what} {reason}")
-    _require_shape(what, shape, _is_tensor(image), "array", "")
+        raise DataError(f"{subject} {reason}")
+    _require_shape(subject, shape, _is_tensor(image), "array", "")
     if len(shape) == 2:
         return 1
     return shape[2] if shape[2] in (1, 3) else shape[0]
@@ -245,10 +249,10 @@ def _require_data_set(data: Any) -> None:
         raise DataError(f"The {kind} is empty. Add at least one image.")
 
 
-def require_readable(data: Any, found: Iterator[Any]) -> None:
+def require_readable(data: Any, results: Iterator[Any]) -> None:
     """Raise DataError if none of the first samples of a dataset can be read as an image."""
     faults = []
-    for _, each in zip(range(min(_TRIED, len(data))), found, strict=False):
+    for _, each in zip(range(min(_TRIED, len(data))), results, strict=False):
         if not isinstance(each, Exception):
             return
         faults.append(each)

@@ -287,7 +287,7 @@ class SourceKind:
         """Return the value of the exported program's data parameter for a dataset."""
         return dataset.location or [list(item) for item in dataset.items]
 
-    def directly(self, dataset: Dataset | None) -> str:
+    def path_argument(self, dataset: Dataset | None) -> str:
         """Return the reader argument that accepts the data's path, or "" if there is none.
 
         If there is none, the exported program lists the files with ``find``. ``dataset`` may be

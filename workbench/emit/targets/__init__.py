@@ -380,7 +380,7 @@ def _read_directly(graph: Graph, data: Datasets) -> dict[str, str]:
     for source in graph.sources:
         parameter = parameter_of(source)
         if parameter is not None:
-            argument = load_source(source.kind).directly(data.get(parameter))
+            argument = load_source(source.kind).path_argument(data.get(parameter))
             if argument:
                 found[source.id] = argument
     return found

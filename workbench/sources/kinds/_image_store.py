@@ -114,12 +114,12 @@ class ImageStore:
                 for index, found in zip(part, self._fetch(part) if part else (), strict=True):
                     self._put(index, found)
 
-    def _put(self, index: int, found: tuple[Any, int] | Exception) -> None:
-        if isinstance(found, Exception):
+    def _put(self, index: int, result: tuple[Any, int] | Exception) -> None:
+        if isinstance(result, Exception):
             state, label = kept.FAULTY, 0
-            content = np.frombuffer((str(found) or type(found).__name__).encode(), np.uint8)
+            content = np.frombuffer((str(result) or type(result).__name__).encode(), np.uint8)
         else:
-            state, (content, label) = kept.THERE, found
+            state, (content, label) = kept.THERE, result
         if self._end + content.nbytes > self._room:
             raise OSError(
                 f"the images shown so far take {self._end / 2**30:.1f} GiB, the limit "

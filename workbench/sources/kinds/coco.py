@@ -168,13 +168,13 @@ If a size is missing, the reader uses the size of another image.
 """
 
 
-def require_entries(dataset: Dataset, found: dict[str, Any]) -> None:
+def require_entries(dataset: Dataset, entries: dict[str, Any]) -> None:
     """Raise DataError if an entry has a value of a type that DALI does not read.
 
     DALI does not report such values: at ``"iscrowd": false`` it stops and outputs no further boxes.
     """
     for part, names in _WHOLE.items():
-        strange = [each for each in found[part] if not isinstance(each, dict)]
+        strange = [each for each in entries[part] if not isinstance(each, dict)]
         if strange:
             raise DataError(
                 f"{dataset}: {len(strange):,} of its {part} are not objects (first: "
@@ -182,27 +182,27 @@ def require_entries(dataset: Dataset, found: dict[str, Any]) -> None:
             )
         wrong = [
             (name, each)
-            for each in found[part]
+            for each in entries[part]
             for name in names
             if name in each and not _is_whole(each[name])
         ]
         if wrong:
             name, entry = wrong[0]
-            place = f"{part}[{found[part].index(entry)}]"
+            place = f"{part}[{entries[part].index(entry)}]"
             raise DataError(
                 f"{dataset}: {name} of {place} is {json.dumps(entry[name])[:60]} "
                 f"({len(wrong):,} such in {part}), which makes DALI drop all later boxes. "
                 "Use 32-bit integers."
             )
     finite = _read(dataset.location, _stamp(dataset)).is_finite
-    for part in () if finite else found.keys() - {"annotations"}:
-        if not _is_finite(found[part]):
+    for part in () if finite else entries.keys() - {"annotations"}:
+        if not _is_finite(entries[part]):
             raise DataError(
                 f"{dataset}: {part} has a NaN or infinite number, at which DALI stops. "
                 "Use a finite number or null."
             )
     unnamed = [
-        each for each in found["images"] if not isinstance(each.get("file_name", ""), str | None)
+        each for each in entries["images"] if not isinstance(each.get("file_name", ""), str | None)
     ]
     if unnamed:
         shown = json.dumps(unnamed[0]["file_name"])[:60]
@@ -218,15 +218,17 @@ def missing_fields(image: dict[str, Any]) -> str:
     return " and no ".join(key for key in ("id", "file_name") if image.get(key) is None)
 
 
-def known_images(found: dict[str, Any]) -> set[Any]:
+def known_images(entries: dict[str, Any]) -> set[Any]:
     """Return the ids of the image entries that have all required fields."""
-    return {image["id"] for image in found["images"] if not missing_fields(image)}
+    return {image["id"] for image in entries["images"] if not missing_fields(image)}
 
 
-def without_image(found: dict[str, Any]) -> Sample | None:
+def without_image(entries: dict[str, Any]) -> Sample | None:
     """Return a faulty sample for all annotations of unlisted images, which DALI skips, or None."""
-    known = known_images(found)
-    lost = [one.get("image_id") for one in found["annotations"] if one.get("image_id") not in known]
+    known = known_images(entries)
+    lost = [
+        one.get("image_id") for one in entries["annotations"] if one.get("image_id") not in known
+    ]
     if not lost:
         return None
     first = "to none" if lost[0] is None else f"to {lost[0]}"
@@ -234,24 +236,24 @@ def without_image(found: dict[str, Any]) -> Sample | None:
     return Sample("", "annotations", 0, fault=fault, counted=False)
 
 
-def require_sizes(dataset: Dataset, found: dict[str, Any]) -> None:
+def require_sizes(dataset: Dataset, entries: dict[str, Any]) -> None:
     """Raise DataError if the reader's options need image sizes that the file lacks."""
     options = [option for option in _BY_SIZE if option in (dataset.options or ())]
     lacking = [
         (number, side)
-        for number, image in enumerate(found["images"])
+        for number, image in enumerate(entries["images"])
         for side in ("width", "height")
         if image.get(side, 0) < 1
     ]
     if options and lacking:
         number, side = lacking[0]
-        image = found["images"][number]
+        image = entries["images"][number]
         fault = f"is {image[side]}" if side in image else "is missing"
         count = len({number for number, _ in lacking})
         raise DataError(
             f"{dataset}: {side} of images[{number}] ({image.get('file_name')}) {fault} ({count:,} "
-            f"of {len(found['images']):,} images), but {options[0]} of the reader requires it. Add "
-            f"width and height in pixels, or unset {options[0]}."
+            f"of {len(entries['images']):,} images), but {options[0]} of the reader requires it. "
+            f"Add width and height in pixels, or unset {options[0]}."
         )
 
 

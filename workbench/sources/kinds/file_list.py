@@ -403,7 +403,7 @@ class FileList(SourceKind):
         """Return whether a path is a list in UTF-8. Other text files are read as ``folder``."""
         return is_list(path) and (path.suffix.lower() == ".csv" or _is_utf8(path))
 
-    def directly(self, dataset: Dataset | None) -> str:
+    def path_argument(self, dataset: Dataset | None) -> str:
         listed = dataset is not None and os.path.isfile(dataset.location)
         return "file_list" if listed and is_numbered(dataset.location) else ""  # type: ignore[union-attr]
 

@@ -224,7 +224,7 @@ class Folder(SourceKind):
             f"class folders with images: {', '.join(IMAGES)}."
         )
 
-    def directly(self, dataset: Dataset | None) -> str:
+    def path_argument(self, dataset: Dataset | None) -> str:
         """Return ``file_root`` or ``file_list``, or an empty string if files are passed by name."""
         if dataset is None:
             return "file_root"
@@ -321,7 +321,7 @@ class PillowImages(Folder):
     def pillow_only(self, dataset: Dataset) -> Iterator[str]:
         return iter(())
 
-    def directly(self, dataset: Dataset | None) -> str:
+    def path_argument(self, dataset: Dataset | None) -> str:
         return ""
 
 
@@ -362,7 +362,7 @@ class Request(Folder):
     def class_names(self, dataset: Dataset) -> list[str]:
         return []
 
-    def directly(self, dataset: Dataset | None) -> str:
+    def path_argument(self, dataset: Dataset | None) -> str:
         return ""
 
 

@@ -305,25 +305,25 @@ def memory_dataset(data: Any) -> Dataset:
     rows = open_images(data)
     count = len(rows)
 
-    def read(at: int, row: Any) -> tuple[Any, int] | Exception:
+    def read(index: int, row: Any) -> tuple[Any, int] | Exception:
         try:
             image, label = split_row(row)
         except ValueError as error:
             if not str(error).startswith(LABEL_FAULT):
                 return error
-            raise DataError(f"Sample {at} of the {type(data).__name__}: {error}.") from None
+            raise DataError(f"Sample {index} of the {type(data).__name__}: {error}.") from None
         try:
             content = encode_image(image)
             return (content, label) if content.size else ValueError("it is empty: it has no bytes")
         except Exception as error:  # a user's dataset may raise anything
             return ValueError(_error_text(error))
 
-    def read_row(at: int) -> tuple[Any, int] | Exception:
+    def read_row(index: int) -> tuple[Any, int] | Exception:
         try:
-            row = rows[at]
+            row = rows[index]
         except Exception as error:
             return ValueError(_error_text(error))
-        return read(at, row)
+        return read(index, row)
 
     def fetch(indices: Sequence[int]) -> Iterator[tuple[Any, int] | Exception]:
         if hasattr(rows, "__getitems__"):

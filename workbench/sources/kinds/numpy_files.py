@@ -147,16 +147,16 @@ def _parse_header_bytes(head: bytes) -> _Array:
     return _Array("", dtype.name, tuple(shape))
 
 
-def _batching_fault(found: _Array, first: _Array) -> str:
+def _batching_fault(array: _Array, first: _Array) -> str:
     """Return why an array cannot be batched with the first array, or an empty string."""
-    if found.fault:
-        return found.fault
-    if found.dtype != first.dtype:
-        return f"its element type is {found.dtype}, but that of the first array is {first.dtype}"
-    if len(found.shape) != len(first.shape):
-        return f"it has {len(found.shape)} axes, but the first array has {len(first.shape)}"
-    if len(found.shape) == 3 and (found.shape[-1] <= 4) != (first.shape[-1] <= 4):
-        return f"its shape is {found.shape}, but that of the first array is {first.shape}"
+    if array.fault:
+        return array.fault
+    if array.dtype != first.dtype:
+        return f"its element type is {array.dtype}, but that of the first array is {first.dtype}"
+    if len(array.shape) != len(first.shape):
+        return f"it has {len(array.shape)} axes, but the first array has {len(first.shape)}"
+    if len(array.shape) == 3 and (array.shape[-1] <= 4) != (first.shape[-1] <= 4):
+        return f"its shape is {array.shape}, but that of the first array is {first.shape}"
     return ""
 
 

@@ -107,7 +107,7 @@ class Sounds(ClassFiles):
         path.touch()
         return path
 
-    def directly(self, dataset: Dataset | None) -> str:
+    def path_argument(self, dataset: Dataset | None) -> str:
         """Return ``file_root`` for class folders, which DALI lists itself, or an empty string."""
         if dataset is None or not class_folders(dataset.location):
             return ""

@@ -50,19 +50,19 @@ IMAGES = (
 
 
 def is_hidden(name: str) -> bool:
-    """Whether a file or folder is hidden or a system entry, judged by its name."""
+    """Return whether a file or folder is hidden or belongs to the system, judged by its name."""
     system = ("__macosx", "@eadir", "#recycle", "$recycle.bin", "lost+found")
     others = ("__pycache__", "system volume information")
     return name.startswith(".") or name.lower() in system + others
 
 
 def is_folder(entry: os.DirEntry[str]) -> bool:
-    """Whether a folder entry is a folder; circular links are not."""
+    """Return whether a folder entry is a folder; False for circular links."""
     return os.path.isdir(entry.path) if entry.is_symlink() else entry.is_dir()
 
 
 def class_folders(data: str) -> list[str]:
-    """The visible subfolders of a folder, sorted by name."""
+    """Return the visible subfolders of a folder, sorted by name."""
     if not os.path.isdir(data):
         return []
     with os.scandir(data) as entries:
@@ -70,7 +70,7 @@ def class_folders(data: str) -> list[str]:
 
 
 def named_files(data: str, suffixes: tuple[str, ...]) -> list[tuple[str, int]]:
-    """Relative path and label of each file in class folders or a flat folder."""
+    """Return relative path and label of each file in class folders or a flat folder."""
     found = []
     for label, folder in enumerate(class_folders(data) or [""]):
         with os.scandir(os.path.join(data, folder)) as entries:

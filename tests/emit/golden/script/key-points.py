@@ -29,7 +29,7 @@ STD = [0.229 * 255, 0.224 * 255, 0.225 * 255]
 
 
 def find_annotations(data: str) -> dict[str, str]:
-    """Arguments of the COCO reader: the annotations file and the folder of its images.
+    """Return the arguments of the COCO reader: the annotations file and the folder of its images.
 
     For annotations/instances_train2017.json the folders train2017, images/train2017, images and the
     file's own folder are searched, there and one level up; the one with the most images is used.
@@ -46,7 +46,7 @@ def find_annotations(data: str) -> dict[str, str]:
 
 
 def keypoints_as_polygons(data: str) -> str:
-    """Return the annotations with key points as polygons: DALI's COCO reader has no key points."""
+    """Return the annotations as JSON, with key points as polygons, which DALI's reader supports."""
     annotations = json.loads(pathlib.Path(data).read_bytes())
     for annotation in annotations["annotations"]:
         points = np.array(annotation["keypoints"]).reshape(-1, 3)
@@ -56,7 +56,7 @@ def keypoints_as_polygons(data: str) -> str:
 
 
 def find_keypoints(data: str) -> dict[str, str]:
-    """Arguments of the COCO reader; the annotations are a temporary copy with key points."""
+    """Return the arguments of the COCO reader for a copy in which key points are polygons."""
     with tempfile.NamedTemporaryFile("w", suffix=".json", delete=False) as copy:
         copy.write(keypoints_as_polygons(data))
     atexit.register(pathlib.Path(copy.name).unlink, missing_ok=True)

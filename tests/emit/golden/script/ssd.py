@@ -26,7 +26,7 @@ STD = [255.0]
 
 
 def find_annotations(data: str) -> dict[str, str]:
-    """Arguments of the COCO reader: the annotations file and the folder of its images.
+    """Return the arguments of the COCO reader: the annotations file and the folder of its images.
 
     For annotations/instances_train2017.json the folders train2017, images/train2017, images and the
     file's own folder are searched, there and one level up; the one with the most images is used.

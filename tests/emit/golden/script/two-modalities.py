@@ -27,19 +27,19 @@ SIZE = [256, 256]
 
 
 def is_hidden(name: str) -> bool:
-    """Whether a file or folder is hidden or a system entry, judged by its name."""
+    """Return whether a file or folder is hidden or belongs to the system, judged by its name."""
     system = ("__macosx", "@eadir", "#recycle", "$recycle.bin", "lost+found")
     others = ("__pycache__", "system volume information")
     return name.startswith(".") or name.lower() in system + others
 
 
 def is_folder(entry: os.DirEntry[str]) -> bool:
-    """Whether a folder entry is a folder; circular links are not."""
+    """Return whether a folder entry is a folder; False for circular links."""
     return os.path.isdir(entry.path) if entry.is_symlink() else entry.is_dir()
 
 
 def class_folders(data: str) -> list[str]:
-    """The visible subfolders of a folder, sorted by name."""
+    """Return the visible subfolders of a folder, sorted by name."""
     if not os.path.isdir(data):
         return []
     with os.scandir(data) as entries:
@@ -47,7 +47,7 @@ def class_folders(data: str) -> list[str]:
 
 
 def named_files(data: str, suffixes: tuple[str, ...]) -> list[tuple[str, int]]:
-    """Relative path and label of each file in class folders or a flat folder."""
+    """Return relative path and label of each file in class folders or a flat folder."""
     found = []
     for label, folder in enumerate(class_folders(data) or [""]):
         with os.scandir(os.path.join(data, folder)) as entries:
@@ -59,7 +59,7 @@ def named_files(data: str, suffixes: tuple[str, ...]) -> list[tuple[str, int]]:
 
 
 def files_of(data: Any, suffixes: tuple[str, ...]) -> tuple[list[str], list[int]]:
-    """Paths and labels for class folders, a flat folder, one file, or a list of files or pairs."""
+    """Return paths and labels for class folders, a flat folder, one file, or a list of files."""
     if not isinstance(data, str):
         labels = [label for _, label in data]
         if any(isinstance(label, str) for label in labels):
@@ -78,7 +78,7 @@ def files_of(data: Any, suffixes: tuple[str, ...]) -> tuple[list[str], list[int]
 
 
 def array_axes(path: str) -> list[int]:
-    """Indices of a file's array axes as an image or sequence; -1 for missing channels.
+    """Return the array axes of a file in the order of an image or sequence, or -1 for no channels.
 
     Raises ValueError for a file that DALI does not read.
     """
@@ -98,7 +98,10 @@ def array_axes(path: str) -> list[int]:
 
 
 def label_files(labels: Any) -> list[str]:
-    """Write one temporary file per label; a second reader reads them in the order of the arrays."""
+    """Write one temporary file per label, and return the file of each array's label.
+
+    A second reader reads these files in the order of the arrays.
+    """
     import numpy
 
     folder = os.path.join(tempfile.gettempdir(), f"array-labels-{os.getuid()}")
@@ -118,7 +121,7 @@ def label_files(labels: Any) -> list[str]:
 
 @do_not_convert
 def find_arrays(data: Any) -> dict[str, Any]:
-    """Paths of the files, their labels, and the array axes of the first readable file."""
+    """Return the files' paths and labels, and the array axes of the first readable file."""
     files, labels = files_of(data, (".npy",))
     axes = [0, 1, 2]
     for path in files:
@@ -132,7 +135,7 @@ def find_arrays(data: Any) -> dict[str, Any]:
 
 @do_not_convert
 def read_arrays(files: Any, labels: Any, axes: Any, device: str, **options: Any) -> Any:
-    """Images or sequences and their labels, from two readers with the same shuffling."""
+    """Return images or sequences and their labels, from two readers with the same shuffling."""
     images = fn.readers.numpy(files=files, **options)
     images = fn.reshape(images, src_dims=axes, layout="FHWC"[-len(axes) :])
     whole = {name: value for name, value in options.items() if "roi" not in name and name != "name"}

@@ -30,19 +30,19 @@ VIDEOS = (".avi", ".webm", ".mkv", ".mp4", ".mov", ".m4v", ".mpg", ".mpeg")
 
 
 def is_hidden(name: str) -> bool:
-    """Whether a file or folder is hidden or a system entry, judged by its name."""
+    """Return whether a file or folder is hidden or belongs to the system, judged by its name."""
     system = ("__macosx", "@eadir", "#recycle", "$recycle.bin", "lost+found")
     others = ("__pycache__", "system volume information")
     return name.startswith(".") or name.lower() in system + others
 
 
 def is_folder(entry: os.DirEntry[str]) -> bool:
-    """Whether a folder entry is a folder; circular links are not."""
+    """Return whether a folder entry is a folder; False for circular links."""
     return os.path.isdir(entry.path) if entry.is_symlink() else entry.is_dir()
 
 
 def class_folders(data: str) -> list[str]:
-    """The visible subfolders of a folder, sorted by name."""
+    """Return the visible subfolders of a folder, sorted by name."""
     if not os.path.isdir(data):
         return []
     with os.scandir(data) as entries:
@@ -50,7 +50,7 @@ def class_folders(data: str) -> list[str]:
 
 
 def named_files(data: str, suffixes: tuple[str, ...]) -> list[tuple[str, int]]:
-    """Relative path and label of each file in class folders or a flat folder."""
+    """Return relative path and label of each file in class folders or a flat folder."""
     found = []
     for label, folder in enumerate(class_folders(data) or [""]):
         with os.scandir(os.path.join(data, folder)) as entries:
@@ -62,7 +62,7 @@ def named_files(data: str, suffixes: tuple[str, ...]) -> list[tuple[str, int]]:
 
 
 def files_of(data: Any, suffixes: tuple[str, ...]) -> tuple[list[str], list[int]]:
-    """Paths and labels for class folders, a flat folder, one file, or a list of files or pairs."""
+    """Return paths and labels for class folders, a flat folder, one file, or a list of files."""
     if not isinstance(data, str):
         labels = [label for _, label in data]
         if any(isinstance(label, str) for label in labels):
@@ -81,13 +81,13 @@ def files_of(data: Any, suffixes: tuple[str, ...]) -> tuple[list[str], list[int]
 
 
 def find_videos(data: Any) -> dict[str, Any]:
-    """Arguments of the video reader for a file, a folder, class folders or a list of files."""
+    """Return the arguments of the video reader for a file, a folder, class folders or a list."""
     files, labels = files_of(data, VIDEOS)
     return {"filenames": files, "labels": labels}
 
 
 def read_videos(device: str, **options: Any) -> Any:
-    """Sequences and labels, decoded on the CPU or GPU, with colours always converted as BT.601."""
+    """Return sequences and labels. Colours are always converted as BT.601."""
     side = "cpu" if device == "cpu" else "gpu"
     read: Any = fn.experimental.readers.video(device=side, **options)
     frames, labels = read

@@ -74,21 +74,21 @@ def files_in_tar(path: str) -> Iterator[TarFile | TarDamage]:
         ) from None
 
 
-def _plain_files(opened: BinaryIO, at: int, end: int) -> Generator[TarFile, None, int]:
+def _plain_files(opened: BinaryIO, offset: int, end: int) -> Generator[TarFile, None, int]:
     """Yield files with plain headers, ten times as fast as ``tarfile``, and return the end offset.
 
     A file is accepted only if a plain header or zeros follow it.
     """
-    head = os.pread(opened.fileno(), _BLOCK, at)
+    head = os.pread(opened.fileno(), _BLOCK, offset)
     while _is_plain(head) and (digits := head[124:136].strip(b"\0 ")).isdigit():
         size = int(digits, 8)
-        following = at + _BLOCK + -(-size // _BLOCK) * _BLOCK
+        following = offset + _BLOCK + -(-size // _BLOCK) * _BLOCK
         behind = os.pread(opened.fileno(), _BLOCK, following)
         if following > end or not (_is_plain(behind) or not behind.strip(b"\0")):
             break
-        yield TarFile(head[:100].partition(b"\0")[0].decode(*_NAMES), at + _BLOCK, size)
-        at, head = following, behind
-    return at
+        yield TarFile(head[:100].partition(b"\0")[0].decode(*_NAMES), offset + _BLOCK, size)
+        offset, head = following, behind
+    return offset
 
 
 def _is_plain(head: bytes) -> bool:
@@ -96,27 +96,29 @@ def _is_plain(head: bytes) -> bool:
     return head[_MAGIC : _MAGIC + 5] == b"ustar" and head[156:157] == b"0" and not head[345]
 
 
-def _other_files(opened: BinaryIO, at: int, end: int) -> Generator[TarFile | TarDamage, None, int]:
+def _other_files(
+    opened: BinaryIO, offset: int, end: int
+) -> Generator[TarFile | TarDamage, None, int]:
     """Yield files found by ``tarfile`` up to the first damage, and return the end offset."""
-    opened.seek(at)
+    opened.seek(offset)
     try:
         with tarfile.open(fileobj=opened, mode="r:", errors=_NAMES[1]) as archive:
             for member in archive:
                 if member.offset_data + member.size > end and not member.issparse():
-                    at = member.offset
+                    offset = member.offset
                     break
                 if member.isfile():
                     yield TarFile(member.name, member.offset_data, member.size)
                 archive.members = []  # type: ignore[attr-defined]  # it keeps all that it saw
-                at = archive.offset
+                offset = archive.offset
     except (tarfile.TarError, EOFError, ValueError):
-        if not at and (not end or _next_header(opened, _BLOCK, end) == end):
+        if not offset and (not end or _next_header(opened, _BLOCK, end) == end):
             raise  # not an archive
-    if os.pread(opened.fileno(), _BLOCK, at).strip(b"\0"):
-        damage = TarDamage(at, _next_header(opened, at + _BLOCK, end))
+    if os.pread(opened.fileno(), _BLOCK, offset).strip(b"\0"):
+        damage = TarDamage(offset, _next_header(opened, offset + _BLOCK, end))
         yield damage
         return damage.end
-    return at
+    return offset
 
 
 def _next_header(opened: BinaryIO, start: int, end: int) -> int:
@@ -139,9 +141,9 @@ def _is_header(block: bytes) -> bool:
     return True
 
 
-def _skip_zero_blocks(opened: BinaryIO, at: int, end: int) -> int:
+def _skip_zero_blocks(opened: BinaryIO, offset: int, end: int) -> int:
     """Return the offset of the first block that is not all zeros, or the size of the archive."""
-    for start in range(at, end, _CHUNK):
+    for start in range(offset, end, _CHUNK):
         chunk = os.pread(opened.fileno(), _CHUNK, start)
         if rest := chunk.lstrip(b"\0"):
             return start + (len(chunk) - len(rest)) // _BLOCK * _BLOCK

@@ -163,16 +163,16 @@ class Lmdb(SourceKind):
         except OSError as error:
             raise DataError(f"{path} cannot be read: {error}. Create it again.") from None
 
-    def _sample(self, path: str, name: str, found: _Value, value: bytes) -> Sample:
+    def _sample(self, path: str, name: str, entry: _Value, value: bytes) -> Sample:
         """Return the sample of a value; it is faulty if the value is truncated or has no image."""
         try:
-            place = self.place_of(value) if len(value) == found.nbytes else f"its value is {_CUT}"
+            place = self.place_of(value) if len(value) == entry.nbytes else f"its value is {_CUT}"
         except (IndexError, ValueError):
             place = "it is not a message of the same kind as the first value"
         if isinstance(place, str):
-            return Sample(path, name, 0, found.offset, 0, place)
+            return Sample(path, name, 0, entry.offset, 0, place)
         begin, end, label = place
-        return Sample(path, name, label, found.offset + begin, end - begin)
+        return Sample(path, name, label, entry.offset + begin, end - begin)
 
     def write_without(self, dataset: Dataset, names: Collection[str], place: Path) -> Path:
         """Copy the readable values of a database except the named ones.
