@@ -1,1 +1,1 @@
-"""View model, panels, and the two hosts that display them: web app and notebook."""
+"""User interface: the view model, the panels, and the two hosts (web app and notebook)."""

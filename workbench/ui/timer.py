@@ -1,7 +1,7 @@
-"""Timer that can be set and cleared many times a second without starting a thread each time.
+"""Timer that can be started and cleared often, because all timeouts share one thread.
 
 ``threading.Timer`` starts a thread, and ``Thread.start`` waits until that thread runs. On two busy
-cores that took 6 ms, two to three times between a key and its picture.
+cores this took 6 ms, two to three times between a key press and its picture.
 """
 
 from __future__ import annotations
@@ -15,25 +15,26 @@ T = TypeVar("T")
 
 
 IDLE = 60.0
-"""Seconds without a watched value after which the thread ends, because a notebook may have many
-widgets."""
+"""Seconds without a pending timeout after which the thread ends, because a notebook may have many
+widgets.
+"""
 
 
 class Timeout(Generic[T]):
-    """Calls back when the time for a value is over, one value at a time. Thread-safe."""
+    """Calls a function when a timeout has expired; one timeout at a time. Thread-safe."""
 
     def __init__(self, callback: Callable[[T], None]) -> None:
-        """``callback`` is called in this object's thread with a value whose time is over."""
+        """``callback`` is called in this object's thread with the value passed to ``start``."""
         self._callback = callback
         self._condition = threading.Condition()
         self._watched: tuple[float, T] | None = None
-        """Deadline (``time.monotonic``) and value, or None."""
+        """Deadline (``time.monotonic``) and value of the pending timeout, or None."""
         self._wakes = 0.0
-        """Time at which the thread wakes up next; infinity while no value is watched."""
+        """Time at which the thread wakes up next; infinity if no timeout is pending."""
         self._closed = self._runs = self._rests = False
 
     def start(self, value: T, seconds: float) -> None:
-        """Call back after ``seconds``, unless ``clear`` or another ``start`` is called before."""
+        """Call the callback in ``seconds``, unless ``clear`` or ``start`` is called before."""
         with self._condition:
             late = time.monotonic() + seconds
             self._watched = late, value
@@ -44,12 +45,12 @@ class Timeout(Generic[T]):
                 self._condition.notify()
 
     def clear(self) -> None:
-        """Cancel the timeout without waking the thread."""
+        """Cancel the pending timeout without waking the thread."""
         with self._condition:
             self._watched = None
 
     def end_if_idle(self) -> None:
-        """End the thread if no value is watched; the next ``start`` starts another."""
+        """End the thread if no timeout is pending. The next ``start`` starts another thread."""
         with self._condition:
             self._rests = True
             self._condition.notify()
@@ -64,7 +65,7 @@ class Timeout(Generic[T]):
             self._callback(late[0])
 
     def _await_late(self) -> tuple[T] | None:
-        """Wait for a value whose time is over; return None when closed."""
+        """Wait until a timeout has expired and return its value as a tuple; None once closed."""
         with self._condition:
             while not self._closed:
                 if self._watched is None:

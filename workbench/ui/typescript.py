@@ -1,4 +1,4 @@
-"""Write ``frontend/src/payloads.ts``, so that Python and TypeScript types agree.
+"""Write ``frontend/src/payloads.ts``, so that the types in Python and TypeScript are the same.
 
 ``python -m workbench.ui.typescript`` writes the file. A test fails if it differs from the types in
 ``_MODULES``, the actions, and the table in ``components.py``.
@@ -69,7 +69,7 @@ def payloads_source() -> str:
 
 
 def ts_type(hint: Any) -> str:
-    """Return the TypeScript for a Python type. Raises TypeError if a payload may not use it."""
+    """Return the TypeScript type for a Python type. Raises TypeError for unsupported types."""
     if hint in _SCALARS:
         return _SCALARS[hint]
     if is_typeddict(hint) or hint in preview_payloads.PAYLOADS:

@@ -1,4 +1,4 @@
-"""The workbench as a web app: the shared components, served by Panel to users with the token."""
+"""Workbench as a web app: Panel serves the shared components to users with the token."""
 
 from __future__ import annotations
 
@@ -49,12 +49,13 @@ from workbench.ui.storage.autosave import state_folder
 
 TITLE = "DALI Workbench"
 Start = str | Path | Dataset
-"""Initial data: a path, or a dataset passed in Python."""
+"""Type of the initial data: a path, or a dataset passed in Python."""
 HAND_OVER = 0.0005
-"""Seconds for which a thread may hold the interpreter's lock while another waits. Python's default
-of 5 ms delays a picture noticeably, which passes through three threads."""
+"""Seconds for which a thread may hold Python's GIL while another waits. A picture passes through
+three threads, so the default of 5 ms would delay it noticeably.
+"""
 MOST_POSTED = 2**16
-"""Maximum size of a request body in bytes. Only the login form is posted."""
+"""Maximum size of a request body in bytes. Only the login form sends one."""
 
 _PARAMS: dict[type, Any] = {
     str: param.String,
@@ -129,8 +130,8 @@ def _part_class(component: Component) -> type[AnyWidgetComponent]:
 def _is_text(field: Field) -> bool:
     """Return whether a field is sent as JSON text, which ``Link.get`` in the browser parses.
 
-    Bokeh searches every list and dict several times for its own models, which takes 0.1 s for the
-    nodes of a graph of 150. It does not search text.
+    Bokeh searches lists and dicts (but not text) several times for its own models, which takes
+    0.1 s for the payload of a graph with 150 nodes.
     """
     return field.direction == "show" and isinstance(field.default, list | dict)
 
@@ -139,7 +140,7 @@ _TEXTS = {(of.name, field.name) for of in COMPONENTS for field in of.fields if _
 
 
 def _text(value: Any) -> str:
-    """Return JSON that browsers can parse: NaN and infinities become strings, as in Jupyter."""
+    """Serialise a value as JSON for browsers: NaN and infinities become strings, as in Jupyter."""
     try:
         return json.dumps(value, allow_nan=False)
     except ValueError:
@@ -165,14 +166,14 @@ def _param(field: Field) -> Any:
 OPEN_TABS = OpenTabs()
 
 PARTS = {component.name: _part_class(component) for component in COMPONENTS}
-"""Panel class of each component."""
+"""Panel class by component name."""
 
 # Panel finds the file to serve by the class name in the module.
 globals().update({part.__name__: part for part in PARTS.values()})
 
 
 class PageParts:
-    """Components of one page; their fields can be set from any thread."""
+    """Components of one page. Their fields can be set from any thread."""
 
     def __init__(self) -> None:
         self.parts: dict[str, Any] = {
@@ -186,7 +187,7 @@ class PageParts:
         self._loaded = False
 
     def open_chosen_tab(self) -> None:
-        """Show the panel of the current tab, now and whenever another is opened."""
+        """Show the panel of the current tab, and later of every tab that is opened."""
         self.parts["tabs"].param.watch(self._show_tab, "tab")
         self._show_tab()
 
@@ -195,7 +196,7 @@ class PageParts:
             self.parts[name].visible = name == self.parts["tabs"].tab
 
     def publish(self, component: str, field: str, value: Any) -> None:
-        """Set a field in the document's own thread, together with all others that are pending."""
+        """Set a field in the document's thread, together with other pending fields."""
         if field not in self.parts[component].param:  # only for notebook cells
             return
         if (component, field) in _TEXTS:
@@ -207,7 +208,7 @@ class PageParts:
             self._schedule_apply()
 
     def on_load(self) -> None:
-        """Apply the changes made while the page was loading, which would have been lost before."""
+        """Apply changes that were made while the page was loading, which Bokeh would have lost."""
         with self._lock:
             self._loaded = True
         self._apply()
@@ -241,7 +242,7 @@ class PageParts:
 
 
 class Session(PageParts):
-    """One page: view model and components."""
+    """One page with its view model and components."""
 
     def __init__(self, data: Start, graph: GraphLike, roots: Roots) -> None:
         super().__init__()
@@ -272,7 +273,7 @@ class Session(PageParts):
         self._apply()
 
     def is_connected(self) -> bool:
-        """Return whether the page is still open, because a reload leaves its old session behind."""
+        """Return whether the page is open. After a reload, its old session remains for a while."""
         context: Any = self._document.session_context if self._document is not None else None
         session = context.session if context is not None else None
         return session is not None and session.connection_count > 0
@@ -314,7 +315,7 @@ def create_app(
 
 
 def _data_paths(data: Start) -> list[str | Path]:
-    """Return the paths of the data; empty if the images are in the memory of this process."""
+    """Return the paths of the data; empty if the data are in memory."""
     if isinstance(data, Dataset):
         return [data.location] if data.location else []
     return [data]
@@ -331,10 +332,11 @@ def serve(
 ) -> None:
     """Serve the app until interrupted, and print the link with the token.
 
-    Each page has its own graph and worker, at most ``max_sessions`` at a time. ``access`` sets
-    address and token (None: this machine only). Below ``roots``, and in the data, pages may open
-    and save files (default: the working folder and, on loopback, the home folder). ``browser``
-    opens the link. Raises WorkbenchError for a port in use, and GraphFormatError.
+    Each page has its own graph and worker, with at most ``max_sessions`` pages at a time.
+    ``access`` sets address and token (None: this machine only). Below ``roots``, and in the data,
+    pages may open and save files (default: the working folder and, on loopback, the home folder).
+    ``browser`` opens the link. Raises WorkbenchError for a port in use, and GraphFormatError for an
+    invalid graph.
     """
     start_server(data, graph, port, access, roots, browser=browser, max_sessions=max_sessions)
 
@@ -350,9 +352,9 @@ def start_server(
     threaded: bool = False,
     max_sessions: int = MAX_SESSIONS,
 ) -> Any:
-    """Start the server of ``serve``.
+    """Start the server, with the arguments of ``serve``.
 
-    With ``threaded``, return its thread, whose event loop ends it.
+    With ``threaded``, return the server's thread; stopping its event loop ends it.
     """
     policy = access or AccessPolicy()
     allowed = (

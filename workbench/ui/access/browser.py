@@ -16,9 +16,11 @@ _PAGE = '<!doctype html><meta http-equiv="refresh" content="0; url={link}"><titl
 
 @contextmanager
 def open_in_browser(link: str) -> Iterator[None]:
-    """Open a link if there is a display, through a file that only the user can read.
+    """Open ``link`` in the user's browser, if the machine has a display.
 
-    Every user of the machine can read a browser's arguments, and the link contains the token.
+    The browser is started with the path of a private file that redirects to ``link``, because every
+    user of the machine can read its command line, and ``link`` contains the token. The file is
+    deleted when the context ends.
     """
     if not (sys.platform == "darwin" or {"DISPLAY", "WAYLAND_DISPLAY"} & {*os.environ}):
         yield

@@ -1,7 +1,7 @@
-"""Cookie of a browser that has sent the token.
+"""Cookie by which the web app recognises a browser that has sent the token.
 
-It is signed with a secret that is stored for the user, so open pages reconnect after a restart of
-the server.
+The cookie is signed with a secret that is stored for the user, so open pages reconnect after a
+restart of the server.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SIZE = 32
 
 
 class AccessCookie:
-    """Name and value of one server's access cookie."""
+    """Name of one server's access cookie, and the key that signs its values."""
 
     def __init__(self, folder: Path, token: str, port: int) -> None:
         """``folder`` stores the secret. Cookies are only valid for the same ``token``."""
@@ -29,16 +29,16 @@ class AccessCookie:
         self.key = hmac.new(_secret(folder), token.encode(), hashlib.sha256).digest()
 
     def make(self) -> str:
-        """Return a value that is valid for ``MAX_AGE`` days."""
+        """Return a signed cookie value that is valid for ``MAX_AGE`` days."""
         return create_signed_value(self.key, self.name, "in").decode()
 
     def is_good(self, value: str | None) -> bool:
-        """Return whether this server issued ``value`` for its current token."""
+        """Return whether ``value`` was issued for the current token and has not expired."""
         return decode_signed_value(self.key, self.name, value, MAX_AGE) == b"in"
 
 
 def _secret(folder: Path) -> bytes:
-    """Read or create the user's secret. If it cannot be stored, only this server uses it."""
+    """Read or create the user's secret. A secret that cannot be stored is valid in this process."""
     path = folder / "cookie-secret"
     made = secrets.token_bytes(_SIZE)
     with suppress(OSError):

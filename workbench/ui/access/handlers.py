@@ -1,4 +1,4 @@
-"""Tornado handlers that check every request first, and the pages that they return."""
+"""Tornado handlers that check every request before the application handles it, and their pages."""
 
 from __future__ import annotations
 
@@ -79,12 +79,12 @@ _CONTINUE = """<p><a href="login">Log in</a></p>
 
 @dataclass(frozen=True)
 class AccessContext:
-    """Policy, cookie and component files for the handlers."""
+    """What the handlers need: access policy, cookie, and component files."""
 
     policy: AccessPolicy
     cookie: AccessCookie
     components: Mapping[str, Path]
-    """Files below ``components/`` by path."""
+    """Files that are served below ``components/``, by URL path."""
 
     def is_in(self, request: HTTPServerRequest) -> bool:
         """Return whether a request carries the token or a valid cookie."""
@@ -95,7 +95,7 @@ class AccessContext:
 
 
 def guard_handlers(application: Application, access: AccessContext) -> None:
-    """Check every request before the application's own handlers receive it."""
+    """Install handlers that check every request before the application handles it."""
     prefix = re.escape(access.policy.prefix)
     known = re.compile(rf"/favicon\.ico|{prefix}(/?|/ws|/static/(?!.*(\.\.|%00)).+)")
     rules = [
@@ -114,7 +114,7 @@ def _path(pattern: str, handler: type[RequestHandler], **settings: Any) -> Rule:
 
 
 class _Matches(Matcher):
-    """Matches requests for which ``handler_arguments`` returns arguments for the handler."""
+    """Matches a request if ``handler_arguments`` returns the handler's arguments, and not None."""
 
     def __init__(
         self, handler_arguments: Callable[[HTTPServerRequest], dict[str, Any] | None]
@@ -148,7 +148,7 @@ def _needs_token(access: AccessContext, request: HTTPServerRequest) -> bool:
 
 
 def _login_redirect(access: AccessContext, request: HTTPServerRequest) -> dict[str, Any] | None:
-    """Match a request for the page itself without the token or without this server's cookie."""
+    """Return the redirect handler's arguments if the browser must log in or has just logged in."""
     page = f"{access.policy.prefix}/"
     if not access.policy.token or request.path not in (page, page[:-1]):
         return None
@@ -167,7 +167,7 @@ def _not_found(known: re.Pattern[str], request: HTTPServerRequest) -> dict[str, 
 
 
 class _Refused(RequestHandler):
-    """Respond with the reason as plain text, which browsers do not render as a page."""
+    """Responds with the reason as plain text, which browsers do not render as a page."""
 
     def initialize(self, status: int, reason: str) -> None:
         self.status, self.reason = status, reason
@@ -200,7 +200,7 @@ class _AccessHandler(RequestHandler):
 
 
 class _LoginRedirect(_AccessHandler):
-    """Redirect to the login page, which redirects authenticated users back."""
+    """Redirects to the login page; redirects users who just logged in back to the app."""
 
     def initialize(self, access: AccessContext, let_in: bool) -> None:  # type: ignore[override]
         super().initialize(access)
@@ -240,7 +240,7 @@ class _Login(_AccessHandler):
 
 
 class _ComponentFile(StaticFileHandler):
-    """Serves the app's own components from a table, so that no name in a URL is imported."""
+    """Serves only files listed in a table, so that a URL cannot select another file or module."""
 
     def initialize(self, files: Mapping[str, Path]) -> None:  # type: ignore[override]
         self.files = files

@@ -1,7 +1,8 @@
-"""Access policy: decides from a request's headers alone whether the web app answers it.
+"""Access policy: decides from a request's headers alone whether the web app answers the request.
 
-It blocks three attacks by pages of other sites: DNS rebinding (checked by ``Host``), requests
-across origins (``Origin``, ``Sec-Fetch-Site``), and websockets, which browsers open to any host.
+The policy blocks three attacks by pages of other sites: DNS rebinding (checked by ``Host``),
+cross-origin requests (``Origin``, ``Sec-Fetch-Site``), and websockets, which browsers open to any
+host.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ class AccessPolicy:
 
     @property
     def loopback(self) -> bool:
-        """Whether the server can only be reached from this machine."""
+        """True if only this machine can connect to the server."""
         return is_loopback(self.host)
 
     def url(self, port: int) -> str:
@@ -88,7 +89,7 @@ class AccessPolicy:
         return self.url(port) + (f"?token={self.token}" if self.token else "")
 
     def host_refusal(self, request: HTTPServerRequest) -> str:
-        """Return why the request's ``Host`` is refused; empty if it is allowed."""
+        """Return the reason for which the request's ``Host`` is refused; "" if it is allowed."""
         given = request.headers.get("Host", "")
         name = _host_name(given)
         if name in {_host_name(each) for each in self.allow_hosts}:
@@ -103,7 +104,7 @@ class AccessPolicy:
         )
 
     def origin_refusal(self, request: HTTPServerRequest) -> str:
-        """Return why the request's origin is refused; empty if it is allowed or not sent."""
+        """Return the reason for which the request's origin is refused; "" if it is not."""
         if len(request.headers.get_list("Origin")) > 1:
             return "The request has more than one Origin header."
         origin = request.headers.get("Origin")
@@ -125,7 +126,7 @@ class AccessPolicy:
         return found.scheme in _DEFAULT_PORTS and bool(place) and place in own
 
     def has_valid_token(self, request: HTTPServerRequest) -> bool:
-        """Return whether a request carries the token in its URL or as ``Authorization``."""
+        """Return whether a request contains the token in its URL or ``Authorization`` header."""
         scheme, _, given = request.headers.get("Authorization", "").partition(" ")
         found = [given.strip()] if scheme.lower() in ("token", "bearer") else []
         in_address = request.query_arguments.get("token", [])
@@ -133,12 +134,12 @@ class AccessPolicy:
         return any(map(self.is_token, found))
 
     def is_token(self, token: str) -> bool:
-        """Return whether a text is the token, compared in constant time."""
+        """Return whether ``token`` equals the server's token, compared in constant time."""
         return bool(self.token) and hmac.compare_digest(token.encode(), self.token.encode())
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether an address can only be reached from its own machine."""
+    """Return whether an address is a loopback address, such as ``localhost`` or ``127.0.0.1``."""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -146,13 +147,13 @@ def is_loopback(host: str) -> bool:
 
 
 def is_cross_site_navigation(request: HTTPServerRequest) -> bool:
-    """Return whether a link on another site opens the page, without the browser's strict cookie."""
+    """Return whether a link on another site opened the page; browsers then omit strict cookies."""
     site = request.headers.get("Sec-Fetch-Site", "same-origin")
     return site not in ("same-origin", "none") and _is_navigation(request)
 
 
 def _is_navigation(request: HTTPServerRequest) -> bool:
-    """Return whether a browser opens a page in a tab, not in a frame."""
+    """Return whether the request opens a page in a browser tab, not in a frame."""
     return (
         request.method == "GET"
         and request.headers.get("Sec-Fetch-Mode") == "navigate"
@@ -169,7 +170,7 @@ def _is_address(name: str) -> bool:
 
 
 def _host_name(host: str) -> str:
-    """Return the host name in ``name``, ``name:port`` or ``[address]:port``; empty if invalid."""
+    """Return the name in ``name``, ``name:port`` or ``[address]:port``; "" if it is invalid."""
     try:
         found = urlsplit(f"//{host}")
         _ = found.port

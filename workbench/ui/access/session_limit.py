@@ -1,4 +1,4 @@
-"""Maximum number of open pages per server, and the page that is shown when it is reached."""
+"""Maximum number of open pages per server, and the page that is shown at the limit."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import threading
 import panel as pn
 
 MAX_SESSIONS = 24
-"""Default maximum. A session uses about 20 MB of the server, plus the memory of its worker."""
+"""Default maximum of open pages. Each uses about 20 MB in the server, plus a worker process."""
 RETRY_SECONDS = 10
 
 _FULL_PAGE = """
@@ -40,7 +40,7 @@ class SessionLimit:
         self._open = 0
 
     def acquire(self) -> bool:
-        """Reserve a session; return False if the limit is reached."""
+        """Count a new session and return True, or return False if the limit is reached."""
         with self._lock:
             if self._open >= self.most:
                 return False

@@ -1,6 +1,6 @@
 """Log each malformed websocket message on one line.
 
-Bokeh logs the whole message and a traceback, with which a logged-in user could fill the disk.
+By default, Bokeh logs the whole message and a traceback, so a logged-in user could fill the disk.
 Errors raised by the workbench itself keep their traceback.
 """
 
@@ -17,13 +17,13 @@ MOST = 300
 """Maximum number of characters of a log line."""
 _LOGGERS = ("bokeh.protocol", "bokeh.server.protocol_handler", "bokeh.server.views.ws")
 _APPLICATION = "tornado.application"
-"""Logger to which Tornado reports exceptions of a refused connection."""
+"""Logger to which Tornado reports the exception of a refused connection."""
 _WEBSOCKET = str(ws.__file__)
 _PACKAGE = f"{Path(__file__).parents[2]}{os.sep}"
 
 
 class OneLineFilter(logging.Filter):
-    """Shorten records to one line, except errors raised by this package."""
+    """Shortens each log record to one line, except for errors raised by this package."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         error = record.exc_info[1] if record.exc_info else None
@@ -40,13 +40,13 @@ class OneLineFilter(logging.Filter):
 
 
 def _has_frame_in(error: BaseException, place: str) -> bool:
-    """Return whether a traceback contains a frame from a folder or file."""
+    """Return whether the traceback has a frame from the folder or file ``place``."""
     frames = traceback.walk_tb(error.__traceback__)
     return any(frame.f_code.co_filename.startswith(place) for frame, _ in frames)
 
 
 def log_malformed_messages_in_one_line() -> None:
-    """Install the filters in this process; repeated calls have no effect."""
+    """Add ``OneLineFilter`` to the loggers of this process. Repeated calls have no effect."""
     for name in (*_LOGGERS, _APPLICATION):
         logger = logging.getLogger(name)
         if not any(isinstance(each, OneLineFilter) for each in logger.filters):

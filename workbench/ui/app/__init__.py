@@ -1,1 +1,1 @@
-"""The view model: dispatch of actions, publishing of fields, and the session."""
+"""View model: handles actions, publishes fields, and restores sessions."""

@@ -19,7 +19,7 @@ from workbench.ui.storage import saved_snippets
 
 
 def declared_in(*modules: ModuleType) -> list[type[Action]]:
-    """Return the actions declared in these modules, without base classes, which have no tag."""
+    """Return the action classes in these modules, without base classes (they have no tag)."""
     return [
         kind
         for module in modules
@@ -106,4 +106,4 @@ ACTIONS: dict[str, list[type[Action]]] = {
     "results": declared_in(result_actions),
     "status": [suggestions.ApplyFix, *_ANYWHERE],
 }
-"""Actions by component. Actions declared in the component's own modules need no entry here."""
+"""Accepted action classes by component. A component's ``actions`` module is listed as a whole."""

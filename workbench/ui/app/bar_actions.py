@@ -1,4 +1,4 @@
-"""Actions used by several components: undo, redo, retry, the shared picture."""
+"""Actions used by several components: undo, redo, retry, and sharing a picture."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 class HistoryAction(Action, frozen=True):
-    """Action that moves through the undo history and adapts the selection."""
+    """Base class of actions that move through the undo history and then adapt the selection."""
 
     def move(self, model: ViewModel) -> str:
-        """Move through the history and return a message, or raise GraphEditError."""
+        """Undo or redo edits and return a message. Raises GraphEditError if that is impossible."""
         raise NotImplementedError
 
     def apply(self, model: ViewModel) -> str:
@@ -44,17 +44,17 @@ class Undo(HistoryAction, tag="undo", frozen=True):
 
 
 class Redo(HistoryAction, tag="redo", frozen=True):
-    """Redo the edit that was undone."""
+    """Redo the last undone edit."""
 
     def move(self, model: ViewModel) -> str:
         return _step(model, back=False)
 
 
 class GoToStep(HistoryAction, tag="go_to", frozen=True):
-    """Undo or redo edits up to a point of the history."""
+    """Undo or redo edits until ``step`` edits are applied."""
 
     step: int
-    """Number of edits that are applied afterwards."""
+    """Number of edits to have applied, from 0 to the number of edits in the history."""
 
     def move(self, model: ViewModel) -> str:
         done = len(model.history.before)
@@ -69,7 +69,7 @@ class GoToStep(HistoryAction, tag="go_to", frozen=True):
 
 
 def _step(model: ViewModel, *, back: bool) -> str:
-    """Undo or redo one edit, including its batch and photo, and return a message."""
+    """Undo or redo one edit and return a message. Also restore the batch and photo shown then."""
     state, history = model.state, model.history
     word = "undo" if back else "redo"
     target = history.target(back)
@@ -98,7 +98,7 @@ class Retry(Action, tag="retry", frozen=True):
 
 
 class DismissMessage(Action, tag="dismiss", frozen=True):
-    """Clear the last message, so that the same message can be reported again."""
+    """Clear the message, so that the same message can be reported again."""
 
     def apply(self, model: ViewModel) -> str:
         return ""
@@ -108,7 +108,7 @@ class DismissMessage(Action, tag="dismiss", frozen=True):
 
 
 class Share(Action, tag="share", frozen=True):
-    """Render the picture that contains the graph, for sharing."""
+    """Render the picture for sharing, which contains the graph."""
 
     def apply(self, model: ViewModel) -> None:
         faults = blocking_faults(model.state)
@@ -120,7 +120,7 @@ class Share(Action, tag="share", frozen=True):
 
 
 class ShareImageJob:
-    """Renders shared pictures, one at a time."""
+    """Renders pictures for sharing in the background, one at a time."""
 
     def __init__(
         self,
@@ -129,17 +129,17 @@ class ShareImageJob:
         changed: Callable[[], None],
         done: Callable[[Document, bytes | None, str], None],
     ) -> None:
-        """``done`` is called with document, picture (or None) and reason; then ``changed``."""
+        """``done(document, picture or None, reason)`` is called at the end, then ``changed()``."""
         self._handle = engine.handle()
         self._lock, self._changed, self._done = lock, changed, done
         self._asked: Document | None = None
         self._closed = False
 
     def start(self, document: Document, request: PreviewRequest | None, reason: str) -> None:
-        """Render the picture of a document, unless that is already in progress.
+        """Render the picture of a document, unless the same document is being rendered.
 
-        If ``request`` is None, the graph cannot run: the picture then shows the ``reason`` and
-        still contains the graph.
+        If ``request`` is None because the graph cannot run, the picture shows the ``reason``
+        instead of images, and still contains the graph.
         """
         if self._closed or self._asked is document:
             return
@@ -155,7 +155,7 @@ class ShareImageJob:
         run_in_background("picture", lambda: self._picture(document, request, reason), listener)
 
     def close(self) -> None:
-        """Stop; ``done`` is not called for pictures in progress."""
+        """Stop rendering. ``done`` is not called for an unfinished picture."""
         self._closed = True
         self._handle.interrupt()
 

@@ -1,6 +1,6 @@
 """Fields that the browser, a notebook cell or a restored session can set.
 
-Values from the browser are not trusted: invalid ones raise GraphError.
+Values from the browser are untrusted: an invalid value raises GraphError.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ _SWITCHES = {
     ("code", "skip_bad"): "skip_bad",
     ("inspector", "effect_open"): "effect_open",
 }
-"""Attribute of the view state for each boolean field, by component and field."""
+"""Name of the ViewState attribute for each boolean field, by (component, field)."""
 _ALLOWED = {"selected": "a list of nodes", "tab": " or ".join(TABS), "device": "cpu or mixed"} | (
     dict.fromkeys(("seed", "batch_size", "threads", "pipelines"), "an integer")
 )
-"""Allowed values of the graph's fields, for messages."""
+"""Description of the allowed values of each graph field, for error messages."""
 REPORTED = frozenset(
     {
         ("canvas", "in_view"),
@@ -46,11 +46,11 @@ REPORTED = frozenset(
         ("inspector", "policy_rows"),
     }
 )
-"""Fields that a page sets without a user action, so they do not clear the last message."""
+"""Fields that a page sets without a user action, so they do not clear the message."""
 
 
 def set_view(state: ViewState, component: str, field: str, value: Any) -> bool:
-    """Set a field of the view state; return False if the field is not one of them."""
+    """Set a field of the view state. Return False if the view state has no such field."""
     if isinstance(value, bool):
         switch = _SWITCHES.get((component, field))
         if switch is not None:
@@ -156,18 +156,21 @@ _KEPT = {
     "effect_args": "inspector",
     "pinned": "preview",
 }
-"""Component of each stored view field. ``pinned`` is last because it fixes the batch."""
+"""Component of each view setting that is stored with the session.
+
+``pinned`` is last: once it is set, seed and batch can no longer be changed.
+"""
 
 
 def view_settings(state: ViewState) -> dict[str, Any]:
-    """Return the view settings to store, by field."""
+    """Return the view settings to store with the session, by field name."""
     settings = {field: getattr(state, field) for field in _KEPT}
     part = {"speed_part": state.speed_part}
     return {"tab": state.tab, "repeat": state.repeat, **part, **settings}
 
 
 def restore_view(state: ViewState, settings: Mapping[str, Any]) -> None:
-    """Apply stored view settings; invalid ones are ignored."""
+    """Apply stored view settings, ignoring invalid values."""
     tab, repeat = settings.get("tab"), settings.get("repeat")
     if tab in TABS:
         state.tab = tab

@@ -1,4 +1,4 @@
-"""Publish the fields that differ from their value in the browser."""
+"""Publish the fields whose value differs from the one in the browser."""
 
 from __future__ import annotations
 
@@ -12,23 +12,24 @@ from typing import Any
 from workbench.ui.timer import Timeout
 
 Publish = Callable[[str, str, Any], None]
-"""``publish(component, field, value)``: called from any thread with the lock held."""
+"""Signature of ``publish(component, field, value)``, called from any thread with the lock held."""
 
 Together = Callable[[str], AbstractContextManager[Any]]
-"""``together(component)``: fields published inside may be sent to the browser in one message."""
+"""Signature of ``together(component)``: a context in which fields may be sent in one message."""
 
 Fields = Mapping[str, Mapping[str, Any]]
-"""Values by component and field."""
+"""Field values by component and field name."""
 
 PICTURE_FIRST = 0.05
-"""Maximum seconds for which other fields wait for the picture of an edit. If the page rendered them
-first, it would show the picture 10 ms later."""
+"""Maximum seconds for which other fields are delayed until an edit's picture arrives. If the page
+rendered these fields first, the picture would appear 10 ms later.
+"""
 PAINTING = 0.02
-"""Seconds that a page gets to decode and paint a picture before other fields are sent."""
+"""Seconds for which other fields are delayed while the page decodes and paints a picture."""
 
 
 class FieldPublisher:
-    """Publishes the fields that differ from their value in the browser. Thread-safe."""
+    """Publishes fields whose value differs from the one in the browser. Thread-safe."""
 
     def __init__(
         self,
@@ -38,10 +39,10 @@ class FieldPublisher:
         together: Together = nullcontext,
         on_due: Callable[[], None] | None = None,
     ) -> None:
-        """``present`` returns the current fields; it is called with the lock held.
+        """``present`` returns the current fields. It is called with the lock held.
 
-        ``on_due`` is called, with the lock held, when a wait for a picture or for its painting
-        ends; by default it is ``refresh``.
+        ``on_due`` is called, with the lock held, when a delayed refresh is due; by default it is
+        ``refresh``.
         """
         self._publish = publish
         self._together = together
@@ -52,18 +53,18 @@ class FieldPublisher:
         self._on_due = on_due or self.refresh
         self._timeout: Timeout[None] = Timeout(lambda _: self._end_wait())
         self._due = math.inf
-        """Time of the next scheduled refresh (``time.monotonic``)."""
+        """``time.monotonic`` of the delayed refresh; infinity if there is none."""
 
     def browser_value(self, component: str, field: str, default: Any = None) -> Any:
         return self._held.get((component, field), default)
 
     def record_browser_value(self, component: str, field: str, value: Any) -> None:
-        """Store a value that the browser has set itself, valid or not."""
+        """Record the value that the browser has set, whether valid or not."""
         with self._lock:
             self._held[component, field] = value
 
     def show(self, component: str, field: str, value: Any) -> None:
-        """Publish a field if it has changed."""
+        """Publish a field if its value differs from the one in the browser."""
         with self._lock:
             key = component, field
             if key not in self._held or self._held[key] != value:
@@ -71,9 +72,9 @@ class FieldPublisher:
                 self._publish(component, field, value)
 
     def refresh(self) -> None:
-        """Publish all fields that have changed.
+        """Publish all changed fields.
 
-        If a callback changes fields meanwhile, all fields are compared again.
+        If a callback changes fields during this, all fields are compared again.
         """
         with self._lock:
             if self._due < math.inf:
@@ -91,11 +92,11 @@ class FieldPublisher:
                 self._publishing = False
 
     def refresh_after_picture(self) -> None:
-        """Refresh when the picture of an edit arrives, after ``PICTURE_FIRST`` seconds at most."""
+        """Refresh in ``PICTURE_FIRST`` seconds, or earlier if the picture arrives."""
         self._refresh_within(PICTURE_FIRST)
 
     def refresh_after_painting(self) -> None:
-        """Refresh after ``PAINTING`` seconds, in which the page can paint a picture."""
+        """Refresh in ``PAINTING`` seconds, so that the page can paint a picture before."""
         self._refresh_within(PAINTING)
 
     def _refresh_within(self, seconds: float) -> None:
@@ -106,7 +107,7 @@ class FieldPublisher:
                 self._timeout.start(None, seconds)
 
     def close(self) -> None:
-        """End the thread. A pending refresh is cancelled."""
+        """Cancel a delayed refresh and end the thread."""
         self._timeout.close()
 
     def _end_wait(self) -> None:

@@ -1,4 +1,4 @@
-"""Values of all fields of all components, computed from the view state."""
+"""Compute the values of all fields of all components from the view state."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ from workbench.ui.storage.saved_samples import saved_sample_entries
 from workbench.ui.storage.saved_snippets import snippet_entries
 
 Fields = dict[str, dict[str, Any]]
-"""Values by component and field."""
+"""Field values by component and field name."""
 NO_QUESTION = payloads.OverwriteQuestion(number=0, do="", path="", message="")
 MOST_STEPS = 100
-"""Maximum number of edits listed in the history, each for undo and redo."""
+"""Maximum number of edits in the displayed history, for undo and redo each."""
 _MOST_ISSUES = 200
-"""Maximum number of issues, and of notes, listed for an import."""
+"""Maximum number of displayed issues of an import; the same limit applies to its notes."""
 _LONGEST_WHY = 1000
 _NO_FACTS: dict[str, str] = {}
 _EMPTY = "The graph is empty. Add a reader on the canvas or open a recipe."
@@ -97,7 +97,7 @@ def _inspected_op(state: ViewState, graph: Graph) -> str:
 def graph_fields(
     state: ViewState, history: History, catalog: Catalog, data_panel: DataPanel, memo: IdentityMemo
 ) -> Fields:
-    """Return all other fields, except those of measurements, comparisons and background results.
+    """Return the fields that depend on the graph, the view state and the data.
 
     Expensive values are cached by ``memo``, so that a progress update does not recompute them.
     """
@@ -259,7 +259,7 @@ def graph_fields(
 
 
 def _dataset_texts(data: Datasets) -> dict[str, str]:
-    """Return a text for each dataset that opens it from any folder; empty if one has none."""
+    """Return a text with the absolute location of each dataset; {} if one has no text."""
     places = {name: replace(each, location=each.place).text for name, each in data.items()}
     return places if all(places.values()) else {}
 
@@ -293,9 +293,10 @@ def _fault_entries(
     warnings: Sequence[Fault],
     known: Mapping[Fault, Sequence[Fix]],
 ) -> list[payloads.FaultEntry]:
-    """Return entries of the faults that stop the graph, followed by others.
+    """Return entries for the faults that stop the graph, then for loose nodes, then for warnings.
 
-    ``shown`` are the same faults, moved to visible nodes.
+    ``shown`` contains all faults in the same order, assigned to visible nodes. ``known`` are the
+    fixes of each fault.
     """
     found = (*stopping, *loose, *warnings)
     labels = [[fix.label for fix in known.get(fault, ())] for fault in found]
@@ -317,7 +318,7 @@ def _at_scope(whole: ResolvedGraph, scope: str) -> ResolvedGraph:
 
 
 def _import_entry(report: ImportReport | None, graph: Graph) -> payloads.ImportEntry | Empty:
-    """Return the entry for an import report. Its nodes may have been removed since."""
+    """Return the entry for an import report. Issues may name nodes that were removed meanwhile."""
     if report is None:
         return {}
     rows: list[payloads.ImportRow] = [
@@ -385,10 +386,7 @@ def _status(state: ViewState, data_panel: DataPanel, faults: Sequence[Fault]) ->
 
 
 def _sample_remarks(state: ViewState, data_panel: DataPanel) -> list[str]:
-    """Return a label for unusable samples that the check, the count or the preview found.
-
-    If there are none, return a label for suspicious annotations.
-    """
+    """Return labels about unusable samples; if there are none, about suspicious annotations."""
     if bad := data_panel.view["bad"]:
         return [f"{bad:,} bad file{'s' * (bad != 1)}"]
     if data_panel.view["unusable"] or any(w.code == "unusable" for w in warnings_of(state)):
@@ -397,7 +395,7 @@ def _sample_remarks(state: ViewState, data_panel: DataPanel) -> list[str]:
 
 
 def _skipped_count(state: ViewState) -> int:
-    """Return the number of files that the current preview skips."""
+    """Return the number of files that could not be read for the current preview."""
     tiles = state.preview.tiles if state.preview else ()
     return len({tile.sample.file for tile in tiles if tile.sample.error})
 
@@ -410,7 +408,7 @@ def _duration(milliseconds: float) -> str:
 def running_work(
     speed: SpeedPanel, verification: SessionVerification, data_panel: DataPanel
 ) -> list[payloads.RunningWork]:
-    """Return the long work of each tab, with its progress."""
+    """Return an entry for each long-running task, with its tab and progress."""
     found: list[payloads.RunningWork] = []
     if (run := speed.run) is not None:
         found.append({"tab": "speed", "text": run.part, "share": run.share})

@@ -1,8 +1,8 @@
-"""Heartbeat by which visible pages notice that their server or kernel is alive.
+"""Heartbeat by which visible pages detect that their server or kernel is alive.
 
-A visible page sets the field ``watched`` of a component regularly; the field ``beat`` of that
-component then changes every 0.4 s. A page without a heartbeat for 1.3 s reports that it lost its
-server. Hidden or closed pages get no messages, so that an idle kernel can be culled.
+A visible page sets the field ``watched`` of a component regularly. The field ``beat`` of this
+component then changes every 0.4 s, and a page without a heartbeat for 1.3 s reports that the
+connection is lost. Hidden or closed pages get no messages, so that an idle kernel can be culled.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from collections.abc import Callable
 PERIOD = 0.4
 """Seconds between heartbeats."""
 LEASE = 30.0
-"""Seconds for which a page gets heartbeats after it requested them."""
+"""Seconds for which a page receives heartbeats after each request."""
 
 
 class PageHeartbeat:
-    """Thread that sends heartbeats while a page requests them. Thread-safe."""
+    """Sends heartbeats from a thread while a page requests them. Thread-safe."""
 
     def __init__(self, beat: Callable[[str, int], None]) -> None:
         """``beat(component, number)`` is called to send a heartbeat to the views of a component."""
@@ -30,7 +30,7 @@ class PageHeartbeat:
         self._number = 0
 
     def watch(self, component: str) -> None:
-        """Send heartbeats to this component for the next ``LEASE`` seconds."""
+        """Send heartbeats to a component for the next ``LEASE`` seconds."""
         with self._lock:
             self._until[component] = time.monotonic() + LEASE
             if self._thread is None and not self._ended.is_set():

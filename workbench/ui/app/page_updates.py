@@ -1,8 +1,8 @@
-"""Transport of fields: from the page immediately, to the page many in one message.
+"""Transfer of fields between page and Python with less delay than Panel's.
 
-Panel delays what a page sets and handles fields set by Python as if the page had set them; Bokeh
-sends a message of three frames for each field. Without this, transport takes half of the time in a
-drag.
+Panel delays fields that the page sets, and treats fields set by Python as if the page had set them;
+Bokeh sends each field as a separate message of three frames. Without this module, these transfers
+take half of the time of a drag.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ def apply_at_once(
     old: Any,
     new: Any,
 ) -> None:
-    """Handle a changed field without Panel's delay. Replaces ``_server_change`` of a component."""
+    """Handle a field set by the page without Panel's delay.
+
+    This function replaces ``_server_change`` of a component.
+    """
     part._events[name] = new
     try:
         part._change_event(document)
@@ -37,9 +40,9 @@ def apply_at_once(
 
 @contextmanager
 def in_one_message(document: Document | None) -> Iterator[None]:
-    """Send all fields that are set within the context in one message, in the document's thread.
+    """Send all fields that are set in this context in one message. Use it in the document's thread.
 
-    Callbacks for changes are not called. Until a page is connected, Bokeh stores the fields.
+    Change callbacks are not called. Before a page is connected, Bokeh queues the fields.
     """
     if document is None:
         yield
@@ -63,7 +66,8 @@ def in_one_message(document: Document | None) -> Iterator[None]:
 def scheduler(document: Document | None, run: Callable[[], None]) -> Callable[[], None]:
     """Return a thread-safe function that schedules ``run`` in the document's thread, with its lock.
 
-    Call ``scheduler`` in that thread. After the page is closed, the function does nothing.
+    Call ``scheduler`` in the document's thread. Once the page is closed, the returned function does
+    nothing.
     """
     context: Any = document.session_context if document is not None else None
     if context is None:

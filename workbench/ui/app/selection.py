@@ -1,4 +1,4 @@
-"""The body that the canvas shows, and the selected nodes."""
+"""Selected nodes, and the block body that the canvas shows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class SelectNode(Action, tag="select", frozen=True):
-    """Select a node in all components; open its body if it is not visible."""
+    """Select a node in all components, and open the block body that contains it."""
 
     node: str
 
@@ -33,10 +33,10 @@ class SelectNode(Action, tag="select", frozen=True):
 
 
 class OpenScope(Action, tag="open_scope", frozen=True):
-    """Show a body of a block on the canvas. When a block is left, it is selected."""
+    """Show a body of a block on the canvas. If this leaves a block, the block is selected."""
 
     scope: str
-    """The body to show, such as ``branch.then``; empty for the whole graph."""
+    """Body to show, such as ``branch.then``; empty for the whole graph."""
 
     def apply(self, model: ViewModel) -> None:
         state, graph = model.state, model.graph
@@ -48,9 +48,10 @@ class OpenScope(Action, tag="open_scope", frozen=True):
 
 
 def follow_step(state: ViewState, before: Document, after: Document, catalog: Catalog) -> None:
-    """Adapt the selection after undo or redo: select restored nodes, else leave it unchanged.
+    """Adapt the selection after an undo or redo.
 
-    If the selected node is gone, select a node that the edit changed.
+    Restored nodes are selected. If there are none and the selected node no longer exists, a node
+    that the edit changed is selected.
     """
     old, new = before.graph, after.graph
     if old is new:
@@ -69,7 +70,7 @@ def follow_step(state: ViewState, before: Document, after: Document, catalog: Ca
 
 
 def _decide_in_selected(graph: Graph, selected: Sequence[str], nodes: Sequence[str]) -> bool:
-    """Return whether nodes only compute the condition of the selected ``if``."""
+    """Return whether ``nodes`` only compute the conditions of selected ``if`` blocks."""
     ports = [
         graph.node(each).inputs[CONDITION]
         for each in selected
@@ -79,7 +80,7 @@ def _decide_in_selected(graph: Graph, selected: Sequence[str], nodes: Sequence[s
 
 
 def follow_graph(state: ViewState, graph: Graph, catalog: Catalog) -> None:
-    """Adapt body and selection after an edit: leave a removed body, deselect hidden nodes."""
+    """Adapt the visible body and the selection after an edit, which may have removed either."""
     state.scope = nearest_existing_scope(graph, state.checked.graph, state.scope)
     left = [
         node

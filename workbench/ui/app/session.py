@@ -1,4 +1,4 @@
-"""Session of a view model: autosave, restore, recent work, and the actions of the toolbar."""
+"""Session of a view model: autosave, restore, list of recent work, and the actions for them."""
 
 from __future__ import annotations
 
@@ -27,16 +27,19 @@ if TYPE_CHECKING:
     from workbench.ui.app.view_model import ViewModel
 
 Claim = Callable[[str], str]
-"""``claim(tab)``: return the owner of a page that reports ``tab``, which is empty for a new tab."""
+"""Signature of ``claim(tab)``: return the session owner for the tab id sent by a page.
+
+``tab`` is empty for a new tab.
+"""
 
 
 def reported_tab(tab: str) -> str:
-    """Return the owner that a page reports, or a new one; for hosts with a single page."""
+    """Return the tab id as the owner if it is valid, else a new owner; for hosts with one page."""
     return tab if is_owner(tab) else new_owner()
 
 
 class ModelSession:
-    """Session of one view model, whose lock is held during every call.
+    """Session of one view model. Call methods with the model's lock held.
 
     Every change is stored, except for a graph opened from outside: it is stored only after a page
     has rendered it or it was edited. Otherwise a graph that crashes the page or the server would do
@@ -51,7 +54,7 @@ class ModelSession:
         cell: str | None,
         roots: Roots | None = None,
     ) -> None:
-        """Without ``autosave`` nothing is stored.
+        """If ``autosave`` is None, nothing is stored.
 
         The other parameters are those of ``ViewModel``.
         """
@@ -66,13 +69,14 @@ class ModelSession:
         self._restored: Document | None = None
         self._report: RestoredEntry = {}
         self._offered: Restored | None = None
-        """Stored edits that were found and are not applied yet."""
+        """Stored session that is offered to the user but not applied yet."""
         self._shared: Datasets = {}
-        """Data of a shared graph that was opened without them."""
+        """Datasets named by a shared graph, which were not opened with it."""
         self._recent: list[RecentEntry] = []
         self._opened = self._opens = 0
-        """Number of the graph that the page has not rendered yet (0: none), and the last number
-        assigned."""
+        """``_opened``: number of the opened graph that the page has not rendered yet (0: none).
+        ``_opens``: the last number assigned.
+        """
         self._kept: Session | None = None
         self._copied = self._copied_aside = False
 
@@ -83,7 +87,7 @@ class ModelSession:
 
     @property
     def saved_state(self) -> AutosaveState:
-        """State of the autosave, with a text and a reason for the user."""
+        """State of the autosave, with a label and an explanation for the user."""
         if self._autosave is None:
             reason = "Edits are lost when this session ends."
             return {"state": "not kept", "text": "not autosaved", "reason": reason}
@@ -95,7 +99,7 @@ class ModelSession:
         return {"state": "kept", "text": "autosaved on this machine", "reason": ""}
 
     def fields(self) -> dict[str, Any]:
-        """Return the fields of the bar."""
+        """Return the values of the bar's fields that depend on the session."""
         if self._autosave is None:
             return {"cell": self._cell}
         return {
@@ -111,7 +115,8 @@ class ModelSession:
     ) -> str:
         """Restore the session of a tab or notebook, then apply edits that its page could not send.
 
-        Without ``apply``, stored edits are only offered, and the graph is not changed.
+        With ``apply=False``, the stored session is only offered, and the graph does not change.
+        Return a message.
         """
         model, note = self._model, self._model.state.message
         if self._autosave is not None:
@@ -131,7 +136,7 @@ class ModelSession:
         return note
 
     def _find_own(self, autosave: Autosave, tab: str) -> Restored | None:
-        """Attach to the session of a tab or notebook. Return a stored session to restore."""
+        """Attach to the session of a tab or notebook. Return the stored session if there is one."""
         owner = self._claim(tab)
         self._attached = True
         if owner == autosave.owner:  # a page that renders its bar again reports its tab again
@@ -174,7 +179,7 @@ class ModelSession:
             self._report = {"text": found.offer, "offered": True}
 
     def follow(self) -> None:
-        """Store the current state if it has changed."""
+        """Store the session if it has changed."""
         self._model.state.speed_part = self._model.speed.part
         if self._autosave is None:
             return
@@ -207,7 +212,7 @@ class ModelSession:
         )
 
     def store_thumbnail(self, preview: PreviewResult) -> None:
-        """Store a thumbnail of the session, unless the session is not stored."""
+        """Store a thumbnail of the preview with the session, if the session is being stored."""
         if self._autosave is not None and not self._opened:
             self._autosave.store_thumbnail(partial(small_picture, preview))
 
@@ -217,7 +222,7 @@ class ModelSession:
         self._opened = self._opens
 
     def release(self, opened: int | None = None) -> None:
-        """Resume storing after graph number ``opened`` was rendered; None means any graph."""
+        """Resume storing once graph number ``opened`` is rendered; None stands for any graph."""
         if opened is None or opened == self._opened:
             self._opened = 0
 
@@ -227,24 +232,24 @@ class ModelSession:
             self._report = {}
 
     def withdraw_offer(self) -> Restored | None:
-        """Clear the report about the restored session and return the offered edits."""
+        """Clear the report about the restored session and return the session that was offered."""
         found, self._offered, self._report = self._offered, None, {}
         return found
 
     def set_aside(self, document: Document) -> None:
-        """Rename the session's file if a document that cannot be displayed came from it."""
+        """Rename the session's file if ``document``, which cannot be displayed, came from it."""
         if self._autosave is not None and document is self._restored:
             self._autosave.set_aside()
 
     def close(self) -> None:
-        """Write pending changes. Later changes are ignored."""
+        """Write pending changes, and ignore later ones."""
         if self._autosave is not None:
             self._autosave.close()
 
     # Other sessions, and the initial graph
 
     def find(self, owner: str) -> Session | None:
-        """Return a stored session, or None if there is none."""
+        """Return the stored session of ``owner``, or None if there is none."""
         if self._autosave is None:
             return None
         found = self._autosave.read(self._autosave.folder / f"{owner}.json")
@@ -257,21 +262,21 @@ class ModelSession:
         self._recent = self.recent()
 
     def show_folders(self) -> None:
-        """List the data folders of stored sessions."""
+        """Show the data folders of stored sessions."""
         if self._autosave is not None:
             opened = self._model.data_panel.datasets.values()
             places = [data.location for data in opened]
             self._model.state.recent_folders = recent_folders(self._roots, places)
 
     def open_recent(self, owner: str) -> str:
-        """Open a copy of a stored session."""
+        """Open a copy of the stored session of ``owner`` and return a message."""
         session = self.find(owner)
         if session is None:
             raise GraphEditError("This session no longer exists. Open the list again.")
         return self._open(session)
 
     def apply_offered(self) -> str:
-        """Apply the offered edits; undo returns to the current graph."""
+        """Open the offered session and return a message. Undo returns to the current graph."""
         found = self.withdraw_offer()
         if found is None:
             raise GraphEditError("There are no earlier edits to restore.")
@@ -283,7 +288,7 @@ class ModelSession:
         return (self._model.open_data(data) if data and all(data.values()) else "") or note
 
     def open_shared(self, document: Document, text: str) -> str:
-        """Open a shared graph with the data named in its text, or report why that fails."""
+        """Open a shared graph, and the data named in ``text`` if possible. Return a message."""
         note, places = self._model.replace(document), data_of(text)
         if not places or not all(places.values()):
             return note
@@ -315,7 +320,7 @@ class ModelSession:
         return model.open_data(shared)
 
     def start_afresh(self) -> str:
-        """Show the initial graph; undo returns to the restored one."""
+        """Show the initial graph and return a message. Undo returns to the restored graph."""
         model = self._model
         self.withdraw_offer()
         note = model.replace(self._given, "start over")
@@ -324,7 +329,7 @@ class ModelSession:
         return note
 
     def describe_cell(self) -> None:
-        """Write the current graph as code of a notebook cell."""
+        """Generate the code of a notebook cell that opens the current graph."""
         source = cell_source(self._model.data_panel.datasets, self._model.history.document)
         number = self._cell.get("asked", 0) + 1
         self._cell = {**self._cell, "source": source, "asked": number}
@@ -334,12 +339,14 @@ class ModelSession:
 
 
 class AttachPage(Action, tag="attach", frozen=True):
-    """Report this page's tab, and edits that were not sent before the server was lost."""
+    """Attach a page to its session, and apply edits that it could not send to the lost server."""
 
     tab: str
-    """Owner of the tab; empty if it has none."""
+    """Tab id stored by the page; empty if the page has none."""
     kept: list[dict[str, Any]] = msgspec.field(default_factory=list)
-    """Edits with their ``component``, or values with ``component``, ``field`` and ``value``."""
+    """Unsent actions, each with its ``component``, or field values (``component``, ``field``,
+    ``value``).
+    """
 
     def apply(self, model: ViewModel) -> str:
         return model.sessions.attach(self.tab, self.kept)
@@ -353,14 +360,14 @@ class StartAfresh(Action, tag="start_afresh", frozen=True):
 
 
 class ApplyOfferedEdits(Action, tag="apply_kept", frozen=True):
-    """Apply the offered edits; undo returns to the current graph."""
+    """Open the offered session; undo returns to the current graph."""
 
     def apply(self, model: ViewModel) -> str:
         return model.sessions.apply_offered()
 
 
 class OpenSharedData(Action, tag="open_shared_data", frozen=True):
-    """Open the data of a shared graph after a confirmation: their folder becomes a root."""
+    """Open the data of a shared graph after the user has confirmed; its folder becomes a root."""
 
     def apply(self, model: ViewModel) -> str:
         return model.sessions.open_shared_data()
@@ -375,7 +382,7 @@ class DismissRestored(Action, tag="dismiss_restored", frozen=True):
 
 
 class PageRendered(Action, tag="shown", frozen=True):
-    """Report that the page has rendered the opened graph."""
+    """Report that the page has rendered the graph that was opened last."""
 
     opened: int
     """Value of the bar's field ``opened``."""
@@ -386,7 +393,7 @@ class PageRendered(Action, tag="shown", frozen=True):
 
 
 class ListRecent(Action, tag="list_recent", frozen=True):
-    """List the stored sessions."""
+    """Request the list of stored sessions."""
 
     def apply(self, model: ViewModel) -> str:
         model.sessions.show_recent()
@@ -394,7 +401,7 @@ class ListRecent(Action, tag="list_recent", frozen=True):
 
 
 class ListFolders(Action, tag="list_folders", frozen=True):
-    """List the data folders of stored sessions."""
+    """Request the list of data folders of stored sessions."""
 
     def apply(self, model: ViewModel) -> str:
         model.sessions.show_folders()
@@ -411,7 +418,7 @@ class OpenRecent(Action, tag="open_recent", frozen=True):
 
 
 class DescribeCell(Action, tag="describe_cell", frozen=True):
-    """Write the current graph as code of a notebook cell."""
+    """Generate the code of a notebook cell that opens the current graph."""
 
     def apply(self, model: ViewModel) -> str:
         model.sessions.describe_cell()

@@ -1,7 +1,8 @@
 """View model: the fields that both hosts show, and the handling of user actions.
 
-It depends on no UI toolkit. A host passes ``publish(component, field, value)``, which is called for
-every field that has changed, and calls ``handle_outbox`` and ``receive`` with the browser's values.
+The view model depends on no UI toolkit. A host passes ``publish(component, field, value)``, which
+is called for every changed field, and calls ``handle_outbox`` and ``receive`` with values from the
+browser.
 """
 
 from __future__ import annotations
@@ -67,15 +68,16 @@ from workbench.ui.storage.autosave import Autosave, state_folder
 from workbench.ui.storage.saved_snippets import saved_snippets
 
 SENDING = 0.001
-"""Seconds in which the sending thread can acquire the interpreter's lock, so that a picture is sent
-before other fields are computed; otherwise it waits 5 ms (``sys.getswitchinterval``)."""
+"""Seconds to sleep so that the sending thread can acquire Python's GIL and send a picture before
+other fields are computed. Without the sleep, the thread waits 5 ms (``sys.getswitchinterval``).
+"""
 
 
 class ViewModel:
     """One workbench: data, a graph with its history, and view settings.
 
-    Thread-safe. User actions do not raise: an error becomes ``bar.message``, a fault, or the
-    ``error`` of a row, and the last valid picture remains.
+    Thread-safe. User actions do not raise: an error is shown as ``bar.message``, as a fault, or as
+    the ``error`` of a row, and the last valid picture remains.
     """
 
     def __init__(
@@ -94,19 +96,18 @@ class ViewModel:
         cell: str | None = None,
         picture_first: bool = False,
     ) -> None:
-        """``roots`` are the folders below which files may be opened and saved; None: anywhere.
+        """``roots`` are the folders below which files may be opened and saved; None means anywhere.
 
-        ``restore`` stores the session and looks for the stored session of its ``owner``, which is
-        restored with ``apply_kept`` and only offered without it. ``claim`` returns the owner of a
-        page that reports its tab. ``cell`` is the id of the notebook cell that created the
-        workbench, None outside notebooks. With ``picture_first``, a picture is published before all
-        other fields.
+        ``restore`` enables autosave: the stored session of ``owner`` is restored, or only offered
+        if ``apply_kept`` is False. ``claim`` returns the owner for the tab id sent by a page.
+        ``cell`` is the id of the notebook cell that created the workbench; None outside notebooks.
+        With ``picture_first``, a picture is published before all other fields.
 
-        No picture is computed until the model is ``connected``, so no worker starts for a page that
-        is requested but never displayed.
+        If ``connected`` is False, no picture is computed until ``connect`` is called, so no worker
+        starts for a page that is requested but never displayed.
 
         Raises GraphFormatError for a graph that cannot be read, and CatalogError without DALI. If a
-        folder cannot be used, the reason is displayed.
+        data folder cannot be used, the reason is displayed.
         """
         self.history = History.of(to_document(graph))
         self.lock = threading.RLock()
@@ -127,13 +128,14 @@ class ViewModel:
         self._done: PreviewRequest | None = None
         self.closed = self._rests_after_first = False
         self._shown_document = self.history.document
-        """Last document that could be displayed."""
+        """Last document that was displayed without an error."""
         self._connected = connected
         self.state = ViewState(check_before_run(self.graph, self.catalog, self.machine, roots))
         self.state.snippets = saved_snippets()
         self._has_example = graph is None
-        """True if the first graph is an example, which the inspector explains until a node is
-        selected."""
+        """True if the workbench was opened with the example graph. The inspector explains it until
+        a node is selected.
+        """
         if not self._has_example:
             self.state.selected = initial_selection(self.graph, self.catalog)
         self.data_panel = DataPanel(data, self.lock, self._on_folder, self.roots)
@@ -167,7 +169,7 @@ class ViewModel:
             self.changed()
 
     def connect(self) -> None:
-        """Start rendering because a page displays this workbench."""
+        """Start rendering, because a page now displays this workbench."""
         with self.lock:
             if not self._connected:
                 self._connected = True
@@ -183,14 +185,14 @@ class ViewModel:
         return self.sessions.owner
 
     def shown(self, component: str, field: str) -> Any:
-        """Return the value of a field in the browser; None if it has none yet."""
+        """Return the browser's value of a field; None if the field was not published yet."""
         return self._publisher.browser_value(component, field)
 
     def set_graph(self, source: GraphLike, group: str = "", data: Data | None = None) -> None:
         """Replace the graph, and the data if passed. Undo restores only the graph.
 
-        Changes with the same ``group`` are undone together. Raises GraphFormatError, and DataError
-        for data that cannot be used; nothing changes then.
+        Changes with the same ``group`` are undone together. Raises GraphFormatError for an invalid
+        graph, and DataError for data that cannot be used; in both cases nothing changes.
         """
         graph = to_graph(source)
         with self.lock:
@@ -219,9 +221,9 @@ class ViewModel:
             self.changed()
 
     def open_data(self, data: Data) -> str:
-        """Open another data folder. Return the reason if it cannot be used, else an empty text.
+        """Open other data. Return the reason if they cannot be used, else "".
 
-        A folder that cannot be used does not replace one that can.
+        If the current data are usable, data that cannot be used do not replace them.
         """
         with self.lock:
             if refused := self._replace_data(data):
@@ -231,7 +233,7 @@ class ViewModel:
             return self.data_panel.error
 
     def _replace_data(self, data: Data) -> str:
-        """Replace the data. Return the reason if the current data stay open, else an empty text."""
+        """Replace the data. Return the reason if the current data remain open, else ""."""
         opened = self.data_panel.opened(data)
         if opened is self.data_panel:
             return opened.view["refused"]
@@ -251,7 +253,7 @@ class ViewModel:
         self.comparison.clear()
 
     def share(self, path: str | Path) -> Path:
-        """Write the shared picture and return its path; ``.png`` is added if it has no suffix.
+        """Write the picture for sharing and return its path; ``.png`` is the default suffix.
 
         Raises SaveError, and the errors of ``preview_batch``.
         """
@@ -262,30 +264,30 @@ class ViewModel:
         return output.write(share_sheet(self.engine, request, text))
 
     def compare(self, source: GraphLike) -> None:
-        """Compare the current graph with another. Raises GraphFormatError."""
+        """Open the comparison of the current graph with ``source``. Raises GraphFormatError."""
         with self.lock:
             self.comparison.open(self.state, to_document(source))
             self.changed()
 
     @property
     def is_picture_due(self) -> bool:
-        """Return whether the picture of the current graph was requested but has not arrived yet."""
+        """True if the picture of the current graph was requested but has not arrived yet."""
         with self.lock:
             return self._asked is not None and self._asked != self._done
 
     def request_picture_again(self) -> None:
-        """Request the picture again, although nothing has changed."""
+        """Request the picture at the next update, even if nothing has changed."""
         self._asked = None
 
     def follow_files(self, version: str) -> None:
-        """Render again if the worker has read a newer version of the data."""
+        """Render again if the worker has read a newer ``version`` of the data files."""
         with self.lock:
             if self.data_panel.is_new(f"{self.engine.pid} {version}"):
                 self.request_picture_again()
                 self.changed()
 
     def release_worker(self) -> None:
-        """End the worker after the first picture. The next change starts another worker."""
+        """End the worker once the first picture is rendered. The next change starts another one."""
         with self.lock:
             self._rests_after_first = self.state.preview is None and self._asked is not None
         if not self._rests_after_first:
@@ -295,8 +297,8 @@ class ViewModel:
     def close(self, *, leave_measurement: bool = False) -> None:
         """End the worker and all threads. The page keeps its content.
 
-        With ``leave_measurement`` a running measurement continues, and the next page of the session
-        attaches to it.
+        With ``leave_measurement``, a running measurement continues, and the next page of the
+        session attaches to it.
         """
         self.closed = True
         with ExitStack() as last_first:  # all are closed, even if one fails
@@ -319,7 +321,7 @@ class ViewModel:
             self.verification.detach()
 
     def handle_outbox(self, component: str, outbox: Any) -> None:
-        """Apply the new entries of an outbox, and acknowledge them."""
+        """Apply the new entries of a component's outbox, and acknowledge them."""
         with self.lock:
             before, last = self.graph.nodes, self._publisher.browser_value(component, "ack", 0)
             for message in outbox if isinstance(outbox, list) else ():
@@ -335,13 +337,13 @@ class ViewModel:
             self._publisher.show(component, "ack", last)
 
     def act(self, component: str, message: Mapping[str, Any]) -> None:
-        """Apply an action of a component."""
+        """Apply an action of a component and update all fields."""
         with self.lock:
             self._dispatch(component, message)
             self.changed()
 
     def receive(self, component: str, field: str, value: Any) -> str:
-        """Set a field that the browser may set; return the reason if it is refused, else ""."""
+        """Set a field to a value from the browser. Return the reason if it is refused, else ""."""
         with self.lock:
             if self._publisher.browser_value(component, field) == value:
                 return ""
@@ -367,7 +369,7 @@ class ViewModel:
         self.state.notify(component, note)
 
     def replace(self, document: Document, label: str = "") -> str:
-        """Replace the document and return a message. ``label`` names the edit for undo."""
+        """Open another document and return a message. ``label`` names the edit for undo."""
         self.history.open(document, label)
         self.sessions.other_opened()
         self.verification.forget()
@@ -386,14 +388,14 @@ class ViewModel:
             set_graph_field(self.state, self.history, self.machine, component, field, value)
 
     def changed(self, *, picture_first: bool = False) -> None:
-        """Update all fields; with ``picture_first``, after a picture that is due."""
+        """Update all fields. With ``picture_first``, a requested picture is published first."""
         self._show(partial(self._follow_change, picture_first))
 
     def _refresh(self) -> None:
         self._show(self._publisher.refresh)
 
     def _show(self, publish: Callable[[], object]) -> None:
-        """Call ``publish``. If it fails, show the last document that could be displayed."""
+        """Call ``publish``. If it fails, return to the last document that could be displayed."""
         with self.lock:
             try:
                 waits = publish()
@@ -415,7 +417,7 @@ class ViewModel:
         return f"{summary}: {type(error).__name__}: {str(error)[:200]}. This is a bug."
 
     def _follow_change(self, picture_first: bool = False) -> bool:
-        """Start the work that a change requires; return whether fields wait for the picture."""
+        """Start the work that a change requires. Return whether other fields wait for a picture."""
         state, document = self.state, self.history.document
         if document is not state.shared_of:
             state.shared, state.shared_of = b"", document
@@ -451,7 +453,7 @@ class ViewModel:
         return waits
 
     def _refresh_soon(self) -> None:
-        """Publish changed fields after the page had time to paint the picture."""
+        """Publish changed fields, after a delay in which the page can paint the picture."""
         if self._picture_first:
             self._publisher.refresh_after_painting()
         else:
@@ -462,7 +464,7 @@ class ViewModel:
         self.state.warnings = self._memo(warnings_before_run, checked, facts)
 
     def _follow_data(self) -> str:
-        """Adapt the sources to the kind of data; return the reason if that fails, else empty."""
+        """Adapt the sources to the kind of data. Return the reason if this fails, else ""."""
         before, self.state.unread = self.state.unread, None
         data = self.data_panel.datasets
         if self.graph.datasets not in (None, data):  # other data was opened meanwhile
@@ -482,7 +484,7 @@ class ViewModel:
         return ""
 
     def _without_missing_targets(self) -> tuple[Fix, ...]:
-        """Return a fix that removes annotations missing in the data, if the graph then runs."""
+        """Return a fix that ignores annotations missing in the data, if the graph then runs."""
         data = self.data_panel.datasets
         graph = without_missing_targets(self.graph, data, self.catalog)
         return () if graph is None else (Fix("Read without the missing annotations", graph),)

@@ -48,20 +48,20 @@ ALIGNMENTS = {
     "across": "distribute horizontally",
     "down": "distribute vertically",
 }
-"""Label of the edit for each kind of alignment."""
+"""Undo label for each kind of alignment."""
 
 
 class Connect(CanvasEdit, tag="connect", frozen=True):
-    """Connect an output to an input, or make it an output of the graph."""
+    """Connect a node's output to an input, or make it a graph output."""
 
     source: str
     output: str
     target: str
-    """Id of the node; empty for an output of the graph, whose name is ``input``."""
+    """Id of the target node; empty to make a graph output, whose name is ``input``."""
     input: str
-    """Name of the input. For an output of the graph, empty means an unused name."""
+    """Name of the target's input. For a graph output, empty means a new, unused name."""
     edge: str
-    """Id of the edge whose end was dragged; otherwise empty."""
+    """Id of the edge whose end was dragged; empty if a new edge is added."""
 
     def edit_body(self, document: Document, catalog: Catalog) -> Edited:
         graph, source = document.graph, Port(self.source, self.output)
@@ -79,7 +79,7 @@ class Connect(CanvasEdit, tag="connect", frozen=True):
 
 
 def _require_kind(graph: Graph, catalog: Catalog, source: Port, output: str) -> None:
-    """Raise GraphEditError if an output that training code uses would change its kind."""
+    """Raise GraphEditError if the graph output ``output`` would change its kind."""
     before = graph.outputs.get(output)
     if before is None:
         return
@@ -105,18 +105,18 @@ class Disconnect(CanvasEdit, tag="disconnect", frozen=True):
 
 
 def cut_edge(graph: Graph, edge: str) -> Graph:
-    """Remove the edge; an output of the graph is removed with its edge."""
+    """Return the graph without an edge. If the edge leads to a graph output, it is removed too."""
     _, target, into = compose.find_edge(graph, edge)
     return disconnect(graph, target, into) if target else set_output(graph, into, None)
 
 
 class Splice(CanvasEdit, tag="splice", frozen=True):
-    """Remove a node from its place and insert it on an edge."""
+    """Move a node to another edge."""
 
     node: str
     edge: str
     positions: dict[str, list[float]] = msgspec.field(default_factory=dict)
-    """Positions as in ``SetPositions``; empty for automatic layout."""
+    """Node positions as in ``SetPositions``; empty for automatic layout."""
 
     def edit_body(self, document: Document, catalog: Catalog) -> Edited:
         graph = compose.splice_node(document.graph, catalog, self.node, self.edge)
@@ -125,11 +125,11 @@ class Splice(CanvasEdit, tag="splice", frozen=True):
 
 
 class Move(CanvasEdit, tag="move", frozen=True):
-    """Swap a node with its neighbour."""
+    """Swap a node with the one before or after it."""
 
     node: str
     by: int
-    """Number of places to move: -1 or 1."""
+    """1 to swap with the next node, -1 to swap with the previous one."""
 
     def edit_body(self, document: Document, catalog: Catalog) -> Edited:
         graph = move_node(document.graph, catalog, self.node, self.by)
@@ -169,7 +169,7 @@ class Remove(CanvasEdit, tag="remove", frozen=True):
 
 
 class Mute(CanvasEdit, tag="mute", frozen=True):
-    """Mute nodes so that they do not run, or unmute them."""
+    """Mute nodes, so that they do not run, or unmute them."""
 
     nodes: list[str]
     muted: bool
@@ -193,7 +193,7 @@ class Duplicate(CanvasEdit, tag="duplicate", frozen=True):
 
 
 def _own(graph: Graph, nodes: Sequence[str]) -> list[str]:
-    """Return the nodes without the card that represents the body's inputs."""
+    """Return ``nodes`` without the card that represents the body's inputs."""
     return [node for node in nodes if node != graph.scope]
 
 
@@ -203,18 +203,18 @@ def _with_own_card(graph: Graph, catalog: Catalog, ids: tuple[str, ...]) -> list
 
 
 class Paste(CanvasEdit, tag="paste", frozen=True):
-    """Add the nodes of a copied text."""
+    """Add the nodes described by copied text."""
 
     text: str
     x: float
-    """Position in pixels for nodes without inputs."""
+    """Horizontal canvas position in pixels of pasted nodes that have no inputs."""
     y: float
 
     def edit(self, state: ViewState, document: Document, catalog: Catalog) -> Edited:
-        """Paste into the body that contains the selection.
+        """Paste into the body that contains the selected nodes.
 
-        The visible body is used instead if the selection is in several bodies, or if the text
-        contains a reader, which cannot be inside a block.
+        If the selection spans several bodies, or if the text contains a reader (which a block
+        cannot contain), paste into the visible body.
         """
         scopes = {scope_of(document.graph, key, state.scope) for key in state.selected}
         if scopes == {state.scope} or len(scopes) != 1 or load_graph(self.text).sources:
@@ -232,7 +232,7 @@ class Paste(CanvasEdit, tag="paste", frozen=True):
 
 
 class Rename(CanvasEdit, tag="rename", frozen=True):
-    """Rename a node, or an output of the graph, which is written ``:name``."""
+    """Rename a node, or a graph output (written ``:name``)."""
 
     node: str
     to: str
@@ -252,10 +252,11 @@ class SetPositions(CanvasEdit, tag="place", frozen=True):
     """Set the positions of nodes in one or more bodies."""
 
     positions: dict[str, list[float]]
-    """Positions by key: a node, ``:name`` for an output, ``block.body:name`` for an output of a
-    body that is drawn inside a block."""
+    """Position [x, y] by key. A key is a node id, ``:name`` for a graph output, or
+    ``block.body:name`` for an output of a body that is drawn inside its block.
+    """
     aligned: str = ""
-    """One of ``ALIGNMENTS`` if nodes were aligned; empty if they were moved."""
+    """Key of ``ALIGNMENTS`` if nodes were aligned; empty if they were moved."""
 
     def edit_body(self, document: Document, catalog: Catalog) -> Edited:
         if self.aligned and self.aligned not in ALIGNMENTS:
@@ -273,12 +274,11 @@ class Wrap(CanvasEdit, tag="wrap", frozen=True):
 
     nodes: list[str]
     op: str
-    """Kind of block: ``if``."""
+    """Kind of block, for example ``if``."""
     together: bool = False
-    """True if all nodes form one option; otherwise each node is an option."""
+    """True to make all nodes one option of the block, False to make each node an option."""
     condition: str = ""
-    """Kind of condition of an ``if``: ``label``, ``size`` or ``comparison``; empty for a coin flip.
-    """
+    """Condition of an ``if``: ``label``, ``size`` or ``comparison``; empty for a random choice."""
 
     def edit_body(self, document: Document, catalog: Catalog) -> Edited:
         graph = document.graph
@@ -294,7 +294,7 @@ class Wrap(CanvasEdit, tag="wrap", frozen=True):
 
 
 class Unwrap(CanvasEdit, tag="unwrap", frozen=True):
-    """Replace a block by the nodes of one of its bodies."""
+    """Replace a block with the nodes of one of its bodies."""
 
     node: str
     body: str
@@ -305,7 +305,7 @@ class Unwrap(CanvasEdit, tag="unwrap", frozen=True):
 
 
 class AddElif(CanvasEdit, tag="add_elif", frozen=True):
-    """Add a second condition, evaluated if that of the ``if`` is false."""
+    """Add a second condition to an ``if``, evaluated when the first condition is false."""
 
     node: str
 
@@ -318,7 +318,7 @@ class AddElif(CanvasEdit, tag="add_elif", frozen=True):
 
 
 class Fuse(CanvasEdit, tag="fuse", frozen=True):
-    """Replace an ``if`` by its only operator, which then runs on every sample."""
+    """Replace an ``if`` with the one operator in it, which then runs on every sample."""
 
     node: str
 
@@ -331,7 +331,7 @@ class Fuse(CanvasEdit, tag="fuse", frozen=True):
 
 
 class Arrange(CanvasEdit, tag="arrange", frozen=True):
-    """Reset to automatic layout."""
+    """Discard manual positions, so that the layout is automatic."""
 
     def edit_body(self, document: Document, catalog: Catalog) -> Edited:
         return replace(document, layout=document.layout.cleared(document.graph)), None

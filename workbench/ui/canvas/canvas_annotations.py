@@ -28,17 +28,17 @@ from workbench.ui.contract.action import Edited
 from workbench.ui.contract.payloads import FrameEntry, NoteEntry
 
 _BESIDE = 36
-"""Offset of a pasted note in pixels, in x and y."""
+"""Offset of a pasted note from the copied note, in pixels in x and y."""
 
 
 class SetFrame(CanvasEdit, tag="frame", frozen=True):
-    """Group nodes, or change the title or the nodes of a group."""
+    """Group nodes, or change the title or the nodes of an existing group."""
 
     title: str
     nodes: list[str]
-    """Ids of the nodes; empty to leave the nodes of an existing group unchanged."""
+    """Ids of the nodes in the group; empty to keep those of an existing group."""
     frame: str = ""
-    """Id of the group; empty for a new group."""
+    """Id of the group; empty to create a group."""
 
     def edit_body(self, document: Document, catalog: Catalog) -> Edited:
         graph, layout = document.graph, document.layout
@@ -58,7 +58,7 @@ class SetFrame(CanvasEdit, tag="frame", frozen=True):
 
 
 class RemoveFrame(CanvasEdit, tag="remove_frame", frozen=True):
-    """Remove a group without its nodes."""
+    """Remove a group but not its nodes."""
 
     frame: str
 
@@ -70,13 +70,13 @@ class RemoveFrame(CanvasEdit, tag="remove_frame", frozen=True):
 
 
 class SetNote(CanvasEdit, tag="note", frozen=True):
-    """Add or change a note on the canvas; an empty text removes it."""
+    """Add or change a note on the canvas. An empty text removes the note."""
 
     text: str
     x: float
     y: float
     note: str = ""
-    """Id of the note; empty for a new note."""
+    """Id of the note; empty to create a note."""
 
     def edit_body(self, document: Document, catalog: Catalog) -> Edited:
         layout, graph = document.layout, document.graph
@@ -94,7 +94,7 @@ class SetNote(CanvasEdit, tag="note", frozen=True):
 
 
 def frame_entries(layout: Layout, shown: Graph) -> list[FrameEntry]:
-    """Return the groups in the visible body."""
+    """Return payloads for the groups in the visible body."""
     here = {node.id for node in shown.nodes}
     return [
         {"id": key, "title": frame.title, "nodes": [node for node in frame.nodes if node in here]}
@@ -104,7 +104,7 @@ def frame_entries(layout: Layout, shown: Graph) -> list[FrameEntry]:
 
 
 def note_entries(layout: Layout, shown: Graph) -> list[NoteEntry]:
-    """Return the notes in the visible body."""
+    """Return payloads for the notes in the visible body."""
     return [
         {"id": key, "text": note.text, "x": note.at[0], "y": note.at[1], "node": note.node}
         for key, note in layout.notes.items()
@@ -113,9 +113,9 @@ def note_entries(layout: Layout, shown: Graph) -> list[NoteEntry]:
 
 
 def copied_text(shown: Graph, layout: Layout, nodes: Collection[str]) -> str:
-    """Return copied nodes as text (see ``copy_fragment``), with groups of only these nodes.
+    """Serialise nodes (see ``copy_fragment``), and the groups that contain only these nodes.
 
-    If all nodes of a body are copied, its notes are included.
+    If all nodes of a body are copied, the text also contains the body's notes.
     """
     text = copy_fragment(shown, nodes)
     frames = {
@@ -133,7 +133,10 @@ def copied_text(shown: Graph, layout: Layout, nodes: Collection[str]) -> str:
 
 
 def with_pasted_remarks(document: Document, text: str, added: Sequence[str]) -> Document:
-    """Add the groups and notes of a pasted text. ``added`` are the ids of the pasted nodes."""
+    """Add the groups and notes of a pasted text to the document.
+
+    ``added`` are the ids of the pasted nodes, in the order of the text.
+    """
     data = parse_json(text)
     if not isinstance(data, dict) or "layout" not in data:
         return document
@@ -152,7 +155,7 @@ def with_pasted_remarks(document: Document, text: str, added: Sequence[str]) -> 
 
 
 def _known(entries: Mapping[str, Any], key: str, noun: str) -> Any:
-    """Return the entry of a key; None for an empty key, which means a new entry."""
+    """Return the entry for ``key``, or None if ``key`` is empty because a new entry is added."""
     if key and key not in entries:
         raise GraphEditError(f"The {noun} {key[:40]!r} no longer exists.")
     if not key and len(entries) >= MOST_REMARKS:

@@ -1,7 +1,7 @@
-"""Base class of canvas edits, the bodies they apply to, and positions.
+"""Base class of canvas edits. Also assigns edits to block bodies, and sets node positions.
 
 The canvas also shows the bodies of blocks inside the visible body, so an edit can name nodes in
-several bodies. It is then split into one edit for each body.
+several bodies. Such an edit is split into one edit for each body.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ A = TypeVar("A", bound=Action)
 _ONE = ("node", "after", "source", "target", "edge", "other")
 _MANY = ("nodes", "edges")
 _APART = 96
-"""Distance in pixels between nodes placed below each other."""
+"""Vertical distance in pixels between nodes that are placed in a column."""
 
 
 class CanvasEdit(DocumentEdit, frozen=True):
-    """Edit of the visible body, or of the body that contains the named nodes."""
+    """Edit of the body that contains the named nodes; of the visible body if no node is named."""
 
     in_each_body: ClassVar[bool] = False
-    """True if the nodes may be in several bodies; the edit is then applied to each body."""
+    """True if the action may name nodes in several bodies, and is then applied to each body."""
 
     def edit_body(self, document: Document, catalog: Catalog) -> Edited:
-        """Return the edited document. ``document`` contains the body as its graph."""
+        """Return the edited document. ``document.graph`` is set to the body being edited."""
         raise NotImplementedError
 
     def removed_blocks(self) -> Collection[str]:
@@ -43,11 +43,11 @@ class CanvasEdit(DocumentEdit, frozen=True):
         return ()
 
     def edit(self, state: ViewState, document: Document, catalog: Catalog) -> Edited:
-        """Edit all bodies that contain nodes of the action."""
+        """Edit all bodies that contain nodes named by the action."""
         return self.edit_at(state.scope, document, catalog)
 
     def edit_at(self, scope: str, document: Document, catalog: Catalog) -> Edited:
-        """Edit all bodies that contain nodes of the action; without nodes, the body ``scope``."""
+        """Edit all bodies that contain nodes named by the action; ``scope`` if it names none."""
         nodes: list[str] | None = None
         parts = split_by_body(document.graph, self, scope, self.in_each_body, self.removed_blocks())
         for inner, part in parts:
@@ -59,9 +59,9 @@ class CanvasEdit(DocumentEdit, frozen=True):
 
 
 def within_limit(document: Document, graph: Graph) -> Document:
-    """Return the document with another graph.
+    """Return the document with ``graph`` as its graph.
 
-    Raises GraphEditError if the graph is too large to show.
+    Raises GraphEditError if the graph has more nodes than the canvas can show.
     """
     count, before = (sum(1 for _ in each.whole.walk()) for each in (graph, document.graph))
     if count > max(MOST_CANVAS_NODES, before):
@@ -82,11 +82,10 @@ def split_by_body(
     in_each_body: bool = False,
     removed_blocks: Collection[str] = (),
 ) -> list[tuple[str, A]]:
-    """Return the bodies that an action applies to, each with its part of the action.
+    """Split an action by body. Return each body with its action, inner bodies first.
 
-    A part names nodes as they are named in its body. Inner bodies are first. ``shown`` is the body
-    to use if the action names nothing. Raises GraphEditError if the action cannot be applied to
-    several bodies.
+    ``shown`` is the visible body, used if the action names no node. Raises GraphEditError if the
+    action names nodes in several bodies but ``in_each_body`` is False.
     """
     scopes = {scope_of(graph, key, shown) for _, key in _named(action)} or {shown}
     if len(scopes) > 1 and not in_each_body:
@@ -101,7 +100,7 @@ def split_by_body(
 
 
 def scope_of(graph: Graph, key: str, shown: str) -> str:
-    """Return the body (``branch.then``) of a node, a body, an edge or an output."""
+    """Return the body (``branch.then``) that contains a node, edge or output, or that is named."""
     owner, _, _ = key.partition(":")
     if "." in owner:
         return owner
@@ -109,7 +108,7 @@ def scope_of(graph: Graph, key: str, shown: str) -> str:
 
 
 def _named(action: Action) -> Iterator[tuple[str, str]]:
-    """Yield each field of an action that names something, with the key in it."""
+    """Yield (field, key) for each node, edge or output that the action names."""
     for field in _ONE:
         if key := getattr(action, field, ""):
             yield field, key
@@ -119,7 +118,7 @@ def _named(action: Action) -> Iterator[tuple[str, str]]:
 
 
 def _part(graph: Graph, action: A, scope: str, shown: str) -> A:
-    """Return the part of an action for one body, in which outputs are named ``:name``."""
+    """Return the action limited to the nodes of one body. Outputs of the body become ``:name``."""
     changed: dict[str, Any] = {
         field: [] for field in _MANY if field in getattr(action, "__struct_fields__", ())
     }
@@ -152,9 +151,9 @@ def _stands_inside(graph: Graph, scope: str, blocks: Collection[str]) -> bool:
 
 
 def placed(document: Document, given: dict[str, list[float]]) -> Document:
-    """Return the document with positions in pixels, in one or more bodies.
+    """Return the document with node positions in pixels, in one or more bodies.
 
-    Keys are as in ``SetPositions``. If there are none, the visible body is laid out automatically.
+    Keys are as in ``SetPositions``. Without positions, the visible body gets an automatic layout.
     Raises GraphEditError for a body that does not exist.
     """
     graph = document.graph
@@ -170,9 +169,9 @@ def placed(document: Document, given: dict[str, list[float]]) -> Document:
 
 
 def with_free_nodes(document: Document, cards: list[str], x: float, y: float) -> Document:
-    """Place nodes without inputs below each other, starting at x, y.
+    """Place those of ``cards`` that have no inputs in a column that starts at x, y.
 
-    Does nothing with automatic layout, which places them itself.
+    With automatic layout, the document is returned unchanged.
     """
     shown = document.layout.positions_in_body(document.graph)
     if not shown:

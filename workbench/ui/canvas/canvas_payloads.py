@@ -1,4 +1,4 @@
-"""Payloads of the canvas: nodes, edges, and operators that can be added."""
+"""Build the payloads of the canvas: nodes, edges, and operators that can be added."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ them then there these they this those through used uses using value values were 
 whether which while will with without would your
 """
 _COMMON = frozenset(_COMMON_WORDS.split())
-"""Words of the documentation that are too common for search."""
+"""Words of the documentation that are too common to search for."""
 
 
 def operator_entries(specs: Iterable[OpSpec]) -> list[OperatorEntry]:
-    """Return entries of operators or blocks, including unusable ones."""
+    """Return payloads of operators or blocks, including those that cannot be used."""
     return [
         {
             "name": spec.name,
@@ -72,7 +72,7 @@ def operator_entries(specs: Iterable[OpSpec]) -> list[OperatorEntry]:
 
 
 def _search_words(spec: OpSpec) -> str:
-    """Return the words of the documentation that are not in the name or the summary."""
+    """Return the words of an operator's documentation that are not in its name or summary."""
     shown = set(re.findall(r"[a-z]{4,}", f"{spec.name} {spec.label} {spec.summary}".lower()))
     words = dict.fromkeys(re.findall(r"[a-z]{4,}", spec.doc.lower()))
     return " ".join(word for word in words if word not in shown and word not in _COMMON)
@@ -81,9 +81,9 @@ def _search_words(spec: OpSpec) -> str:
 def folded_generators_in_scope(
     graph: Graph, catalog: Catalog, layout: Layout
 ) -> dict[str, tuple[str, str]]:
-    """Return the node and argument of each generator that is shown inside the node that uses it.
+    """Map each generator that is shown inside its consumer's card to that (node, argument).
 
-    Covers only the graph's own body; see ``all_folded_generators``.
+    Only the graph's own body is searched; see ``all_folded_generators``.
     """
     given = {port.node for port in graph.outputs.values()}
     fed: dict[str, list[tuple[str, str]]] = {}
@@ -106,7 +106,7 @@ def folded_generators_in_scope(
 def all_folded_generators(
     graph: Graph, catalog: Catalog, layout: Layout
 ) -> dict[str, tuple[str, str]]:
-    """Return ``folded_generators_in_scope`` for a whole graph, including nodes inside blocks."""
+    """Return ``folded_generators_in_scope`` of all bodies, including those inside blocks."""
     found: dict[str, tuple[str, str]] = {}
     for scope, _ in graph.bodies():
         found |= folded_generators_in_scope(graph.at_scope(scope), catalog, layout)
@@ -114,7 +114,7 @@ def all_folded_generators(
 
 
 def on_visible_nodes(typed: TypedGraph, layout: Layout, faults: Sequence[Fault]) -> list[Fault]:
-    """Return the faults; a fault of a folded generator is moved to the argument that uses it."""
+    """Return the faults, moving each fault of a folded generator to the argument that uses it."""
     folded = all_folded_generators(typed.graph, typed.catalog, layout)
     return [_moved(fault, folded) for fault in faults]
 
@@ -136,11 +136,11 @@ def node_entries(
     faults: Sequence[Fault],
     classes: Sequence[str] = (),
 ) -> list[NodeEntry]:
-    """Return the visible nodes in execution order; the first entry of a body is its input.
+    """Return payloads of the visible nodes in execution order. A body starts with its input card.
 
-    Nodes in the bodies of an expanded block follow it. ``facts`` are the outputs of the last run by
-    node id; ``flows`` the types of ports, as far as they are known without a run; ``classes`` the
-    class names of the data.
+    The nodes in the bodies of an expanded block follow the block. ``facts`` describe the outputs of
+    the last run, by node id. ``flows`` are the types of ports, as far as they are known without a
+    run. ``classes`` are the class names of the data.
     """
     graph = typed.graph
     folded = folded_generators_in_scope(graph, typed.catalog, layout)
@@ -280,7 +280,7 @@ def _inputs(
 
 
 def _decides(spec: OpSpec | None, into: str) -> bool:
-    """Return whether an input of a block is its condition, which is drawn like an argument."""
+    """Return whether input ``into`` of a block is its condition (drawn like an argument)."""
     return spec is not None and bool(spec.bodies) and any(p.name == into for p in spec.inputs)
 
 
@@ -316,7 +316,7 @@ def _port(spec: PortSpec, *, fed: bool, argument: bool = False, flows: str = "")
 def edge_entries(
     typed: TypedGraph, layout: Layout, devices: Mapping[str, Device]
 ) -> list[EdgeEntry]:
-    """Return the edges between visible nodes, and to the outputs of visible bodies."""
+    """Return payloads of the edges between visible nodes, and to outputs of visible bodies."""
     graph = typed.graph
     folded = folded_generators_in_scope(graph, typed.catalog, layout)
     entries = []
@@ -386,13 +386,13 @@ _ROLES: dict[str, Role] = {
     "random": "arithmetic",
     "format": "output",
 }
-"""Role of an operator by category of the catalogue; other categories have no role."""
+"""Role of an operator by its category in the catalogue. The role in other categories is "other"."""
 _FEW = 4
-"""Maximum number of list elements shown."""
+"""Maximum number of list elements that a node card shows."""
 
 
 def role_of(spec: OpSpec | None) -> Role:
-    """Return the role of an operator, which sets the colour of its card."""
+    """Return the role of an operator, which determines the colour of its card."""
     if spec is None:
         return "other"
     if spec.reads:
@@ -401,9 +401,9 @@ def role_of(spec: OpSpec | None) -> Role:
 
 
 def changed_values(node: Node, spec: OpSpec | None) -> str:
-    """Return the arguments that differ from their defaults, such as ``size 256, fill_value 0``.
+    """Format the arguments that differ from their defaults, for example ``size 256, fill_value 0``.
 
-    For a generator, return its random values.
+    For a generator, format its random values.
     """
     if spec is None or is_generator(spec):
         return ""

@@ -1,4 +1,4 @@
-"""Actions that insert operators and templates, and check that this causes no fault."""
+"""Actions that insert operators and templates, and check that this causes no new fault."""
 
 from __future__ import annotations
 
@@ -37,23 +37,24 @@ SELECT_TWO = "select two nodes, the second with Shift-click"
 
 
 class Insertion(CanvasEdit, frozen=True, kw_only=True):
-    """Insert the item named by the action. Raises GraphEditError if this is not possible."""
+    """Base class: insert an operator or template. Raises GraphEditError if this is not possible."""
 
     sound: bool = False
-    """True to connect what the item needs, and to refuse it if the graph would get a new fault."""
+    """True to connect required inputs as well, and to refuse an insertion that causes a new fault.
+    """
     fix: str = ""
-    """Label of one of ``repairs`` to apply as well; empty for none."""
+    """Label of the repair (see ``repairs``) to apply instead; empty for none."""
 
     def insert(self, graph: Graph, catalog: Catalog) -> tuple[Graph, str]:
-        """Return the graph and the new node to select."""
+        """Return the graph with the inserted nodes, and the id of the node to select."""
         raise NotImplementedError
 
     def name(self) -> str:
-        """Return the name of the inserted item."""
+        """Return the name of the inserted operator or template."""
         return str(getattr(self, "op", ""))
 
     def edit_body(self, document: Document, catalog: Catalog) -> Edited:
-        """Insert the item and apply ``fix``. With ``sound``, also connect and check it."""
+        """Insert the operator or template, or apply the repair ``fix``."""
         graph = document.graph
         if self.fix:
             repaired = dict(self.repairs(graph, catalog)).get(self.fix)
@@ -71,7 +72,7 @@ class Insertion(CanvasEdit, frozen=True, kw_only=True):
         return within_limit(document, made), [node]
 
     def fault_in(self, graph: Graph, catalog: Catalog) -> str:
-        """Return why a sound insertion into this body would be refused, or an empty text."""
+        """Return the reason for which a ``sound`` insertion into this body is refused, or ""."""
         try:
             placed, node = self.insert(graph, catalog)
             placed = feed_node(placed.whole, catalog, node)
@@ -81,10 +82,10 @@ class Insertion(CanvasEdit, frozen=True, kw_only=True):
         return "" if fault is None else str(fault)
 
     def repairs(self, graph: Graph, catalog: Catalog) -> Iterator[tuple[str, tuple[Graph, str]]]:
-        """Yield repairs of a refused insertion: label, graph, and node to select.
+        """Yield repairs of a refused insertion as (label, (graph, node to select)).
 
-        A repair is a fix of the graph's first fault: another node before or after the new one,
-        another position, or a decoder for encoded images.
+        A repair inserts another node before or after the new one, inserts at another position, or
+        inserts a decoder for encoded images.
         """
         try:
             placed, node = self.insert(graph, catalog)
@@ -101,9 +102,9 @@ class Insertion(CanvasEdit, frozen=True, kw_only=True):
                 yield label, (fix.graph.at_scope(graph.scope), node)
 
     def _repair_label(self, label: str, *, leads: bool) -> str:
-        """Return ``Insert cast to UINT8, then clahe``; empty if the fix is not an insertion.
+        """Return a label such as ``Insert cast to UINT8, then clahe``; "" if nothing is inserted.
 
-        The inserted item is named first if it ``leads``, because the fault belongs to another node.
+        With ``leads``, the inserted operator is named first, because another node has the fault.
         """
         name = self.name()
         if label.startswith("Insert a cast to INT"):  # that changes pixel values
@@ -116,7 +117,7 @@ class Insertion(CanvasEdit, frozen=True, kw_only=True):
         return ""
 
     def _decoded(self, graph: Graph, catalog: Catalog) -> Iterator[tuple[str, tuple[Graph, str]]]:
-        """Yield insertions after a decoder of the input, which may exist or be added."""
+        """Yield insertions after the decoder of encoded images; the decoder is added if missing."""
         after = getattr(self, "after", "")
         if not after or not graph.has(after):
             return
@@ -143,11 +144,11 @@ class Insertion(CanvasEdit, frozen=True, kw_only=True):
 
 
 class Add(Insertion, tag="add", frozen=True):
-    """Insert an operator after a node, whose consumers then use the new node."""
+    """Insert an operator after a node. Consumers of the node then use the new operator."""
 
     op: str
     after: str
-    """Id of the node; empty to insert at the end."""
+    """Id of the node to insert after; empty to insert at the end."""
 
     def insert(self, graph: Graph, catalog: Catalog) -> tuple[Graph, str]:
         if not self.after or not usable_spec(catalog, self.op).inputs:
@@ -157,7 +158,7 @@ class Add(Insertion, tag="add", frozen=True):
 
 
 class AddOnEdge(Insertion, tag="add_on", frozen=True):
-    """Insert an operator on an edge; other edges do not change."""
+    """Insert an operator on an edge, leaving other edges unchanged."""
 
     op: str
     edge: str
@@ -167,14 +168,15 @@ class AddOnEdge(Insertion, tag="add_on", frozen=True):
 
 
 class Branch(Insertion, tag="branch", frozen=True):
-    """Add an operator connected to an output, whose existing connections remain."""
+    """Add an operator that is connected to a node's output. Existing connections remain."""
 
     op: str
     node: str
-    """Id of the node; empty to add the operator unconnected."""
+    """Id of the node to connect to; empty to add the operator unconnected."""
     output: str
     at: list[float] = msgspec.field(default_factory=list)
-    """Position [x, y] of an unconnected node in a manual layout; empty for a free position."""
+    """Position [x, y] of an unconnected node in a manual layout; empty to choose a free position.
+    """
 
     def insert(self, graph: Graph, catalog: Catalog) -> tuple[Graph, str]:
         source = Port(self.node, self.output) if self.node else None
@@ -188,7 +190,7 @@ class Branch(Insertion, tag="branch", frozen=True):
 
 
 class AddFeeding(Insertion, tag="add_into", frozen=True):
-    """Add an operator before an input; an existing connection is routed through it."""
+    """Insert an operator before an input, on its existing connection if there is one."""
 
     op: str
     node: str
@@ -204,12 +206,12 @@ class AddTemplate(Insertion, tag="add_template", frozen=True):
     template: str
     edge: str = ""
     node: str = ""
-    """Id of the node to branch off from, together with ``output``."""
+    """Id of the node whose ``output`` the new branch uses."""
     output: str = ""
     after: str = ""
-    """Id of the node. If all fields are empty, the template is inserted at the end."""
+    """Id of the node to insert after. If ``edge`` and ``node`` are empty too, insert at the end."""
     other: str = ""
-    """For a template that mixes two images: id of the node with the second image."""
+    """Id of the node with the second image, for a template that mixes two images."""
 
     def name(self) -> str:
         return self.template

@@ -30,26 +30,27 @@ if TYPE_CHECKING:
     from workbench.ui.app.view_model import ViewModel
 
 MOST_TRIED = 12
-"""Maximum number of operators and templates that are tried per request; each takes some
-milliseconds."""
+"""Maximum number of operators and templates that are test-inserted per request, each in a few
+milliseconds.
+"""
 MOST_FIXES = 2
-"""Maximum number of repairs per operator."""
+"""Maximum number of suggested repairs per operator."""
 
 
 class FindConnectTargets(Action, tag="connect_targets", frozen=True):
-    """Request the inputs to which an output can be connected."""
+    """Find the inputs to which an output can be connected."""
 
     node: str
     output: str
     edge: str
-    """Id of the edge whose end is dragged; otherwise empty."""
+    """Id of the edge whose end is dragged; empty for a new edge."""
 
     def apply(self, model: ViewModel) -> None:
         ((scope, action),) = split_by_body(model.graph, self, model.state.scope)
         model.state.connect_targets = action.find(model.graph.at_scope(scope), model.catalog)
 
     def find(self, graph: Graph, catalog: Catalog) -> ConnectTargets:
-        """Return the inputs to which an output, or a dragged edge, can be connected."""
+        """Return, for each input, the reason why it cannot be connected; "" if it can be."""
         source = Port(self.node, self.output)
         require_port(graph, source)
         typed = TypedGraph(cut_edge(graph, self.edge) if self.edge else graph, catalog)
@@ -59,19 +60,20 @@ class FindConnectTargets(Action, tag="connect_targets", frozen=True):
 
 
 class FindCompatibleOps(Action, tag="compatible_ops", frozen=True):
-    """Request the operators that can be added after an output or on an edge."""
+    """Find the operators that can be added after an output or on an edge."""
 
     node: str
     output: str
     edge: str
-    """Id of the edge, which replaces ``node`` and ``output``; otherwise empty."""
+    """Id of an edge, used instead of ``node`` and ``output``; empty for none."""
     how: str = "add"
     """Action that adds the operator: ``add``, ``add_on`` or ``branch``."""
     tried: list[str] = msgspec.field(default_factory=list)
-    """Operators and templates that are tried on the graph for faults and repairs. For all others,
-    only input and output types and the device are compared."""
+    """Operators and templates to insert into a copy of the graph, to find faults and repairs. For
+    all others, only the kind of data and the device are compared.
+    """
     other: str = ""
-    """Id of the second node of a template that mixes two images."""
+    """Id of the node with the second image, for a template that mixes two images."""
 
     def apply(self, model: ViewModel) -> None:
         state = model.state
@@ -90,7 +92,7 @@ class FindCompatibleOps(Action, tag="compatible_ops", frozen=True):
         state.compatible_ops, state.compatible_ops_of = found, request
 
     def find(self, graph: Graph, catalog: Catalog) -> CompatibleOps:
-        """Return the operators and templates that can be added on an edge or after an output."""
+        """Return why operators and templates cannot be added, with possible repairs."""
         port = Port(self.node, self.output) if self.node else None
         place, typed = self.edge or port, TypedGraph(graph, catalog)
         if place is None and self.how == "add":  # at the end
@@ -126,7 +128,7 @@ class FindCompatibleOps(Action, tag="compatible_ops", frozen=True):
 
 
 class ApplyFix(DocumentEdit, tag="fix", frozen=True):
-    """Apply a fix of a fault."""
+    """Apply a suggested fix of a fault."""
 
     node: str
     arg: str

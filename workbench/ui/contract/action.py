@@ -1,4 +1,4 @@
-"""Actions that the browser can request: frozen structs with an ``apply`` method.
+"""Actions that the browser can request, as frozen structs with an ``apply`` method.
 
 An action is declared in the package of its panel (``canvas/canvas_actions.py``,
 ``speed/speed_actions.py`` and others). ``app/actions.py`` lists the actions of each component, and
@@ -27,7 +27,7 @@ Edited = tuple[Document, list[str] | None]
 
 
 class Action(msgspec.Struct, frozen=True, tag_field="do"):
-    """Request of the browser. Its tag is the value of ``do`` in the outbox entry."""
+    """Base class of requests from the browser. Its tag is ``do`` in the outbox entry."""
 
     def apply(self, model: ViewModel) -> str | None:
         """Apply the action, with the model's lock held. Return a message for the user, or None.
@@ -38,18 +38,18 @@ class Action(msgspec.Struct, frozen=True, tag_field="do"):
 
 
 class DocumentEdit(Action, frozen=True):
-    """Action of any component that is one edit of the undo history."""
+    """Base class of actions that are one edit in the undo history."""
 
     def edit(self, state: ViewState, document: Document, catalog: Catalog) -> Edited:
         """Return the edited document. Raises GraphEditError if the edit is not possible."""
         raise NotImplementedError
 
     def edit_label(self) -> str:
-        """Return the label of the edit for undo; empty to derive it from the documents."""
+        """Return the undo label; "" to derive it from the difference of the documents."""
         return ""
 
     def said(self) -> str:
-        """Return a message for the user."""
+        """Return a message for the user, or ""."""
         return ""
 
     def apply(self, model: ViewModel) -> str:
@@ -68,16 +68,16 @@ class DocumentEdit(Action, frozen=True):
 
 
 def tag_of(kind: type[Action]) -> str:
-    """Return the value of ``do`` that identifies an action."""
+    """Return the value of ``do`` that identifies an action class."""
     return str(kind.__struct_config__.tag)
 
 
 def parse_action(
     component: str, kinds: Sequence[type[Action]], message: Mapping[str, Any]
 ) -> Action:
-    """Parse an entry of an outbox (untrusted JSON) as an action of one of the ``kinds``.
+    """Parse an outbox entry (untrusted JSON) as an action of one of the classes ``kinds``.
 
-    Raises GraphEditError with the name of the invalid parameter.
+    Raises GraphEditError that names the invalid field.
     """
     do = message.get("do")
     known = {tag_of(kind): kind for kind in kinds}

@@ -1,4 +1,4 @@
-"""Components: one struct each, from which both hosts and TypeScript are generated.
+"""Components: one struct each, from which classes of both hosts and TypeScript are generated.
 
 From the fields, ``ui/notebook/notebook_part.py`` creates traitlets, ``ui/web.py`` params, and
 ``ui/typescript.py`` types. A component is one ES module, ``frontend/src/<name>.tsx``.
@@ -9,15 +9,15 @@ show      set by Python, rendered by the browser (types in ``payloads.py``).
 Both      set by either side; the last value wins.
 Picture   bytes: u32 little-endian header length, a JSON header (``SheetHeader`` and others), the
           image. Pixels and metadata are in one field because Panel does not update several
-          atomically.
-Python    set by Python for cells to read and observe; not sent to the browser.
+          fields atomically.
+Python    set by Python for notebook cells to read and observe; not sent to the browser.
 
 All components also have the fields of ``Link``. Two of them carry requests for edits:
 
 ``outbox``  list of ``{"n": 1, "do": "set_arg", ...}``, numbered from 1; the browser appends,
 ``ack``     the highest ``n`` that Python has applied; the browser then removes entries up to it.
 
-This is an acknowledged list instead of one field because a host may merge two quick changes of a
+Requests are an acknowledged list, not one field, because a host may merge two quick changes of a
 field into one. Numbers start at a random high value for each rendered view, so a reloaded page is
 not mistaken for an old one: an entry is ignored if its ``n`` is at or below the last one of the
 same ``view``. The other fields tell the browser whether Python is alive (``page_heartbeat.py``).
@@ -54,7 +54,7 @@ Both = Annotated[T, "both"]
 Python = Annotated[T, "python"]
 Picture = Annotated[bytes, "picture"]
 Empty = dict[str, Never]
-"""Type of a payload that is not set yet."""
+"""Type of a payload that is not set: an empty dict."""
 
 Tab = Literal["preview", "speed", "code", "data", "results"]
 Mode = Literal["original", "augmented", "both", "difference", "compare"]
@@ -62,13 +62,13 @@ TABS: tuple[Tab, ...] = get_args(Tab)
 
 
 def _default(value: T) -> T:
-    """Return a struct field with this default value, a dict."""
+    """Return a struct field with ``value``, a dict, as its default."""
     made: T = msgspec.field(default_factory=lambda: value)
     return made
 
 
 class Fields(msgspec.Struct, kw_only=True):
-    """Fields of a component with their defaults; the component is named after the class."""
+    """Base class of a component's fields. The component is named after the class."""
 
 
 class Link(Fields):
@@ -79,15 +79,15 @@ class Link(Fields):
     ack: int = 0
     """Number of the last edit that was applied."""
     workbench: str = ""
-    """Id of the workbench of the component."""
+    """Id of the workbench that the component belongs to."""
     watched: Both[int] = 0
-    """Changed regularly by visible pages."""
+    """Number that visible pages change regularly to request heartbeats."""
     beat: int = 0
-    """Heartbeat of Python while a page is visible."""
+    """Number that Python changes regularly while a page is visible."""
 
 
 class Bar(Fields):
-    """Title, data, device switch, undo and redo, state of the worker, files."""
+    """Top bar: title, data, device, undo and redo, state of the worker, and files."""
 
     title: str = ""
     """Name of the graph."""
@@ -95,23 +95,23 @@ class Bar(Fields):
     """Name and size of the data: ``samples/ · 96 images``."""
     folders: data_payloads.FolderListing | Empty = {}
     recent_folders: list[str] = []
-    """Recent data folders, after ``list_folders``."""
+    """Recent data folders; filled by ``list_folders``."""
     data: payloads.OpenedData | Empty = {}
     device: Both[Literal["cpu", "mixed"]] = "cpu"
     """Decoding device."""
     devices: list[payloads.DeviceChoice] = []
     can_undo: bool = False
-    """Whether there is an edit to undo."""
+    """True if there is an edit to undo."""
     can_redo: bool = False
-    """Whether there is an edit to redo."""
+    """True if there is an edit to redo."""
     undo_label: str = ""
-    """Label of the edit to undo; empty: none."""
+    """Label of the edit to undo; empty if there is none."""
     redo_label: str = ""
-    """Label of the edit to redo; empty: none."""
+    """Label of the edit to redo; empty if there is none."""
     history: list[payloads.HistoryEntry] = []
     """Undo and redo labels, oldest first; empty while the history is not displayed."""
     history_in_view: Both[bool] = False
-    """Whether the history is displayed."""
+    """True while the history is displayed."""
     status: payloads.Status | Empty = _default(payloads.Status(state="busy", text="starting"))
     recipes: list[payloads.RecipeEntry] = []
     faults: list[payloads.FaultEntry] = []
@@ -119,43 +119,43 @@ class Bar(Fields):
     message: str = ""
     """Result or error of the last action."""
     saved: str = ""
-    """JSON of the graph for download."""
+    """The graph as JSON, for download."""
     target: str = "script"
-    """Export target shown in the Code panel."""
+    """Export target selected in the Code panel."""
     unread: list[data_payloads.UnreadAnnotations] = []
     """Annotations in the data that the graph does not read."""
     refusals: dict[str, str] = {}
-    """Targets that cannot represent the graph, with reasons; empty until requested."""
+    """Reason by target, for targets that cannot represent the graph; empty until requested."""
     targets: list[payloads.TargetEntry] = []
     save_folder: str = ""
-    """Folder in which files without a path are saved."""
+    """Default folder for saved files."""
     overwrite: payloads.OverwriteQuestion | Empty = {}
     shared: bytes = b""
-    """PNG requested by ``share``; empty until it is ready."""
+    """Picture requested by ``share``, as PNG; empty until it is ready."""
     tab: str = ""
     """Owner of the stored session (``owner.py``). A page stores it for its tab and sends it with
-    ``attach`` after a reload. Empty: nothing is stored, or the owner is a notebook.
+    ``attach`` after a reload. Empty if nothing is stored, or if the owner is a notebook cell.
     """
     restored: payloads.RestoredEntry | Empty = {}
     graph_number: int = 0
-    """Changes whenever another graph is opened."""
+    """Number that changes whenever another graph is opened."""
     opened: int = 0
-    """Number of the graph that the page must confirm with ``shown``."""
+    """Number of the opened graph, which the page must report with ``shown`` once it is rendered."""
     recent: list[payloads.RecentEntry] = []
     cell: payloads.CellEntry | Empty = {}
 
 
 class Canvas(Fields):
-    """Nodes and edges."""
+    """Canvas: the nodes and edges of the graph."""
 
     graph_number: int = 0
-    """Changes whenever another graph is opened; edits do not change it."""
+    """Number that changes whenever another graph is opened, but not with edits."""
     nodes: list[payloads.NodeEntry] = []
     edges: list[payloads.EdgeEntry] = []
     breadcrumb: list[payloads.ScopeEntry] = []
     """Blocks that contain the visible body, outermost first; empty for the whole graph."""
     positions: dict[str, list[float]] = {}
-    """Manual position [x, y] by id (``:name`` for an output); empty for automatic layout."""
+    """Manual position [x, y] by node id (``:name`` for an output); empty for automatic layout."""
     frames: list[payloads.FrameEntry] = []
     notes: list[payloads.NoteEntry] = []
     operators: list[payloads.OperatorEntry] = []
@@ -170,13 +170,13 @@ class Canvas(Fields):
     arguments: list[payloads.ArgumentSearchEntry] = []
     """Arguments of the inspected node."""
     unread_masks: bool = False
-    """Whether the data has masks that the graph does not read."""
+    """True if the data have masks that the graph does not read."""
     recent_folders: list[str] = []
-    """Recent data folders, after ``list_folders``."""
+    """Recent data folders; filled by ``list_folders``."""
     selected: Both[list[str]] = []
-    """Ids of the selected nodes; the last is in the inspector."""
+    """Ids of the selected nodes. The inspector shows the last."""
     fragment: str = ""
-    """The selected nodes as text, to be copied."""
+    """Text form of the selected nodes, to be copied."""
     copied_code: payloads.TextFile | Empty = _default(empty(payloads.TextFile))
     """Python code requested by ``copy_code``."""
     connect_targets: payloads.ConnectTargets | Empty = _default(
@@ -186,137 +186,139 @@ class Canvas(Fields):
         payloads.CompatibleOps(place="", kind="", reasons={}, tried=[], fixes={})
     )
     pictures: Picture = b""
-    """Pictures on the node cards: ``CardsHeader`` and JPEG."""
+    """Pictures on the node cards: ``CardsHeader`` and a JPEG."""
     sample: Both[int] = 0
     """Index in the batch of the sample shown on the cards."""
     show_targets: Both[bool] = True
-    """Whether annotations are drawn on the node cards."""
+    """True to draw annotations on the node cards."""
     in_view: Both[bool] = False
-    """Whether the canvas is visible; pictures are only computed then."""
+    """True while the canvas is visible. Pictures are only computed then."""
     stale: str = ""
-    """Why the pictures do not show the current graph; empty if they do."""
+    """Reason why the pictures do not show the current graph; empty if they do."""
     unchanged: list[str] = []
-    """Ids of the nodes whose pictures are up to date although ``stale`` is set."""
+    """Ids of the nodes whose pictures are still up to date while ``stale`` is set."""
     detail_of: Both[str] = ""
     """Id of the node whose output is shown in detail; empty for none."""
     detail: Picture = b""
-    """Output of that node: ``DetailHeader`` and picture."""
+    """Output of node ``detail_of``: ``DetailHeader`` and an image."""
 
 
 class Inspector(Fields):
-    """Arguments of the selected node."""
+    """Inspector: the arguments of the selected node."""
 
     node: inspector_payloads.InspectorView | Empty = {}
     classes: list[str] = []
     """Class names of the data."""
     start: payloads.StartEntry | Empty = {}
-    """Recipe to start from; empty after the user has opened a graph with nodes."""
+    """Recipe to start from; empty once the user has opened a graph with nodes."""
     warnings: list[str] = []
-    """Warnings about arguments and the node, which do not stop the graph."""
+    """Warnings about the node and its arguments, which do not stop the graph."""
     fused_speed: speed_payloads.FusedSpeedEntry | Empty = {}
     """Speed of an ``if`` block and of an equivalent operator."""
     shares: preview_payloads.InspectedSharesEntry | Empty = {}
-    """How often the bodies of the inspected block ran."""
+    """How often each body of the inspected block ran."""
     effect_open: Both[bool] = False
-    """Whether the effect sheet is open."""
+    """True while the effect sheet is open."""
     effect_choices: list[str] = []
-    """Arguments that can be varied."""
+    """Arguments that the effect sheet can vary."""
     effect_remark: str = ""
-    """Arguments that cannot be varied, with the reason; may be empty."""
+    """Names the arguments that cannot be varied, with the reason; empty if there are none."""
     effect_args: Both[list[str]] = []
-    """Names of the one or two varied arguments."""
+    """Names of the one or two arguments that the effect sheet varies."""
     effect: Picture = b""
-    """Effect sheet of one sample: ``EffectHeader`` and JPEG."""
+    """Effect sheet of one sample: ``EffectHeader`` and a JPEG."""
     effect_stale: bool = False
-    """Whether the effect sheet belongs to an earlier graph."""
+    """True if the effect sheet was rendered for an earlier graph."""
     effect_blocked: str = ""
-    """Why the effect sheet cannot be computed; empty if it can."""
+    """Reason why the effect sheet cannot be rendered; empty if it can."""
     policy_rows: Both[list[int]] = []
-    """Indices of the visible sub-policies."""
+    """Indices of the sub-policies that are scrolled into view."""
     policy_pictures: Picture = b""
-    """One sample after each sub-policy: ``PolicyHeader`` and JPEG."""
+    """One sample after each sub-policy: ``PolicyHeader`` and a JPEG."""
     augmentations: dict[str, bool] = {}
-    """Whether each augmentation of a policy has a magnitude, by name."""
+    """Augmentations that a policy can use; the value is True if the augmentation has a magnitude.
+    """
     policies: list[str] = []
-    """Names of the learned policies."""
+    """Names of the learned policies, such as those of AutoAugment."""
 
 
 class Tabs(Fields):
-    """Tabs of the lower panels."""
+    """Tab bar of the lower panels."""
 
     tab: Both[Tab] = "preview"
-    """The open panel."""
+    """Name of the open panel."""
     work: list[payloads.RunningWork] = []
 
 
 class Preview(Fields):
-    """A batch, original and augmented."""
+    """Preview: a batch of samples, original and augmented."""
 
     picture: Picture = b""
-    """Contact sheet: ``SheetHeader`` and image."""
+    """Contact sheet: ``SheetHeader`` and an image."""
     mode: Both[Mode] = "both"
-    """Pictures that are shown."""
+    """Pictures to show: originals, augmented ones, both, differences or a comparison."""
     show_original: Both[bool] = False
-    """Whether originals are shown while a key is held."""
+    """True while a key is held to show the originals."""
     baseline: Both[str] = ""
-    """Id of the node that a difference is compared with; empty for the first suitable node."""
+    """Id of the node that a difference is computed from; empty for the first suitable node."""
     baselines: list[str] = []
-    """Ids of the nodes that a difference can be compared with."""
+    """Ids of the nodes that a difference can be computed from."""
     against: Both[str] = "last"
-    """Id of the graph to compare with."""
+    """Id of the graph to compare the current graph with."""
     comparison_choices: list[preview_payloads.ComparisonChoice] = []
-    """Graphs to compare with; empty in other modes."""
+    """Graphs that can be compared with; empty unless the mode is a comparison."""
     comparison: preview_payloads.ComparisonEntry | Empty = {}
     compared: Picture = b""
-    """The other graph's sheet: ``SheetHeader`` and image."""
+    """Contact sheet of the other graph: ``SheetHeader`` and an image."""
     batch: Both[int] = 0
     """Index of the batch, from 0."""
     seed: Both[int] = 42
     """The graph's seed."""
     pinned: Both[bool] = False
-    """Whether seed and batch are fixed."""
+    """True if seed and batch are fixed."""
     repeat: Both[int] = -1
-    """Index of the photo that is repeated in every tile; -1: none."""
+    """Index of the photo to repeat in every tile; -1 for none."""
     tiles: Both[int] = 16
     """Maximum number of samples shown, 4 to 64."""
     tile_size: Both[int] = 0
-    """Side of a tile in pixels; 0: automatic."""
+    """Side of a tile in pixels; 0 for an automatic size."""
     lossless: Both[bool] = False
-    """Exact pixels instead of JPEG."""
+    """True for a lossless picture, False for JPEG."""
     limits: dict[str, int] = {}
-    """Maximum batch and seed."""
+    """Maximum values of batch and seed."""
     classes: list[str] = []
     """Class names of the data."""
     shown_classes: Both[list[str]] = []
-    """Show only samples of these classes; empty: all."""
+    """Show only samples of these classes; empty for all samples."""
     shown_branches: Both[list[str]] = []
-    """Show only samples that ran these block bodies (``branch.then``); empty for all."""
+    """Show only samples that ran these block bodies (``branch.then``); empty for all samples."""
     shown_augmentations: Both[list[str]] = []
-    """Show only samples with these augmentations (node.name); empty: all."""
+    """Show only samples with these augmentations (``node.name``); empty for all samples."""
     stale: str = ""
-    """Why the picture does not show the current graph; empty if it does."""
+    """Reason why the picture does not show the current graph; empty if it does."""
     rendering: bool = False
-    """Whether the picture still shows the previous graph, because that of the opened graph is
-    pending."""
+    """True while the picture still shows the previous graph, because the opened graph is being
+    rendered.
+    """
     fault: payloads.FaultEntry | Empty = {}
-    """Fault described by ``stale``, with its fixes; empty if it is not a fault of the graph."""
+    """Fault described by ``stale``, with its fixes; empty if the graph has no fault."""
     retryable: bool = False
-    """Whether a retry may help."""
+    """True if a retry may help."""
     shuffles: bool = False
-    """Whether another seed also changes the photos."""
+    """True if another seed also selects other photos."""
     verification: preview_payloads.VerifiedEntry | Empty = _default(
         empty(preview_payloads.VerifiedEntry)
     )
     saved_draws: list[preview_payloads.SavedSampleEntry] = []
     show_targets: Both[bool] = True
-    """Whether annotations are drawn on pictures."""
+    """True to draw annotations on the pictures."""
     show_statistics: Both[bool] = False
-    """Whether statistics are shown."""
+    """True to show statistics."""
     statistics: list[OutputStatistics] = []
     statistics_pending: bool = False
-    """Whether the statistics are older than the picture."""
+    """True if the statistics are older than the picture."""
     statistics_error: str = ""
-    """Why there are no statistics; empty if there are."""
+    """Reason why there are no statistics; empty if there are."""
     branch_shares: preview_payloads.BranchSharesEntry | Empty = {}
     """How often each block body ran; empty unless statistics are shown."""
     sample: int = 0
@@ -324,22 +326,24 @@ class Preview(Fields):
     marked: Both[list[int]] = []
     """Indices in the batch of the marked samples."""
     selected: Python[SelectedSamples] = SelectedSamples()
-    """The marked samples, or else the sample shown on the cards: files, labels, random values."""
+    """The marked samples, or the sample on the cards if none is marked: files, labels, random
+    values.
+    """
     closeup: Picture = b""
-    """Close-up of a sample: ``CloseupHeader`` and PNG."""
+    """Close-up of a sample: ``CloseupHeader`` and a PNG."""
     compared_closeup: Picture = b""
-    """Close-up of the other graph: ``CloseupHeader`` and PNG; empty if nothing is compared."""
+    """Close-up of the other graph: ``CloseupHeader`` and a PNG; empty without a comparison."""
     values: Picture = b""
-    """Pixel values of a region: ``ValuesHeader`` and the values."""
+    """Pixel values of an image region: ``ValuesHeader`` and the values."""
 
 
 class Speed(Fields):
-    """Measurements: CPU and mixed decoding, stages, rewrites, tuner, scaling, peers, records."""
+    """Speed panel: CPU and mixed decoding, stages, rewrites, tuner, scaling, peers, records."""
 
     part: Both[speed_payloads.SpeedPart] = "compare"
-    """Part of the panel that is open."""
+    """Name of the open part of the panel."""
     effort: Both[speed_payloads.Effort] = "usual"
-    """Precision of the measurement."""
+    """Precision of the measurement; a higher one takes longer."""
     batch_size: Both[int] = 64
     """Batch size."""
     threads: Both[int] = 4
@@ -347,15 +351,15 @@ class Speed(Fields):
     pipelines: Both[int] = 1
     """Number of pipelines."""
     running: bool = False
-    """Whether a measurement is running."""
+    """True while a measurement is running."""
     what: str = ""
-    """Part of the panel that the running or last measurement belongs to."""
+    """Name of the panel's part that started the running or last measurement."""
     progress: float = 0.0
-    """Progress, 0 to 1."""
+    """Progress of the measurement, from 0 to 1."""
     message: str = ""
-    """Text of the current or last step."""
+    """Text about the current or last step of the measurement."""
     failed: bool = False
-    """Whether the message is an error."""
+    """True if ``message`` is an error."""
     compare: speed_payloads.CompareView | Empty = {}
     stages: speed_payloads.StagesView | Empty = {}
     rewrites: speed_payloads.RewritesView | Empty = {}
@@ -364,78 +368,79 @@ class Speed(Fields):
     peers: speed_payloads.CompareView | Empty = {}
     records: list[speed_payloads.RecordEntry] = []
     overlay: Both[str] = ""
-    """Record whose bars are added to a comparison."""
+    """Id of the record whose bars are added to a comparison."""
     selected_records: Both[list[str]] = []
-    """Two records to compare."""
+    """Ids of the two records to compare."""
     comparison: speed_payloads.ComparisonView | Empty = {}
     limits: speed_payloads.SpeedLimits | Empty = {}
     file: Picture = b""
-    """``FileHeader`` and a file created by ``export``."""
+    """File created by ``export``: ``FileHeader`` and the content."""
 
 
 class Code(Fields):
-    """The graph as code for a target, updated with every edit."""
+    """Code panel: the graph as code for a target, updated with every edit."""
 
     source: Python[str] = ""
-    """Script for any data; empty if the graph has faults."""
+    """Script that can read any data; empty if the graph has faults."""
     target: Both[str] = "script"
-    """Export target."""
+    """Selected export target."""
     from_top: int = 1
-    """Changes when a target is selected; its code is then shown from the first line. 0 after a node
-    is selected; the lines of that node are then shown."""
+    """Changes when a target is selected; its code is then shown from the first line. 0 once a node
+    is selected; the lines of this node are then shown.
+    """
     script: payloads.TextFile | Empty = {}
     """File created by ``download``."""
     refusals: dict[str, str] = {}
-    """Targets that cannot represent the graph, with reasons; empty until requested."""
+    """Reason by target, for targets that cannot represent the graph; empty until requested."""
     targets: list[payloads.TargetEntry] = []
     in_view: Both[bool] = False
-    """Whether the panel is visible; code is only sent then."""
+    """True while the panel is visible. Code is only sent then."""
     skip_bad: Both[bool] = False
-    """Whether the code reads a list of the good files."""
+    """True if the code reads a list of files that excludes bad ones."""
     files: list[payloads.CodeFile] = []
     """Files of the last export, main file first."""
     highlighted: dict[str, list[int]] = {}
-    """Line numbers, from 1, that belong to the selected node, by file."""
+    """Line numbers, from 1, of the selected node's code, by file name."""
     fault: payloads.CodeFault | Empty = {}
-    """Why there are no files."""
+    """Reason why there is no code."""
     download: bytes = b""
-    """The file to download, or a ZIP of several."""
+    """The exported file, or a ZIP archive of several files."""
     notes: list[str] = []
-    """Differences between the files and the graph."""
+    """Differences between the exported program and the graph."""
     note: str = ""
-    """Problems that the code would have with this data; empty if there are none."""
+    """Problems that the exported program would have with this data; empty if there are none."""
     lists_files: bool = False
-    """Whether a file check has found out which files can be used."""
+    """True if a check of all files has determined which can be used."""
     graph_number: int = 0
-    """Changes whenever another graph is opened; edits do not change it."""
+    """Number that changes whenever another graph is opened, but not with edits."""
     message: str = ""
-    """Where the code was saved, or why it could not be saved."""
+    """Path of the saved code, or the reason why it could not be saved."""
     save_folder: str = ""
-    """Folder in which files without a path are saved."""
+    """Default folder for saved files."""
     overwrite: payloads.OverwriteQuestion | Empty = {}
 
 
 class Data(Fields):
-    """The data: counts, sizes, formats, and the result of the file check."""
+    """Data panel: counts, sizes, formats, and the result of the file check."""
 
     summary: data_payloads.DataView | Empty = {}
     shown_classes: list[str] = []
-    """Classes to which the preview is limited; empty for all."""
+    """Classes to which the preview is limited; empty for all classes."""
     folders: data_payloads.FolderListing | Empty = {}
     recent_folders: list[str] = []
-    """Recent data folders, after ``list_folders``."""
+    """Recent data folders; filled by ``list_folders``."""
     report: payloads.TextFile | Empty = _default(empty(payloads.TextFile))
-    """Report of a check, an HTML page."""
+    """Report of the file check as an HTML page."""
 
 
 class Results(Fields):
-    """Results of tools: a list, and the result that is shown."""
+    """Results panel: the list of results, and the selected result."""
 
     entries: list[results_payloads.ResultEntry] = []
     """The newest first."""
     shown: results_payloads.ShownResult | Empty = {}
     message: str = ""
-    """Why a file could not be opened."""
+    """Reason why a file could not be opened."""
 
 
 class Status(Fields):
@@ -444,7 +449,7 @@ class Status(Fields):
     faults: list[payloads.FaultEntry] = []
     """Faults and warnings of the graph."""
     speeds: list[payloads.LastSpeed] = []
-    """Last measured speeds of the current graph; empty if there are none."""
+    """Last measured speeds of the current graph; empty if it was not measured."""
     kept: payloads.AutosaveState | Empty = {}
 
 
@@ -453,7 +458,7 @@ class Status(Fields):
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One synchronised field."""
+    """One synchronised field of a component."""
 
     name: str
     direction: Direction
@@ -486,7 +491,7 @@ def _component(struct: type[Fields]) -> Component:
 
 @cache
 def _field_docs() -> dict[str, dict[str, str]]:
-    """Return the docstring of each field in this module, by class and field."""
+    """Return the docstrings of the fields in this module, by class name and field name."""
     module = ast.parse(inspect.getsource(sys.modules[__name__]))
     docs: dict[str, dict[str, str]] = {}
     for made in module.body:

@@ -11,7 +11,7 @@ from workbench.sources import Dataset, annotated_alternatives, load_source
 
 
 class FileFinding(TypedDict):
-    """Finding of a file check."""
+    """Problem of one file, found by a file check."""
 
     file: str
     level: Literal["bad", "damaged", "unusual"]
@@ -20,15 +20,15 @@ class FileFinding(TypedDict):
 
 
 class DataParameter(TypedDict):
-    """Parameter of the graph's program that names data."""
+    """Parameter of the exported program that names data."""
 
     name: str
     about: str
     """Kind of data that the parameter's source reads, such as ``folder of images``."""
     reads: str
-    """Name of the data that the parameter reads; empty if it reads none."""
+    """Name of the data that is passed as the parameter; empty if none is."""
     error: str
-    """Why the data cannot be read, or empty."""
+    """Reason why the data cannot be read; empty if they can."""
 
 
 class FolderEntry(TypedDict):
@@ -50,12 +50,12 @@ class FolderListing(TypedDict):
     parent: str
     """Parent folder; empty if it may not be opened."""
     places: list[str]
-    """Folders below which data may be opened."""
+    """Root folders, below which data may be opened."""
     entries: list[FolderEntry]
     more: bool
-    """Whether there are more folders than listed."""
+    """True if there are more subfolders than listed."""
     error: str
-    """Why the folder cannot be listed, or empty."""
+    """Reason why the folder cannot be listed; empty if it can."""
 
 
 class ClassCount(TypedDict):
@@ -66,46 +66,51 @@ class ClassCount(TypedDict):
 
 
 class DataView(TypedDict):
-    """The data: a folder, or a list of files."""
+    """Summary of the data: a folder, or a list of files."""
 
     root: str
     kind: str
     """Kind of the data, such as ``folder of images``."""
     noun: str
-    """Name of one sample, such as ``image``."""
+    """Word for one sample, such as ``image``."""
     parameters: list[DataParameter]
-    """All parameters of the graph that name data."""
+    """All parameters of the exported program that name data."""
     error: str
     refused: str
-    """Why the last requested folder was not opened, or empty."""
+    """Reason why the last requested folder was not opened; empty if it was."""
     outside: str
-    """Path of that folder if the user may open it after a confirmation; otherwise empty."""
+    """Path of the refused folder if the user may open it after a confirmation; empty otherwise."""
     count: int
-    """Number of samples; until ``counted`` is set, the number so far."""
+    """Number of samples; the number counted so far until ``counted`` is set."""
     counted: bool
     counting: bool
-    """Whether the count is running; otherwise it is paused or finished."""
+    """True while samples are being counted, False if the count is paused or finished."""
     provisional: bool
-    """Whether the pictures show only the first samples, until the reader's index is built."""
+    """True if pictures only show the first samples, because the reader's index is not built yet."""
     at_fault: str
-    """Number of incomplete or invalid samples, with the first reason; empty if there are none."""
+    """Text with the number of incomplete or invalid samples and the first reason; empty if all are
+    valid.
+    """
     unusable: bool
-    """Whether any of these samples cannot be used. Otherwise ``at_fault`` is about annotations."""
+    """True if any of these samples cannot be used, False if ``at_fault`` is only about
+    annotations.
+    """
     pillow_only: str
     """Text about images that only Pillow can decode; empty if there are none."""
     read_all: str
-    """Location to open so that these images are read."""
+    """Location to open so that images that only Pillow can decode are read too."""
     also: list[UnreadAnnotations]
-    """Other ways to read the same data, with annotations that are not read now."""
+    """Other ways to read the same data, with annotations that the graph does not read."""
     classes: list[str]
     """Class names, in the order of the labels."""
     class_counts: list[ClassCount]
     """Number of images, boxes or masks per class."""
     counted_by: str
-    """What is counted, such as ``boxes per class, in 400 images``; empty if all images are counted.
+    """Description of ``class_counts``, such as ``boxes per class, in 400 images``; empty if images
+    are counted.
     """
     no_classes: str
-    """Why no classes are counted, or empty."""
+    """Reason why no classes are counted; empty if they are."""
     megabytes: float
     formats: dict[str, int]
     size_counts: dict[str, int]
@@ -113,21 +118,21 @@ class DataView(TypedDict):
     sizes: str
     """Smallest and largest image size, ``300×225 … 1200×900``; empty until known."""
     checked: bool
-    """Whether all files were decoded to find bad ones."""
+    """True if all files were decoded to find bad ones."""
     checking: bool
     bad: int
     """Number of files that DALI cannot read or decode."""
     damaged: int
     """Number of files that DALI decodes with a warning."""
     findings: list[FileFinding]
-    """Findings of the worst files; the report of ``workbench check`` has all findings."""
+    """Files with the worst problems; the report of ``workbench check`` lists all."""
 
 
 # Other ways to read data: records with boxes or masks next to their images.
 
 
 class UnreadAnnotations(TypedDict):
-    """Annotations in the data that the graph does not read."""
+    """Annotations in the data that the graph does not read, and how to read them."""
 
     place: str
     """Location to open, such as ``webdataset_boxes:shards``; empty for masks of the open data."""

@@ -28,7 +28,7 @@ def to_json(value: Any) -> Any:
 
 
 def empty(kind: type[P], /, **values: Any) -> P:
-    """Return a payload of a TypedDict in which fields that are not passed have empty values.
+    """Return a payload of the TypedDict ``kind``; fields not in ``values`` are set to empty values.
 
     Empty values are an empty text, list or dict, zero, False, None if allowed, and the first value
     of a Literal.

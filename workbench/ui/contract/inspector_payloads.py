@@ -8,7 +8,7 @@ from workbench.ui.contract.payloads import BodyEntry, Json
 
 
 class RandomView(TypedDict):
-    """Distribution of a random argument."""
+    """Generator and distribution of a random argument."""
 
     op: str
     """Operator of the generator: ``random.uniform``, ``random.normal``, ``random.coin_flip`` or
@@ -17,11 +17,11 @@ class RandomView(TypedDict):
     """Arguments of the generator, such as ``{"range": [-10, 10]}`` or ``{"probability": 0.5}``."""
     node: str
     shared: list[str]
-    """Other inputs that use the generator: ``node.arg``, or ``output name``."""
+    """Other consumers of the generator: ``node.arg``, or ``output name`` for a graph output."""
 
 
 class ArgRow(TypedDict):
-    """One argument in the inspector."""
+    """Row of one argument in the inspector."""
 
     name: str
     label: str
@@ -44,36 +44,38 @@ class ArgRow(TypedDict):
         "shown",
         "policy",
     ]
-    """Control for a fixed value. ``shown`` is read-only, with the reason in ``locked``."""
+    """Kind of control for a fixed value. ``shown`` is read-only; ``locked`` has the reason."""
     parts: list[str]
-    """Names of a list's elements or of a matrix' columns; may be empty."""
+    """Names of a list's elements or of a matrix' columns; empty if they have no names."""
     mode: Literal["fixed", "random", "linked"]
     value: Json
-    """Fixed value: the value that was set, else the default, else null."""
+    """Fixed value: the value that was set, otherwise the default; null if there is no default."""
     random: NotRequired[RandomView]
     link: NotRequired[str]
-    """Port that the argument is connected to: ``node.output``."""
+    """Port that the argument is connected to, as ``node.output``."""
     links: list[str]
-    """Ports that it can be connected to, ``node.output``, except its own generator."""
+    """Ports that the argument can be connected to, as ``node.output``, except its own generator."""
     low: float | None
     high: float | None
     step: float | None
     minimum: float | None
-    """Minimum accepted value; the range of a slider may start higher."""
+    """Minimum accepted value. The range of the slider may start higher."""
     maximum: float | None
     choices: list[Json]
     default: Json
     changed: bool
     tensor: bool
-    """Whether another node can provide a separate value for each sample."""
+    """True if another node can provide a separate value for each sample."""
     fixed_only: str
-    """Why the value cannot be random or connected; empty if it can be."""
+    """Reason why the value cannot be random or connected; empty if it can."""
     distributions: list[str]
-    """Generators that the argument can use, the default first; empty if it cannot be random."""
+    """Generators that can sample the argument, the default first; empty if it cannot be random."""
     off: str
-    """Why the argument has no effect at present, such as a conflicting argument; else empty."""
+    """Reason why the argument has no effect, such as a conflicting argument; empty if it has an
+    effect.
+    """
     locked: str
-    """Why the argument cannot be edited, or empty."""
+    """Reason why the argument cannot be edited; empty if it can."""
     required: bool
     advanced: bool
     deprecated: str
@@ -93,13 +95,13 @@ class ConditionEntry(TypedDict):
     source: str
     """Port whose values are compared; empty for a random condition."""
     sources: dict[str, list[str]]
-    """Ports that can be compared, by kind of condition; none if the kind is not available here."""
+    """Ports that can be compared, by kind of condition; the list is empty for unavailable kinds."""
     fused: str
-    """Operator that does the same without the ``if``; empty if there is none."""
+    """Operator that could replace the whole ``if``; empty if there is none."""
 
 
 class InspectorView(TypedDict):
-    """The selected node; ``id`` is empty if there is none."""
+    """Payload about the selected node; ``id`` is empty if no node is selected."""
 
     id: str
     op: str
@@ -109,16 +111,17 @@ class InspectorView(TypedDict):
     """Device that runs the node: cpu, gpu or mixed."""
     devices: list[str]
     device_set: str
-    """Device set by the user. Empty: the device of its inputs, or for a decoder the graph's
-    setting."""
+    """Device set by the user. If empty, the node runs on the device of its inputs; a decoder runs
+    on the device in the graph's settings.
+    """
     follows: str
-    """Text for the default device, which the user did not set."""
+    """Label of the default device, used unless the user selects one."""
     known: bool
-    """False for an operator that the installed DALI does not have."""
+    """False if the installed DALI does not have the operator."""
     feeds: list[str]
-    """Inputs that use the generator: ``node.arg``."""
+    """Inputs that use the inspected generator, as ``node.arg``."""
     caution: str
-    """Why the node's preview differs from the script; empty if it does not."""
+    """Reason why the node's preview differs from the script; empty if it does not."""
     selected: int
     """Number of selected nodes. The inspected node is the last one."""
     errors: list[str]
@@ -126,22 +129,22 @@ class InspectorView(TypedDict):
     muted: bool
     """True if the node is excluded from the run."""
     augments: bool
-    """True if the node changes images, so it can be applied to some samples only."""
+    """True if the node changes images; it can then be applied to a fraction of the samples."""
     ports: dict[str, str]
     """Display name of each port in ``links``, such as ``the random value of rotate.angle``."""
     rows: list[ArgRow]
     condition: str
-    """Text of a block's condition, such as ``p = 0.5``; else empty."""
+    """Text of a block's condition, such as ``p = 0.5``; empty if the node has none."""
     control: str
-    """Name of the input for a block's condition: ``condition``."""
+    """Name of the block's input for the condition: ``condition``."""
     condition_node: str
-    """Node that computes the condition; empty if the condition is not connected."""
+    """Id of the node that computes the condition; empty if the condition is not connected."""
     asks: ConditionEntry | None
-    """Condition of an ``if``; else null."""
+    """Condition of an ``if`` block; null for other nodes."""
     probability: float | None
-    """Probability of an ``if`` with a coin flip; else null."""
+    """Probability of an ``if`` block with a random condition; null for other nodes."""
     numbered: bool
-    """True if the block has options: bodies that can be added, removed and moved."""
+    """True if the block's bodies are options that can be added, removed and moved."""
     weights: list[float]
-    """Probability of each body if one of several is chosen at random; else empty."""
+    """Probability of each body, if the block runs a random one; empty for other nodes."""
     bodies: list[BodyEntry]

@@ -18,13 +18,13 @@ Json = Any
 
 
 class DeviceChoice(TypedDict):
-    """Option of the CPU / mixed switch."""
+    """Option of the switch between CPU and mixed decoding."""
 
     id: str
     label: str
     """Text of the option: ``CPU`` or ``Mixed · H200``."""
     disabled: str
-    """Why the option cannot be selected; empty if it can be."""
+    """Reason why the option cannot be selected; empty if it can."""
 
 
 class Status(TypedDict):
@@ -36,19 +36,19 @@ class Status(TypedDict):
 
 
 class OverwriteQuestion(TypedDict):
-    """Question whether to overwrite an existing file; all texts are empty if there is none."""
+    """Question whether to overwrite an existing file; all texts are empty if nothing is asked."""
 
     number: int
     """Counter, incremented with each question."""
     do: str
-    """``do`` of the action that asks; the browser sends it again with ``overwrite``."""
+    """``do`` of the action that wrote the file; the browser repeats it with ``overwrite``."""
     path: str
-    """Path as the user typed it."""
+    """File path, as the user typed it."""
     message: str
 
 
 class TextFile(TypedDict):
-    """File for download."""
+    """Text file for download."""
 
     number: int
     """Counter, incremented with each file; 0 if there is no file yet."""
@@ -64,19 +64,18 @@ class RecipeEntry(TypedDict):
 
 class StartEntry(RecipeEntry):
     example: bool
-    """Whether the graph is the initial example; otherwise the graph has no nodes."""
+    """True if the graph is the initial example, False if it has no nodes."""
 
 
 class OpenedData(TypedDict):
-    """The open folder or file, and why the last requested one was refused."""
+    """The open folder or file, and the reason if another one could not be opened."""
 
     path: str
     refused: str
     outside: str
-    """Path of that folder if the user may open it after a confirmation; otherwise empty."""
+    """Path of the refused folder if the user may open it after a confirmation; empty otherwise."""
     places: dict[str, str]
-    """Absolute path of each parameter's data, for a link; empty if the data was passed in Python.
-    """
+    """Absolute path of each parameter's data, for links; empty for data passed in Python."""
 
 
 class RunningWork(TypedDict):
@@ -96,69 +95,69 @@ class RecentEntry(TypedDict):
     when: str
     """Time of the last change: ``09:05`` or ``4 Mar, 17:30``."""
     data: str
-    """Last part of the folder's path; empty if the data was passed in Python."""
+    """Name of the data folder; empty for data passed in Python."""
     picture: str
-    """``data:`` URL of its first photos; empty if there is none."""
+    """``data:`` URL of the session's first photos; empty if there is none."""
     open: bool
-    """Whether the session is open in a page or a notebook."""
+    """True if the session is open in a page or notebook."""
 
 
 class RestoredEntry(TypedDict):
-    """Stored edits that were restored or are offered, or data of a shared graph that is not open.
+    """Report on restored or offered edits, or on data of a shared graph that are not open.
 
-    Empty if there is nothing to report.
+    The dict is empty if there is nothing to report.
     """
 
     text: NotRequired[str]
     offered: NotRequired[bool]
-    """Whether the edits are only offered; ``apply_kept`` applies them."""
+    """True if the edits are only offered; ``apply_kept`` applies them."""
     choose: NotRequired[bool]
-    """Whether the user must choose the data."""
+    """True if the user must choose the data."""
     outside: NotRequired[str]
-    """Path of the data that ``open_shared_data`` opens; empty if they cannot be opened."""
+    """Path of the data that ``open_shared_data`` would open; empty if they cannot be opened."""
 
 
 class CellEntry(TypedDict):
-    """The current graph as code of a notebook cell; empty outside notebooks."""
+    """The current graph as code of a notebook cell; an empty dict outside notebooks."""
 
     after: NotRequired[str]
-    """Id of the cell that created the workbench; empty if unknown."""
+    """Id of the cell that created the workbench; empty if it is unknown."""
     source: NotRequired[str]
     """Code of the cell; empty until ``describe_cell`` is requested."""
     asked: NotRequired[int]
-    """Number of requests so far."""
+    """Number of ``describe_cell`` requests so far."""
 
 
 class FaultEntry(TypedDict):
-    """Reason why the graph cannot run."""
+    """Reason why the graph cannot run, or a warning."""
 
     node: str
-    """Node id, or empty if the fault concerns the whole graph."""
+    """Id of the faulty node; empty if the fault concerns the whole graph."""
     arg: str
     message: str
     remedy: str
     fixes: list[str]
-    """Labels of the fault's fixes, by which the action ``fix`` selects one."""
+    """Labels of the available fixes. The action ``fix`` selects one by its label."""
     warning: bool
     """True for a warning, which does not prevent a run."""
 
 
 class ImportRow(TypedDict):
-    """Part of an import that differs from the original."""
+    """Difference between the imported graph and the original program."""
 
     kind: str
     """Kind of difference, such as ``changed``."""
     subject: str
-    """Node, transform or value; empty for the whole pipeline."""
+    """Node, transform or value that differs; empty for the whole pipeline."""
     place: str
-    """Line of the source, such as ``train.py:12``; empty if unknown."""
+    """Line in the original program, such as ``train.py:12``; empty if unknown."""
     why: str
     node: str
     """Id of the node to select; empty if there is none."""
 
 
 class ImportEntry(TypedDict):
-    """Report of the import that created the graph."""
+    """Report on the import that created the graph."""
 
     summary: str
     """Summary of the import, such as ``12 of 14 steps exact, 2 changed``."""
@@ -170,7 +169,7 @@ class HistoryEntry(TypedDict):
     """One edit in the history, which can be undone or redone."""
 
     step: int
-    """Number of applied edits after going to this edit; an argument of ``go_to``."""
+    """Number of applied edits if the user goes to this edit; the argument of ``go_to``."""
     label: str
     """Description of the edit, such as ``angle of rotate to 5``."""
     done: bool
@@ -188,12 +187,11 @@ class PortEntry(TypedDict):
     fed: bool
     optional: bool
     flows: str
-    """Type of the port's data, ``224×224×3 u8 HWC``, with ``?`` for values that depend on the data.
-    """
+    """Shape and type of the port's data, ``224×224×3 u8 HWC``, with ``?`` for unknown sizes."""
 
 
 class DrawEntry(TypedDict):
-    """Random argument whose generator is shown inside the node."""
+    """Random argument whose generator is shown inside the node's card."""
 
     arg: str
     text: str
@@ -205,27 +203,27 @@ class BodyEntry(TypedDict):
 
     name: str
     title: str
-    """Title set by the user; may be empty."""
+    """Title set by the user; empty if there is none."""
     scope: str
     """Id of the block and name of the body, for example ``branch.then``."""
     nodes: int
-    """Number of nodes without generators."""
+    """Number of nodes in the body, without generators."""
     faulty: bool
 
 
 class ScopeBody(TypedDict):
-    """Body of a block on the path to the visible body, or of a block next to it."""
+    """Body of a block in the breadcrumb."""
 
     name: str
     title: str
-    """Title set by the user; may be empty."""
+    """Title set by the user; empty if there is none."""
     scope: str
     shown: bool
-    """Whether the body is on the path to the visible body."""
+    """True if this body contains the visible body, or is the visible body."""
 
 
 class ScopeEntry(TypedDict):
-    """Block on the path from the graph to the visible body."""
+    """Block in the breadcrumb, which contains the visible body."""
 
     block: str
     op: str
@@ -233,59 +231,61 @@ class ScopeEntry(TypedDict):
 
 
 Role = Literal["read", "decode", "geometry", "colour", "arithmetic", "output", "other"]
-"""Role of an operator, which sets the colour of its card."""
+"""Role of an operator, which determines the colour of its card."""
 
 
 class NodeEntry(TypedDict):
-    """Card on the canvas. The first card of a body represents its inputs."""
+    """Card of a node on the canvas. The first card of a body represents the body's inputs."""
 
     id: str
-    """Id of the node; for the inputs of a body, the body itself (``branch.then``)."""
+    """Id of the node. The card of a body's inputs has the id of the body (``branch.then``)."""
     scope: str
-    """Body that contains the node; empty for the graph itself."""
+    """Body that contains the node; empty for the top level of the graph."""
     op: str
-    """Name of the operator; empty for the inputs of a body."""
+    """Name of the operator; empty for the card of a body's inputs."""
     title: str
-    """Text of the card: the operator, the call that an opaque node represents, or a block's
-    condition.
+    """Text of the card: the operator, the condition of a block, or the source code of an
+    opaque node.
     """
     label: str
     role: Role
     device: Literal["cpu", "gpu", "mixed"]
     output: str
-    """Shape and type of the outputs, ``224×224×3 u8``, with ``?`` for values that depend on the
-    data."""
-    values: str
-    """Arguments that differ from their defaults, such as ``size 256, fill_value 0``; may be empty.
+    """Shape and type of the outputs, ``224×224×3 u8``, with ``?`` for sizes that depend on
+    the data.
     """
+    values: str
+    """Arguments that differ from their defaults, such as ``size 256, fill_value 0``."""
     draws: list[DrawEntry]
     inputs: list[PortEntry]
-    """Positional inputs, followed by arguments connected to a visible node."""
+    """Positional inputs, followed by arguments that are connected to a visible node."""
     outputs: list[PortEntry]
     fault: str
-    """Message of the node's first fault, or empty."""
+    """Message of the node's first fault or warning; empty if there is none."""
     warned: bool
-    """Whether ``fault`` is a warning, which does not stop a run."""
+    """True if ``fault`` is a warning, which does not stop a run."""
     movable: bool
-    """True if the node can be swapped with its neighbour (readers and decoders cannot)."""
+    """True if the node can be swapped with the next or previous node (readers and decoders
+    cannot).
+    """
     generator: bool
-    """True for a generator of random numbers. If one node uses it, it can be shown inside that
-    node."""
+    """True for a generator of random numbers. If only one node uses the generator, it can be shown
+    inside that node.
+    """
     known: bool
     """False for an operator that the installed DALI does not have, and for code that a graph cannot
     represent. Such nodes cannot be edited."""
     twin: bool
-    """Whether another node has the same operator."""
+    """True if another node has the same operator."""
     note: str
-    """Remark other than a fault: ``not connected``, ``muted``."""
+    """Remark that is not a fault, such as ``not connected`` or ``muted``."""
     muted: bool
     """True if the node is excluded from the run."""
     loose: bool
-    """True if no output depends on the node; it is then not run."""
+    """True if no graph output depends on the node, so it does not run."""
     bodies: list[BodyEntry]
     expanded: bool
-    """Whether the block's bodies are shown in a frame; the entries of their nodes follow this one.
-    """
+    """True if the block is drawn as a frame. The entries of the nodes inside follow this entry."""
 
 
 class FrameEntry(TypedDict):
@@ -297,7 +297,7 @@ class FrameEntry(TypedDict):
 
 
 class NoteEntry(TypedDict):
-    """Note on the canvas. The position of its corner is relative to ``node``, if set."""
+    """Note on the canvas. Its position is relative to the corner of ``node`` if that is set."""
 
     id: str
     text: str
@@ -307,91 +307,93 @@ class NoteEntry(TypedDict):
 
 
 class EdgeEntry(TypedDict):
-    """Edge to a node or to an output of the graph."""
+    """Edge to a node or to a graph output."""
 
     id: str
-    """Id of the edge: ``target:input``; ``:name`` for outputs of the visible body,
-    ``branch.then:name`` for outputs of a body shown inside it."""
+    """Id of the edge: ``target:input``; ``:name`` for outputs of the visible body;
+    ``branch.then:name`` for outputs of a body that is drawn inside its block.
+    """
     source: str
     output: str
     target: str
-    """Node id; empty for the outputs of a body."""
+    """Id of the target node; empty for outputs of a body."""
     input: str
-    """Name of the input, of the argument, or of the graph's output."""
+    """Name of the target's input or argument, or of the graph output."""
     kind: str
     argument: bool
     crosses: str
-    """``to the GPU`` if the edge copies data to the GPU, else empty."""
+    """``to the GPU`` if the edge copies data to the GPU; empty otherwise."""
 
 
 class ConnectTargets(TypedDict):
-    """Response to ``connect_targets``: inputs that an output can be connected to."""
+    """Response to ``connect_targets``: the inputs to which an output can be connected."""
 
     source: str
-    """Requested port, ``node.output``; empty before the first request."""
+    """The output, as ``node.output``; empty before the first request."""
     reasons: dict[str, str]
-    """Why the output cannot be connected, by edge id (``target:input``); empty texts if it can be.
-    """
+    """Reason why an input cannot be connected, by edge id (``target:input``); empty if it can."""
 
 
 class CompatibleOps(TypedDict):
     """Response to ``compatible_ops``: operators that can be added at a port or on an edge."""
 
     place: str
-    """Requested port, ``node.output``, or id of the edge."""
+    """Requested port (``node.output``) or edge id."""
     kind: str
     """Kind of data at the port or edge; empty for an empty graph."""
     reasons: dict[str, str]
-    """Why an operator or template cannot be added, by name; those that can be added are omitted."""
+    """Reason why an operator or template cannot be added, by name; those that can be are
+    omitted.
+    """
     tried: list[str]
-    """Operators that were tried on the graph."""
+    """Operators and templates that were inserted into a copy of the graph to find faults."""
     fixes: dict[str, list[str]]
-    """Labels of fixes with which an operator or template can be added after all, by name."""
+    """Labels of repairs with which a refused operator or template can be added, by its name."""
 
 
 class OperatorEntry(TypedDict):
-    """Operator in the search results."""
+    """Operator or block that can be searched for and added."""
 
     name: str
     label: str
     synonyms: list[str]
-    """Names in other libraries, and synonyms."""
+    """Synonyms, including names in other libraries."""
     category: str
     summary: str
     devices: list[str]
     unusable: str
-    """Why the operator is disabled; empty if it can be added."""
+    """Reason why the operator is disabled; empty if it can be added."""
     words: str
-    """Words of DALI's documentation for the search."""
+    """Words of DALI's documentation that the search also matches."""
     inputs: list[str]
-    """Kinds of data of its positional inputs."""
+    """Kind of data of each positional input."""
     outputs: list[str]
 
 
 class TemplateEntry(TypedDict):
-    """Template in the search results."""
+    """Template that can be searched for and added."""
 
     name: str
     label: str
     synonyms: list[str]
     summary: str
     nodes: list[str]
-    """Names of the operators of its nodes."""
+    """Operators of the template's nodes."""
     mixes: bool
     """True if the template needs the images of two nodes."""
     first_for: list[str]
-    """Search texts for which the template precedes an operator with that name."""
+    """Search texts for which the template is listed before an operator of the same name."""
 
 
 class RecipeLine(TypedDict):
-    """Recipe in the search results."""
+    """Recipe that can be searched for."""
 
     name: str
     line: str
 
 
 class ArgumentSearchEntry(TypedDict):
-    """Argument of the inspected node in the search results."""
+    """Argument of the inspected node that can be searched for."""
 
     name: str
     label: str
@@ -414,7 +416,7 @@ class CodeFile(TypedDict):
 
 
 class CodeFault(TypedDict):
-    """Reason why the current graph cannot be exported to the target; empty texts if it can be."""
+    """Reason why the graph cannot be exported to the target; all texts are empty if it can."""
 
     message: str
     node: str
@@ -424,7 +426,7 @@ class CodeFault(TypedDict):
 
 
 def template_entries(templates: Iterable[Template]) -> list[TemplateEntry]:
-    """Return the entries of all templates."""
+    """Return payloads of the templates."""
     return [
         {
             "name": template.name,
@@ -440,7 +442,7 @@ def template_entries(templates: Iterable[Template]) -> list[TemplateEntry]:
 
 
 def argument_entries(catalog: Catalog, op: str) -> list[ArgumentSearchEntry]:
-    """Return the entries of an operator's arguments; empty if the operator does not exist."""
+    """Return payloads of an operator's arguments; empty if the operator does not exist."""
     spec = catalog.find(op)
     return [
         {"name": arg.name, "label": arg.label, "summary": first_sentence(arg.doc)}
@@ -464,7 +466,7 @@ class LastSpeed(TypedDict):
     rate: float
     """Median imgs/s of the whole pipeline."""
     frames: int
-    """Number of frames per sample if rates are in sequences/s; 0 if they are in imgs/s."""
+    """Number of frames per sample if ``rate`` is in sequences/s; 0 if it is in imgs/s."""
     when: str
     """Time of the measurement (ISO 8601 with time zone); empty if unknown."""
     settings: str
@@ -473,16 +475,16 @@ class LastSpeed(TypedDict):
 
 
 class AutosaveState(TypedDict):
-    """Whether edits are autosaved."""
+    """State of the autosave: whether edits are stored, as a text."""
 
     state: Literal["kept", "waiting", "not kept"]
     text: str
     reason: str
-    """Why edits are not autosaved, or not yet; else empty."""
+    """Reason why edits are not autosaved, or not yet; empty if they are."""
 
 
 def status_fields(
     faults: Sequence[FaultEntry], speeds: Sequence[LastSpeed], kept: AutosaveState
 ) -> dict[str, Any]:
-    """Return all fields of the status line."""
+    """Return the values of all fields of the status line."""
     return {"faults": list(faults), "speeds": list(speeds), "kept": kept}

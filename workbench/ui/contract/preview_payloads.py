@@ -1,4 +1,4 @@
-"""Payloads of the preview and the cards: headers of their pictures, and related data."""
+"""Payloads of the preview and the node cards: headers of pictures, and related data."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ PAYLOADS = (
     Augmentation, Branch, ChannelStatistics, GraphDifference, Histogram, MemoryUse,
     OutputStatistics,
 )  # fmt: skip
-"""Dataclasses of other modules that are sent unchanged."""
+"""Dataclasses of other modules that are sent to the browser unchanged."""
 
 
 class NameEntry(TypedDict):
-    """Class name on a mask. ``x`` and ``y`` are fractions of the picture's sides."""
+    """Class name drawn on a mask at ``x`` and ``y``, as fractions of the picture's sides."""
 
     text: str
     colour: int
@@ -26,81 +26,88 @@ class NameEntry(TypedDict):
 
 
 class MarkEntry(TypedDict):
-    """Box, point (both corners equal), outline, or mask on a picture."""
+    """Annotation drawn on a picture: box, point (corners are equal), outline or mask."""
 
     corners: list[float]
     """Left, top, right, bottom, as fractions of the picture's sides."""
     text: str
-    """Name of the annotation's class."""
+    """Class name of the annotation."""
     colour: int
-    """Colour index, equal for equal classes."""
+    """Index of the colour. Annotations of the same class have the same colour."""
     mask: str
     """URL of the mask, which covers the whole picture; empty for boxes and points."""
     outline: list[float]
-    """x and y of the vertices as fractions; empty for boxes, points and masks."""
+    """x and y of each vertex as fractions of the picture's sides; empty for other annotations."""
     left: bool
     """True if the point is outside the picture."""
     names: list[NameEntry]
 
 
 class TileEntry(TypedDict):
-    """Sample of the preview. Rectangles are [x, y, w, h] in pixels of the sheet."""
+    """Sample in the preview. Rectangles are [x, y, w, h] in pixels of the contact sheet."""
 
     index: int
     file: str
     label: str
     class_name: str
-    """Class name of the label, or the label itself if it has no name."""
+    """Class name of the sample's label, or the label itself if it has no name."""
     shape: str
-    """Shape of the augmented output: ``3×224×224 f32``."""
+    """Shape and type of the augmented output: ``3×224×224 f32``."""
     draws: list[str]
-    """Random values as texts: ``angle -7.2``, ``mirror yes``."""
+    """Random values of the sample as texts: ``angle -7.2``, ``mirror yes``."""
     notes: list[str]
-    """Remarks, such as a random variant of a repeated photo, or the size of the difference."""
+    """Remarks on the sample, such as the size of the difference."""
     branches: list[str]
     """Block bodies that ran for the sample, such as ``branch.then``."""
     augmentations: list[str]
-    """Keys of the augmentations chosen by automatic augmentation."""
+    """Keys (``node.name``) of the augmentations that automatic augmentation chose."""
     applied: list[str]
-    """Texts of the augmentations chosen by automatic augmentation: ``rotate -27, equalize``."""
+    """Descriptions of the augmentations that automatic augmentation chose: ``rotate -27,
+    equalize``.
+    """
     targets: list[str]
-    """Annotations that cannot be drawn: ``image_ids 17``, ``labels cat 0.70, dog 0.30``."""
+    """Values of annotations that cannot be drawn: ``image_ids 17``, ``labels cat 0.70, dog
+    0.30``.
+    """
     error: str
-    """Why this sample cannot be shown; empty if it can be."""
+    """Reason why the sample cannot be shown; empty if it can."""
     warning: str
-    """Warning about a file that DALI decodes, such as a truncated file; else empty."""
+    """Warning about a damaged file that DALI decodes, such as a truncated one; empty if
+    there is none.
+    """
     original: list[int]
     augmented: list[list[int]]
-    """Rectangle of each image output of the graph (two for a graph with two views)."""
+    """Rectangle of each image output, for example of both views for contrastive learning."""
     marks: list[list[MarkEntry]]
-    """Annotations on ``original``, if it is displayed, and on each of ``augmented``; empty if there
-    are none."""
+    """Annotations on the original, if it is displayed, followed by those on each augmented
+    image.
+    """
 
 
 class SheetHeader(TypedDict):
-    """JSON header before the bytes of the picture."""
+    """JSON header before the bytes of a contact sheet."""
 
     mime: str
     sheet: list[int]
-    """[width, height] in pixels."""
+    """[width, height] of the contact sheet in pixels."""
     tiles: list[TileEntry]
     outputs: list[str]
-    """Names of the image outputs."""
+    """Names of the graph's image outputs."""
     note: str
-    """How values are displayed, such as ``shown de-normalised``; may be empty."""
+    """Note on how values are displayed, such as ``shown de-normalised``; empty if there is none."""
     batch: int
     milliseconds: float
     of: int
-    """Number of samples in the batch. The tiles are the first of these."""
+    """Number of samples in the batch. The first ones are shown."""
     repeat: int
-    """Index of the photo that is repeated in the whole batch, as requested; -1 for none."""
+    """Index of the photo that is repeated in the whole batch; -1 if none is."""
     baseline: list[str]
-    """For a difference, the ``node.output`` that each output is compared with."""
+    """For differences: the ``node.output`` that each output is compared with."""
     reran: list[str]
-    """Ids of the nodes that had to run."""
+    """Ids of the nodes that ran for this picture; the outputs of others were cached."""
     tile: int
     branches: list[Branch]
-    """All bodies of the graph's blocks. Nested bodies follow the body that contains them."""
+    """All bodies of the graph's blocks; a nested body follows the body that contains it."""
     augmentations: list[Augmentation]
     """All augmentations that automatic augmentation may choose."""
     memory: NotRequired[MemoryUse]
@@ -111,51 +118,52 @@ class VerifiedEntry(TypedDict):
 
     state: Literal["none", "running", "identical", "different", "failed", "stopped"]
     text: str
-    """Result as text: ``identical to export``, ``3 of 192 samples differ``, or why nothing was
-    compared."""
+    """``identical to export``, ``3 of 192 samples differ``, or the reason why nothing was
+    compared.
+    """
     detail: list[str]
-    """Description of what was compared; if there are differences, one line each."""
+    """Lines that describe what was compared, and each difference."""
     share: float
     stale: bool
-    """Whether the graph or the data has changed since the comparison."""
+    """True if the graph or the data have changed since the comparison."""
 
 
 class ComparisonChoice(TypedDict):
-    """Graph that the current one can be compared with."""
+    """Graph that the current graph can be compared with."""
 
     id: str
     group: str
-    """Group of the choice in the list; empty for none."""
+    """Heading of the choice in the list; empty for none."""
     label: str
 
 
 class ComparisonEntry(TypedDict):
-    """Comparison with another graph."""
+    """Comparison of the current graph with another one."""
 
     name: str
     error: str
-    """Why there are no pictures of the other graph; else empty."""
+    """Reason why there are no pictures of the other graph; empty if there are."""
     rows: list[GraphDifference]
-    """Differences from the other graph to the current one."""
+    """Differences between the other graph (old) and the current graph (new)."""
     more: int
     remarks: list[str]
-    """Remarks about changed seeds and different random values."""
+    """Remarks on changed seeds and on random values that differ."""
     distances: list[str]
     """Mean absolute pixel difference of each tile, on a scale of 0 to 255: ``Δ 3.2``."""
     pending: bool
 
 
 class SavedSampleEntry(TypedDict):
-    """Saved sample."""
+    """Sample or batch that the user saved in the graph's file."""
 
     text: str
     """Description of the sample, such as ``seed 42, batch 3, sample 5``."""
     note: str
-    """File of the sample, or the user's note."""
+    """Note of the user, or the sample's file."""
     whole: bool
-    """True for a whole batch."""
+    """True if a whole batch was saved."""
     shown: bool
-    """True if the sample is currently shown."""
+    """True if the preview currently shows the sample."""
 
 
 class BodyShareEntry(TypedDict):
@@ -166,43 +174,45 @@ class BodyShareEntry(TypedDict):
     """Name of the body, such as ``branch: then``."""
     count: int
     share: float | None
-    """Fraction of the samples that reached the block; None if there are none."""
+    """Fraction of the samples that ran the body, of those that reached the block; None without
+    samples.
+    """
     low: float
     high: float
     """Upper end of the 99 % confidence interval of ``share``; ``low`` is the lower end."""
     asked: float | None
-    """Expected probability; None if it is not constant."""
+    """Expected probability of the body; None if it is not constant."""
     agrees: bool
-    """Whether the confidence interval contains the expected probability."""
+    """True if the confidence interval contains the expected probability."""
 
 
 class BlockSharesEntry(TypedDict):
-    """Block and the number of samples that reached it."""
+    """How often each body of a block ran, and the number of samples that reached the block."""
 
     block: str
     scope: str
-    """Body that contains the block, such as ``branch.then``; empty for the graph itself."""
+    """Body that contains the block, such as ``branch.then``; empty for the top level."""
     samples: int
     bodies: list[BodyShareEntry]
     in_turns: bool
-    """Whether a sample is counted in each repetition of the surrounding block."""
+    """True if the block is in a ``repeat``; a sample is then counted once per repetition."""
 
 
 class InspectedSharesEntry(TypedDict):
     """How often each body of the inspected block ran."""
 
     shown: dict[str, int]
-    """Number of samples of the current batch that reached each body, by body."""
+    """Number of samples of the current batch that ran each body, by body name."""
     shown_of: int
     """Number of samples of the current batch that reached the block."""
     counted: list[BodyShareEntry]
-    """Counts over many batches; empty if none were counted."""
+    """Shares over many batches; empty if they were not counted."""
     batches: int
     counting: bool
 
 
 class BranchSharesEntry(TypedDict):
-    """Counts over many batches, starting with batch 0."""
+    """How often the bodies of all blocks ran in many batches, starting with batch 0."""
 
     blocks: list[BlockSharesEntry]
     batches: int
@@ -211,45 +221,46 @@ class BranchSharesEntry(TypedDict):
     wanted: int
     """Number of batches to count."""
     reads: bool
-    """Whether the condition depends on the data, so that each batch has to be read."""
+    """True if a condition depends on the data, so that each batch has to be read."""
     counting: bool
     error: str
-    """Why the samples could not be counted; else empty."""
+    """Reason why the samples could not be counted; empty if they could."""
 
 
 class CloseupHeader(TypedDict):
-    """JSON header before the PNG of a sample in its own size."""
+    """JSON header before the PNG of one sample in its original size."""
 
     index: int
     of: str
-    """Output that the picture shows: ``original`` or the name of an output."""
+    """Picture that is shown: ``original`` or the name of an output."""
     choices: list[str]
-    """Names of the other pictures that can be shown."""
+    """Pictures that can be shown."""
     size: list[int]
     """[width, height] of the picture in pixels."""
     full: list[int]
     """[width, height] of the sample in pixels; the picture may be smaller."""
     note: str
     frames: int
-    """Number of frames of a sequence; 0 for an image."""
+    """Number of frames of a video sample; 0 for an image."""
     frame: int
-    """Index of the displayed frame; -1 for all frames, next to each other."""
+    """Index of the displayed frame; -1 if all frames are shown next to each other."""
     error: str
-    """Why there is no picture; else empty."""
+    """Reason why there is no picture; empty if there is one."""
 
 
 class ValuesHeader(TypedDict):
-    """JSON header before the values of a region, row by row, channels last.
+    """JSON header before the pixel values of a region, row by row, channels last.
 
-    ``store`` is the little-endian type in which they are sent (``f4``, ``u1``, ...), ``dtype``
-    their type in the pipeline. ``x``, ``y`` and ``region`` ([width, height]) are in pixels of the
-    sample. If there is an ``error``, the region is empty, and ``x``, ``y`` are the requested pixel.
+    ``store`` is the little-endian type in which the values are sent (``f4``, ``u1``, ...),
+    ``dtype`` their type in the pipeline. ``x``, ``y`` and ``region`` ([width, height]) are in
+    pixels of the sample. If there is an ``error``, the region is empty, and ``x``, ``y`` is the
+    requested pixel.
     """
 
     index: int
     of: str
     frame: int
-    """Index of the frame; -1 for all frames, next to each other."""
+    """Index of the frame; -1 if all frames are next to each other."""
     x: int
     y: int
     region: list[int]
@@ -257,11 +268,11 @@ class ValuesHeader(TypedDict):
     store: Literal["u1", "i1", "u2", "i2", "u4", "i4", "f4", "f8"]
     dtype: str
     error: str
-    """Why there are no values; else empty."""
+    """Reason why there are no values; empty if there are."""
 
 
 class StepOutputEntry(TypedDict):
-    """Value of one output of a node for the sample."""
+    """Value of one of a node's outputs for the sample."""
 
     name: str
     kind: str
@@ -271,17 +282,17 @@ class StepOutputEntry(TypedDict):
     layout: str
     device: Literal["cpu", "gpu"]
     values: str
-    """Minimum and maximum, ``0 … 255``; may be empty."""
+    """Minimum and maximum of the output, ``0 … 255``; empty if unknown."""
     box: list[int]
-    """Rectangle in the sheet, [x, y, w, h]; empty if the output is not an image."""
+    """Rectangle of the image in the sheet, [x, y, w, h]; empty if the output is not an image."""
     note: str
     text: str
-    """Value of the output, if it is not an image."""
+    """Value of the output as text, if it is not an image."""
     histogram: NotRequired[Histogram]
 
 
 class StepEntry(TypedDict):
-    """One node with its outputs for the sample."""
+    """A node and its outputs for the sample."""
 
     node: str
     op: str
@@ -289,28 +300,28 @@ class StepEntry(TypedDict):
     outputs: list[StepOutputEntry]
     draws: list[str]
     drawn: bool
-    """True if the node also uses internal random values, which DALI does not expose."""
+    """True if the node also uses random values that DALI does not return."""
     milliseconds: float | None
     untimed: str
-    """Why the node has no time; empty if it has one or is being measured."""
+    """Reason why the node has no time; empty if it has one or is being measured."""
 
 
 class CardEntry(TypedDict):
-    """Output of a node for the selected sample."""
+    """Output of one node for the sample on the cards."""
 
     id: str
     box: list[int]
     """Rectangle of the node's picture in the sheet, [x, y, w, h]; empty if there is none."""
     text: str
-    """Value of the node's output, if it has no picture; may be empty."""
+    """Value of the node's output as text, if it has no picture."""
     draws: list[str]
-    """Random values of its arguments as texts, such as ``angle -7.24``."""
+    """Random values of the node's arguments as texts, such as ``angle -7.24``."""
     branches: list[str]
-    """Bodies of a block that ran for the sample, in any repetition."""
+    """Bodies of the block that ran for the sample, in any repetition."""
 
 
 class CardsHeader(TypedDict):
-    """JSON header before the pictures of all cards for one sample of the batch."""
+    """JSON header before the pictures of all cards, for one sample of the batch."""
 
     mime: str
     sheet: list[int]
@@ -323,38 +334,37 @@ class CardsHeader(TypedDict):
 
 
 class EffectEntry(TypedDict):
-    """Picture of the sample with other values of the varied arguments."""
+    """Picture of the sample with one combination of values of the varied arguments."""
 
     values: list[Any]
-    """Complete value of each argument."""
+    """Complete value of each varied argument."""
     shown: list[Any]
-    """Varied part of each value: one element of a list, or the number that all elements have."""
+    """Part of each value that varies: a number, or one element of a list."""
     box: list[int]
-    """[x, y, w, h] in pixels of the sheet; empty if there is no picture."""
+    """Rectangle in the sheet, [x, y, w, h], in pixels; empty if there is no picture."""
     error: str
-    """Why there is no picture; else empty."""
+    """Reason why there is no picture; empty if there is one."""
 
 
 class EffectHeader(TypedDict):
-    """JSON header before the pictures of one sample with other values of a node's arguments."""
+    """JSON header before the effect sheet: one sample with several values of a node's arguments."""
 
     mime: str
     sheet: list[int]
     node: str
     args: list[str]
-    """Names of the varied arguments: ``angle``, or an element of a list, ``size.h``."""
+    """Names of the varied arguments, such as ``angle``, or ``size.h`` for an element of a list."""
     columns: int
     pictures: list[EffectEntry]
-    """Pictures row by row. The values of the first argument change by column, of the second by row.
-    """
+    """Pictures row by row. Columns differ in the first argument, rows in the second."""
     note: str
-    """Text that names arguments without effect; else empty."""
+    """Note that names arguments without an effect; empty if all have one."""
     error: str
-    """Why there are no pictures; else empty."""
+    """Reason why there are no pictures; empty if there are."""
 
 
 class PolicyPicture(TypedDict):
-    """The selected sample after one sub-policy, with all its operations applied."""
+    """Picture of the sample on the cards after all operations of one sub-policy."""
 
     sub_policy: list[Any]
     box: list[int]
@@ -370,7 +380,7 @@ class PolicyHeader(TypedDict):
     node: str
     pictures: list[PolicyPicture]
     error: str
-    """Why there are no pictures; else empty."""
+    """Reason why there are no pictures; empty if there are."""
 
 
 class DetailHeader(TypedDict):
@@ -379,13 +389,13 @@ class DetailHeader(TypedDict):
     mime: str
     sheet: list[int]
     steps: list[StepEntry]
-    """Entry of the node; empty if there is an ``error``."""
+    """Entry of the node, in a list; empty if there is an ``error``."""
     node: str
     file: str
     error: str
     samples: int
-    """Number of samples in the timed batch."""
+    """Number of samples in the batch that was timed."""
     timing: str
-    """Description of what was measured and how; empty until the time is known."""
+    """Description of how the time was measured; empty until it is known."""
     floor: float | None
-    """Milliseconds that an empty pipeline takes."""
+    """Time of an empty pipeline in milliseconds."""

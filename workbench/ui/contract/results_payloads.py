@@ -6,27 +6,27 @@ from typing import TypedDict
 
 
 class ResultEntry(TypedDict):
-    """Result in the list."""
+    """Result in the list of the Results panel."""
 
     id: str
     kind: str
-    """Name of the tool."""
+    """Name of the tool that created the result."""
     title: str
     verdict: str
     created: str
-    """Time as ISO 8601."""
+    """Time at which the result was created, in ISO 8601."""
 
 
 class ShownTable(TypedDict):
-    """Table of a result. Cells are text."""
+    """Table of a result. All cells are texts."""
 
     title: str
     columns: list[str]
     numbers: list[bool]
-    """Whether the column has numbers, which are aligned to the right."""
+    """For each column, True if it contains numbers, which are right-aligned."""
     rows: list[list[str]]
     more: int
-    """Number of rows that are not sent."""
+    """Number of further rows, which are not sent."""
 
 
 class ShownPicture(TypedDict):
@@ -34,11 +34,11 @@ class ShownPicture(TypedDict):
 
     caption: str
     source: str
-    """Data URL; empty if the bytes are neither PNG nor JPEG."""
+    """``data:`` URL of the picture; empty if it is neither PNG nor JPEG."""
 
 
 class ShownResult(TypedDict):
-    """The result that is shown."""
+    """The selected result."""
 
     id: str
     title: str

@@ -1,4 +1,4 @@
-"""Samples selected in the preview, which notebook cells can read and observe."""
+"""Samples selected in the preview. Notebook cells can read and observe them."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ _MOST_ROWS = 100
 
 @dataclass(frozen=True, slots=True)
 class SelectedSamples:
-    """``w.preview.selected``: the samples marked in the preview, otherwise the sample on the cards.
+    """``w.preview.selected``: the samples marked in the preview; if none, the sample on the cards.
 
     Attributes
     ----------
     batch:
         Index of the current batch.
     places:
-        Indices in the batch. ``w.preview.selected = [0, 2]`` selects other samples, like
-        ``w.preview.marked``; GraphEditError lists the valid indices.
+        Indices of the samples in the batch. ``w.preview.selected = [0, 2]`` marks other samples,
+        like ``w.preview.marked``; a GraphEditError lists the valid indices.
     files:
         File of each sample, relative to the data.
     labels:
         Integer label of each sample; None if the graph does not output labels.
     draws:
-        Random values by the id of the node that sampled them, one per sample, as in
-        ``w.batch(k).draws``, which also has values sampled on a GPU.
+        Random values by the id of the generator, one per sample, as in ``w.batch(k).draws``, which
+        also has values sampled on a GPU.
 
     ::
 
@@ -53,7 +53,7 @@ class SelectedSamples:
         return len(self.places)
 
     def to_frame(self) -> Any:
-        """Return a pandas DataFrame with a row per sample: place, file, label, random values.
+        """Return a pandas DataFrame with place, file, label and random values of each sample.
 
         ::
 
@@ -95,7 +95,7 @@ class SelectedSamples:
 def selected_samples(
     result: PreviewResult | None, marked: Sequence[int], sample: int
 ) -> SelectedSamples:
-    """Return the selected samples of a preview; empty before the first picture."""
+    """Return the samples selected in a preview; none before the first picture."""
     if result is None:
         return SelectedSamples()
     wanted = set(marked) or {sample}

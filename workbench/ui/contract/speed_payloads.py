@@ -5,49 +5,49 @@ from __future__ import annotations
 from typing import Literal, TypedDict, get_args
 
 SpeedPart = Literal["compare", "stages", "rewrites", "tune", "scaling", "peers", "records"]
-"""Part of the speed panel."""
+"""Name of a part of the Speed panel."""
 Effort = Literal["quick", "usual"]
-"""Precision of measurements: short rounds for a quick result, or the rounds of METHOD.md."""
+"""Precision of measurements: ``quick`` has short rounds, ``usual`` the rounds of METHOD.md."""
 PARTS: tuple[SpeedPart, ...] = get_args(SpeedPart)
 EFFORTS: tuple[Effort, ...] = get_args(Effort)
 
 
 class SpeedFact(TypedDict):
-    """Name and value for display."""
+    """Name and value of a fact that is displayed."""
 
     name: str
     value: str
 
 
 class MeasuredOn(TypedDict):
-    """Conditions of a record: the line below its chart, and details."""
+    """Conditions under which a record was measured, displayed below its chart."""
 
     id: str
     name: str
     line: str
-    """Machine, data, settings, page cache, and why measuring stopped."""
+    """Machine, data, settings, page cache, and the reason why measuring ended."""
     facts: list[SpeedFact]
     quality_flags: list[str]
-    """Reasons to distrust results, each with the name of its row."""
+    """Reasons why results are unreliable, each with the name of its row."""
     quick: str
-    """Remark that the measurement was quick, with its interval width; else empty."""
+    """Note that the measurement was quick, with its interval width; empty otherwise."""
     partial: str
     """Progress of an unfinished run; empty for a complete record."""
     earlier: str
-    """What has changed since the measurement: graph, settings or data; else empty."""
+    """Changes since the measurement, of graph, settings or data; empty if there are none."""
 
 
 class SpeedBar(TypedDict):
-    """One measured configuration."""
+    """Bar of one measured configuration."""
 
     kind: Literal["cpu", "mixed", "peer"]
     label: str
     group: str
     """Heading of the group: ``Decode alone``, ``Whole pipeline``."""
     source: str
-    """Name of the bar's record if two records are shown, else empty."""
+    """Name of the record that the bar belongs to, if two records are shown; empty otherwise."""
     median: float | None
-    """imgs/s; null if there is no value."""
+    """Median in imgs/s; null if there is no result."""
     frames: int
     """Number of frames per sample if rates are in sequences/s; 0 if they are in imgs/s."""
     low: float | None
@@ -55,13 +55,13 @@ class SpeedBar(TypedDict):
     rounds: list[float]
     settings: str
     reason: str
-    """Why there is no value; else empty."""
+    """Reason why there is no result; empty if there is one."""
     flags: list[str]
-    """Reasons to distrust the value."""
+    """Reasons why the result is unreliable."""
     notes: list[str]
     """Other remarks, such as settings without effect."""
     facts: list[SpeedFact]
-    """All facts of the row, for the table."""
+    """All facts about the configuration, for the table."""
 
 
 class RatioEntry(TypedDict):
@@ -77,7 +77,7 @@ class RatioEntry(TypedDict):
 
 
 class PairEntry(TypedDict):
-    """Configuration in both records. ``ratio`` is the second rate divided by the first."""
+    """Configuration that is in both records. ``ratio`` is the second rate divided by the first."""
 
     name: str
     first: float
@@ -92,33 +92,33 @@ class PairEntry(TypedDict):
 
 
 class ComparisonView(TypedDict):
-    """Two records compared with each other."""
+    """Comparison of two records."""
 
     first: MeasuredOn
     second: MeasuredOn
     pairs: list[PairEntry]
     only: list[str]
-    """Names of configurations in only one of the records."""
+    """Names of configurations that are in only one of the records."""
     warnings: list[str]
 
 
 class CompareView(TypedDict):
-    """CPU and mixed decoding, or peers. If ``on`` is empty, nothing was measured."""
+    """Comparison of CPU and mixed decoding, or of peers. ``on`` is empty before a measurement."""
 
     on: list[MeasuredOn]
-    """Conditions of the record, and of the record that it is compared with."""
+    """Conditions of the record, and of the record that it is compared with, if there is one."""
     bars: list[SpeedBar]
     ratios: list[RatioEntry]
     notes: list[str]
-    """Texts about pixel differences, and about differences between the two records."""
+    """Notes on pixel differences, and on differences between the two records."""
 
 
 class StageEntry(TypedDict):
-    """One stage. Times are milliseconds per batch, null if not measured."""
+    """One stage of the pipeline. Times are in milliseconds per batch, null if not measured."""
 
     name: str
     op: str
-    """Operator, if its name differs from the stage's; else empty."""
+    """Name of the operator if it differs from the stage's name; empty otherwise."""
     kind: str
     device: str
     adds: float | None
@@ -127,14 +127,16 @@ class StageEntry(TypedDict):
     high: float | None
     """Upper end of the confidence interval of ``adds``; ``low`` is the lower end."""
     exclusive: float | None
-    """``adds`` corrected for noise: never negative; all stages add up to the pipeline's time."""
+    """``adds`` corrected for noise: not negative, and the sum over all stages is the
+    pipeline's time.
+    """
     alone: float | None
     node: str
-    """Id of the node; empty if the current graph has none with this id."""
+    """Id of the stage's node; empty if the current graph has no node with this id."""
 
 
 class StagesView(TypedDict):
-    """Time of a batch, divided into stages."""
+    """Time of a batch by stage."""
 
     on: list[MeasuredOn]
     stages: list[StageEntry]
@@ -148,18 +150,18 @@ class StagesView(TypedDict):
     remainder: float | None
     ceiling: float | None
     bottleneck: str
-    """Name of the slowest stage; empty if the run was too unstable to name one."""
+    """Name of the slowest stage; empty if the measurement was too unstable to name one."""
     advice: str
     functions: list[str]
-    """Texts on the cost of each user function."""
+    """Notes on the cost of each user function."""
     path: list[str]
-    """Texts on the critical path, the gain of a cached source, and the slowest files."""
+    """Notes on the critical path, the speed-up by a cached source, and the slowest files."""
     notes: list[str]
     """Reasons why values were not measured."""
 
 
 class HeatCell(TypedDict):
-    """One setting. ``rate`` is null if the setting failed (see ``reason``) or was not tried."""
+    """One setting in a heat map. ``rate`` is null if it was not tried or failed (``reason``)."""
 
     threads: int
     batch: int
@@ -167,7 +169,7 @@ class HeatCell(TypedDict):
     reason: str
     best: bool
     own: bool
-    """True for the current setting of the graph."""
+    """True if the graph currently has this setting."""
     now: bool
 
 
@@ -181,41 +183,43 @@ class HeatPanel(TypedDict):
 
 
 class TuneView(TypedDict):
-    """Result of a sweep or the tuner."""
+    """Result of a sweep or of the tuner."""
 
     on: list[MeasuredOn]
     panels: list[HeatPanel]
     most: float
-    """Highest imgs/s in the panels."""
+    """Highest imgs/s in all heat maps."""
     frames: int
     """Number of frames per sample if rates are in sequences/s; 0 if they are in imgs/s."""
     best: str
-    """Best setting as text; empty if none could be measured."""
+    """Best setting as text; empty if no setting could be measured."""
     median: float
     low: float
     high: float
     gain: str
-    """Speed-up over the graph's setting, with its interval, as text."""
+    """Speed-up of the best setting over the graph's setting, with its interval, as text."""
     tried: str
     notes: list[str]
     adopted: bool
-    """Whether the graph currently has the best setting."""
+    """True if the graph currently has the best setting."""
     running: bool
-    """True during a measurement, when the best is the best so far and there is no record yet."""
+    """True during a measurement. ``best`` is then the best setting so far, and there is no
+    record yet.
+    """
 
 
 class ScalingPoint(TypedDict):
-    """Result for a number of threads or processes. Rates are in imgs/s, null if not measured."""
+    """Result for one number of threads or processes. Rates are in imgs/s, null if not measured."""
 
     count: int
     pipelines: int
-    """Pipelines per process if several numbers were measured; else 0."""
+    """Number of pipelines per process if several numbers were measured; 0 otherwise."""
     median: float | None
     low: float | None
     high: float | None
     speedup: float | None
     efficiency: float | None
-    """Speed-up relative to linear scaling, which is 1."""
+    """Fraction of linear scaling that was reached."""
     reason: str
     flags: list[str]
 
@@ -225,7 +229,7 @@ class ScalingView(TypedDict):
 
     on: list[MeasuredOn]
     unit: str
-    """Unit that is counted: ``threads``, ``pipelines``, ``processes`` or ``GPUs``."""
+    """What is scaled: ``threads``, ``pipelines``, ``processes`` or ``GPUs``."""
     kind: Literal["cpu", "mixed"]
     points: list[ScalingPoint]
     frames: int
@@ -233,7 +237,7 @@ class ScalingView(TypedDict):
 
 
 class RecordEntry(TypedDict):
-    """Record of a run, measured here or opened from a file."""
+    """Record of a measurement, made in this session or opened from a file."""
 
     id: str
     name: str
@@ -243,7 +247,7 @@ class RecordEntry(TypedDict):
     when: str
     machine: str
     best: float | None
-    """Best imgs/s, as in ``Report.best``."""
+    """Highest imgs/s of the record, as in ``Report.best``."""
     frames: int
     """Number of frames per sample if rates are in sequences/s; 0 if they are in imgs/s."""
     shown: bool
@@ -252,30 +256,30 @@ class RecordEntry(TypedDict):
 
 
 class SpeedLimits(TypedDict):
-    """Measurements that this machine does not support, and allowed values of settings."""
+    """Measurements that are not possible on this machine, and allowed values of settings."""
 
     mixed: str
-    """Why mixed decoding is not available; empty if it is."""
+    """Reason why mixed decoding is not available; empty if it is."""
     command: str
-    """Command to run on a machine with a GPU; empty if this machine has one."""
+    """Command to run on a machine with a GPU; empty if this machine has a GPU."""
     hint: str
-    """Hint on preparing that machine for the command; may be empty."""
+    """Hint how to prepare a machine for ``command``; empty if there is none."""
     workers: str
-    """Why scaling across GPUs cannot be measured; empty if it can be."""
+    """Reason why scaling across GPUs cannot be measured; empty if it can."""
     peers: list[SpeedFact]
-    """Name of each peer, with the reason why it cannot be measured (empty if it can be)."""
+    """Name of each peer library, with the reason why it cannot be measured; empty if it can."""
     peer_seconds: dict[str, float]
-    """Time limit in seconds per library, by precision (``usual`` and ``quick``)."""
+    """Time limit in seconds per peer library, by precision (``usual`` and ``quick``)."""
     grid: dict[str, str]
-    """Default values of each setting as text, such as ``1, 2, 4``."""
+    """Default values of each setting in a sweep, as text, such as ``1, 2, 4``."""
     now: str
     """Current settings of the graph as text."""
     estimates: dict[str, dict[str, str]]
-    """Estimated duration as text, shown before the start, by precision and measurement."""
+    """Estimated duration as text, by precision and measurement."""
 
 
 class FileHeader(TypedDict):
-    """Header of a file created by ``export`` for download."""
+    """JSON header before a file created by ``export`` for download."""
 
     name: str
     mime: str
@@ -285,7 +289,7 @@ class FileHeader(TypedDict):
 
 
 class FusedRow(TypedDict):
-    """imgs/s of the ``if`` block or of the operator, with the confidence interval."""
+    """imgs/s of the ``if`` block or of the equivalent operator, with the confidence interval."""
 
     name: str
     median: float
@@ -305,16 +309,18 @@ class FusedSpeedEntry(TypedDict):
     share: float
     rows: list[FusedRow]
     ratio: list[float]
-    """Speed of the operator divided by that of the ``if``: median, low and high."""
+    """Speed of the operator divided by the speed of the ``if``: median, and interval from
+    low to high.
+    """
     stale: bool
-    """True if the record belongs to another graph or other data."""
+    """True if the record is about another graph or other data."""
 
 
 # Payloads of the optimiser
 
 
 class WorstSampleEntry(TypedDict):
-    """Sample with a large difference. Its pictures before and after are data URLs."""
+    """Sample with a large pixel difference, with its pictures before and after as data URLs."""
 
     name: str
     before: str
@@ -322,27 +328,29 @@ class WorstSampleEntry(TypedDict):
 
 
 class RewriteEntry(TypedDict):
-    """Rewrite that is proposed or rejected."""
+    """Rewrite that the optimiser proposes or rejects."""
 
     name: str
     title: str
     kind: Literal["exact", "near"]
     law: str
-    """Description of the replacement, and why the pixels stay the same."""
+    """Description of the rewrite, and why the pixels stay the same."""
     gain: str
     low: str
     """Confidence interval of the speed-up as text; empty if it was not measured."""
     pixels: str
     """Pixel difference as text."""
     nodes: list[str]
-    """Ids of the nodes to select on the canvas."""
+    """Ids of the nodes that the rewrite replaces, to be selected on the canvas."""
     needs: list[str]
-    """Titles of the rewrites that are applied with it."""
+    """Titles of other rewrites that must be applied with this one."""
     worst: list[WorstSampleEntry]
     taken: bool
-    """True if the rewrite can no longer be applied to the current graph."""
+    """True if the rewrite cannot be applied to the current graph, for example because it was
+    applied.
+    """
     rejected: str
-    """Why the rewrite is rejected; empty if it is proposed."""
+    """Reason why the rewrite is rejected; empty if it is proposed."""
 
 
 class RewritesView(TypedDict):
@@ -351,6 +359,6 @@ class RewritesView(TypedDict):
     on: list[MeasuredOn]
     rewrites: list[RewriteEntry]
     control: str
-    """Speed of the unchanged graph relative to a copy of it in the same run, as text."""
+    """Ratio of the speeds of the graph and of an identical copy in the same run, as text."""
     total: str
-    """Speed-up of all rewrites together, as text; empty if none is proposed."""
+    """Speed-up of all proposed rewrites together, as text; empty if none is proposed."""

@@ -1,1 +1,1 @@
-"""The data panel: folders, counts, checks and other ways to read the same data."""
+"""Data panel: folders, counts, file checks, and other ways to read the same data."""

@@ -24,7 +24,7 @@ class OpenFolder(Action, tag="open", frozen=True):
 
 
 class OpenData(OpenFolder, tag="open_folder", frozen=True):
-    """Open another data folder from a dialog, which displays a refusal."""
+    """Open another data folder from a dialog, which shows the reason if that fails."""
 
     def apply(self, model: ViewModel) -> str:
         super().apply(model)
@@ -32,14 +32,14 @@ class OpenData(OpenFolder, tag="open_folder", frozen=True):
 
 
 class AddRoot(Action, tag="add_root", frozen=True):
-    """Open data outside the roots after confirmation; its folder becomes a root."""
+    """Open data outside the roots after the user has confirmed; its folder becomes a root."""
 
     path: str
 
     def apply(self, model: ViewModel) -> str:
-        """Open the data.
+        """Add the folder to the roots and open the data.
 
-        Raises DataError if the roots cannot be changed, or if there is nothing to add.
+        Raises DataError if the roots cannot be changed, or if the data are inside them already.
         """
         if model.roots is not None:
             model.roots.add(self.path)
@@ -49,7 +49,7 @@ class AddRoot(Action, tag="add_root", frozen=True):
 
 
 class UseGoodFiles(Action, tag="use_good", frozen=True):
-    """Open the data without the files that the last check found bad or damaged."""
+    """Open the data without files that the last check found bad or damaged."""
 
     def apply(self, model: ViewModel) -> str:
         path = model.data_panel.write_good()
@@ -58,12 +58,12 @@ class UseGoodFiles(Action, tag="use_good", frozen=True):
 
 
 class OutputMasks(DocumentEdit, tag="give_masks", frozen=True):
-    """Output the masks of the annotations, transformed like the image."""
+    """Add the masks of the annotations as a graph output, transformed like the image."""
 
     def edit(self, state: ViewState, document: Document, catalog: Catalog) -> Edited:
-        """Return the graph with the masks, and the node to select.
+        """Return the graph with the mask output, and the nodes to select.
 
-        Raises GraphEditError without masks.
+        Raises GraphEditError if the data have no masks.
         """
         edited = with_masks(document.graph, catalog)
         given = (
@@ -83,21 +83,21 @@ class BrowseFolders(Action, tag="browse", frozen=True):
 
 
 class CountSamples(Action, tag="count", frozen=True):
-    """Pause or resume the count."""
+    """Pause or resume counting the samples."""
 
     def apply(self, model: ViewModel) -> None:
         model.data_panel.toggle_count()
 
 
 class CheckFolder(Action, tag="check", frozen=True):
-    """Check for files that cannot be read."""
+    """Start, resume or stop the check for files that cannot be read."""
 
     def apply(self, model: ViewModel) -> None:
         model.data_panel.check()
 
 
 class MakeReport(Action, tag="report", frozen=True):
-    """Create the report of the last check for download."""
+    """Create the report of the last file check for download."""
 
     def apply(self, model: ViewModel) -> None:
         model.data_panel.make_report()

@@ -1,4 +1,4 @@
-"""Payload of the data panel; counts and checks run in the background."""
+"""Data panel: opens datasets, and counts and checks their samples in the background."""
 
 from __future__ import annotations
 
@@ -83,15 +83,15 @@ T = TypeVar("T")
 
 _UNCHECKED = {"checked": False, "bad": 0, "damaged": 0, "findings": []}
 _SHOWN = 200
-"""Maximum number of findings listed in the table."""
+"""Maximum number of files in the table of findings."""
 _TOLD_EVERY = 0.5
-"""Seconds between progress messages."""
+"""Seconds between progress updates."""
 _FIRST = 1024
-"""Number of samples that provisional pictures are taken from; more if a batch is larger."""
+"""Number of samples that provisional pictures show at most."""
 
 
 class DataPanel:
-    """The open data. ``changed`` is called, with the lock held, after every change."""
+    """The open data and their payload. ``changed`` is called after changes, with the lock held."""
 
     def __init__(
         self,
@@ -103,13 +103,13 @@ class DataPanel:
     ) -> None:
         """``changed`` is called with a message for the user, or None.
 
-        A check waits in ``queue``, which it shares with measurements, because they would slow each
+        A file check waits in ``queue`` until no measurement runs, because they would slow each
         other down. Data outside ``roots`` are not opened.
         """
         self.datasets = open_datasets(data)
-        """Data of each parameter of the graph's program."""
+        """Dataset of each parameter of the exported program."""
         self.parameter = PARAMETER if PARAMETER in self.datasets else next(iter(self.datasets))
-        """Parameter whose data is shown and checked."""
+        """Parameter whose dataset is shown and checked."""
         self.dataset = self.datasets[self.parameter]
         self.data = str(self.dataset)
         self._lock = lock
@@ -121,17 +121,17 @@ class DataPanel:
         self._seen = ""
         self._indexed = self._pictured = False
         self.folders: FolderListing = NO_FOLDERS
-        """Contents of the folder that was listed last, for opening another one."""
+        """Subfolders shown in the dialog that opens other data."""
         self._count: SampleCount | None = None
         self._read = self.dataset
-        """The data as the graph's source reads it, for example with annotations."""
+        """The dataset as the graph's source reads it, for example with annotations."""
         self.found: FolderCheck | None = None
-        """Result of the last check of these files."""
+        """Result of the last file check of this data."""
         self._good: tuple[FolderCheck | None, GoodData | None] = (None, None)
         self.facts: dict[str, DataFacts] = {}
-        """Properties of counted data by parameter, for warnings."""
+        """Properties of the counted data by parameter, used for warnings."""
         self.report: TextFile = {"number": 0, "text": ""}
-        """Last report, an HTML page."""
+        """Last report as an HTML page."""
         kind = load_source(self.dataset.kind)
         about = describe_kind(self.dataset)
         self.view = empty(DataView, root=self.data, kind=about, noun=kind.noun)
@@ -149,7 +149,7 @@ class DataPanel:
             self.view["outside"] = self._addable()
 
     def _addable(self) -> str:
-        """Return the first location outside the roots that the user may add, or empty."""
+        """Return the first location outside the roots that the user may add to them, or ""."""
         roots = self._roots
         if roots is None or not roots.extensible:
             return ""
@@ -158,18 +158,18 @@ class DataPanel:
         return "" if roots.is_missing(outside) else outside
 
     def fields(self, parameters: list[DataParameter]) -> dict[str, Any]:
-        """Return the fields of the component that depend only on the data."""
+        """Return the component's fields that depend only on the data."""
         summary: DataView = {**self.view, "parameters": parameters}
         return {"summary": summary, "report": self.report, "folders": self.folders}
 
     @property
     def error(self) -> str:
-        """Why the data cannot be used; empty if they can be."""
+        """Reason why the data cannot be used; empty if they can."""
         return self.view["error"]
 
     @property
     def previewed(self) -> Datasets:
-        """Data of each parameter for the preview: the first samples until the index exists."""
+        """Datasets for the preview: only the first samples until the reader's index is built."""
         if not self.view["provisional"]:
             return self.datasets
         return {
@@ -178,16 +178,16 @@ class DataPanel:
         }
 
     def reads(self, data: Datasets) -> bool:
-        """Return whether a request for ``data``, or for its first samples, reads the open data."""
+        """Return whether ``data`` are the open datasets, or the first samples of them."""
         return {name: replace(each, first=0) for name, each in data.items()} == self.datasets
 
     def with_path(self, path: str) -> dict[str, Location]:
-        """Return the datasets by parameter, with the selected one replaced by ``path``."""
+        """Return the datasets by parameter, with the shown one replaced by ``path``."""
         return {**self.datasets, self.parameter: path}
 
     @property
     def chip(self) -> str:
-        """Text of the bar: ``photos/ · 120 images``."""
+        """Short text about the data for the bar: ``photos/ · 120 images``."""
         name = self.data
         if self.dataset.in_memory and not self.dataset.location:
             return name  # the name contains the count
@@ -201,9 +201,9 @@ class DataPanel:
         )
 
     def opened(self, data: Data) -> DataPanel:
-        """Return a panel for other data, or this panel with an error if they cannot be used.
+        """Return a panel for other data, or this panel with an error if the data cannot be used.
 
-        Raises DataError if neither can be used.
+        Raises DataError if the data of this panel cannot be used either.
         """
         reason = outside = ""
         try:
@@ -221,7 +221,7 @@ class DataPanel:
         return self
 
     def scan(self) -> None:
-        """Count the samples in the background."""
+        """Start to count the samples in the background."""
         if self._count is not None:
             self._count.close()
         if not self.error and load_source(self.dataset.kind).is_listed:
@@ -237,7 +237,7 @@ class DataPanel:
             self._count.start()
 
     def follow(self, graph: Graph) -> None:
-        """Adapt the counted classes to the annotations that a graph reads from this data."""
+        """Count the annotations that ``graph`` reads from this data."""
         read = datasets_as_read(graph, self.datasets)[self.parameter]
         if read != self._read:
             self._read = read
@@ -245,7 +245,7 @@ class DataPanel:
             self.scan()
 
     def count_if_changed(self, data: Datasets, state: str) -> None:
-        """Count again if ``state``, the worker's version of the folder, has changed."""
+        """Count again if the worker reports another version ``state`` of the folder."""
         if data == self.previewed:
             self._pictured = True
             self._use_index()
@@ -255,7 +255,7 @@ class DataPanel:
                 self.scan()
 
     def is_new(self, state: str) -> bool:
-        """Return whether ``state`` (see ``count_if_changed``) differs from that of the pictures."""
+        """Return whether ``state`` (see ``count_if_changed``) is newer than the pictures."""
         return self._seen not in ("", state)
 
     def _on_indexed(self) -> None:
@@ -264,7 +264,7 @@ class DataPanel:
             self._use_index()
 
     def _use_index(self) -> None:
-        """After the first picture, preview all data, whose index may take seconds to build."""
+        """Preview all samples, once the index is built and the first picture has arrived."""
         if self.view["provisional"] and self._indexed and self._pictured:
             self._show(None, provisional=False)
 
@@ -274,7 +274,10 @@ class DataPanel:
             self.view = {**self.view, "counting": self._count.toggle()}
 
     def browse(self, path: str) -> None:
-        """List the subfolders of a folder in the background; if empty, those next to the data."""
+        """List the subfolders of ``path``, or if empty the folders next to the data.
+
+        The listing runs in the background.
+        """
         start = path or os.path.dirname(os.path.abspath(self.dataset.root or "."))
 
         def on_end(found: FolderListing | None, error_text: str) -> None:
@@ -284,7 +287,7 @@ class DataPanel:
         self._run("listing", lambda: list_folders(start, self._roots, anywhere=not path), on_end)
 
     def check(self) -> None:
-        """Decode every file in the background; continue a stopped check, or stop a running one."""
+        """Decode every file in the background. Resumes a stopped check, and stops a running one."""
         if self._check is not None and self._check.outcome is None:
             self._check.cancel()
         elif not self.error:
@@ -303,9 +306,10 @@ class DataPanel:
         return self._check.share if self.view["checking"] and self._check is not None else None
 
     def write_good(self) -> str:
-        """Write the usable files of the last check to the save folder, and return the path.
+        """Write a list of the usable files to the save folder and return its path.
 
-        Raises GraphEditError if nothing was checked, and DataError if nothing can be written.
+        Raises GraphEditError if the files were not checked, and DataError if the list cannot be
+        written.
         """
         if self.found is None:
             raise GraphEditError("There is no list of good files. Check the files first.")
@@ -321,8 +325,8 @@ class DataPanel:
     def good_data(self) -> GoodData:
         """Return the data without the files that the last check found bad or damaged.
 
-        Raises GraphExportError if nothing was checked or no list can name the files, and DataError
-        if no file is good.
+        Raises GraphExportError if the files were not checked or a list cannot name them, and
+        DataError if no file is good.
         """
         if self.found is None:
             raise GraphExportError("The files were not checked. Check them in the Data panel.")
@@ -340,7 +344,7 @@ class DataPanel:
         return good
 
     def make_report(self) -> None:
-        """Create the report in the background. Raises GraphEditError if nothing was checked."""
+        """Create the report in the background. Raises GraphEditError without a file check."""
         found = self.found
         if found is None:
             raise GraphEditError("There is no report. Check the files first.")
@@ -356,7 +360,7 @@ class DataPanel:
         run_in_background(name, run, TaskListener(self._lock, lambda: None, ended))
 
     def close(self) -> None:
-        """Stop the count and the check, without further messages."""
+        """Stop the count and the file check. No more changes are reported."""
         self._closed = True
         if self._check is not None:
             self._check.cancel()
@@ -364,11 +368,11 @@ class DataPanel:
             self._count.close()
 
     def export_note(self, left_out: int = 0, skip_bad: bool = False) -> str:
-        """Return a note for users who run an exported program on this data; may be empty.
+        """Return a warning for users who run an exported program on this data, or "".
 
-        With ``skip_bad`` the program reads a list of the good files, so no bad file ends it.
-        ``left_out`` is the number of files that the preview skips, which checks and counts may not
-        have found.
+        With ``skip_bad``, the program reads a list of the good files, so bad files cannot stop it.
+        ``left_out`` is the number of files that the preview skipped, in case neither check nor
+        count has found them.
         """
         bad = self.view["bad"]
         if self.dataset.in_memory and not self.dataset.location:
@@ -491,7 +495,7 @@ class DataPanel:
 
 
 def _kind_text(dataset: Dataset) -> str:
-    """Return how the data are read; for annotations, also the folder of the images."""
+    """Return a text on how the data are read; for COCO, with the folder of the images."""
     about = describe_kind(dataset)
     if load_source(dataset.kind).op != "readers.coco":
         return about
@@ -505,7 +509,7 @@ def _version(dataset: Dataset) -> str:
 
 
 def data_parameters(graph: Graph, data: Datasets) -> list[DataParameter]:
-    """Return the parameters of a graph's program that name data, with their values."""
+    """Return payloads of the exported program's data parameters, with their current data."""
     found: list[DataParameter] = []
     for name, kind in parameters(graph.sources).items():
         dataset = data.get(name)

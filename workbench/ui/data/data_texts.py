@@ -1,4 +1,4 @@
-"""Texts of the Data panel about counted data: faults, formats, classes and sizes."""
+"""Texts of the Data panel on counted data: faults, formats, classes and sizes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from workbench.sources import Dataset, load_source
 
 
 def fault_text(facts: FolderFacts, dataset: Dataset) -> str:
-    """Return a text about unusable samples, sizes unlike their annotations, and odd boxes."""
+    """Return a text on unusable samples, on images unlike their annotations, and on odd boxes."""
     place = shlex.quote(dataset.text or str(dataset))
     good, what = (
         ("good.txt", "save a list")
@@ -50,7 +50,7 @@ def fault_text(facts: FolderFacts, dataset: Dataset) -> str:
 
 
 def pillow_only_text(facts: FolderFacts) -> str:
-    """Return a text about images that DALI cannot decode, by format, and other unread data."""
+    """Return a text on images that DALI cannot decode, by format, and on other unread data."""
     texts = list(facts.not_read)
     if facts.pillow_only:
         named = ", ".join(f"{count:,} {name}" for name, count in facts.pillow_only.items())
@@ -59,7 +59,7 @@ def pillow_only_text(facts: FolderFacts) -> str:
 
 
 def counted_by_text(facts: FolderFacts) -> str:
-    """Return ``boxes per class, in 400 images; 3 have none``; empty if images are counted."""
+    """Describe the class counts: ``boxes per class, in 400 images; 3 have none``; "" for images."""
     if not facts.targets:
         return ""
     of = {"boxes": "boxes per class", "masks": "masks per class"}[facts.targets]
@@ -69,7 +69,7 @@ def counted_by_text(facts: FolderFacts) -> str:
 
 
 def no_classes_text(facts: FolderFacts) -> str:
-    """Return why no classes are counted although annotations are read; empty if they are."""
+    """Return the reason why annotations are not counted by class; "" if they are."""
     if facts.unnamed:
         numbers = f"{facts.unnamed:,} numbers without a name in {counted_by_text(facts)}"
         return f"not counted: {numbers}, such as instance ids or colours"
@@ -79,7 +79,7 @@ def no_classes_text(facts: FolderFacts) -> str:
 
 
 def sizes_text(facts: FolderFacts) -> str:
-    """Return the smallest and largest size of the checked images."""
+    """Return the smallest and largest image size as text; "" if unknown."""
     if facts.smallest is None or facts.largest is None:
         return ""
     ends = list(dict.fromkeys([facts.smallest, facts.largest]))

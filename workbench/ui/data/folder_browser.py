@@ -1,4 +1,4 @@
-"""List folders, so that another folder of images can be opened."""
+"""List the subfolders of a folder, for a dialog that opens data."""
 
 from __future__ import annotations
 
@@ -15,18 +15,20 @@ from workbench.ui.contract.data_payloads import FolderEntry, FolderListing
 from workbench.ui.contract.encoding import empty
 
 LISTED = 500
-"""Maximum number of folders in a listing, sorted by name."""
+"""Maximum number of subfolders in a listing, sorted by name."""
 COUNTED = 1000
-"""Maximum number of counted entries per folder, so that a listing takes at most 0.5 s."""
+"""Maximum number of entries that are counted per subfolder, so that a listing takes at most
+0.5 s.
+"""
 NO_FOLDERS = empty(FolderListing)
 
 
 def list_folders(path: str, roots: Roots | None, anywhere: bool = False) -> FolderListing:
     """List the subfolders of ``path`` by name, except hidden ones and those outside the ``roots``.
 
-    Symbolic links out of the roots are not followed, even if created meanwhile, and their
-    destination is not revealed. With ``anywhere``, the first root is listed instead of a path that
-    is not allowed. Does not raise: a listing without folders contains the reason.
+    Symbolic links to targets outside the roots are not followed, even if created during the
+    listing, and their targets are not revealed. With ``anywhere``, the first root is listed instead
+    of a path that is not allowed. Does not raise: if listing fails, the result contains the reason.
     """
     try:
         real = os.path.realpath(os.path.expanduser(path))
@@ -54,7 +56,7 @@ def list_folders(path: str, roots: Roots | None, anywhere: bool = False) -> Fold
 
 @contextmanager
 def _opened(real: str, roots: Roots | None) -> Iterator[int]:
-    """Yield the descriptor of a folder. Raises DataError outside the roots, and OSError."""
+    """Open a folder and yield its descriptor. Raises DataError outside the roots, and OSError."""
     if roots is not None:
         if outside := roots.refusal(real):
             raise DataError(f"{outside}.")
@@ -107,7 +109,7 @@ def _entry(path: str, name: str, roots: Roots | None) -> FolderEntry:
 
 
 def _is_text(name: str) -> bool:
-    """Return whether a name can be sent to the browser, because file names need not be UTF-8."""
+    """Return whether a file name is valid UTF-8, so that it can be sent to the browser."""
     try:
         name.encode()
     except UnicodeEncodeError:

@@ -1,1 +1,1 @@
-"""The code panel: the graph as code for a target, and the exported files."""
+"""Code panel: the graph as code for a target, and saving it."""

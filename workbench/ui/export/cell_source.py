@@ -1,4 +1,4 @@
-"""The current graph as code of a notebook cell, written as method calls."""
+"""Generate the code of a notebook cell that opens the current graph, written as method calls."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from workbench.ui.state.graph_argument import BESIDE
 
 WIDTH = 96
 MOST_FILES = 100
-"""Maximum number of files that a cell lists by name."""
+"""Maximum number of data files that the cell lists by name."""
 
 
 def cell_source(data: Datasets, document: Document) -> str:
-    """Return a cell that opens a workbench with this graph and its layout.
+    """Return the code of a cell that opens a workbench with this graph and its layout.
 
-    A graph that cannot be written as method calls is written as JSON, with the reason. Raises
-    GraphEditError for too many files.
+    If the graph cannot be written as method calls, the code contains it as JSON, with the reason
+    in a comment. Raises GraphEditError for too many data files.
     """
     arguments = {name: _argument(dataset) for name, dataset in data.items()}
     given = _written(arguments[PARAMETER] if list(arguments) == [PARAMETER] else arguments)

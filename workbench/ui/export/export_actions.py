@@ -1,4 +1,4 @@
-"""Actions that save files: the graph, its code for a target, the list of good files."""
+"""Actions that save files: the graph, its code for a target, and the list of good files."""
 
 from __future__ import annotations
 
@@ -26,21 +26,22 @@ LINE_END = b"\n"
 
 
 class SaveAction(Action, frozen=True):
-    """Write a file. If the file exists, the user is asked whether to overwrite it.
+    """Base class: write a file. If it exists, ask the user whether to overwrite it.
 
     Raises SaveError, GraphExportError, and GraphEditError if the graph cannot run.
     """
 
     path: str
-    """Path of the file, or of the folder for several files: absolute, or relative to
-    ``save_folder``."""
+    """Path of the file, or of the folder for several files; relative paths are below
+    ``save_folder``.
+    """
     overwrite: bool = False
-    """Whether the user has agreed to overwrite the file."""
+    """True if the user has agreed to overwrite the file."""
 
     component = "bar"
 
     def write(self, model: ViewModel) -> str:
-        """Write the file and return a message. Also raises OverwriteError."""
+        """Write the file and return a message. Raises OverwriteError if the file exists."""
         raise NotImplementedError
 
     def apply(self, model: ViewModel) -> str:
@@ -67,7 +68,7 @@ class SaveGraph(SaveAction, tag="save", frozen=True):
 
 
 class SaveCode(SaveAction, tag="save", frozen=True):
-    """Save the code."""
+    """Save the code for the selected target."""
 
     component = "code"
 
@@ -81,7 +82,7 @@ class SaveCode(SaveAction, tag="save", frozen=True):
 
 
 class FindRefusals(Action, tag="find_refusals", frozen=True):
-    """Check in the background which targets cannot represent the graph."""
+    """Find the targets that cannot represent the graph, in the background."""
 
     def apply(self, model: ViewModel) -> None:
         state, checked = model.state, model.state.checked
@@ -99,20 +100,20 @@ class FindRefusals(Action, tag="find_refusals", frozen=True):
 
 
 class ShowCode(Action, tag="export", frozen=True):
-    """Show the code for a target, to be copied, downloaded or saved."""
+    """Show the code for a target in the Code panel."""
 
     target: str
 
     def apply(self, model: ViewModel) -> None:
-        """Show the code. Raises GraphExportError for an unknown target."""
+        """Select the target and open the panel. Raises GraphExportError for an unknown target."""
         choose_target(model.state, self.target)
         model.state.tab = "code"
 
 
 class SaveFileList(SaveAction, tag="save_file_list", frozen=True):
-    """Save the list of usable files for the exported program.
+    """Save a list of the usable files, which the exported program can read.
 
-    Raises DataError if no file is usable, and GraphEditError if nothing was checked.
+    Raises DataError if no file is usable, and GraphEditError if the files were not checked.
     """
 
     component = "code"
@@ -130,12 +131,12 @@ class DownloadCode(Action, tag="download", frozen=True):
     """Offer the code as a single file for download."""
 
     file: str
-    """Name of the downloaded file, which also appears in the usage line of the code."""
+    """Name of the downloaded file, which the usage line in the code mentions."""
 
     def apply(self, model: ViewModel) -> None:
-        """Create the file.
+        """Create the file for download.
 
-        Raises GraphEditError also if the code needs a list of files next to it.
+        Raises GraphEditError if the graph cannot run, or if the code needs a list of files.
         """
         state, document = model.state, model.history.document
         if state.skip_bad:
@@ -149,7 +150,7 @@ class DownloadCode(Action, tag="download", frozen=True):
 
 
 class CopyCode(Action, tag="copy_code", frozen=True):
-    """Copy the lines of the exported script that belong to nodes."""
+    """Copy the lines of the exported script that create the given nodes."""
 
     nodes: list[str]
     """Ids of the nodes; empty for the whole graph."""
@@ -158,7 +159,7 @@ class CopyCode(Action, tag="copy_code", frozen=True):
         return self.copy(model.state)
 
     def copy(self, state: ViewState) -> str:
-        """Store the lines in ``state.copied_code``. Return a message about nodes that have no line.
+        """Store the lines in ``state.copied_code``. Return a message about nodes without a line.
 
         Raises GraphEditError if the graph has no script, or the script has no line for these nodes.
         """
@@ -180,9 +181,9 @@ class CopyCode(Action, tag="copy_code", frozen=True):
 
 
 def _save_code(exported: Export, path: str, roots: Roots | None, overwrite: bool) -> str:
-    """Write code to a file, or to a new folder for targets with several files.
+    """Write exported code to a file, or to a new folder if there are several files.
 
-    Returns a message. Raises OverwriteError and the errors of ``save_as``.
+    Return a message. Raises OverwriteError and the errors of ``save_as``.
     """
     files = exported.files
     if len(files) > 1:
@@ -204,7 +205,7 @@ def _save_code(exported: Export, path: str, roots: Roots | None, overwrite: bool
 
 
 def _lists_beside(exported: Export, program: Path) -> dict[Path, bytes]:
-    """Return the lists of good files that a program reads from its own folder, by path."""
+    """Return the lists of good files to write next to the program, by path."""
     if exported.good is None:
         return {}
     beside = exported.program_path(program)

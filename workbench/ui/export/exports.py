@@ -1,6 +1,6 @@
-"""Code of the graph for the selected target, which the code panel shows, copies and saves.
+"""Export the graph for the selected target, for display, copying and saving.
 
-Titles of groups become comments above the first line of their nodes.
+The titles of groups become comments above the first line of their nodes.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ NO_FAULT = CodeFault(message="", node="")
 
 
 def target_entries() -> list[TargetEntry]:
-    """Return an entry for each target, and one for each target with each of its additions."""
+    """Return payloads of all targets, and of each target combined with each of its additions."""
     entries: list[TargetEntry] = []
     for name in target_names():
         target = load_target(name)
@@ -50,14 +50,14 @@ def target_entries() -> list[TargetEntry]:
 
 
 def entry_names() -> list[str]:
-    """Return the names of all entries."""
+    """Return the names in ``target_entries``."""
     return [entry["name"] for entry in target_entries()]
 
 
 def choose_target(state: ViewState, name: str) -> None:
-    """Show the code for an entry from its first line.
+    """Select a target by its name in ``target_entries``, and show its code from the first line.
 
-    Raises GraphExportError for an unknown entry.
+    Raises GraphExportError for an unknown target.
     """
     if name not in entry_names():
         target, _, with_ = name.partition(_WITH)
@@ -84,7 +84,7 @@ def _export(
 
 
 def refusals(checked: Checked, datasets: Datasets) -> dict[str, str]:
-    """Return the entries that cannot represent a valid graph, with the reasons."""
+    """Return the reason by target, for targets that cannot represent a valid graph."""
     found = {}
     for entry in entry_names():
         target, _, with_ = entry.partition(_WITH)
@@ -100,21 +100,23 @@ def _no_code(fault: CodeFault) -> dict[str, Any]:
 
 
 class Exports:
-    """Exported code of the current graph for each target that was selected.
+    """Cached exports of the current graph, by target.
 
-    If the graph cannot be exported, there is no code; code of an earlier graph is never shown.
+    If the graph cannot be exported, there is no code; the code of an earlier graph is never shown.
     """
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
         self._tried: dict[str, tuple[tuple[object, ...], Export | str]] = {}
-        """Key of the export, and the code or the reason why there is none, by target."""
+        """By target: the values that the export depends on, and the export or the reason why it
+        failed.
+        """
         self._of: tuple[Any, ...] = (None,) * 8
-        """Key of the fields that were computed last."""
+        """Values that ``_fields`` was computed from."""
         self._fields = _no_code(NO_FAULT)
 
     def fields(self, state: ViewState, layout: Layout, panel: DataPanel) -> dict[str, Any]:
-        """Return the fields of the panel. While the panel is hidden, outdated code is dropped."""
+        """Return the fields of the Code panel. While the panel is hidden, they contain no code."""
         shown = state.target, state.skip_bad, state.checked, layout, state.inspected
         of = *shown, panel.datasets, panel.facts, panel.found
         if any(a is not b for a, b in zip(of, self._of, strict=True)):
@@ -155,7 +157,7 @@ class Exports:
         return {"message": reason, "node": node if graph.has(node) else ""}
 
     def _try(self, checked: Checked, target: str, panel: DataPanel, skip_bad: bool) -> Export | str:
-        """Return the code of a valid graph, or why it cannot be exported to the target."""
+        """Export a valid graph. Return the export, or the reason why it failed."""
         made_from = checked, panel.datasets, panel.facts, skip_bad and panel.found
         before = self._tried.get(target)
         if before is not None and all(map(is_, before[0], made_from)):
@@ -170,7 +172,7 @@ class Exports:
 
 
 def _highlighted(state: ViewState, found: Export) -> dict[str, list[int]]:
-    """Return the lines of the selected node and of the generators of its arguments, by file."""
+    """Return the line numbers of the selected node and its arguments' generators, by file."""
     graph = state.checked.graph
     if not graph.has(state.inspected):
         return {}
@@ -185,12 +187,12 @@ def _highlighted(state: ViewState, found: Export) -> dict[str, list[int]]:
 
 
 def _download(found: Export) -> bytes:
-    """Return the content of the download: a single file, or a ZIP archive."""
+    """Return the bytes to download: the only file, or a ZIP archive of all files."""
     return zip_archive(found) if len(found.files) > 1 else found.main.text.encode()
 
 
 def zip_archive(found: Export) -> bytes:
-    """Return all files of an export as a ZIP archive; identical files produce identical bytes."""
+    """Return all files of an export as a ZIP archive. Equal files give equal bytes."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as packed:
         for path, file in found.files.items():
@@ -203,7 +205,7 @@ def zip_archive(found: Export) -> bytes:
 def exported_files(
     checked: Checked, target: str, document: Document, panel: DataPanel, skip_bad: bool, file: str
 ) -> Export:
-    """Return the files to save. The main file contains the graph in a comment."""
+    """Return the exported files with the graph embedded as a comment in the main file."""
     if not checked.sound:
         raise GraphEditError(f"Not exported: {checked.faults[0]}")
     frames = document.layout.frames.values()
@@ -212,7 +214,7 @@ def exported_files(
 
 
 def with_frame_comments(export: Export, frames: Iterable[Frame]) -> Export:
-    """Add a comment for each group to the Python files that contain its nodes."""
+    """Add the title of each group as a comment above its nodes in the exported Python files."""
     frames = list(frames)
     if not frames:
         return export
@@ -224,7 +226,7 @@ def with_frame_comments(export: Export, frames: Iterable[Frame]) -> Export:
 
 
 def _titles(frames: Iterable[Frame]) -> list[str]:
-    """Return the titles, outermost first. Groups around the same lines share a title."""
+    """Return the titles of groups, outermost first. Groups around the same lines share a title."""
     made: list[tuple[Frame, str]] = []
     for frame in sorted(frames, key=lambda frame: -len(frame.nodes)):
         title = " ".join(frame.title.split())

@@ -1,4 +1,4 @@
-"""Paths where the user may write files, and the overwrite check."""
+"""Paths entered by the user for saving files, and the check for existing files."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from workbench.roots import Roots
 
 
 def with_suffix(path: str, suffix: str) -> Path:
-    """Add a suffix to a path that has none."""
+    """Return ``path`` with ``suffix``, unless ``path`` has a suffix already."""
     path = path.strip()
     return Path(path if Path(path).suffix else path + suffix)
 
 
 class OutputPath:
-    """Path entered by the user.
+    """Path entered by the user for saving a file or folder.
 
     Parameters
     ----------
@@ -34,9 +34,9 @@ class OutputPath:
     suffix:
         Suffix to add if the path has none; empty for a folder.
     roots:
-        Folders below which the path must be (in the web app); None: anywhere.
+        Folders below which the path must be (in the web app); None means anywhere.
     overwrite:
-        Whether an existing file may be overwritten.
+        True if an existing file may be overwritten.
 
     Raises SaveError for an invalid path.
     """
@@ -72,7 +72,7 @@ class OutputPath:
         return write_bytes(self.path, data)
 
     def write_folder(self, files: Mapping[str, str]) -> Path:
-        """Write a new folder and return its absolute path. Raises SaveError."""
+        """Write files to a new folder and return its absolute path. Raises SaveError."""
         if self._roots is not None:
             return write_folder_below(self._roots, self.path, files)
         write_folder(self.path, files)

@@ -1,1 +1,1 @@
-"""The inspector: a row for each argument of the selected node, and its actions."""
+"""Inspector: a row for each argument of the selected node, and the actions that edit it."""

@@ -1,4 +1,4 @@
-"""Actions of the inspector that edit an argument."""
+"""Actions of the inspector that edit an argument of a node."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from workbench.ui.state.view_state import ViewState
 
 _LONGEST = 10_000
-"""Maximum number of items in a value. No argument has that many, and a page can still show them."""
+"""Maximum length of a list value, which no argument reaches and which a page can still show."""
 
 
 class InspectorEdit(DocumentEdit, frozen=True):
-    """Edit of the graph that does not change the selection."""
+    """Base class of graph edits that do not change the selection."""
 
     def edit_graph(self, graph: Graph, catalog: Catalog) -> Graph:
         """Return the edited graph. Raises GraphEditError if the edit is not possible."""
@@ -35,7 +35,7 @@ class InspectorEdit(DocumentEdit, frozen=True):
 
 
 class SetArgument(InspectorEdit, tag="set", frozen=True):
-    """Set an argument to a fixed value; null resets it."""
+    """Set an argument to a fixed value; None resets it to the default."""
 
     node: str
     arg: str
@@ -67,14 +67,14 @@ class ResetArgument(InspectorEdit, tag="reset", frozen=True):
 
 
 class RandomiseArgument(InspectorEdit, tag="randomise", frozen=True):
-    """Sample an argument from a distribution."""
+    """Connect an argument to a new generator of random values."""
 
     node: str
     arg: str
     op: str
-    """Name of the generator, a ``random.*`` operator."""
+    """Operator of the generator, such as ``random.uniform``."""
     args: dict[str, Any] | None = None
-    """Arguments of the generator that differ from the defaults."""
+    """Arguments of the generator that differ from their defaults."""
 
     def edit_graph(self, graph: Graph, catalog: Catalog) -> Graph:
         node, arg = self.node, self.arg
@@ -89,7 +89,7 @@ class RandomiseArgument(InspectorEdit, tag="randomise", frozen=True):
 
 
 def _choices(graph: Graph, catalog: Catalog, node: str, arg: str) -> Value:
-    """Return the ends and the middle of the range to sample from."""
+    """Return default values for ``random.choice``: minimum, middle and maximum of the range."""
     spec = catalog[graph.node(node).op].args[arg]
     generator = edit.generator_of(
         edit.randomise_arg(graph, catalog, node, arg, "random.uniform"), catalog, node, arg
@@ -131,7 +131,7 @@ class FixArgument(InspectorEdit, tag="fix", frozen=True):
 
 
 class SetGeneratorArgument(InspectorEdit, tag="set_random", frozen=True):
-    """Change an argument of an argument's generator, for all inputs that use the generator."""
+    """Change an argument of a generator, for all inputs that use the generator."""
 
     node: str
     arg: str
@@ -150,7 +150,7 @@ class SetGeneratorArgument(InspectorEdit, tag="set_random", frozen=True):
 
 
 class LinkArgument(InspectorEdit, tag="link", frozen=True):
-    """Connect an argument to another node's output. A generator that is then unused is removed."""
+    """Connect an argument to another node's output. An unused generator is removed."""
 
     node: str
     arg: str
@@ -164,7 +164,7 @@ class LinkArgument(InspectorEdit, tag="link", frozen=True):
 
 
 class OwnGenerator(InspectorEdit, tag="own", frozen=True):
-    """Give an argument its own generator, a copy of the shared one."""
+    """Replace an argument's shared generator with a copy that only this argument uses."""
 
     node: str
     arg: str
@@ -200,10 +200,10 @@ def _middle(generator: Node) -> float | None:
 
 
 def to_value(value: Any, spec: ArgSpec) -> Value:
-    """Convert JSON to a value of a graph: lists become tuples; 3.0 becomes 3 for integer arguments.
+    """Convert JSON to an argument value: lists become tuples, 3.0 becomes 3 for integer arguments.
 
-    ``check_graph`` checks later whether the value suits the argument. Raises GraphEditError for
-    values that no argument can have.
+    ``check_graph`` checks later whether the value is valid for the argument. Raises GraphEditError
+    for values that no argument can have.
     """
     if isinstance(value, list):
         if len(value) > _LONGEST:

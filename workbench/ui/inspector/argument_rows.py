@@ -1,4 +1,4 @@
-"""Rows of the inspector: one for each argument of the selected node."""
+"""Build the rows of the inspector, one for each argument of the selected node."""
 
 from __future__ import annotations
 
@@ -46,8 +46,11 @@ Editor = Literal[
 NOTHING_SELECTED = empty(InspectorView, known=True)
 _OF_THE_DATA = {"file_root", "file_list", "files", "labels", "dir_filters"}
 _HIDDEN = {"preserve"}
-"""Arguments that are not shown. ``preserve`` prevents DALI from removing an operator whose output
-is unused, which never happens here."""
+"""Arguments that are not shown.
+
+``preserve`` prevents DALI from removing an operator whose output is unused; the exported
+pipelines contain no such operator.
+"""
 _FIXED_ONLY = "One value for all samples: DALI does not accept a random or linked value here."
 _NO_SOURCE = "One value for all samples: no operator returns values of this type."
 
@@ -60,10 +63,10 @@ def inspector_view(
     selected: int = 1,
     classes: Sequence[str] = (),
 ) -> InspectorView:
-    """Return the arguments of a node in the overlay's order; empty if there is no such node.
+    """Return the inspector payload of a node; ``NOTHING_SELECTED`` if it does not exist.
 
-    ``device`` is the device that runs it; ``selected`` is the number of selected nodes, the last of
-    them being this node; ``classes`` are the class names of the data.
+    ``device`` is the device that runs the node. ``selected`` is the number of selected nodes; this
+    node is the last one. ``classes`` are the class names of the data.
     """
     if not typed.graph.has(node_id):
         return NOTHING_SELECTED
@@ -187,7 +190,7 @@ def _row(
 
 
 def _is_share(graph: Graph, node: Node, arg: ArgSpec, view: RandomView | None) -> bool:
-    """Return whether an argument is the ``share`` in ``first + (second - first) * share``."""
+    """Return whether an argument is ``share`` in ``first + (second - first) * share``."""
     difference = node.inputs.get("data")
     if (node.op, arg.name) != ("math.mul", "right") or difference is None:
         return False
@@ -216,7 +219,7 @@ def _is_object(arg: ArgSpec) -> bool:
 
 
 def editor_of(arg: ArgSpec) -> Editor:
-    """Return the control for a fixed value of an argument."""
+    """Return the kind of control that edits a fixed value of an argument."""
     if _is_object(arg) or arg.form == "shown":
         return "shown"
     if arg.kind == "policy":
@@ -237,7 +240,7 @@ def editor_of(arg: ArgSpec) -> Editor:
 
 
 def _parts(node: Node, spec: OpSpec, arg: ArgSpec) -> tuple[str, ...]:
-    """Return the names of the elements: from the overlay, or the axes that the node selects."""
+    """Return the labels of a list's elements: ``arg.parts``, or the node's ``axis_names``."""
     axes = spec.args.get("axis_names")
     given = node.args.get("axis_names", axes.default if axes else None)
     if arg.parts == ("h", "w") and isinstance(given, str) and given.isalpha():
@@ -246,7 +249,7 @@ def _parts(node: Node, spec: OpSpec, arg: ArgSpec) -> tuple[str, ...]:
 
 
 def _no_effect_reason(node: Node, spec: OpSpec, arg: ArgSpec) -> str:
-    """Return why an argument has no effect at present; empty if it has."""
+    """Return the reason why an argument has no effect; "" if it has one."""
     if arg.name in node.args or arg.name in node.inputs or arg.start is None:
         return ""
     conflicting = spec.conflicts_with(arg.name) & (node.args.keys() | node.inputs.keys())
@@ -254,7 +257,7 @@ def _no_effect_reason(node: Node, spec: OpSpec, arg: ArgSpec) -> str:
 
 
 def _error(node_id: str, arg: str, view: RandomView | None, faults: Sequence[Fault]) -> str:
-    """Return the first fault of an argument, or of its generator if that has no own card."""
+    """Return the text of the first fault of an argument or of its folded generator; "" if none."""
     for fault in faults:
         if (fault.node, fault.arg) == (node_id, arg):
             return fault.text
@@ -266,7 +269,7 @@ def _error(node_id: str, arg: str, view: RandomView | None, faults: Sequence[Fau
 def _unsupported_rows(
     node: Node, spec: OpSpec | None, version: str, faults: Sequence[Fault]
 ) -> list[ArgRow]:
-    """Return read-only rows for arguments that the installed DALI does not have."""
+    """Return read-only rows for arguments that are not supported by the installed DALI."""
     what = "operator" if spec is None else "argument"
     rows: list[ArgRow] = []
     for name in (*node.args, *node.inputs):
@@ -293,13 +296,13 @@ def _unsupported_rows(
 
 
 def caution_of(node: Node) -> str:
-    """Return why the preview of a node differs from the exported script; empty if it does not."""
+    """Return the reason why a node's preview differs from the exported script; else ""."""
     found = _undetermined_source(node)
     return found.warning if found else ""
 
 
 def caution_note(node: Node) -> str:
-    """Return ``not exact`` for a card if the node's preview differs from the exported script."""
+    """Return ``not exact``, for the card, if a node's preview differs from the exported script."""
     return "not exact" if _undetermined_source(node) else ""
 
 

@@ -1,4 +1,4 @@
-"""Payloads of blocks for the canvas and the inspector: condition, bodies, breadcrumb."""
+"""Payloads of blocks for canvas and inspector: condition, bodies, breadcrumb."""
 
 from __future__ import annotations
 
@@ -15,10 +15,7 @@ from workbench.ui.inspector.random_argument_payloads import distribution, random
 
 
 def card_around(graph: Graph, node_id: str) -> str:
-    """Return the node, or the block that contains it, in the body that is displayed.
-
-    Empty if the node is not in this body.
-    """
+    """Return the id of the card in the visible body that is or contains a node; "" if none does."""
     whole = graph.whole
     while whole.has(node_id):
         scope = whole.scope_of(node_id)
@@ -31,14 +28,14 @@ def card_around(graph: Graph, node_id: str) -> str:
 
 
 def expanded_bodies(graph: Graph, node: Node, layout: Layout) -> list[Graph]:
-    """Return the bodies of a block that are drawn in its frame; empty if it is drawn as a card."""
+    """Return the bodies of a block that is drawn as a frame; empty if it is drawn as a card."""
     if node.id in layout.collapsed:
         return []
     return [graph.whole.at_scope(node.scope(name)) for name in node.bodies]
 
 
 def is_shown(graph: Graph, layout: Layout, node_id: str, shown: str) -> bool:
-    """Return whether a node is visible: in the displayed body, or in one drawn inside it."""
+    """Return whether a node is in body ``shown``, or in an expanded block inside it."""
     scope = graph.scope_of(node_id)
     while scope and scope != shown:
         if block_of(scope) in layout.collapsed:
@@ -48,9 +45,9 @@ def is_shown(graph: Graph, layout: Layout, node_id: str, shown: str) -> bool:
 
 
 def body_entries(node: Node, faulty: Collection[str]) -> list[BodyEntry]:
-    """Return the entries of a block's bodies.
+    """Return payloads of a block's bodies.
 
-    ``faulty`` are the bodies with faults (``branch.then``).
+    ``faulty`` are the bodies (``branch.then``) that contain faults.
     """
     return [
         {
@@ -75,7 +72,7 @@ def _is_inside(body: Body, scope: str) -> bool:
 
 
 def scope_entries(graph: Graph, scope: str) -> list[ScopeEntry]:
-    """Return the path from the graph to a body: each block with its bodies and the open one."""
+    """Return the breadcrumb of body ``scope``: its enclosing blocks, outermost first."""
     breadcrumb: list[ScopeEntry] = []
     while scope:
         block, _, shown = scope.rpartition(".")
@@ -95,7 +92,7 @@ def scope_entries(graph: Graph, scope: str) -> list[ScopeEntry]:
 
 
 def condition_of(typed: TypedGraph, node: Node, classes: Sequence[str] = ()) -> str:
-    """Return a text for a block's condition: the random value or the output that it depends on.
+    """Return the text of a block's condition, such as its distribution or the id of its input node.
 
     ``classes`` are the class names of the data.
     """
@@ -108,13 +105,13 @@ def condition_of(typed: TypedGraph, node: Node, classes: Sequence[str] = ()) -> 
 
 
 def condition_port(typed: TypedGraph, node: Node) -> Port | None:
-    """Return the port connected to the condition of a block; None for other nodes."""
+    """Return the port connected to a block's condition; None if there is none."""
     spec = typed.catalog.find(node.op)
     return node.inputs.get(spec.inputs[0].name) if spec and spec.bodies and spec.inputs else None
 
 
 def faulty_scopes(graph: Graph, faults: Sequence[Fault]) -> set[str]:
-    """Return the bodies with faulty nodes, and the bodies that a block's fault names."""
+    """Return the bodies that contain faulty nodes, and those named by a fault of their block."""
     whole = graph.whole
     found = [fault for fault in faults if whole.has(fault.node)]
     named = {fault.about for fault in found if block_of(fault.about) == fault.node}
@@ -122,7 +119,7 @@ def faulty_scopes(graph: Graph, faults: Sequence[Fault]) -> set[str]:
 
 
 def nearest_existing_scope(graph: Graph, before: Graph, scope: str) -> str:
-    """Return the body ``scope`` (``branch.then``) if it exists, else the nearest enclosing one.
+    """Return the body ``scope`` (``branch.then``) if it exists, else the nearest one around it.
 
     ``before`` is a graph that contains the body.
     """

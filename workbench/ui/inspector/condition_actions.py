@@ -1,4 +1,4 @@
-"""Condition of an ``if``: payload for the inspector, and the action that sets it."""
+"""Condition of an ``if`` block: payload for the inspector, and the action that sets it."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ _USUAL: Mapping[str, Condition] = {
     "size": SizeIs(),
     "comparison": NumberIs(),
 }
-"""Default condition of each kind: the first class, large photos, more than one half."""
+"""Default condition of each kind: probability, label 0, size, comparison."""
 _ALLOWED = {"measure": MEASURES, "comparison": tuple(COMPARISONS)}
 
 
 def condition_entry(typed: TypedGraph, node: Node) -> ConditionEntry | None:
-    """Return the condition of an ``if`` for the inspector; None for other nodes.
+    """Return the payload of an ``if`` block's condition; None for other nodes.
 
     ``typed`` is the body that contains the node.
     """
@@ -79,16 +79,16 @@ def condition_entry(typed: TypedGraph, node: Node) -> ConditionEntry | None:
 
 
 def _operator_in(typed: TypedGraph, block: Node) -> str:
-    """Return the operator inside a block with a random condition, by its name in code."""
+    """Return the name of the operator inside a block with a random condition."""
     return next(
         node.op for node in block.bodies["then"].nodes if not is_generator(typed.spec(node))
     )
 
 
 def condition_text(typed: TypedGraph, node: Node, classes: Sequence[str] = ()) -> str:
-    """Return a short text for a condition on a label, a size or a number; empty for others.
+    """Return a short text for a condition on a label, a size or a number; "" for other conditions.
 
-    ``classes`` are the class names of the data; a class without a name is shown by its number.
+    ``classes`` are the class names of the data; a class without a name is shown as its number.
     """
     found = condition_of(typed, node)
     match found:
@@ -112,19 +112,19 @@ def usual_condition(kind: str) -> Condition:
 
 
 class SetCondition(InspectorEdit, tag="set_condition", frozen=True):
-    """Set the condition of an ``if``. Values that are not passed remain, or become the default."""
+    """Set the condition of an ``if``. Fields that are not set keep their values or defaults."""
 
     block: str
     kind: str
     """Kind of condition: ``chance``, ``label``, ``size`` or ``comparison``."""
     classes: list[int | str] | None = None
-    """Class numbers for ``label``. A text raises an error."""
+    """Class numbers for a condition on the label. A text raises GraphEditError."""
     measure: str = ""
-    """For ``size``: ``height``, ``width``, ``longer side``, ``shorter side`` or ``aspect``."""
+    """Measure for a condition on the size, such as ``height``, ``longer side`` or ``aspect``."""
     comparison: str = ""
-    """For ``size`` and ``comparison``: ``<``, ``<=``, ``>``, ``>=``, ``==`` or ``!=``."""
+    """Comparison operator: ``<``, ``<=``, ``>``, ``>=``, ``==`` or ``!=``."""
     value: float | str | None = None
-    """Number to compare with. A text raises an error."""
+    """Number to compare with. A text raises GraphEditError."""
     source: str = ""
     """Port whose values are compared, such as ``decode.output``."""
     group: str = ""

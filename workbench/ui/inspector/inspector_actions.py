@@ -1,6 +1,6 @@
 """Actions of the inspector for nodes and blocks.
 
-``argument_actions.py`` has those for arguments.
+Actions for arguments are in ``argument_actions.py``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class SetDevice(InspectorEdit, tag="device", frozen=True):
 
     node: str
     device: str
-    """Name of the device; empty for the device of the node's inputs."""
+    """Name of the device; empty to use the device of the node's inputs."""
 
     def edit_graph(self, graph: Graph, catalog: Catalog) -> Graph:
         node = graph.node(self.node)
@@ -37,11 +37,11 @@ class SetDevice(InspectorEdit, tag="device", frozen=True):
 
 
 class SetProbability(InspectorEdit, tag="set_probability", frozen=True):
-    """Set the probability of the first body of an ``if``."""
+    """Set the probability that an ``if`` runs its first body."""
 
     block: str
     probability: float | str
-    """A number from 0 to 1; text that is not a number raises GraphEditError."""
+    """Number from 0 to 1. A text that is not a number raises GraphEditError."""
     group: str = ""
     """Edits with the same group, such as those of one drag, are undone together."""
 
@@ -69,7 +69,7 @@ def _number(value: float | str, allowed: str) -> float:
 
 
 class AddOption(InspectorEdit, tag="add_option", frozen=True):
-    """Add a body to a block; it passes its inputs through unchanged."""
+    """Add a body to a block. The body outputs its inputs unchanged."""
 
     block: str
 
@@ -78,7 +78,7 @@ class AddOption(InspectorEdit, tag="add_option", frozen=True):
 
 
 class RemoveOption(InspectorEdit, tag="remove_option", frozen=True):
-    """Remove a body of a block with its nodes."""
+    """Remove one of a block's bodies with its nodes."""
 
     block: str
     body: str
@@ -88,35 +88,35 @@ class RemoveOption(InspectorEdit, tag="remove_option", frozen=True):
 
 
 class MoveOption(InspectorEdit, tag="move_option", frozen=True):
-    """Swap a body of a block and its weight with a neighbour."""
+    """Swap one of a block's bodies, with its weight, with the previous or next one."""
 
     block: str
     body: str
     by: int
-    """Number of places to move: -1 or 1."""
+    """1 to swap with the next body, -1 to swap with the previous one."""
 
     def edit_graph(self, graph: Graph, catalog: Catalog) -> Graph:
         return options.move_option(graph, self.block, self.body, self.by)
 
 
 class NameBody(InspectorEdit, tag="name_body", frozen=True):
-    """Set the title of a body of a block."""
+    """Set the title of one of a block's bodies."""
 
     block: str
     body: str
     title: str
-    """Title of the body; empty for the default, such as ``option_1``."""
+    """Title of the body; empty for the default title, such as ``option_1``."""
 
     def edit_graph(self, graph: Graph, catalog: Catalog) -> Graph:
         return set_body_title(graph, self.block, self.body, self.title)
 
 
 class OwnPolicy(InspectorEdit, tag="own_policy", frozen=True):
-    """Copy a learned policy of automatic augmentation, so that it can be edited."""
+    """Replace a learned augmentation policy with a copy that can be edited."""
 
     node: str
     name: str
-    """Name of the policy; empty for the policy of the node."""
+    """Name of the policy; empty to copy the policy of the node."""
 
     def edit_graph(self, graph: Graph, catalog: Catalog) -> Graph:
         return editable_policy(graph, self.node, self.name)

@@ -1,4 +1,4 @@
-"""Payloads of random arguments for the inspector and the canvas."""
+"""Payloads for random arguments, used by inspector and canvas."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from workbench.ui.contract.inspector_payloads import RandomView
 from workbench.ui.contract.payloads import Json
 
 CHOICE = "random.choice"
-"""Name of ``random.uniform`` with ``values`` in the user interface."""
+"""Name in the user interface for ``random.uniform`` with ``values``."""
 
 
 def random_view(typed: TypedGraph, link: Port, into: str = "") -> RandomView | None:
-    """Return the distribution of the generator that ``link`` is a port of; None for other nodes.
+    """Return the payload of the generator that ``link`` is a port of; None for other nodes.
 
-    ``into`` is the inspected ``node.argument``: ``shared`` then lists all other inputs that use the
-    generator. Without it, ``shared`` is empty.
+    ``into`` is the inspected ``node.argument``: ``shared`` then lists the generator's other
+    consumers. Without ``into``, ``shared`` is empty.
     """
     if not typed.graph.has(link.node):
         return None
@@ -48,13 +48,13 @@ def _generator_args(node: Node, spec: OpSpec) -> dict[str, Json]:
 
 
 def consumers_of(graph: Graph, node_id: str) -> list[str]:
-    """Return what uses a node: inputs as ``node.input``, then graph outputs as ``output name``."""
+    """Return a node's consumers: inputs as ``node.input``, graph outputs as ``output name``."""
     outputs = [f"output {name}" for name, port in graph.outputs.items() if port.node == node_id]
     return [f"{edge.target}.{edge.input}" for edge in graph.consumers(node_id)] + outputs
 
 
 def port_labels(typed: TypedGraph, ports: Iterable[str]) -> dict[str, str]:
-    """Return the names of ports; a generator without a card is named after its argument."""
+    """Return a label for each port. A generator without a card is named after its argument."""
     fed: dict[str, str] = {}
     for edge in typed.graph.edges:
         fed.setdefault(edge.source.node, f"{edge.target}.{edge.input}")
@@ -67,9 +67,9 @@ def port_labels(typed: TypedGraph, ports: Iterable[str]) -> dict[str, str]:
 
 
 def distributions_for(arg: ArgSpec) -> list[str]:
-    """Return the distributions for an argument; the first is the default.
+    """Return the distributions that an argument can have; the first is the default.
 
-    Empty if the catalogue does not specify the number of values.
+    The list is empty if the catalogue does not specify the argument's number of values.
     """
     if arg.kind.endswith("_list") and not arg.parts and not isinstance(arg.start, tuple):
         return []
@@ -84,9 +84,10 @@ def distributions_for(arg: ArgSpec) -> list[str]:
 
 
 def slider_limits(arg: ArgSpec, view: RandomView) -> tuple[float | None, float | None]:
-    """Return the limits of a slider: four times the usual range, so that both thumbs are visible.
+    """Return the limits of a slider for random values, so that both thumbs are easy to drag.
 
-    If the argument has no usual range for random values, the full range is returned.
+    The slider spans four times the default range of random values. If the catalogue has no such
+    range, or the current range is outside, the limits are those of the argument.
     """
     wanted = view["args"].get("range")
     if arg.draw is None or arg.low is None or arg.high is None or not isinstance(wanted, list):
@@ -98,7 +99,10 @@ def slider_limits(arg: ArgSpec, view: RandomView) -> tuple[float | None, float |
 
 
 def limits_of_fed(typed: TypedGraph, node: Node, arg: ArgSpec) -> tuple[float | None, float | None]:
-    """Return the usual range of an argument; for a generator, that of the argument that uses it."""
+    """Return the slider limits of an argument.
+
+    For the ``range`` of a generator, return the limits of the argument that uses the generator.
+    """
     if node.op == "random.uniform" and arg.name == "range":
         for edge in typed.graph.consumers(node.id):
             spec = typed.catalog.find(typed.graph.node(edge.target).op)
@@ -110,12 +114,12 @@ def limits_of_fed(typed: TypedGraph, node: Node, arg: ArgSpec) -> tuple[float | 
 
 
 def json_value(value: Value | None) -> Json:
-    """Convert a value of a graph to JSON: tuples become lists."""
+    """Convert an argument value to JSON: tuples become lists."""
     return [json_value(item) for item in value] if isinstance(value, tuple) else value
 
 
 def distribution(op: str, args: Mapping[str, Json]) -> str:
-    """Return a short text for a distribution: ``−10 … 10``, ``p = 0.5``."""
+    """Return a distribution as a short text, such as ``−10 … 10`` or ``p = 0.5``."""
     word = op.removeprefix("random.")
     if op == "random.uniform":
         low, high = (*_numbers(args.get("range")), "?", "?")[:2]

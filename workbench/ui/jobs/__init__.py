@@ -1,1 +1,1 @@
-"""Background work: queues, threads and results."""
+"""Background work of the user interface: queues, threads and results."""

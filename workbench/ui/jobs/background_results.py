@@ -1,4 +1,4 @@
-"""Background results, each computed once per key and delivered with the lock held."""
+"""Compute results in the background, once per key, and deliver them with the lock held."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ from workbench.ui.jobs.previewer import BackgroundJob, Previewer
 class _Kind:
     rank: int
     interactive: bool = False
-    """True if the job runs after each picture, as in ``BackgroundJob``."""
+    """True to run the job after each picture, as in ``BackgroundJob``."""
     shows_older: bool = False
-    """True if the result of an older request is displayed until the new one arrives."""
+    """True to display the result of an older request until the new result arrives."""
     retries: bool = True
-    """True if a failed request is repeated after the next change; False if it may crash the worker.
-    """
+    """True to repeat a failed request after the next change; False if it may crash the worker."""
 
 
 KINDS = {
@@ -41,11 +40,11 @@ KINDS = {
     "effect": _Kind(9),
     "idle_arguments": _Kind(10),
 }
-"""Kinds of results, by name."""
+"""Kinds of background results, by name."""
 
 
 class BackgroundResults:
-    """Requests background jobs by name. The lock is held during every call."""
+    """Starts background jobs by name. Call methods with the lock held."""
 
     def __init__(
         self, previewer: Previewer, lock: threading.RLock, changed: Callable[[], None]
@@ -58,7 +57,7 @@ class BackgroundResults:
         self.lock = lock
 
     def requested_key(self, name: str) -> Any:
-        """Return the key of the last request, running or done; None if none, or if it failed."""
+        """Return the key of the last request; None if there was none or it failed."""
         return self._asked.get(name)
 
     def request(
@@ -66,7 +65,8 @@ class BackgroundResults:
     ) -> None:
         """Run ``run`` in another thread, unless the last request had the same ``key``.
 
-        ``done`` is called with its result or exception, unless it was cancelled.
+        ``done`` is called with the result or the exception of ``run``, unless the job was
+        cancelled.
         """
         if self._asked.get(name) == key:
             return
@@ -96,7 +96,7 @@ class BackgroundResults:
         self.forget(*KINDS)
 
     def forget(self, *names: str) -> None:
-        """Discard requests that are no longer needed. A running one continues."""
+        """Discard requests that are no longer needed. A running job continues."""
         for name in names:
             self._asked.pop(name, None)
             self._previewer.drop_background(name)
@@ -106,32 +106,32 @@ class BackgroundResults:
 
 W = TypeVar("W")
 DELAY = 0.25
-"""Seconds after the last request before it is computed, if no other one follows."""
+"""Seconds that a request waits, in case a newer one replaces it."""
 
 
 class DebouncedJob(Generic[W]):
     """One kind of background result. Only the latest request is computed, after a delay.
 
-    The lock is held during every call except ``compute``.
+    Call methods with the lock held, except ``compute``.
     """
 
     def __init__(
         self, background: BackgroundResults, name: str, begin: Callable[[W], None]
     ) -> None:
-        """``begin`` is called without the lock, in a new thread, and must call ``compute``."""
+        """``begin`` is called in a new thread without the lock, and must call ``compute``."""
         self._background = background
         self._name = name
         self._begin = begin
         self._timer: threading.Timer | None = None
         self.wanted: W | None = None
-        """Request that is computed after the delay."""
+        """Request that waits for the end of the delay."""
 
     def is_wanted(self, request: W) -> bool:
-        """Return whether this request is pending or was the last one computed."""
+        """Return whether ``request`` is waiting or was the last one computed."""
         return request in (self.wanted, self._background.requested_key(self._name))
 
     def request(self, wanted: W) -> None:
-        """Replace the pending request, and restart the delay."""
+        """Replace the waiting request and restart the delay."""
         if self.is_wanted(wanted):
             return
         self.forget()
@@ -141,14 +141,14 @@ class DebouncedJob(Generic[W]):
         self._timer.start()
 
     def forget(self) -> None:
-        """Cancel the pending request."""
+        """Cancel the waiting request."""
         if self._timer is not None:
             self._timer.cancel()
         self.wanted = self._timer = None
         self._background.forget(self._name)
 
     def compute(self, wanted: W, run: Callable[[Caller], Any], done: Callable[[Any], None]) -> None:
-        """Compute the request with ``run``, unless another request has replaced it."""
+        """Call ``run`` for a request, unless another request has replaced it."""
         with self._background.lock:
             if self.wanted is wanted:
                 self.wanted = None

@@ -1,4 +1,4 @@
-"""Tasks in their own thread: measurements, comparisons, checks, reports, shared pictures."""
+"""Tasks with their own thread: measurements, comparisons, checks, reports, shared pictures."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ _TICK = 0.05
 
 
 class MeasurementQueue:
-    """Runs measurements one at a time, in the order of their requests. Thread-safe."""
+    """Runs measurements one at a time, in the order in which they were requested. Thread-safe."""
 
     def __init__(self) -> None:
         self._condition = threading.Condition()
         self._tickets: list[object] = []
-        """Tickets of the running measurement (first) and of those that wait."""
+        """Tickets of the running measurement (first) and of the waiting ones."""
 
     @contextmanager
     def turn(
         self, on_wait: Callable[[str], None], is_cancelled: Callable[[], bool]
     ) -> Iterator[None]:
-        """Wait until all earlier measurements have ended; the context then blocks later ones.
+        """Wait until all earlier measurements have ended; later ones wait until this context ends.
 
-        ``on_wait`` is called with the reason for waiting whenever it changes. Raises CancelledError
-        once ``is_cancelled`` returns True.
+        ``on_wait`` is called with the reason for waiting whenever the reason changes. Raises
+        CancelledError once ``is_cancelled`` returns True.
         """
         ticket = object()
         with self._condition:
@@ -65,40 +65,42 @@ class MeasurementQueue:
 
 
 def describe_wait(before: int) -> str:
-    """Return the text shown while ``before`` other measurements run first."""
+    """Return the text that is shown while ``before`` other measurements run first."""
     if before == 1:
         return "waiting for another measurement"
     return f"waiting for {before} other measurements"
 
 
 SHARED_QUEUE = MeasurementQueue()
-"""Queue of all measurements in this process (a server or a kernel)."""
+"""Queue of all measurements in this process (a web server or a notebook kernel)."""
 
 
 # Tasks
 
 MOST_ENDED = 100
-"""Number of finished tasks that are stored for later pages of their sessions."""
+"""Maximum number of finished tasks that are retained for later pages of their sessions."""
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 OnProgress = Callable[[float, str], None]
-"""Callback ``on_progress(share, text)``: the completed fraction, 0 to 1, and the current step."""
+"""Callback ``on_progress(share, text)`` with the completed fraction (0 to 1) and the current
+step.
+"""
 
 
 class Work(Protocol[T_co]):
-    """Work of a task, such as an experiment of the speed panel or a comparison with the export."""
+    """Work that a task runs, such as an experiment of the Speed panel."""
 
     def run(self, on_progress: OnProgress, /) -> T_co:
         """Run the work and return its result. Raises CancelledError after ``cancel``."""
 
     def cancel(self) -> None:
-        """Cancel the work; may be called from any thread."""
+        """Cancel the work. Thread-safe."""
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionWork(Generic[T]):
-    """A function as the work of a task; ``cancel`` makes it raise CancelledError."""
+    """Work that calls a function, which must raise CancelledError after ``cancel``."""
 
     run: Callable[[OnProgress], T]
     cancel: Callable[[], None] = lambda: None
@@ -106,21 +108,23 @@ class FunctionWork(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class TaskListener(Generic[T]):
-    """Callbacks of a task for the page that displays it."""
+    """Callbacks of the page that displays a task."""
 
     lock: threading.RLock
-    """Lock that is held during the callbacks."""
+    """Lock that is held while the callbacks are called."""
     changed: Callable[[], None]
-    """Called after every change."""
+    """Called after every change of the task."""
     ended: Callable[[T | None, str], None]
-    """Called once with the result or None, and the error message (empty after success or
-    cancelling)."""
+    """Called once with the result (None if it failed) and the error message ("" if there is
+    none).
+    """
 
 
 class BackgroundTask(Generic[T]):
-    """Work with its progress. It can outlive the page that started it.
+    """Runs work in a thread and reports its progress. A task can outlive the page that started it.
 
-    With a ``queue``, it waits for other measurements, because they would slow each other down.
+    With a ``queue``, the task waits for other measurements, because they would slow each other
+    down.
     """
 
     def __init__(
@@ -130,7 +134,7 @@ class BackgroundTask(Generic[T]):
         listener: TaskListener[T],
         queue: MeasurementQueue | None = None,
     ) -> None:
-        """``name`` is used in error messages."""
+        """``name`` is the name of the task in error messages."""
         self.name = name
         self.share = 0.0
         self.text = "starting"
@@ -138,9 +142,9 @@ class BackgroundTask(Generic[T]):
         self.work = work
         self.listener: TaskListener[T] | None = listener
         self.outcome: tuple[T | None, str] | None = None
-        """Result and error message; None while the task runs."""
+        """Result and error message of the finished task; None while it runs."""
         self.began = time.monotonic()
-        """Time at which the work started."""
+        """``time.monotonic`` at the start of the work."""
         self._queue = queue
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._run, name=f"workbench-{name}", daemon=True)
@@ -155,18 +159,21 @@ class BackgroundTask(Generic[T]):
         self.work.cancel()
 
     def store_result(self, result: T) -> None:
-        """Store the result. Called at the end if there is no listener."""
+        """Store the result of a task that ended without a listener."""
 
     def so_far(self) -> T | None:
-        """Return an intermediate result for a task that ends early, or None."""
+        """Return the intermediate result if the task ends early, or None."""
         return None
 
     def describe(self, share: float, text: str) -> str:
-        """Return the text that is displayed while the task runs."""
+        """Return the text to display while the task runs."""
         return text
 
     def listen(self, listener: TaskListener[T] | None) -> None:
-        """Replace the listener, with its lock held; after the end, call it immediately."""
+        """Replace the listener. If the task has ended, the new listener is called immediately.
+
+        Call this method with the lock of ``listener`` held.
+        """
         with self._lock:
             outcome = self.outcome
             self.listener = listener if outcome is None else None  # release the page
@@ -192,7 +199,7 @@ class BackgroundTask(Generic[T]):
             pass
 
     def _end(self, result: T | None, error_text: str) -> bool:
-        """Call the listener; return False if another listener was set meanwhile."""
+        """Call the listener with the result. Return False if another listener was set meanwhile."""
         listener = self.listener
         if listener is None:
             with self._lock:
@@ -232,7 +239,7 @@ class BackgroundTask(Generic[T]):
 
 
 def run_in_background(name: str, run: Callable[[], T], listener: TaskListener[T]) -> None:
-    """Call ``run`` in a thread. The listener receives the result or the error message."""
+    """Call ``run`` in a thread. The listener is called with the result or the error message."""
     BackgroundTask(name, FunctionWork(lambda _: run()), listener).start()
 
 
@@ -242,7 +249,7 @@ K = TypeVar("K", bound=BackgroundTask[Any])
 
 
 class OwnedTasks(Generic[K]):
-    """Tasks by session, so that the next page of a session finds them. Thread-safe."""
+    """Tasks by the owner of their session, for later pages of the session. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -261,20 +268,20 @@ class OwnedTasks(Generic[K]):
             return self._tasks.get(owner)
 
     def drop(self, task: K) -> None:
-        """Remove the task, so that the next page of the session does not find it."""
+        """Remove a task, so that later pages of its session do not find it."""
         with self._lock:
             for owner in [owner for owner, known in self._tasks.items() if known is task]:
                 del self._tasks[owner]
 
 
 class SessionTask(Generic[K]):
-    """Last task of one kind, started by this page or an earlier page of its session.
+    """Last task of one kind that this page or an earlier page of its session started.
 
-    The listener's lock is held during every call.
+    Call methods with the listener's lock held.
     """
 
     def __init__(self, listener: TaskListener[Any], tasks: OwnedTasks[K]) -> None:
-        """``tasks`` contains the tasks of this kind of all sessions of the process."""
+        """``tasks`` contains the tasks of the same kind of all sessions in this process."""
         self.listener = listener
         self.last: K | None = None
         self._tasks = tasks
@@ -291,7 +298,7 @@ class SessionTask(Generic[K]):
         task.start()
 
     def cancel(self) -> bool:
-        """Stop the running task. Returns False if no task runs or another page started it."""
+        """Stop the running task. Return False if no task runs, or if another page started it."""
         task = self.running
         if task is None or task.cancelling or task.listener is not self.listener:
             return False
@@ -299,7 +306,7 @@ class SessionTask(Generic[K]):
         return True
 
     def adopt_session(self, owner: str) -> K | None:
-        """Attach to a session. Returns the task that an earlier page started."""
+        """Attach to a session, and return the task that an earlier page of it started, or None."""
         self._owner = owner
         found = self._tasks.find(owner)
         if self.last is not None:
@@ -309,7 +316,7 @@ class SessionTask(Generic[K]):
         return found
 
     def detach(self) -> None:
-        """Detach the page from the task, which continues for the next page of the session."""
+        """Detach the page from the task, which continues for later pages of the session."""
         task = self.running
         if task is None or task.listener is not self.listener:
             return
@@ -319,7 +326,7 @@ class SessionTask(Generic[K]):
             task.cancel()
 
     def forget(self) -> None:
-        """Drop a finished task, also for the next page of the session."""
+        """Forget a finished task, so that later pages of the session do not find it."""
         if self.last is not None and self.running is None:
             self._tasks.drop(self.last)
             self.last = None

@@ -1,6 +1,6 @@
-"""Background thread that renders preview requests; only the latest request is rendered.
+"""Background thread that renders the latest preview request, and skips older ones.
 
-Other results (steps, statistics, close-up) are computed in the same thread: ``interactive`` ones
+Other results (steps, statistics, close-up) are computed in the same thread: ``interactive`` jobs
 alternate with pictures, all others run in a pause between pictures.
 """
 
@@ -20,23 +20,26 @@ from workbench.preview import PreviewRequest, PreviewResult, render_batch
 from workbench.ui.timer import IDLE, Timeout
 
 PATIENCE = 0.2
-"""Seconds after which a request counts as slow: the page then shows that it is being rendered, and
-a newer request cancels it."""
+"""Seconds after which a request is slow: the page then shows that it is being rendered, and a newer
+request cancels it.
+"""
 
 PAUSE = 0.15
-"""Seconds after a picture before other jobs start, so that no picture has to wait for them while a
-key is held or a slider is dragged."""
+"""Seconds between a picture and jobs that are not interactive, so that no picture has to wait for
+them while a key is held or a slider is dragged.
+"""
 
 GRACE = 5.0
-"""Seconds that a worker gets to cancel its work. After that it is considered hung, and a newer
-request gets a new worker."""
+"""Seconds that a worker has to cancel its work. A worker that takes longer is considered hung, and
+a newer request starts a new worker.
+"""
 
 Outcome = PreviewResult | WorkbenchError
 
 
 @dataclass(frozen=True, slots=True)
 class BackgroundJob:
-    """Computation in addition to the picture.
+    """Computation that runs in addition to rendering pictures.
 
     Only the newest job of a ``name`` runs; jobs with different names run in the order of ``rank``.
     An ``interactive`` job runs after each picture, even if another picture is waiting. ``done`` is
@@ -62,7 +65,8 @@ class Previewer:
     ) -> None:
         """All callbacks are called from threads of this object.
 
-        ``on_making`` is called with the nodes being built and the user functions being run.
+        ``on_making`` is called with a text that names the nodes being built and the user functions
+        being run.
         """
         self._engine = engine
         self._on_done = on_done
@@ -74,29 +78,29 @@ class Previewer:
         self._background_job: BackgroundJob | None = None
         self._slow = self._interrupted = self._gave_way = False
         self._turn = False
-        """True if interactive jobs run before the next picture."""
+        """True if interactive jobs may run before the next picture."""
         self._pictured = 0.0
-        """Time of the last picture."""
+        """``time.monotonic`` at which the last picture was finished."""
         self._proven: int | None = None
-        """Process id of the worker that rendered the last picture."""
+        """Process id of the worker that rendered the last picture; None before the first."""
         self._closed = False
         self.running: PreviewRequest | None = None
-        """Request that is being rendered."""
+        """Request that is being rendered, or None."""
         self._timeout: Timeout[PreviewRequest] = Timeout(self._is_slow)
         self._grace: Timeout[CallHandle] = Timeout(self._abort_slow_run)
         self._handle = engine.handle()
-        """Handle of the calls made by the current rendering or job."""
+        """Engine handle of the current rendering or job, used to cancel it."""
         self._thread = threading.Thread(target=self._work, name="workbench-preview", daemon=True)
         self._rests = False
         self._runs = False
-        """True while the thread runs; it ends after a while without requests."""
+        """True while the thread runs. It ends after some time without requests."""
 
     def request(self, request: PreviewRequest | None) -> None:
-        """Render this request next, instead of a waiting one; None only drops the waiting one.
+        """Render ``request`` next, in place of a waiting one; None discards the waiting request.
 
-        A background job that is not interactive is cancelled at its next stage, and so is a
-        rendering that has become slow. Only one of two consecutive renderings is cancelled,
-        otherwise a long drag would show nothing until its end.
+        A running job that is not interactive is cancelled at its next stage, and so is a slow
+        rendering. Of two consecutive renderings only one is cancelled, otherwise a long drag would
+        show nothing until its end.
         """
         with self._condition:
             self._waiting = request
@@ -104,18 +108,18 @@ class Previewer:
             self._interrupt_background_job()
 
     def submit_background(self, job: BackgroundJob) -> None:
-        """Run this job when no picture is waiting."""
+        """Run a job once no picture is waiting."""
         with self._condition:
             self._background_jobs[job.name] = job
             self._wake()
 
     def drop_background(self, name: str) -> None:
-        """Drop a job that is no longer needed. A running one continues."""
+        """Discard a waiting job. A running job continues."""
         with self._condition:
             self._background_jobs.pop(name, None)
 
     def end_idle_threads(self) -> None:
-        """End the threads when no request is waiting; the next request starts new ones."""
+        """End the threads once no request is waiting. The next request starts new ones."""
         with self._condition:
             self._rests = True
             self._condition.notify()
@@ -123,7 +127,7 @@ class Previewer:
         self._grace.end_if_idle()
 
     def close(self) -> None:
-        """End the thread. A picture being rendered is cancelled when the engine is closed."""
+        """End the threads. A picture being rendered is cancelled when the engine is closed."""
         with self._condition:
             self._closed = True
             self._condition.notify()
@@ -180,7 +184,7 @@ class Previewer:
         return any(job.interactive for job in jobs) or (bool(jobs) and not self._pause_left())
 
     def _choose(self) -> None:
-        """Select what runs next: the waiting picture, or after a picture the interactive jobs."""
+        """Select what runs next: the waiting picture, or an interactive job after a picture."""
         interactive = self._turn and any(job.interactive for job in self._background_jobs.values())
         if self._waiting is not None and not interactive:
             self.running, self._waiting = self._waiting, None

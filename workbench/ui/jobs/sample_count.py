@@ -1,4 +1,4 @@
-"""Count samples in the background, with progress; the count can be paused and resumed."""
+"""Count the samples of a dataset in the background; the count can be paused and resumed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TOLD_EVERY = 0.5
 
 
 class SampleCount:
-    """Count of a dataset's samples. If its reader needs an index, the index is created first."""
+    """Counts the samples of a dataset in a thread. A reader's index is created first, if needed."""
 
     def __init__(
         self,
@@ -28,9 +28,9 @@ class SampleCount:
         on_done: Callable[[FolderFacts | DataError], None],
         kind: str = "",
     ) -> None:
-        """All callbacks are called from a thread of this object; ``on_progress`` with the count.
+        """All callbacks are called from the thread; ``on_progress`` with the count so far.
 
-        ``kind`` is as in ``scan_folder``.
+        ``kind`` is passed to ``scan_folder``.
         """
         self._kind = kind
         self._dataset = dataset
@@ -48,7 +48,7 @@ class SampleCount:
         threading.Thread(target=self._work, name="workbench-scan", daemon=True).start()
 
     def toggle(self) -> bool:
-        """Pause or resume; return whether it is counting now."""
+        """Pause or resume the count. Return True if it is now running."""
         if self._goes_on.is_set():
             self._goes_on.clear()
         else:
@@ -56,7 +56,7 @@ class SampleCount:
         return self._goes_on.is_set()
 
     def close(self) -> None:
-        """Stop without further callbacks."""
+        """End the count. No more callbacks are called."""
         self._closed = True
         self._goes_on.set()
 

@@ -1,1 +1,1 @@
-"""The workbench in a notebook: the widget, its parts, cell magics and completion."""
+"""Workbench in a notebook: the widget, its parts, cell magics and completion."""

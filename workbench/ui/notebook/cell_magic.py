@@ -1,6 +1,7 @@
-"""IPython magics: ``%%dali`` opens a workbench for a pipeline in a cell; ``%%needs`` skips a cell.
+"""IPython magics ``%%dali`` and ``%%needs``, which ``%load_ext workbench`` registers.
 
-``%load_ext workbench`` registers both.
+``%%dali`` opens a workbench for the pipeline in a cell; ``%%needs`` skips a cell if packages are
+missing.
 """
 
 from __future__ import annotations
@@ -43,9 +44,10 @@ def dali(line: str, cell: str) -> None:
     """Open a workbench for the pipeline defined in a cell.
 
     ``%%dali photos`` reads photos, and passes the folder to a function with one parameter;
-    ``%%dali`` alone reads the folder named in the pipeline, and reports it; ``--pipeline NAME``
-    selects one of several, ``--arg NAME=VALUE`` passes an argument to its function, ``--name w``
-    sets the name of the workbench variable and, with the suffix ``_graph``, of the graph variable.
+    ``%%dali`` alone reads the folder named in the pipeline, and prints it; ``--pipeline NAME``
+    selects one of several pipelines, ``--arg NAME=VALUE`` passes an argument to its function,
+    ``--name w`` sets the name of the workbench variable and, with the suffix ``_graph``, of the
+    graph variable.
     The cell is run in a separate process, like a script with ``from_file``. Raises WorkbenchError;
     the variables of an earlier ``%%dali`` are then deleted, so that no later cell uses the earlier
     graph.
@@ -110,7 +112,7 @@ def _only_parameter(cell: str) -> str:
 
 
 def _open_data(path: str | None, found: ImportedGraph) -> Datasets:
-    """Return the data to read, and print them if the line does not set them."""
+    """Open and return the data to read. Print them if the magic's line does not name them."""
     if path is None and not parameters(found.graph.sources):
         print("The pipeline lists its files itself, so no folder is needed.")
         return open_datasets(".")
@@ -135,7 +137,7 @@ _NEEDS = re.compile(r"%%needs\s+(.+)")
 def skip_if_missing(lines: list[str]) -> list[str]:
     """Return a cell's lines after ``%%needs torch``, or a message if a package is missing.
 
-    This is a source transformation, so that the cell runs like any other.
+    This is an IPython input transformation, so the remaining lines run like any other cell.
     """
     found = _NEEDS.match(lines[0]) if lines else None
     if found is None:
@@ -156,7 +158,7 @@ def _is_installed(name: str) -> bool:
 
 
 def register(shell: Any) -> None:
-    """Register both magics in a shell."""
+    """Register both magics in an IPython shell."""
     shell.register_magic_function(dali, magic_kind="cell", magic_name="dali")
     if skip_if_missing not in shell.input_transformers_cleanup:
         shell.input_transformers_cleanup.insert(0, skip_if_missing)

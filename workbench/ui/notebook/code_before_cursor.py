@@ -1,7 +1,7 @@
-"""Static evaluation of the code before the cursor, without running it.
+"""Infer the values of expressions before the cursor without running the code.
 
 Jedi, which IPython uses, does not infer results of calls on existing objects or types of lambda
-parameters. Here one graph object represents every graph that its methods would return.
+parameters. Here, a method that returns a graph is assumed to return the graph it is called on.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ _TOKEN = re.compile(
 _CLOSING = {")": "(", "]": "[", "}": "{"}
 _VALUE = DataNode(Graph(), Port("", ""))
 _READABLE = frozenset({"graph", "settings"})
-"""Properties of a workbench that may be read; other properties might start a run."""
+"""Properties of a workbench that may be read. Reading others might start a computation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """Token of the code: its kind (a group of the pattern) and its text."""
+    """Token of the code: kind (name of the regular expression's group) and text."""
 
     kind: str
     text: str
@@ -50,7 +50,7 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """Call whose closing bracket is not before the cursor."""
+    """Function call that is not closed before the cursor."""
 
     function: Any
     keywords: frozenset[str]
@@ -60,17 +60,17 @@ class Call:
 
 
 class CodeBeforeCursor:
-    """Tokens of a cell up to the cursor, and the known values of its names."""
+    """Tokens of a cell before the cursor, and the inferred values of its names."""
 
     def __init__(self, code: str, names: Mapping[str, Any]) -> None:
         self._names = names
         self.tokens: list[Token] = []
         self._opened: list[int] = []
-        """Positions of unclosed brackets."""
+        """Token indices of unclosed brackets."""
         self._partner: dict[int, int] = {}
-        """Position of the opening bracket for each closing one."""
+        """Token index of the opening bracket, by the index of the closing bracket."""
         self._within: list[int] = []
-        """Position of the innermost bracket around each token; -1 if there is none."""
+        """Token index of the innermost bracket around each token; -1 if there is none."""
         for found in _TOKEN.finditer(code):
             kind = "begun" if found["begun"] is not None else str(found.lastgroup)
             if kind in ("comment", "space") or (kind == "newline" and self._opened):
@@ -85,12 +85,12 @@ class CodeBeforeCursor:
         self._within.append(self._opened[-1] if self._opened else -1)  # at the cursor
 
     def text(self, index: int) -> str:
-        """Return the text of a token; empty outside of the code, and for strings and numbers."""
+        """Return the text of a token; "" for strings, numbers, and indices out of range."""
         inside = 0 <= index < len(self.tokens)
         return self.tokens[index].text if inside and self.tokens[index].kind in _CODE else ""
 
     def object_before(self, end: int, depth: int = 0) -> Any:
-        """Return the object of the expression that ends before a token; None if unknown."""
+        """Return the value of the expression that ends before token ``end``; None if unknown."""
         last = end - 1
         if last < 0 or depth > _DEEPEST:
             return None
@@ -130,14 +130,14 @@ class CodeBeforeCursor:
         return is_parameter and self.text(index + 1) == ":"
 
     def _brackets_around(self, index: int) -> Iterator[int]:
-        """Yield the opening brackets around a token, innermost first."""
+        """Yield the indices of the opening brackets around a token, innermost first."""
         opening = self._within[index]
         while opening >= 0:
             yield opening
             opening = self._within[opening]
 
     def bracket_around(self, index: int) -> int:
-        """Position of the innermost bracket around a token; -1 if there is none."""
+        """Return the index of the innermost bracket around a token; -1 if there is none."""
         return self._within[index]
 
     def call_around(self, index: int) -> Call | None:
@@ -155,13 +155,13 @@ class CodeBeforeCursor:
 _CODE = ("name", "mark", "number")
 _WORDS = frozenset({"in", "is", "not", "and", "or", "if", "else", "return", "lambda", "yield"})
 KINDS = (Graph, DataNode, Fn, OperatorGroup, NodeHandle, LiveNode, LiveSettings, OutputBatch)
-"""Types of objects whose attributes can be read without running anything."""
+"""Types whose attributes can be read without running user code or DALI."""
 _DEEPEST = 200
-"""Maximum number of calls in a chain, and of aliases."""
+"""Maximum length of a chain of calls or aliases."""
 
 
 def attribute(owner: Any, name: str) -> Any:
-    """Return an attribute of an object of the workbench, if reading it runs nothing."""
+    """Return an attribute of a workbench object, if reading it runs nothing; otherwise None."""
     is_module = inspect.ismodule(owner) and owner.__name__ == "workbench"
     if isinstance(owner, CodeAccess):
         static = inspect.getattr_static(type(owner), name, None)
@@ -176,7 +176,7 @@ def attribute(owner: Any, name: str) -> Any:
 
 
 def result_of(function: Any) -> Any:
-    """Return the result of calling a function of the workbench; None if unknown."""
+    """Return the value that a function of the workbench would return; None if unknown."""
     owner = getattr(function, "__self__", None)
     if isinstance(owner, NodeHandle):
         return owner._graph

@@ -1,4 +1,4 @@
-"""Completion in a cell: operators, arguments, enum values, recipes, targets, nodes and settings.
+"""Completion in cells: operators, arguments, enum values, recipes, targets, nodes and settings.
 
 IPython uses Jedi, which does not infer what graphs return (see ``code_before_cursor``).
 """
@@ -37,7 +37,7 @@ _INTERNAL = frozenset(
         *("origins", "replace_body", "replace_node", "scope", "scope_of", "whole"),
     }
 )
-"""Methods of graphs that are meant for other modules, and are not offered in cells."""
+"""Methods of graphs that only other modules call, and that are not offered in cells."""
 _ADDITIONS = ("training", "samples", "training+samples", "capture")
 _NAMES: Mapping[tuple[str, str], Callable[[Any], Iterable[str]]] = {
     ("load_recipe", "name"): lambda _: load_recipes(),
@@ -59,9 +59,10 @@ _NAMES: Mapping[tuple[str, str], Callable[[Any], Iterable[str]]] = {
         f"{node.id}.{name}" for node in w.graph.walk() for name in node_arguments(w.graph[node.id])
     ),
 }
-"""Accepted strings for an argument of a function, as a function of the method's object.
+"""By function and argument: a function that returns the accepted strings.
 
-Traits of a workbench have no argument. Arguments that are annotated with ``Literal`` need no entry.
+The function is called with the object whose method is completed. Traits of a workbench have no
+argument name. Arguments that are annotated with ``Literal`` need no entry.
 """
 _OPTIONS: Mapping[str, Any] = {
     "RunAccess.bench": Benchmark,
@@ -69,7 +70,7 @@ _OPTIONS: Mapping[str, Any] = {
     "RunAccess.tune": TuningExperiment,
     "RunAccess.optimise": optimise,
 }
-"""Method -> the function or class that accepts its further options."""
+"""The function or class that accepts the ``**options`` of each method."""
 _BUILD = ("batch_size", "num_threads", "device", "seed")
 _BUILD_OPTIONS: Mapping[str, tuple[str, ...]] = {
     "CodeAccess.pipeline": _BUILD,
@@ -78,13 +79,13 @@ _BUILD_OPTIONS: Mapping[str, tuple[str, ...]] = {
         (*_BUILD, "shard_id", "num_shards", "device_id", "resumable", "checkpoint"),
     ),
 }
-"""Function -> options that it passes to ``build_pipeline`` of the exported program."""
+"""Options that each method passes to ``build_pipeline`` of the exported program."""
 
 
 def completions(code: str, names: Mapping[str, Any]) -> tuple[str, list[str], str]:
     """Return the unfinished word at the end of the code, its completions, and their type.
 
-    ``names`` are the variables of the kernel.
+    ``names`` are the variables of the notebook.
     """
     before = CodeBeforeCursor(code, names)
     end = len(before.tokens)
@@ -152,7 +153,7 @@ def _reader_arguments() -> dict[str, ArgSpec]:
 
 
 def _texts(before: CodeBeforeCursor, place: int) -> Iterable[str]:
-    """Return completions of an unfinished string: values, or names that a function accepts."""
+    """Return completions of an unfinished string: accepted values, or names of nodes."""
     if before.text(place - 1) == "[" and before.text(place - 2) != "=":
         owner = before.object_before(place - 1)
         graph = getattr(owner, "graph", None) if isinstance(owner, CodeAccess) else owner
@@ -185,7 +186,7 @@ def _positional(call: Call) -> str:
 
 
 def _values(function: Any, name: str) -> Iterable[str]:
-    """Return the accepted values of an argument, a setting or a reader."""
+    """Return the accepted strings for an argument of an operator, a reader or a setting."""
     owner = function if isinstance(function, LiveNode) else getattr(function, "__self__", None)
     spec = getattr(function, "spec", None)
     if isinstance(owner, NodeHandle | LiveNode):
@@ -202,7 +203,7 @@ def _values(function: Any, name: str) -> Iterable[str]:
 
 
 def _literals(function: Any, name: str) -> tuple[str, ...]:
-    """Values of an argument of the workbench that is annotated with ``Literal``."""
+    """Return the values of a workbench function's argument that is annotated with ``Literal``."""
     called = getattr(function, "__init__", None) if isinstance(function, type) else function
     plain: Any = inspect.unwrap(called) if callable(called) else None
     if not (getattr(plain, "__module__", None) or "").startswith("workbench."):
@@ -220,7 +221,7 @@ def _choices(annotation: Any) -> tuple[str, ...]:
 
 
 def description(code: str, cursor: int, names: Mapping[str, Any]) -> str:
-    """Return signature and documentation of the function at, or of the call around, the cursor."""
+    """Return signature and documentation of the function at the cursor or of the call around it."""
     end = cursor
     while end < len(code) and (code[end].isalnum() or code[end] == "_"):
         end += 1

@@ -1,4 +1,4 @@
-"""Comparison of two graphs on the same photos and random values: ``workbench.compare``."""
+"""``workbench.compare``: compare two graphs on the same photos and random values."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MOST_PICTURE = 35_000
-"""Maximum size of each of the two pictures in a notebook, in bytes."""
+"""Maximum size in bytes of each of the two pictures in a notebook."""
 _MOST_ROWS = 40
 _TILE = 112
 
@@ -47,8 +47,8 @@ class GraphComparison:
     previews:
         Preview of each graph.
     distances:
-        Mean absolute pixel difference (0 to 255) of each sample and each image
-        output of the first graph; None if the other has none of the same size.
+        For each sample, the mean absolute pixel difference (0 to 255) of each image output of the
+        first graph; None if the second graph has no output of the same name and size.
 
     ::
 
@@ -64,7 +64,7 @@ class GraphComparison:
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The file of each sample.
+        """File of each sample.
 
         ::
 
@@ -73,7 +73,7 @@ class GraphComparison:
         return tuple(tile.sample.file for tile in self.previews[0].tiles)
 
     def to_frame(self) -> Any:
-        """Return a pandas DataFrame: file and mean difference of each sample, a column per output.
+        """Return a pandas DataFrame with a row per sample: file and mean difference of each output.
 
         ::
 
@@ -136,7 +136,7 @@ class GraphComparison:
 def is_same_data(one: Datasets, other: Datasets) -> bool:
     """Return whether both read the same data from the same location.
 
-    Copies in memory are different.
+    Two copies of data in memory are not the same.
     """
     return _kinds_and_identities(one) == _kinds_and_identities(other)
 
@@ -146,7 +146,7 @@ def _kinds_and_identities(datasets: Datasets) -> dict[str, tuple[str, str]]:
 
 
 def require_same_data(call: str, one: Datasets, other: Datasets, fix: str) -> None:
-    """Raise ArgumentError if ``other`` contains different data than ``one``.
+    """Raise ArgumentError if ``other`` contains other data than ``one``.
 
     Data in memory are compared by name, because they are copied each time they are read.
     """
@@ -165,7 +165,10 @@ def _known_as(dataset: Dataset) -> str:
 
 
 def _reading_as(graph: Graph, leading: Graph) -> Graph:
-    """Return the graph with the other reader's order, if both read encoded images."""
+    """Return ``graph`` with the reader arguments of ``leading``, so that both read the same order.
+
+    The graph is returned unchanged if its reader also decodes or is of another kind.
+    """
     mine, its = graph.sources, leading.sources
     if len(mine) != 1 or len(its) != 1 or mine[0].decodes or mine[0].op != its[0].op:
         return graph
@@ -187,7 +190,7 @@ def compare(
     Parameters
     ----------
     first, second:
-        Graphs, recipe names, or paths of graph files. The second one runs with the seeds, the
+        Graphs, recipe names, or paths of graph files. The second graph runs with the seeds, the
         batch size and the reading order of the first; ``differences`` compares the originals.
     data:
         As for ``Workbench``; by default the data that the graphs were created for.
@@ -195,9 +198,9 @@ def compare(
         Index of the batch, and number of samples.
 
     Raises GraphFormatError for an invalid graph, ArgumentError for graphs of
-    different data without ``data``, GraphFaultsError if one cannot run, DataError
-    for the data, GraphError for a batch or samples out of range, and PipelineError if DALI
-    fails.
+    different data without ``data``, GraphFaultsError if a graph cannot run, DataError
+    for data that cannot be used, GraphError for a batch or samples out of range, and PipelineError
+    if DALI fails.
 
     ::
 

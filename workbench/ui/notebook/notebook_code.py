@@ -85,7 +85,7 @@ class KnownAttributes:
 class LiveNode(traitlets.HasTraits):  # a base class without traits: ``link`` requires it
     """Node of the current graph: ``w["rotate"].angle = 5`` is an edit that can be undone.
 
-    Reading an attribute returns the same as for ``graph["rotate"]``. Raises GraphEditError if the
+    Reading an attribute returns the same value as ``graph["rotate"]``. Raises GraphEditError if the
     node was removed.
 
     ::
@@ -107,7 +107,7 @@ class LiveNode(traitlets.HasTraits):  # a base class without traits: ``link`` re
 
     @checked()
     def set(self, **arguments: Any) -> None:
-        """Set arguments to values or nodes, which is undone as one edit.
+        """Set arguments to values or nodes. This is one edit, which can be undone.
 
         Raises the errors of ``NodeHandle.set``, and EngineClosedError on a closed workbench.
 
@@ -118,7 +118,7 @@ class LiveNode(traitlets.HasTraits):  # a base class without traits: ``link`` re
         self._workbench.graph = self._current_node().set(**arguments)
 
     def reset(self, *names: str) -> None:
-        """Reset these arguments, or all, to their defaults, which is undone as one edit.
+        """Reset the named arguments to their defaults, or all if none is named, as one edit.
 
         Raises GraphEditError for an unknown argument.
 
@@ -147,7 +147,7 @@ class LiveNode(traitlets.HasTraits):  # a base class without traits: ``link`` re
         self._workbench.graph = self._current_node().mute(muted)
 
     def rename(self, new_id: str) -> None:
-        """Change the id of the node, also in this object.
+        """Change the id of the node. This object then refers to the new id.
 
         Raises GraphEditError for an id that is in use.
 
@@ -159,7 +159,7 @@ class LiveNode(traitlets.HasTraits):  # a base class without traits: ``link`` re
         self._node_id = new_id
 
     def traits(self, **_: Any) -> NoReturn:
-        """Raise UnsupportedUseError: ``w.param`` returns an argument that can be linked."""
+        """Raise UnsupportedUseError; ``w.param`` returns an argument that can be linked."""
         argument = f"{self._node_id}.{next(iter(self._current_node().args), 'ARGUMENT')}"
         raise UnsupportedUseError(
             f"The node {self._node_id} cannot be linked or observed. Use one of its arguments: "
@@ -170,7 +170,7 @@ class LiveNode(traitlets.HasTraits):  # a base class without traits: ``link`` re
         return self._current_node()[name]
 
     def observe(self, *_: Any, **__: Any) -> NoReturn:
-        """Raise UnsupportedUseError: ``w.param`` returns an argument that can be observed."""
+        """Raise UnsupportedUseError; ``w.param`` returns an argument that can be observed."""
         self.traits()
 
     def __getattr__(self, name: str) -> Any:
@@ -193,7 +193,7 @@ class LiveNode(traitlets.HasTraits):  # a base class without traits: ``link`` re
 
 
 class LiveSettings:
-    """Settings of the current graph: ``w.settings.batch_size = 3`` can be undone.
+    """Settings of the current graph: ``w.settings.batch_size = 3`` is an edit that can be undone.
 
     Raises UnknownNameError for an unknown setting, and GraphFaultsError for a value out of range.
 
@@ -229,15 +229,16 @@ class LiveSettings:
 
 
 _ECHO_SECONDS = 2.0
-"""Seconds after an update in which a browser may send the value back, rounded to the slider's step.
+"""Seconds after an update during which the browser may send the value back, rounded to the slider's
+step.
 """
 
 
 class Parameter(KnownAttributes, traitlets.HasTraits):
     """One argument of one node as a trait that can be linked to a widget and observed.
 
-    ``value`` changes with the graph; while the argument is random or connected to a node, it keeps
-    its last value. Changes of one parameter are undone together. A slider that rounds the value to
+    ``value`` changes with the graph. While the argument is random or connected to a node, the last
+    value remains. Changes of one parameter are undone together. A slider that rounds the value to
     its step when it is displayed or updated does not change the graph.
     """
 
@@ -247,7 +248,7 @@ class Parameter(KnownAttributes, traitlets.HasTraits):
         super().__init__()
         self._workbench, self._node_id, self._argument = workbench, node_id, argument
         self._updates: deque[tuple[float, Any]] = deque(maxlen=100)
-        """Times and values of the graph's updates."""
+        """Times and values of recent updates by the graph."""
         self._read()
         workbench.observe(self._read, "graph")
         self.observe(self._write, "value")
@@ -269,7 +270,7 @@ class Parameter(KnownAttributes, traitlets.HasTraits):
 
     @traitlets.validate("value")
     def _without_rounding(self, proposal: Any) -> Any:
-        """Return the current value if the proposed one is outdated or only rounded by a slider."""
+        """Return the current value if the proposed one is outdated or was rounded by a slider."""
         value, present = proposal["value"], self._present()
         if present is None:  # random, or connected to a node
             present = self.value
@@ -282,7 +283,7 @@ class Parameter(KnownAttributes, traitlets.HasTraits):
         return value
 
     def _browser_step(self) -> float:
-        """Return the step of the linked slider that the browser is setting now, or 0."""
+        """Return the step of the linked slider that the browser is changing; 0 if there is none."""
         handlers = self._trait_notifiers.get("value", {}).get("change", [])
         links = [getattr(handler, "__self__", None) for handler in handlers]
         ends = [each.source for each in links if isinstance(each, _LINKS)]
@@ -316,7 +317,7 @@ def _is_close(value: Any, other: Any, step: float) -> bool:
 
 
 class CodeAccess(KnownAttributes, RunAccess):
-    """Part of a workbench that is used from code; ``Workbench`` is a subclass."""
+    """Methods of ``Workbench`` (its subclass) for use in code: nodes, batches, loaders, export."""
 
     graph: Any
     _model: ViewModel
@@ -392,7 +393,7 @@ class CodeAccess(KnownAttributes, RunAccess):
 
     @checked()
     def undo(self) -> bool:
-        """Undo the last edit. Returns False if there is none.
+        """Undo the last edit. Return False if there is none.
 
         ::
 
@@ -403,7 +404,7 @@ class CodeAccess(KnownAttributes, RunAccess):
 
     @checked()
     def redo(self) -> bool:
-        """Redo the edit that was undone. Returns False if there is none.
+        """Redo the last undone edit. Return False if there is none.
 
         ::
 
@@ -423,9 +424,9 @@ class CodeAccess(KnownAttributes, RunAccess):
     def batch(self, number: int = 0, samples: int | None = None) -> OutputBatch:
         """Return batch ``number`` (from 0) as arrays: ``.images``, ``.labels``, ``.files``.
 
-        The batch is bit-identical to that of the exported script, and computed in the worker.
-        ``samples`` limits the number of samples. Raises GraphFaultsError if the graph cannot run,
-        DataError for the data and PipelineError if DALI fails.
+        The batch is bit-identical to that of the exported script. It is computed in the worker
+        process. ``samples`` limits the number of samples. Raises GraphFaultsError if the graph
+        cannot run, DataError for data that cannot be used, and PipelineError if DALI fails.
 
         ::
 
@@ -442,8 +443,9 @@ class CodeAccess(KnownAttributes, RunAccess):
         """Build the graph as ``nvidia.dali.Pipeline`` in this process, which a crash would end.
 
         ``options`` are those of ``build_pipeline`` in the exported script: ``batch_size``,
-        ``num_threads``, ``device``, ``seed``. Raises ArgumentError for others, GraphFaultsError
-        if the graph cannot run or a value is out of range, DataError for the data.
+        ``num_threads``, ``device``, ``seed``. Raises ArgumentError for other options,
+        GraphFaultsError if the graph cannot run or a value is out of range, and DataError for data
+        that cannot be used.
 
         ::
 
@@ -468,10 +470,11 @@ class CodeAccess(KnownAttributes, RunAccess):
             for images, labels in w.loader("torch", epochs=1):
                 print(images.shape)
 
-        The loader runs in this process. Each batch is a tuple of the graph's outputs in order. An
-        epoch that is left early continues in the next loop, with a UserWarning, unless ``restart``.
-        ``options`` and errors are those of ``pipeline``; also raises GraphExportError if the
-        library cannot represent the graph, and ImportError if it is not installed.
+        The loader runs in this process. Each batch is a tuple of the graph's outputs in order. If a
+        loop ends before the epoch does, the next loop continues the epoch with a UserWarning,
+        unless ``restart`` is True. ``options`` and errors are those of ``pipeline``; also raises
+        GraphExportError if the library cannot represent the graph, and ImportError if it is not
+        installed.
         """
         data = self._live.data_panel.datasets
         with argument_errors_as("w.loader", "build_pipeline"):
@@ -479,10 +482,10 @@ class CodeAccess(KnownAttributes, RunAccess):
 
     @checked(target=TEXT, with_=TEXT)
     def to_code(self, target: str = "script", *, with_: str = "", plain: bool = False) -> str:
-        """Return the main file of the code for a target and the current data, as Code saves it.
+        """Return the main file of the export for a target and the current data, as Code saves it.
 
-        ``with_="training"`` adds a training loop. ``plain`` omits the comment with the graph, which
-        ``from_file`` reads, and the one with the command that finds bad files.
+        ``with_="training"`` adds a training loop. ``plain`` omits two comments: the graph, which
+        ``from_file`` reads, and the command that finds bad files.
         ``w.code.source`` is the plain script for any data.
 
         Raises GraphExportError for an unknown target, or if it cannot represent the graph.

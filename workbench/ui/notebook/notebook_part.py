@@ -1,4 +1,4 @@
-"""One part of the workbench as a widget: canvas, inspector, preview and others."""
+"""Widget of one part of the workbench: canvas, inspector, preview and others."""
 
 from __future__ import annotations
 
@@ -21,12 +21,14 @@ from workbench.ui.notebook.static_snapshot import StaticSnapshot
 
 _UNECHOED = ("outbox", "watched")
 _PICTURE_SECONDS = 10.0
-"""Maximum seconds that reading the selected samples waits for the picture of a preceding edit."""
+"""Maximum seconds for which reading the selected samples waits until the picture of an edit
+is ready.
+"""
 _TICK = 0.005
 
 
 class _OfPicture(traitlets.Any):
-    """Trait that belongs to the current picture: reading it waits for a picture being rendered."""
+    """Trait that depends on the picture. Reading it waits until no picture is being rendered."""
 
     def get(self, obj: Any, cls: Any = None) -> Any:
         obj.wait_for_picture()
@@ -45,7 +47,7 @@ _TRAITS: dict[type, Any] = {
 
 
 class Part(KnownAttributes, anywidget.AnyWidget):
-    """One component. Its traits are the component's fields, which can be observed and linked.
+    """Widget of one component. Its traits are the component's fields, for observing and linking.
 
     Values from the browser are handled with the view model's lock: while a cell runs, JupyterLab
     delivers them on a second thread.
@@ -55,13 +57,13 @@ class Part(KnownAttributes, anywidget.AnyWidget):
     _model: ViewModel | None = None
     _static_snapshot: StaticSnapshot | None = None
     _browser: int | None = None
-    """Id of the thread on which the browser is setting a field, or None."""
+    """Id of the thread that is setting a field to a value from the browser, or None."""
     _waiting: list[str] | None = None
-    """Names of the fields to send in one message."""
+    """Names of the fields to send together in one message; None to send each field immediately."""
     _publisher: int | None = None
-    """Id of the thread that sets the fields in ``_waiting``."""
+    """Id of the thread that is setting the fields in ``_waiting``."""
     _shower: int | None = None
-    """Id of the thread on which the view model is setting a field, or None."""
+    """Id of the thread that is setting a field to a value from the view model, or None."""
 
     def set_state(self, sync_data: dict[str, Any]) -> None:
         if self._model is None:
@@ -84,7 +86,7 @@ class Part(KnownAttributes, anywidget.AnyWidget):
             raise GraphEditError(refused)
 
     def wait_for_picture(self) -> None:
-        """Wait until no picture is being rendered, so that a cell sees the effect of its edits."""
+        """Wait until no picture is being rendered, so that a cell reads the result of its edits."""
         publishes = self._waiting is not None and self._publisher == threading.get_ident()
         here = publishes or threading.get_ident() in (self._shower, self._browser)
         if here or self._model is None or self._model.closed:
@@ -94,7 +96,7 @@ class Part(KnownAttributes, anywidget.AnyWidget):
             time.sleep(_TICK)
 
     def show(self, field: str, value: Any) -> None:
-        """Set a field to the view model's value."""
+        """Set a field to a value from the view model."""
         before, self._shower = self._shower, threading.get_ident()
         try:
             setattr(self, field, value)
@@ -102,7 +104,7 @@ class Part(KnownAttributes, anywidget.AnyWidget):
             self._shower = before
 
     def _only_shown(self, proposal: Any) -> Any:
-        """Refuse values that a cell sets for read-only fields, except indices for ``selected``."""
+        """Return a valid value. Raises GraphEditError if a cell sets a read-only field."""
         field, value = proposal["trait"].name, proposal["value"]
         if self._model is None or threading.get_ident() in (self._shower, self._browser):
             return value
@@ -114,7 +116,7 @@ class Part(KnownAttributes, anywidget.AnyWidget):
 
     @contextmanager
     def one_message(self) -> Iterator[None]:
-        """Send all fields set within the context together, so that the browser renders once.
+        """Send all fields set in this context in one message, so that the browser renders once.
 
         Unlike with ``hold_sync``, the heartbeat may set its field from another thread.
         """
@@ -137,7 +139,7 @@ class Part(KnownAttributes, anywidget.AnyWidget):
         return False
 
     def _ipython_display_(self, **kwargs: Any) -> None:
-        """Display the widget and, if it has pictures, the last of them for the saved notebook."""
+        """Display the widget and, if it has pictures, its last picture for the saved notebook."""
         if self._model is not None and self._model.closed:
             display({"text/plain": repr(self)}, raw=True)
             return
@@ -169,8 +171,8 @@ class Part(KnownAttributes, anywidget.AnyWidget):
     def _let_browser_choose(self) -> None:
         """Let the browser select the kernel thread that handles its messages.
 
-        Otherwise ipykernel 7 uses the thread on which this widget last sent. On the main thread,
-        messages would wait for the running cell; JupyterLab itself selects a free thread.
+        Otherwise ipykernel 7 uses the thread on which this widget last sent a message. On the main
+        thread, messages would wait for the running cell; JupyterLab selects a free thread.
         """
         comm: Any = self.comm
         if comm is not None:
@@ -200,4 +202,4 @@ def _trait(field: Field) -> Any:
 
 
 PARTS = {component.name: _part_class(component) for component in COMPONENTS}
-"""Widget class of each component."""
+"""Widget class by component name."""

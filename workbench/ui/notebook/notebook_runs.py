@@ -1,4 +1,4 @@
-"""Measurements and comparisons from cells, which take minutes and show a progress bar."""
+"""Measurements and comparisons run from cells, with a progress bar."""
 
 from __future__ import annotations
 
@@ -26,27 +26,30 @@ if TYPE_CHECKING:
 E = TypeVar("E", bound=SpeedExperiment)
 _STAGE_SECONDS = 60.0
 GIVEN = ("graph", "data", "on_progress")
-"""Arguments of experiments that a workbench passes."""
+"""Parameters of experiments that the workbench sets, not the user."""
 
 
 def _create_experiment(
     name: str, make: Callable[..., E], options: Mapping[str, Any], *arguments: Any
 ) -> E:
-    """Create an experiment; ``name`` is its name in error messages."""
+    """Create an experiment by calling ``make``. ``name`` is the method's name in error messages."""
     _require_options(name, make, options)
     with argument_errors_as(name, make.__name__):
         return make(*arguments, **options)
 
 
 def _require_options(name: str, function: Callable[..., Any], options: Mapping[str, Any]) -> None:
-    """Raise ArgumentError for an unknown option. Graph and data are not options."""
+    """Raise ArgumentError for an option that ``function`` does not accept from the user."""
     parameters = signature(function)
     own = [each for each in parameters.parameters.values() if each.name not in GIVEN]
     require_names(name, options, parameters.replace(parameters=own))
 
 
 def run_with_bar(experiment: SpeedExperiment) -> Report:
-    """Run with a progress bar. On an interrupt, return the results so far, or print one line."""
+    """Run an experiment with a progress bar. After an interrupt, return the results so far.
+
+    If there are no results, the interrupt is reported on one line.
+    """
     with share_bar() as on_progress:
         try:
             return experiment.run(on_progress)
@@ -59,9 +62,10 @@ def run_with_bar(experiment: SpeedExperiment) -> Report:
 
 
 class RunAccess:
-    """Part of a workbench that measures; ``Workbench`` is a subclass.
+    """Methods of ``Workbench`` (its subclass) that run measurements and comparisons.
 
-    Each run shows its progress. On an interrupt it returns the results so far, or prints one line.
+    Each run shows its progress. After an interrupt, it returns the results so far, or reports the
+    interrupt on one line.
     """
 
     graph: Any
@@ -79,7 +83,7 @@ class RunAccess:
     def bench(self, **options: Unpack[BenchOptions]) -> Report:
         """Measure imgs/s of the exported script, with CPU and mixed decoding interleaved.
 
-        ``options`` are those of ``Benchmark``; the errors are those of its ``run``::
+        ``options`` are those of ``Benchmark``; the errors are those of ``Benchmark.run``::
 
             report = w.bench(devices=("cpu",), measurement_config=COARSE_CONFIG)
         """
@@ -89,11 +93,11 @@ class RunAccess:
 
     @checked()
     def stages(self, **options: Any) -> Report:
-        """Measure the cost of each stage, and the slowest files, in at most a minute.
+        """Measure the cost of each stage, and find the slowest files, in at most a minute.
 
-        ``options`` are ``seconds`` (60 by default; None is no limit), ``measurement_config``,
-        ``cache`` (``"warm"`` or ``"cold"``) and ``name``. Raises DataError for the data and
-        EngineError if nothing can be measured.
+        ``options`` are ``seconds`` (60 by default; None means no limit), ``measurement_config``,
+        ``cache`` (``"warm"`` or ``"cold"``) and ``name``. Raises DataError for data that cannot be
+        used, and EngineError if nothing can be measured.
 
         ::
 
@@ -111,13 +115,13 @@ class RunAccess:
     def tune(self, device: DecodeDevice | None = None, **options: Any) -> TunedReport:
         """Find the fastest number of threads, batch size and prefetch on this machine, in minutes.
 
-        The report shows every setting that was tried; ``best`` is the rate of the fastest,
-        ``best_settings`` its settings, and ``apply()`` the graph with them.
+        The report contains every setting that was tried: ``best`` is the rate of the fastest
+        setting, ``best_settings`` the setting, and ``apply()`` returns the graph with it.
 
         ``device`` is ``"cpu"`` or ``"mixed"``, by default the graph's; ``options`` are ``grid``,
         ``seconds`` (time limit), ``host_limit`` and ``gpu_limit`` (bytes),
         ``measurement_config``, ``cache`` and ``name``.
-        Raises DataError for the data and EngineError if nothing can be measured.
+        Raises DataError for data that cannot be used, and EngineError if nothing can be measured.
 
         ::
 
@@ -134,7 +138,7 @@ class RunAccess:
         )
 
     def _measured(self, experiment: SpeedExperiment) -> Report:
-        """Run with a progress bar; the Speed panel and the status line also show the results."""
+        """Run an experiment with a progress bar, and add its report to the Speed panel."""
         report = run_with_bar(experiment)
         self._live.speed.add_report(report)
         return report
@@ -144,7 +148,7 @@ class RunAccess:
         """Find rewrites that make the current graph faster, as ``workbench.optimise`` does.
 
         Accepts the same ``rewrites``, ``seconds`` and ``config``, and raises the same errors. To
-        apply them: ``w.graph = found.apply("exact")``.
+        apply the rewrites: ``w.graph = found.apply("exact")``.
 
         ::
 
@@ -158,7 +162,7 @@ class RunAccess:
     def verify(self, batches: int = 3) -> Verification:
         """Compare the preview with the exported script, bit for bit, on the data without bad files.
 
-        Raises GraphFaultsError if the graph cannot run and DataError for the data.
+        Raises GraphFaultsError if the graph cannot run, and DataError for data that cannot be used.
 
         ::
 

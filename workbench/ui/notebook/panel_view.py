@@ -1,4 +1,4 @@
-"""A workbench from Python in the user's own Panel app: the same panels, next to their own.
+"""Show a workbench that was created in Python, or parts of it, in the user's own Panel app.
 
 Each page has its own components, which are updated from the traits of the widgets: a change on one
 page, in a cell or on another page is visible on all.
@@ -30,14 +30,14 @@ _FOLLOWED = {
     ]
     for component in COMPONENTS
 }
-"""Traits that pages display, by component."""
+"""Names of the traits that pages display, by component."""
 
 
 class Screen(AnyWidgetComponent):
-    """Bar, panes and status as in the web app, with draggable edges.
+    """Bar, panes and status line as in the web app, with edges that can be dragged.
 
     The panes are in one document, so that the bar's script, which arranges them, finds them. Panel
-    1.9 renders all children of a component like the first one, so the parts are listed separately.
+    1.9 renders all children of a component like the first one, so the parts are separate fields.
     """
 
     bar = Child()
@@ -77,7 +77,7 @@ class Screen(AnyWidgetComponent):
 
 
 class PanelView(PageParts):
-    """Components of one page for a workbench created in Python."""
+    """Components of one page that displays a workbench created in Python."""
 
     def __init__(self, workbench: Workbench) -> None:
         super().__init__()
@@ -116,7 +116,7 @@ class PanelView(PageParts):
             self._applying = False
 
     def _end(self, _: object) -> None:
-        """Free the worker's memory after the page was closed; the next change starts another."""
+        """Disconnect the closed page, and end the worker to free memory until the next edit."""
         if self._workbench._closed:
             return
         for name, fields in _FOLLOWED.items():
@@ -125,7 +125,7 @@ class PanelView(PageParts):
 
 
 def panel_view(workbench: Workbench, part: str, height: int) -> Any:
-    """Return a whole workbench, or one part of it, for a Panel page."""
+    """Return the whole workbench, or one part of it, for a Panel page."""
     if part != WHOLE and part not in _FOLLOWED:
         raise ArgumentError(
             f"panel: there is no part {part!r}. Use one of: {WHOLE}, {', '.join(_FOLLOWED)}."
@@ -151,9 +151,9 @@ def panel_view(workbench: Workbench, part: str, height: int) -> Any:
 
 
 def _with_hint(view: Any, widget: str) -> Any:
-    """Return the view, which names the widget to use in cells if Panel's extension is not loaded.
+    """Return the view, changed to show a hint in notebooks where Panel's extension is not loaded.
 
-    Panel itself would display a warning and the values of all fields.
+    The hint names the widget to use instead. Panel itself would display a warning and all fields.
     """
     bundle = view._repr_mimebundle_
     text = f"Put {widget} on the last line of a cell. For Panel, run panel.extension() first."

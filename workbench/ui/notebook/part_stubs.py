@@ -1,7 +1,7 @@
-"""Write ``part_types.pyi``: the parts of a workbench with their fields, for editors and mypy.
+"""Write ``part_types.pyi``, which declares the parts of a workbench and their fields for mypy.
 
-ipywidgets has no types, and the fields are created from the table of components. ``python -m
-workbench.ui.notebook.part_stubs`` writes the file.
+The stub file is needed because ipywidgets has no types, and because the fields are created from the
+table of components. ``python -m workbench.ui.notebook.part_stubs`` writes the file.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _class_lines(component: Component) -> Iterator[str]:
 
 
 def _type_text(hint: Any) -> str:
-    """Return the type of a field as text; payloads are only declared as dicts."""
+    """Return the type annotation of a field. Payloads are only declared as dicts."""
     if hint in (str, int, float, bool, bytes, SelectedSamples):
         return str(hint.__name__)
     if get_origin(hint) is Literal:

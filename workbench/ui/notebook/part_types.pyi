@@ -26,30 +26,30 @@ class VBox(Widget):
     def __init__(self, children: Sequence[Any] = (), **kwargs: Any) -> None: ...
 
 class Bar(Widget):
-    """Title, data, device switch, undo and redo, state of the worker, files."""
+    """Top bar: title, data, device, undo and redo, state of the worker, and files."""
     title: str
     """Name of the graph."""
     folder: str
     """Name and size of the data: ``samples/ · 96 images``."""
     folders: dict[str, Any]
     recent_folders: list[str]
-    """Recent data folders, after ``list_folders``."""
+    """Recent data folders; filled by ``list_folders``."""
     data: dict[str, Any]
     device: Literal['cpu', 'mixed']
     """Decoding device."""
     devices: list[dict[str, Any]]
     can_undo: bool
-    """Whether there is an edit to undo."""
+    """True if there is an edit to undo."""
     can_redo: bool
-    """Whether there is an edit to redo."""
+    """True if there is an edit to redo."""
     undo_label: str
-    """Label of the edit to undo; empty: none."""
+    """Label of the edit to undo; empty if there is none."""
     redo_label: str
-    """Label of the edit to redo; empty: none."""
+    """Label of the edit to redo; empty if there is none."""
     history: list[dict[str, Any]]
     """Undo and redo labels, oldest first; empty while the history is not displayed."""
     history_in_view: bool
-    """Whether the history is displayed."""
+    """True while the history is displayed."""
     status: dict[str, Any]
     recipes: list[dict[str, Any]]
     faults: list[dict[str, Any]]
@@ -57,39 +57,39 @@ class Bar(Widget):
     message: str
     """Result or error of the last action."""
     saved: str
-    """JSON of the graph for download."""
+    """The graph as JSON, for download."""
     target: str
-    """Export target shown in the Code panel."""
+    """Export target selected in the Code panel."""
     unread: list[dict[str, Any]]
     """Annotations in the data that the graph does not read."""
     refusals: dict[str, Any]
-    """Targets that cannot represent the graph, with reasons; empty until requested."""
+    """Reason by target, for targets that cannot represent the graph; empty until requested."""
     targets: list[dict[str, Any]]
     save_folder: str
-    """Folder in which files without a path are saved."""
+    """Default folder for saved files."""
     overwrite: dict[str, Any]
     shared: bytes
-    """PNG requested by ``share``; empty until it is ready."""
+    """Picture requested by ``share``, as PNG; empty until it is ready."""
     tab: str
-    """Owner of the stored session (``owner.py``). A page stores it for its tab and sends it with ``attach`` after a reload. Empty: nothing is stored, or the owner is a notebook."""
+    """Owner of the stored session (``owner.py``). A page stores it for its tab and sends it with ``attach`` after a reload. Empty if nothing is stored, or if the owner is a notebook cell."""
     restored: dict[str, Any]
     graph_number: int
-    """Changes whenever another graph is opened."""
+    """Number that changes whenever another graph is opened."""
     opened: int
-    """Number of the graph that the page must confirm with ``shown``."""
+    """Number of the opened graph, which the page must report with ``shown`` once it is rendered."""
     recent: list[dict[str, Any]]
     cell: dict[str, Any]
 
 class Canvas(Widget):
-    """Nodes and edges."""
+    """Canvas: the nodes and edges of the graph."""
     graph_number: int
-    """Changes whenever another graph is opened; edits do not change it."""
+    """Number that changes whenever another graph is opened, but not with edits."""
     nodes: list[dict[str, Any]]
     edges: list[dict[str, Any]]
     breadcrumb: list[dict[str, Any]]
     """Blocks that contain the visible body, outermost first; empty for the whole graph."""
     positions: dict[str, Any]
-    """Manual position [x, y] by id (``:name`` for an output); empty for automatic layout."""
+    """Manual position [x, y] by node id (``:name`` for an output); empty for automatic layout."""
     frames: list[dict[str, Any]]
     notes: list[dict[str, Any]]
     operators: list[dict[str, Any]]
@@ -104,140 +104,140 @@ class Canvas(Widget):
     arguments: list[dict[str, Any]]
     """Arguments of the inspected node."""
     unread_masks: bool
-    """Whether the data has masks that the graph does not read."""
+    """True if the data have masks that the graph does not read."""
     recent_folders: list[str]
-    """Recent data folders, after ``list_folders``."""
+    """Recent data folders; filled by ``list_folders``."""
     selected: list[str]
-    """Ids of the selected nodes; the last is in the inspector."""
+    """Ids of the selected nodes. The inspector shows the last."""
     fragment: str
-    """The selected nodes as text, to be copied."""
+    """Text form of the selected nodes, to be copied."""
     copied_code: dict[str, Any]
     """Python code requested by ``copy_code``."""
     connect_targets: dict[str, Any]
     compatible_ops: dict[str, Any]
     pictures: bytes
-    """Pictures on the node cards: ``CardsHeader`` and JPEG."""
+    """Pictures on the node cards: ``CardsHeader`` and a JPEG."""
     sample: int
     """Index in the batch of the sample shown on the cards."""
     show_targets: bool
-    """Whether annotations are drawn on the node cards."""
+    """True to draw annotations on the node cards."""
     in_view: bool
-    """Whether the canvas is visible; pictures are only computed then."""
+    """True while the canvas is visible. Pictures are only computed then."""
     stale: str
-    """Why the pictures do not show the current graph; empty if they do."""
+    """Reason why the pictures do not show the current graph; empty if they do."""
     unchanged: list[str]
-    """Ids of the nodes whose pictures are up to date although ``stale`` is set."""
+    """Ids of the nodes whose pictures are still up to date while ``stale`` is set."""
     detail_of: str
     """Id of the node whose output is shown in detail; empty for none."""
     detail: bytes
-    """Output of that node: ``DetailHeader`` and picture."""
+    """Output of node ``detail_of``: ``DetailHeader`` and an image."""
 
 class Inspector(Widget):
-    """Arguments of the selected node."""
+    """Inspector: the arguments of the selected node."""
     node: dict[str, Any]
     classes: list[str]
     """Class names of the data."""
     start: dict[str, Any]
-    """Recipe to start from; empty after the user has opened a graph with nodes."""
+    """Recipe to start from; empty once the user has opened a graph with nodes."""
     warnings: list[str]
-    """Warnings about arguments and the node, which do not stop the graph."""
+    """Warnings about the node and its arguments, which do not stop the graph."""
     fused_speed: dict[str, Any]
     """Speed of an ``if`` block and of an equivalent operator."""
     shares: dict[str, Any]
-    """How often the bodies of the inspected block ran."""
+    """How often each body of the inspected block ran."""
     effect_open: bool
-    """Whether the effect sheet is open."""
+    """True while the effect sheet is open."""
     effect_choices: list[str]
-    """Arguments that can be varied."""
+    """Arguments that the effect sheet can vary."""
     effect_remark: str
-    """Arguments that cannot be varied, with the reason; may be empty."""
+    """Names the arguments that cannot be varied, with the reason; empty if there are none."""
     effect_args: list[str]
-    """Names of the one or two varied arguments."""
+    """Names of the one or two arguments that the effect sheet varies."""
     effect: bytes
-    """Effect sheet of one sample: ``EffectHeader`` and JPEG."""
+    """Effect sheet of one sample: ``EffectHeader`` and a JPEG."""
     effect_stale: bool
-    """Whether the effect sheet belongs to an earlier graph."""
+    """True if the effect sheet was rendered for an earlier graph."""
     effect_blocked: str
-    """Why the effect sheet cannot be computed; empty if it can."""
+    """Reason why the effect sheet cannot be rendered; empty if it can."""
     policy_rows: list[int]
-    """Indices of the visible sub-policies."""
+    """Indices of the sub-policies that are scrolled into view."""
     policy_pictures: bytes
-    """One sample after each sub-policy: ``PolicyHeader`` and JPEG."""
+    """One sample after each sub-policy: ``PolicyHeader`` and a JPEG."""
     augmentations: dict[str, Any]
-    """Whether each augmentation of a policy has a magnitude, by name."""
+    """Augmentations that a policy can use; the value is True if the augmentation has a magnitude."""
     policies: list[str]
-    """Names of the learned policies."""
+    """Names of the learned policies, such as those of AutoAugment."""
 
 class Tabs(Widget):
-    """Tabs of the lower panels."""
+    """Tab bar of the lower panels."""
     tab: Literal['preview', 'speed', 'code', 'data', 'results']
-    """The open panel."""
+    """Name of the open panel."""
     work: list[dict[str, Any]]
 
 class Preview(Widget):
-    """A batch, original and augmented."""
+    """Preview: a batch of samples, original and augmented."""
     picture: bytes
-    """Contact sheet: ``SheetHeader`` and image."""
+    """Contact sheet: ``SheetHeader`` and an image."""
     mode: Literal['original', 'augmented', 'both', 'difference', 'compare']
-    """Pictures that are shown."""
+    """Pictures to show: originals, augmented ones, both, differences or a comparison."""
     show_original: bool
-    """Whether originals are shown while a key is held."""
+    """True while a key is held to show the originals."""
     baseline: str
-    """Id of the node that a difference is compared with; empty for the first suitable node."""
+    """Id of the node that a difference is computed from; empty for the first suitable node."""
     baselines: list[str]
-    """Ids of the nodes that a difference can be compared with."""
+    """Ids of the nodes that a difference can be computed from."""
     against: str
-    """Id of the graph to compare with."""
+    """Id of the graph to compare the current graph with."""
     comparison_choices: list[dict[str, Any]]
-    """Graphs to compare with; empty in other modes."""
+    """Graphs that can be compared with; empty unless the mode is a comparison."""
     comparison: dict[str, Any]
     compared: bytes
-    """The other graph's sheet: ``SheetHeader`` and image."""
+    """Contact sheet of the other graph: ``SheetHeader`` and an image."""
     batch: int
     """Index of the batch, from 0."""
     seed: int
     """The graph's seed."""
     pinned: bool
-    """Whether seed and batch are fixed."""
+    """True if seed and batch are fixed."""
     repeat: int
-    """Index of the photo that is repeated in every tile; -1: none."""
+    """Index of the photo to repeat in every tile; -1 for none."""
     tiles: int
     """Maximum number of samples shown, 4 to 64."""
     tile_size: int
-    """Side of a tile in pixels; 0: automatic."""
+    """Side of a tile in pixels; 0 for an automatic size."""
     lossless: bool
-    """Exact pixels instead of JPEG."""
+    """True for a lossless picture, False for JPEG."""
     limits: dict[str, Any]
-    """Maximum batch and seed."""
+    """Maximum values of batch and seed."""
     classes: list[str]
     """Class names of the data."""
     shown_classes: list[str]
-    """Show only samples of these classes; empty: all."""
+    """Show only samples of these classes; empty for all samples."""
     shown_branches: list[str]
-    """Show only samples that ran these block bodies (``branch.then``); empty for all."""
+    """Show only samples that ran these block bodies (``branch.then``); empty for all samples."""
     shown_augmentations: list[str]
-    """Show only samples with these augmentations (node.name); empty: all."""
+    """Show only samples with these augmentations (``node.name``); empty for all samples."""
     stale: str
-    """Why the picture does not show the current graph; empty if it does."""
+    """Reason why the picture does not show the current graph; empty if it does."""
     rendering: bool
-    """Whether the picture still shows the previous graph, because that of the opened graph is pending."""
+    """True while the picture still shows the previous graph, because the opened graph is being rendered."""
     fault: dict[str, Any]
-    """Fault described by ``stale``, with its fixes; empty if it is not a fault of the graph."""
+    """Fault described by ``stale``, with its fixes; empty if the graph has no fault."""
     retryable: bool
-    """Whether a retry may help."""
+    """True if a retry may help."""
     shuffles: bool
-    """Whether another seed also changes the photos."""
+    """True if another seed also selects other photos."""
     verification: dict[str, Any]
     saved_draws: list[dict[str, Any]]
     show_targets: bool
-    """Whether annotations are drawn on pictures."""
+    """True to draw annotations on the pictures."""
     show_statistics: bool
-    """Whether statistics are shown."""
+    """True to show statistics."""
     statistics: list[Any]
     statistics_pending: bool
-    """Whether the statistics are older than the picture."""
+    """True if the statistics are older than the picture."""
     statistics_error: str
-    """Why there are no statistics; empty if there are."""
+    """Reason why there are no statistics; empty if there are."""
     branch_shares: dict[str, Any]
     """How often each block body ran; empty unless statistics are shown."""
     sample: int
@@ -249,18 +249,18 @@ class Preview(Widget):
     @selected.setter
     def selected(self, value: SelectedSamples | Sequence[int]) -> None: ...
     closeup: bytes
-    """Close-up of a sample: ``CloseupHeader`` and PNG."""
+    """Close-up of a sample: ``CloseupHeader`` and a PNG."""
     compared_closeup: bytes
-    """Close-up of the other graph: ``CloseupHeader`` and PNG; empty if nothing is compared."""
+    """Close-up of the other graph: ``CloseupHeader`` and a PNG; empty without a comparison."""
     values: bytes
-    """Pixel values of a region: ``ValuesHeader`` and the values."""
+    """Pixel values of an image region: ``ValuesHeader`` and the values."""
 
 class Speed(Widget):
-    """Measurements: CPU and mixed decoding, stages, rewrites, tuner, scaling, peers, records."""
+    """Speed panel: CPU and mixed decoding, stages, rewrites, tuner, scaling, peers, records."""
     part: Literal['compare', 'stages', 'rewrites', 'tune', 'scaling', 'peers', 'records']
-    """Part of the panel that is open."""
+    """Name of the open part of the panel."""
     effort: Literal['quick', 'usual']
-    """Precision of the measurement."""
+    """Precision of the measurement; a higher one takes longer."""
     batch_size: int
     """Batch size."""
     threads: int
@@ -268,15 +268,15 @@ class Speed(Widget):
     pipelines: int
     """Number of pipelines."""
     running: bool
-    """Whether a measurement is running."""
+    """True while a measurement is running."""
     what: str
-    """Part of the panel that the running or last measurement belongs to."""
+    """Name of the panel's part that started the running or last measurement."""
     progress: float
-    """Progress, 0 to 1."""
+    """Progress of the measurement, from 0 to 1."""
     message: str
-    """Text of the current or last step."""
+    """Text about the current or last step of the measurement."""
     failed: bool
-    """Whether the message is an error."""
+    """True if ``message`` is an error."""
     compare: dict[str, Any]
     stages: dict[str, Any]
     rewrites: dict[str, Any]
@@ -285,78 +285,78 @@ class Speed(Widget):
     peers: dict[str, Any]
     records: list[dict[str, Any]]
     overlay: str
-    """Record whose bars are added to a comparison."""
+    """Id of the record whose bars are added to a comparison."""
     selected_records: list[str]
-    """Two records to compare."""
+    """Ids of the two records to compare."""
     comparison: dict[str, Any]
     limits: dict[str, Any]
     file: bytes
-    """``FileHeader`` and a file created by ``export``."""
+    """File created by ``export``: ``FileHeader`` and the content."""
 
 class Code(Widget):
-    """The graph as code for a target, updated with every edit."""
+    """Code panel: the graph as code for a target, updated with every edit."""
     source: str
-    """Script for any data; empty if the graph has faults."""
+    """Script that can read any data; empty if the graph has faults."""
     target: str
-    """Export target."""
+    """Selected export target."""
     from_top: int
-    """Changes when a target is selected; its code is then shown from the first line. 0 after a node is selected; the lines of that node are then shown."""
+    """Changes when a target is selected; its code is then shown from the first line. 0 once a node is selected; the lines of this node are then shown."""
     script: dict[str, Any]
     """File created by ``download``."""
     refusals: dict[str, Any]
-    """Targets that cannot represent the graph, with reasons; empty until requested."""
+    """Reason by target, for targets that cannot represent the graph; empty until requested."""
     targets: list[dict[str, Any]]
     in_view: bool
-    """Whether the panel is visible; code is only sent then."""
+    """True while the panel is visible. Code is only sent then."""
     skip_bad: bool
-    """Whether the code reads a list of the good files."""
+    """True if the code reads a list of files that excludes bad ones."""
     files: list[dict[str, Any]]
     """Files of the last export, main file first."""
     highlighted: dict[str, Any]
-    """Line numbers, from 1, that belong to the selected node, by file."""
+    """Line numbers, from 1, of the selected node's code, by file name."""
     fault: dict[str, Any]
-    """Why there are no files."""
+    """Reason why there is no code."""
     download: bytes
-    """The file to download, or a ZIP of several."""
+    """The exported file, or a ZIP archive of several files."""
     notes: list[str]
-    """Differences between the files and the graph."""
+    """Differences between the exported program and the graph."""
     note: str
-    """Problems that the code would have with this data; empty if there are none."""
+    """Problems that the exported program would have with this data; empty if there are none."""
     lists_files: bool
-    """Whether a file check has found out which files can be used."""
+    """True if a check of all files has determined which can be used."""
     graph_number: int
-    """Changes whenever another graph is opened; edits do not change it."""
+    """Number that changes whenever another graph is opened, but not with edits."""
     message: str
-    """Where the code was saved, or why it could not be saved."""
+    """Path of the saved code, or the reason why it could not be saved."""
     save_folder: str
-    """Folder in which files without a path are saved."""
+    """Default folder for saved files."""
     overwrite: dict[str, Any]
 
 class Data(Widget):
-    """The data: counts, sizes, formats, and the result of the file check."""
+    """Data panel: counts, sizes, formats, and the result of the file check."""
     summary: dict[str, Any]
     shown_classes: list[str]
-    """Classes to which the preview is limited; empty for all."""
+    """Classes to which the preview is limited; empty for all classes."""
     folders: dict[str, Any]
     recent_folders: list[str]
-    """Recent data folders, after ``list_folders``."""
+    """Recent data folders; filled by ``list_folders``."""
     report: dict[str, Any]
-    """Report of a check, an HTML page."""
+    """Report of the file check as an HTML page."""
 
 class Results(Widget):
-    """Results of tools: a list, and the result that is shown."""
+    """Results panel: the list of results, and the selected result."""
     entries: list[dict[str, Any]]
     """The newest first."""
     shown: dict[str, Any]
     message: str
-    """Why a file could not be opened."""
+    """Reason why a file could not be opened."""
 
 class Status(Widget):
     """Status line: faults, last measured speed of the graph, autosave state."""
     faults: list[dict[str, Any]]
     """Faults and warnings of the graph."""
     speeds: list[dict[str, Any]]
-    """Last measured speeds of the current graph; empty if there are none."""
+    """Last measured speeds of the current graph; empty if it was not measured."""
     kept: dict[str, Any]
 
 class TypedWorkbench(VBox):

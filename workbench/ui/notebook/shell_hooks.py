@@ -1,4 +1,4 @@
-"""Completion and Shift+Tab in IPython, registered by ``import workbench``, loaded when used."""
+"""Register completion and Shift+Tab help in IPython. The code for them is loaded at first use."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from IPython.core import completer
 
 
 def register(shell: Any) -> None:
-    """Add the completions to a shell, unless it is older than IPython 8.6 (Colab)."""
+    """Add completion and help to an IPython shell, unless it is older than version 8.6 (Colab)."""
     if not hasattr(completer, "context_matcher"):
         return
     matchers = shell.Completer.custom_matchers
@@ -41,7 +41,7 @@ def _matcher(shell: Any) -> Any:
 
 
 def _inspection(shell: Any, usual: Callable[..., Any]) -> Callable[..., Any]:
-    """Return ``do_inspect`` of a kernel, extended by operators in call chains."""
+    """Return a ``do_inspect`` for the kernel that also describes operators in call chains."""
 
     def do_inspect(code: str, cursor_pos: int, *args: Any, **options: Any) -> Any:
         found = usual(code, cursor_pos, *args, **options)

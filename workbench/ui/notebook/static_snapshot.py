@@ -1,4 +1,4 @@
-"""Graph and last pictures as plain HTML, which a notebook shows without a running kernel."""
+"""Show the graph and the last pictures as HTML, which a notebook displays without a kernel."""
 
 from __future__ import annotations
 
@@ -17,40 +17,42 @@ from workbench.graph.model import Graph
 from workbench.preview import PreviewResult
 
 CSS_CLASS = "wb-static-snapshot"
-"""CSS class of the snapshot, which the live widget's stylesheet hides."""
+"""CSS class of the snapshot. The stylesheet of the live widget hides it."""
 WIDEST = 760
-"""Maximum width in pixels, with which the notebook file grows by less than 100 kB."""
+"""Maximum width in pixels, chosen so that the notebook file grows by less than 100 kB."""
 NARROWEST = 160, 220
-"""Minimum width in pixels of one of many samples, and of at most eight: rows next to the graph."""
+"""Minimum width in pixels of a sample: if there are more than eight samples, and up to eight."""
 PAPER, GAP = (0, 0, 0, 0), 6
 SNAPSHOT_DELAY = 0.4
-"""Seconds without a change after which the saved picture is replaced: long enough to skip a drag,
-short enough to precede saving the notebook."""
+"""Seconds without a change until the snapshot is updated: long enough to skip the pictures of a
+drag, short enough to be done before the notebook is saved.
+"""
 FIRST_PICTURE = 5.0
-"""Seconds to wait for the first picture when a widget is shown; a later one fills the empty output.
+"""Seconds to wait for the first picture when a widget is displayed. A later picture is inserted
+into the empty output.
 """
 _EMPTY = f'<div class="{CSS_CLASS}"></div>'
 
 
 class StaticSnapshot:
-    """Saved picture of one workbench, below the last output that displays it.
+    """Snapshot of one workbench, shown below the last output that displays the workbench.
 
-    The picture below an earlier output is then removed, so the notebook file contains it once.
+    The snapshot below an earlier output is removed, so the notebook file contains only one.
     """
 
     def __init__(
         self, graph: Callable[[], Graph], preview: Callable[[], PreviewResult | None]
     ) -> None:
         self.pictured = threading.Event()
-        """Set once there is a picture."""
+        """Event that is set once there is a picture."""
         self._graph, self._preview = graph, preview
         self._handle: DisplayHandle | None = None
         self._timer = threading.Timer(SNAPSHOT_DELAY, self._update)
 
     def show(self) -> None:
-        """Add the output to the running cell, and the picture as soon as there is one.
+        """Add the snapshot as an output of the running cell; it is empty until there is a picture.
 
-        The picture cannot be part of the widget's output: JupyterLab prefers the widget even
+        The snapshot cannot be part of the widget's output: JupyterLab prefers the widget even
         without a kernel.
         """
         in_time = self.pictured.wait(FIRST_PICTURE)
@@ -63,7 +65,7 @@ class StaticSnapshot:
             self._update()
 
     def changed(self) -> None:
-        """Update the picture after a delay."""
+        """Update the snapshot after a delay."""
         self.pictured.set()
         self._timer.cancel()
         if self._handle is not None:
@@ -84,7 +86,7 @@ class StaticSnapshot:
 
 
 def snapshot_html(graph: Graph, preview: PreviewResult) -> str:
-    """Return a ``div`` of ``CSS_CLASS``: the graph, and each sample with its class and file."""
+    """Return a ``div`` with the graph, and the pictures of each sample with class and file name."""
     drawing = base64.b64encode(graph_svg(graph).encode()).decode()
     pictures = _sample_pictures(preview)
     shown = [*(["original"] if preview.tiles[0].original else []), *preview.outputs]
@@ -113,7 +115,7 @@ def snapshot_html(graph: Graph, preview: PreviewResult) -> str:
 
 
 def _sample_pictures(preview: PreviewResult) -> list[Image.Image]:
-    """Return the pictures of each sample side by side, each centred in a transparent square."""
+    """Return a picture per sample: original and outputs side by side, each centred in a square."""
     sheet = preview.annotated().convert("RGBA")
     samples = [[box for box in (t.original, *t.augmented) if box] for t in preview.tiles]
     side = min((x for boxes in samples for x, *_ in boxes if x), default=sheet.width)

@@ -1,4 +1,4 @@
-"""The workbench as a widget, for JupyterLab and any other host of anywidget."""
+"""Workbench as a widget for JupyterLab and other hosts of anywidget."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ HEIGHT = 620
 LEAST_HEIGHT = 320
 
 _WITH_GRAPH = (("bar", "saved"), ("data", "summary"))
-"""Fields that change with the graph and its data."""
+"""Fields (component, name) that change with the graph and its data."""
 
 _ELSEWHERE = {
     **{name: f"It is a setting: w.settings.{name}." for name in SETTINGS_NAMES},
@@ -60,7 +60,7 @@ _ELSEWHERE = {
     "save": "Use w.graph.save('mine.json').",
     "show": "Put w on the last line of a cell, or use w.batch(0).show().",
 }
-"""Hint for each attribute that users may look for and a workbench does not have."""
+"""Hint in the error for each attribute that users may expect but a workbench does not have."""
 
 _open: weakref.WeakSet[Workbench] = weakref.WeakSet()
 
@@ -83,7 +83,7 @@ def _require_data(datasets: Datasets) -> None:
 
 
 def show_pictures_of_boxes() -> None:
-    """Make IPython display a picture next to a box that contains panels.
+    """Make IPython display the snapshot of panels that are placed in an ipywidgets box.
 
     Boxes of ipywidgets have no picture for saved notebooks. Repeated calls have no effect.
     """
@@ -114,7 +114,7 @@ def _within(box: ipywidgets.Box) -> Iterator[ipywidgets.Widget]:
 
 
 def _owner(datasets: Datasets, graph: Graph) -> str:
-    """Return the owner of work started by the running cell; empty if there is no notebook."""
+    """Return the owner of the session of the running cell; "" outside notebooks."""
     path = notebook_path()
     given = ((name, dataset.identity) for name, dataset in datasets.items())
     start = json.dumps([*given, dump_graph(graph)])
@@ -122,7 +122,7 @@ def _owner(datasets: Datasets, graph: Graph) -> str:
 
 
 class _NotNone(traitlets.Any):
-    """Trait that also validates None, which ``Any`` accepts."""
+    """Trait whose validators also run for None, unlike those of ``Any``."""
 
     allow_none = False
 
@@ -141,11 +141,12 @@ class Workbench(CodeAccess, VBox):
         to a graph file, or its parsed JSON.
     restore:
         How to handle earlier edits of the same notebook cell with the same data and graph. By
-        default edits are saved to disk, and earlier ones are offered but not applied: the
-        workbench shows exactly the given graph. ``True`` applies them, ``False`` saves nothing. If
-        the kernel does not know its notebook, edits appear in the list of recent work instead.
+        default edits are saved to disk, and earlier edits are offered but not applied: the
+        workbench shows exactly the given graph. ``True`` applies earlier edits, ``False`` saves
+        nothing. If the kernel does not know its notebook, edits appear in the list of recent work
+        instead.
     trust:
-        Whether functions in the graph (``python_function``) may run, with your rights. Functions
+        True if functions in the graph (``python_function``) may run, with your rights. Functions
         created with ``workbench.node`` in this process may always run.
     layout:
         ``"side"``: canvas, inspector and panels side by side if the cell is wide enough.
@@ -156,14 +157,14 @@ class Workbench(CodeAccess, VBox):
         Folders below which files may be opened and saved; by default anywhere.
 
     ``canvas``, ``inspector``, ``preview``, ``speed``, ``code``, ``data``, ``results``, ``bar``,
-    ``tabs`` and ``status`` are separate widgets that can be arranged, linked and observed:
-    ``w.code.source`` is the script for any data, ``w.to_code()`` that for the current data, as in
-    the Code panel.
+    ``tabs`` and ``status`` are separate widgets that can be arranged, linked and observed.
+    ``w.code.source`` is the script for any data; ``w.to_code()`` returns the script for the current
+    data, as in the Code panel.
     ``graph`` is a trait that can be observed and set to a Graph, a recipe's name, a path or parsed
-    JSON (undo restores the previous graph). A graph with its own data (``workbench.read``) opens
-    these data; undo does not close them. ``target`` is a trait with the export target of the Code
-    panel. Setting a field to an invalid value, such as ``w.preview.batch = 5000``, raises
-    GraphEditError and does not change it.
+    JSON (undo restores the previous graph). Setting a graph with its own data (``workbench.read``)
+    also opens these data; undo does not close them. ``target`` is a trait with the export target of
+    the Code panel. Setting a field to an invalid value, such as ``w.preview.batch = 5000``, raises
+    GraphEditError and does not change the field.
 
     Files can be opened and saved wherever the kernel can; Jupyter controls access to the kernel.
 
@@ -323,7 +324,7 @@ class Workbench(CodeAccess, VBox):
     if not TYPE_CHECKING:  # mypy would accept every name
 
         def __getattr__(self, name: str) -> Part:
-            """Return the component of that name, as listed by ``__dir__``."""
+            """Return the widget of the component ``name``."""
             if name not in PARTS:
                 public = [each for each in dir(self) if not each.startswith("_")]
                 hint = "" if name.startswith("_") else did_you_mean(name, public, cutoff=0.7)
@@ -363,9 +364,9 @@ class Workbench(CodeAccess, VBox):
 
     @checked(path=PATH)
     def share(self, path: str | Path) -> Path:
-        """Write a PNG with a contact sheet of the current batch that contains the graph.
+        """Write a PNG with a contact sheet of the current batch; the file also contains the graph.
 
-        Drop the file on a workbench to open the graph. Returns the file's path. Raises
+        Drop the file on a workbench to open the graph. Return the file's path. Raises
         ArgumentError for a suffix other than ``.png``, SaveError, GraphFaultsError if the graph
         cannot run, and the errors of ``preview_batch``.
 
@@ -385,11 +386,11 @@ class Workbench(CodeAccess, VBox):
         ``w.results``.
 
         ``part`` is ``"all"``, ``"canvas"``, ``"inspector"``, ``"preview"``, ``"speed"``,
-        ``"code"``, ``"data"``, ``"results"``, ``"bar"``, ``"tabs"`` or ``"status"``. Changes on
-        the page apply here and vice versa; edges between the panels can be dragged, and a narrow
-        page has one column. When a page is closed, the worker frees its memory. Users who
+        ``"code"``, ``"data"``, ``"results"``, ``"bar"``, ``"tabs"`` or ``"status"``. Changes on the
+        page apply here and vice versa; edges between the panels can be dragged, and a narrow page
+        has one column. When a page is closed, the worker process ends to free memory. Users who
         reach your app can open and save files wherever this process can, unless ``roots`` is set.
-        Raises ArgumentError for an unknown part, EngineClosedError on a closed workbench.
+        Raises ArgumentError for an unknown part, and EngineClosedError on a closed workbench.
 
         ::
 
@@ -405,7 +406,7 @@ class Workbench(CodeAccess, VBox):
 
     @checked()
     def compare(self, other: GraphLike) -> None:
-        """Compare the current graph with another in the preview, on equal photos and values.
+        """Compare the current graph with another in the preview, on the same photos and seeds.
 
         ``other`` is a graph, a recipe's name or a path. Raises
         GraphFormatError for an invalid graph, and ArgumentError for a graph that reads other data.
@@ -422,7 +423,7 @@ class Workbench(CodeAccess, VBox):
         model.compare(document)
 
     def close(self) -> None:
-        """End the worker process, free its memory and remove the widgets from the page.
+        """End the worker process to free its memory, and remove the widgets from the page.
 
         ::
 

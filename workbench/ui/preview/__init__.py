@@ -1,1 +1,1 @@
-"""The preview: contact sheet, close-up, effects, comparison, statistics, verification."""
+"""Preview: contact sheet, close-up, effects, comparison, statistics, verification."""

@@ -1,7 +1,7 @@
-"""Previews in addition to the contact sheet: statistics, close-up, one sample at each node.
+"""Previews in addition to the contact sheet: statistics, close-up, and one sample at each node.
 
-Each is computed only while it is visible, after the picture of the same request and in the same
-worker, which caches the outputs of every node.
+Each preview is computed only while it is visible, after the contact sheet and in the same worker,
+which caches the outputs of every node.
 """
 
 from __future__ import annotations
@@ -54,15 +54,16 @@ from workbench.ui.state.identity_memo import IdentityMemo
 from workbench.ui.state.view_state import ViewState
 
 DETAIL_SIZE = 224
-"""Side of the picture of one node in pixels."""
+"""Side in pixels of the picture of one node in detail."""
 CARD_SIZE, CARD_SIZE_OF_MANY, MANY = 96, 64, 40
-"""Side of a card's picture in pixels, for high-resolution displays; the second is for graphs with
-``MANY`` nodes or more."""
+"""``CARD_SIZE``: side in pixels of a card's picture, for high-resolution displays.
+``CARD_SIZE_OF_MANY``: side for graphs with at least ``MANY`` nodes.
+"""
 _NAMES = ("closeup", "values", "detail", "cards", "card_targets", "statistics", "times")
 
 
 class BackgroundPreviews:
-    """Latest result of each kind of preview."""
+    """Computes previews in the background, and stores the latest result of each kind."""
 
     def __init__(self, background: BackgroundResults, catalog: Catalog) -> None:
         self._background = background
@@ -72,14 +73,14 @@ class BackgroundPreviews:
         self._unmeasured = ""
         self._closeup = self._values = self._cards = self._detail = b""
         self._opened: CloseupSample | None = None
-        """Sample that ``_closeup`` shows."""
+        """Sample that is shown in ``_closeup``."""
         self._probed_at: tuple[int, int] | None = None
         self._cards_fault = ""
         self._cards_of: tuple[Graph, tuple[int, ...]] | None = None
-        """The graph and the sample that ``_cards`` shows."""
+        """Graph and sample that are shown in ``_cards``."""
         self._memo = IdentityMemo()
         self._failed: Graph | None = None
-        """Graph of the last failed run that included nodes without a connection to an output."""
+        """Last graph with unconnected nodes that failed to run."""
         self._chosen_of = 0
         """Number of samples that can be shown on the cards."""
         self._effect = EffectJob(background, catalog)
@@ -87,7 +88,10 @@ class BackgroundPreviews:
         self._branch_shares = BranchShareJob(background)
 
     def fields(self, state: ViewState, stale: str) -> dict[str, dict[str, Any]]:
-        """Return the fields computed here, by component. ``stale`` is that of the preview."""
+        """Return the fields of these previews, by component.
+
+        ``stale`` is the reason why the contact sheet is outdated, or "".
+        """
         faded = stale or self._cards_fault or ("computing" if state.slow else "")
         known, sample = self._cards_of or (None, ())
         same = faded and known is not None and sample == _sample_of(state)
@@ -118,10 +122,10 @@ class BackgroundPreviews:
         }
 
     def follow(self, state: ViewState, request: PreviewRequest | None) -> None:
-        """Compute what is visible and outdated, for a request whose picture has arrived.
+        """Compute previews that are visible and outdated, for a request whose picture has arrived.
 
-        None means that there is no picture of the current graph. Earlier results then stay, and
-        pending requests are dropped.
+        ``request`` is None if there is no picture of the current graph. Earlier results then
+        remain, and waiting requests are discarded.
         """
         if request is None:
             if not self._is_counted:
@@ -142,7 +146,7 @@ class BackgroundPreviews:
         self._show_detail(state, base, sample)
 
     def _with_loose(self, state: ViewState, active: Graph) -> Graph:
-        """Return the running graph, with unconnected nodes unless they failed before."""
+        """Return the graph to run, including unconnected nodes unless they failed before."""
         checked = state.checked
         faulty = {fault.node for fault in (*checked.faults, *checked.loose_faults)}
         graph = with_loose_outputs(active, checked.graph, self._catalog, faulty)
@@ -160,7 +164,7 @@ class BackgroundPreviews:
         cards_of = state.checked.graph, _sample_of(state)
 
         def first(outcome: Any) -> None:
-            """Show the cards, then compute annotations of intermediate images (slower)."""
+            """Show the cards, then compute annotations on intermediate images, which is slower."""
             if not isinstance(outcome, CardPictures) and base.graph != state.checked.active:
                 self._failed = base.graph
                 plain = replace(base, graph=state.checked.active)
@@ -179,7 +183,7 @@ class BackgroundPreviews:
         self._background.request("cards", key, run, first)
 
     def _show_detail(self, state: ViewState, base: PreviewRequest, sample: int) -> None:
-        """Compute the node's pictures first and then its time, which takes longer."""
+        """Compute the pictures of the node shown in detail, then its time, which takes longer."""
         node = state.detail_of
         if not node:
             self._background.forget("detail", "times")
@@ -199,7 +203,7 @@ class BackgroundPreviews:
         self._background.request("detail", key, run, first)
 
     def _measure(self, state: ViewState, base: PreviewRequest) -> None:
-        """Compute the statistics; until then, earlier values are marked as outdated."""
+        """Compute the statistics. Until they arrive, earlier values are marked as outdated."""
         old = self._measured_of
         if not state.show_statistics:
             self._background.forget("statistics")
@@ -212,7 +216,7 @@ class BackgroundPreviews:
 
     @property
     def _is_counted(self) -> bool:
-        """Return whether the displayed values are those of the last request."""
+        """True if the displayed statistics are those of the last request."""
         requested = self._background.requested_key("statistics")
         return requested is not None and self._measured_of == requested
 
@@ -295,7 +299,7 @@ class BackgroundPreviews:
             self._cards_fault = str(outcome)
 
     def _with_targets(self, outcome: Any) -> None:
-        """Show the cards with annotations, which cover fewer samples, unless that failed."""
+        """Show the cards with annotations. If computing the annotations failed, do nothing."""
         if isinstance(outcome, CardPictures):
             self._store_cards(replace(outcome, samples=max(outcome.samples, self._chosen_of)))
 
@@ -305,7 +309,7 @@ class BackgroundPreviews:
 
 
 def closeup_request(request: PreviewRequest) -> PreviewRequest:
-    """Return a request for the batch of a close-up, without display options of tiles."""
+    """Return the request changed for close-ups: same batch, without display options of tiles."""
     return replace(
         request,
         shown="both",
@@ -318,7 +322,7 @@ def closeup_request(request: PreviewRequest) -> PreviewRequest:
 
 
 def _differ_only_in_values(one: PreviewRequest, other: PreviewRequest) -> bool:
-    """Return whether two requests differ only in values of nodes, as while a slider is dragged."""
+    """Return whether two requests differ only in values of nodes, as during a slider's drag."""
     nodes = [[(node.id, node.op) for node in each.graph.nodes] for each in (one, other)]
     return nodes[0] == nodes[1] and replace(one, graph=other.graph) == other
 
@@ -343,9 +347,9 @@ def _sample_of(state: ViewState) -> tuple[int, ...]:
 
 
 def unchanged_nodes(before: Graph, graph: Graph) -> list[str]:
-    """Return the nodes that compute the same in both graphs, and so do all nodes they depend on.
+    """Return the nodes whose outputs are the same in both graphs, because no ancestor changed.
 
-    Excludes nodes in a block that has changed or depends on a change.
+    Nodes in a block that has changed, or that depends on a changed node, are excluded.
     """
     if before.settings != graph.settings:
         return []
@@ -367,7 +371,7 @@ def unchanged_nodes(before: Graph, graph: Graph) -> list[str]:
 
 
 def cards_bytes(pictures: CardPictures) -> bytes:
-    """Return a ``CardsHeader`` and the sheet with the pictures of all cards."""
+    """Return a ``CardsHeader`` followed by the sheet with the pictures of all cards, as bytes."""
     header: CardsHeader = {
         "mime": pictures.mime,
         "sheet": list(pictures.size),
@@ -391,7 +395,7 @@ def cards_bytes(pictures: CardPictures) -> bytes:
 
 
 def detail_bytes(steps: Steps) -> bytes:
-    """Return a ``DetailHeader`` of the only step, and the pictures of its outputs."""
+    """Return a ``DetailHeader`` followed by the pictures of the node's outputs, as bytes."""
     header: DetailHeader = {
         "mime": steps.mime,
         "sheet": list(steps.size),
@@ -407,7 +411,7 @@ def detail_bytes(steps: Steps) -> bytes:
 
 
 def no_detail_bytes(node: str, reason: str) -> bytes:
-    """Return a ``DetailHeader`` with the reason why there is nothing to show."""
+    """Return a ``DetailHeader`` with the reason why there are no pictures, as bytes."""
     header = empty(DetailHeader, mime="image/jpeg", sheet=[0, 0], node=node, error=reason)
     return pack_payload(header, b"")
 

@@ -1,4 +1,4 @@
-"""Search for the nearest batch with a sample that matches the preview's filter."""
+"""Search for the next batch that contains a sample matching the preview's filter."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from workbench.ui.app.view_model import ViewModel
 
 _EPOCHS = 2
-"""Number of epochs to search. One full epoch contains every file, however shuffled."""
+"""Number of epochs to search. One complete epoch contains every file, even if shuffled."""
 
 
 class FindBatch(Action, tag="find_batch", frozen=True):
-    """Show the nearest batch with a sample of the selected classes, branches and augmentations."""
+    """Show the next batch that contains a sample matching the filter."""
 
     back: bool
     """True to search earlier batches, False to search later ones."""
 
     def apply(self, model: ViewModel) -> str:
-        """Search in the background, and show the batch.
+        """Search in the background, and show the batch that is found.
 
         The result is ignored if another batch, filter, graph or dataset was selected meanwhile.
         Raises GraphEditError if no search is possible.

@@ -1,4 +1,4 @@
-"""Count how often each body of a block runs, for the statistics and the inspector.
+"""Count in the background how often each block body runs, for the statistics and the inspector.
 
 Each call takes a fifth of a second; the counts so far are shown between calls.
 """
@@ -22,35 +22,38 @@ from workbench.ui.state.view_state import ViewState
 
 NAME = "branch_shares"
 USUAL_BATCHES = 1000
-"""Default number of batches, which takes about 0.2 s per block if random values decide. If data
-decide, batches are counted only on request."""
+"""Default number of batches to count.
+
+This takes about 0.2 s per block if the condition is random. If it depends on the data, batches are
+counted only on request.
+"""
 _NONE = BranchShares(0, (), False)
 
 
 class BranchShareJob:
-    """Latest counts of block bodies. The lock is held during every call."""
+    """Counts how often block bodies run. Call methods with the lock held."""
 
     def __init__(self, background: BackgroundResults) -> None:
         self._background = background
         self._shares = _NONE
         self._of: PreviewRequest | None = None
-        """Request that the counts belong to."""
+        """Request that the stored counts belong to."""
         self._wanted: PreviewRequest | None = None
         """Request that is being counted, or was counted last."""
         self._error = ""
 
     def fields(self, state: ViewState) -> dict[str, Any]:
-        """Return the field of the preview."""
+        """Return the field of the preview with the counts."""
         counting = self._background.requested_key(NAME) is not None and not self._is_done(state)
         return {"branch_shares": self._entry(state, counting) if state.show_statistics else {}}
 
     def inspected(self, state: ViewState) -> dict[str, Any]:
-        """Return the field of the inspector."""
+        """Return the field of the inspector with the counts of the inspected block."""
         counting = self._background.requested_key(NAME) is not None and not self._is_done(state)
         return {"shares": inspected_branch_shares(state, self._entry(state, counting))}
 
     def follow(self, state: ViewState, request: PreviewRequest | None) -> None:
-        """Start counting for a request whose picture has arrived; None if there is none."""
+        """Start counting for a request whose picture has arrived. With None, stop."""
         if request is None or not state.show_statistics:
             self._background.forget(NAME)
             if request is None or self._of != self._wanted:
@@ -130,7 +133,7 @@ def _block(block: BlockShares) -> BlockSharesEntry:
 
 
 def inspected_branch_shares(state: ViewState, counted: BranchSharesEntry) -> InspectedSharesEntry:
-    """Return the counts of the inspected block; without bodies if no block is inspected."""
+    """Return the counts of the inspected block; empty counts if no block is inspected."""
     made: InspectedSharesEntry = {
         "shown": {},
         "shown_of": 0,

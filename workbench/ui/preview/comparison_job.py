@@ -1,4 +1,4 @@
-"""Compare mode of the preview: another graph on the same photos and random values."""
+"""Compare mode of the preview: render another graph on the same photos and random values."""
 
 from __future__ import annotations
 
@@ -59,16 +59,16 @@ if TYPE_CHECKING:
 # Graphs to compare with, by name: an earlier step, a recipe, a session.
 
 MOST_STEPS = 30
-"""Maximum number of edits of the history that are listed, the nearest ones first."""
+"""Maximum number of edits offered for comparison, the nearest first."""
 LONGEST_NAME = 300
 _STEPS, _RECIPES, _RECENT, _FILES = "History", "Recipes", "Recent work", "File"
 
 
 @dataclass(slots=True)
 class ComparedGraphs:
-    """Finds the document to compare with, by the id of a choice.
+    """Lists the graphs that can be compared with, and finds each by its id.
 
-    ``find_session`` returns a stored session by its owner, or None; ``list_sessions`` returns all.
+    ``find_session(owner)`` returns a stored session or None; ``list_sessions()`` lists all.
     """
 
     history: History
@@ -77,14 +77,14 @@ class ComparedGraphs:
     sessions: Sequence[RecentEntry] = field(default=(), init=False)
     """Stored sessions that can be compared with."""
     file: tuple[str, Document] | None = field(default=None, init=False)
-    """Name and content of the graph file that was opened for comparison."""
+    """Name and content of the graph file opened for comparison, or None."""
     _session: tuple[str, Document] | None = field(default=None, init=False)
 
     def refresh(self) -> None:
         self.sessions, self._session = self.list_sessions(), None
 
     def find(self, choice: str) -> Document:
-        """Return the graph of a choice. Raises GraphEditError if there is no such graph."""
+        """Return the document of a choice. Raises GraphEditError if it does not exist."""
         kind, _, name = choice.partition(" ")
         match kind:
             case "last":
@@ -151,10 +151,10 @@ _PICTURE, _DISTANCES = "compared", "distances"
 
 
 class ComparisonJob:
-    """Sheet of the other graph, table of differences, and distances, for the mode ``compare``.
+    """Renders the other graph's contact sheet, and lists the differences between the graphs.
 
-    The lock is held during every call. ``error`` is the reason if the other graph cannot run; the
-    pictures of the current graph then stay.
+    Call methods with the lock held. If the other graph cannot run, ``error`` is the reason, and the
+    pictures of the current graph remain.
     """
 
     def __init__(
@@ -165,7 +165,7 @@ class ComparisonJob:
         machine: Machine,
         roots: Roots | None = None,
     ) -> None:
-        """``roots`` is as in ``ViewModel``."""
+        """``roots`` are the folders below which files may be opened; None means anywhere."""
         self._graphs = graphs
         self._background = background
         self._catalog = catalog
@@ -174,7 +174,7 @@ class ComparisonJob:
         self._memo = IdentityMemo()
         self._checked: Checked | None = None
         self._other: Graph | None = None
-        """The other graph as it was stored, with its own seeds, on the current data."""
+        """The other graph with its own seeds, applied to the current data."""
         self._shown = False
         self._reason = self._failure = ""
         self._picture = b""
@@ -189,7 +189,7 @@ class ComparisonJob:
     def follow(self, state: ViewState, datasets: Datasets, request: PreviewRequest | None) -> None:
         """Update the comparison for ``request``, whose picture has arrived.
 
-        None means that there is no picture of the current graph, or not yet.
+        ``request`` is None if there is no picture of the current graph, or not yet.
         """
         if state.mode != "compare":
             self.clear()
@@ -230,13 +230,13 @@ class ComparisonJob:
             self._closeup.follow(state.closeup, request, running_request, _file_of(state))
 
     def _runnable(self, graph: Graph) -> Graph:
-        """Return the graph with CPU decoding if there is no GPU: pictures are nearly equal."""
+        """Return the graph, with CPU decoding if there is no GPU; the pictures are nearly equal."""
         if not self._machine.no_gpu or graph.settings.device == "cpu":
             return graph
         return replace(graph, settings=changed_settings(graph.settings, {"device": "cpu"}))
 
     def _failure_text(self, other: Graph, faults: Sequence[Fault]) -> str:
-        """Return the reason in one or two sentences; a missing GPU cannot be fixed in the graph."""
+        """Return the reason why the other graph cannot run: a missing GPU, or the first fault."""
         if self._runnable(other) is not other and not stopping_faults(other, self._catalog):
             node = faults[0].node
             named = f"{node} ({other.node(node).op})" if other.has(node) else "one of its nodes"
@@ -247,7 +247,7 @@ class ComparisonJob:
         return f"The graph cannot run here: {faults[0]}"
 
     def fields(self, state: ViewState) -> dict[str, Any]:
-        """Return the fields of the preview."""
+        """Return the fields of the preview that belong to the comparison."""
         if state.mode != "compare":
             return {
                 "comparison": NOTHING,
@@ -292,7 +292,7 @@ class ComparisonJob:
         }
 
     def clear(self, reason: str = "") -> None:
-        """Clear the pictures and display the reason."""
+        """Clear the pictures, and display the reason."""
         self._background.forget(_PICTURE, _DISTANCES)
         self._closeup.clear()
         self._reason, self._failure, self._picture, self._distances = reason, "", b"", ()
@@ -307,7 +307,7 @@ class ComparisonJob:
             self._background.request(_DISTANCES, (request, other), distances, self._store_distances)
 
     def _store_picture(self, request: PreviewRequest, outcome: Any) -> None:
-        """Store the picture of the other graph, or the failure.
+        """Store the picture of the other graph, or the reason why it failed.
 
         A failed request may have crashed the worker, so it is not repeated until something changes.
         """
@@ -327,11 +327,10 @@ class CompareWithFile(Action, tag="compare_with_file", frozen=True):
     name: str
     text: str = ""
     data: str = ""
-    """For a picture, instead of ``text``: base64 of the PNG, at least the part before its pixels.
-    """
+    """PNG with a graph, encoded as base64, used instead of ``text``; the pixels may be cut off."""
 
     def apply(self, model: ViewModel) -> None:
-        """Show the comparison. Raises GraphEditError with the file's name if it cannot be read."""
+        """Show the comparison. Raises GraphEditError with the file's name if it is invalid."""
         opening = OpenPicture(self.data) if self.data else OpenText(self.text)
         try:
             document = opening.document()
@@ -348,7 +347,7 @@ def _file_of(state: ViewState) -> str:
 
 
 def _remarks(other: Graph, graph: Graph, catalog: Catalog) -> list[str]:
-    """Return remarks on settings unlike the files' and on random values of only one graph."""
+    """Return remarks on settings that were replaced, and on random values that differ."""
     remarks = []
     if with_seeds_of(other, graph) != other:
         settings = graph.settings
@@ -366,7 +365,7 @@ def _remarks(other: Graph, graph: Graph, catalog: Catalog) -> list[str]:
 
 
 def _distance_text(tile: TileDistance) -> str:
-    """Return ``Δ 3.2`` for each output, or the reason why there is no distance."""
+    """Return texts such as ``Δ 3.2`` for the outputs, or the reason why there is no distance."""
     means: Sequence[float | None] = tile.means
     if not tile.same_photo:
         return "another photo"
@@ -380,13 +379,12 @@ _NAME = "compared_closeup"
 
 @dataclass(slots=True)
 class ComparedCloseup:
-    """Close-up of the other graph. The lock is held during every call."""
+    """Renders the close-up of the other graph. Call methods with the lock held."""
 
     background: BackgroundResults
     catalog: Catalog
     picture: bytes = b""
-    """``CloseupHeader``, in which ``of`` is the output of the current graph, followed by the PNG.
-    """
+    """``CloseupHeader`` followed by the PNG. ``of`` is the output of the current graph."""
 
     def follow(
         self,
@@ -395,7 +393,7 @@ class ComparedCloseup:
         other: PreviewRequest,
         file: str,
     ) -> None:
-        """Render the same close-up of the other graph. ``file`` is the file that ``look`` shows."""
+        """Render the close-up ``look`` of the other graph. ``file`` is the file of its sample."""
         if look is None or look.of == "original":
             self.clear()
             return
@@ -431,7 +429,10 @@ class ComparedCloseup:
 
 
 def counterpart(ours: Sequence[str], theirs: Sequence[str], of: str) -> str | None:
-    """Return the output to compare ``of`` with: by its name, or by index if no names match."""
+    """Return the other graph's output that corresponds to output ``of``, or None.
+
+    Outputs correspond by name; if the graphs have no name in common, by position.
+    """
     if set(ours) & set(theirs):
         return of if of in theirs else None
     place = ours.index(of)

@@ -1,6 +1,6 @@
-"""Effect sheet: one sample with other values of a node's arguments.
+"""Effect sheet: pictures of one sample with several values of a node's arguments.
 
-It is computed after all other background results, and only while the graph does not change.
+The sheet is computed after all other background results, and only while the graph does not change.
 """
 
 from __future__ import annotations
@@ -25,17 +25,19 @@ from workbench.ui.preview.effect_variations import Variation, effect_remark, var
 from workbench.ui.state.view_state import ViewState
 
 IN_A_ROW, IN_A_GRID = 5, 4
-"""Number of values for a single argument, and for each of two arguments."""
+"""``IN_A_ROW``: number of values if one argument is varied.
+``IN_A_GRID``: number of values for each of two varied arguments.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """Graph with other values of the varied arguments; ``fault`` is set if it cannot run."""
+    """Graph with one combination of values; ``fault`` is the reason if it cannot run."""
 
     values: tuple[Value, ...]
     """Complete value of each varied argument."""
     shown: tuple[Value, ...]
-    """Varied part of each value: one element of a list, or the number that all elements have."""
+    """Part of each value that varies: a number, or one element of a list."""
     graph: Graph
     fault: str = ""
 
@@ -43,10 +45,10 @@ class Variant:
 def chosen_arguments(
     names: Sequence[str], wanted: Sequence[str], set_names: Collection[str] = ()
 ) -> list[str]:
-    """Return the one or two of ``names`` to vary: the requested ones, else the first.
+    """Return the one or two of ``names`` to vary: those in ``wanted``, or a default argument.
 
-    Arguments in ``set_names``, which the node sets, come first: most values of an argument that the
-    node does not set may fail, as those of ``crop`` do in a node that crops nothing.
+    The default is the first argument in ``set_names``, which the node sets. Other arguments may
+    fail with most values, for example ``crop`` in a node that does not crop.
     """
     chosen = [name for name in dict.fromkeys(wanted) if name in names][:2]
     used = [name for name in names if name.partition(".")[0] in set_names]
@@ -56,7 +58,7 @@ def chosen_arguments(
 def effect_variants(
     graph: Graph, catalog: Catalog, node_id: str, names: Sequence[str]
 ) -> list[Variant]:
-    """Return the variants row by row. The values of the second argument change by row."""
+    """Return the variants row by row. Columns differ in the first argument, rows in the second."""
     node = _node(graph, node_id)
     found = variations(graph, catalog, node_id)
     count = IN_A_ROW if len(names) == 1 else IN_A_GRID
@@ -79,7 +81,7 @@ def _node(graph: Graph, node_id: str) -> Node:
 
 
 def _shown(variation: Variation, value: Value) -> Value:
-    """Return the displayed part of a value: the varied element, or one of equal elements."""
+    """Return the part of a value to display: the element that varies, or the common element."""
     if not isinstance(value, tuple):
         return value
     if variation.part is not None:
@@ -92,7 +94,7 @@ def idle_names(
 ) -> list[str]:
     """Return the ``names`` that changed no output; ``outcome`` is as for ``effect_bytes``.
 
-    If a variant without a picture failed, the argument has an effect, even if all variants failed.
+    A failed variant without a picture shows that the argument has an effect, even if all failed.
     """
     sound = [variant for variant in variants if not variant.fault]
     if not isinstance(outcome, Effect):
@@ -115,9 +117,9 @@ def idle_names(
 def effect_bytes(
     node: str, args: Sequence[str], variants: Sequence[Variant], outcome: Effect | Exception | None
 ) -> bytes:
-    """Return an ``EffectHeader`` and the sheet.
+    """Return an ``EffectHeader`` followed by the sheet, as bytes.
 
-    ``outcome`` belongs to the variants without a fault.
+    ``outcome`` contains the pictures of the variants without a fault, or the error.
     """
     found = outcome if isinstance(outcome, Effect) else None
     pictures = iter(zip(found.boxes, found.errors, strict=True)) if found else iter(())
@@ -145,14 +147,14 @@ def effect_bytes(
 
 
 def small_pictures(request: PreviewRequest, side: int) -> PreviewRequest:
-    """Return the request with tiles of ``side`` pixels and augmented images only."""
+    """Return the request changed to show only augmented images, in tiles of ``side`` pixels."""
     return replace(
         request, shown="augmented", baseline="", lossless=False, raw=False, tile_size=side
     )
 
 
 def shown_sample(state: ViewState, request: PreviewRequest) -> int:
-    """Return the index of the displayed sample, limited to the samples of a request."""
+    """Return the index of the sample on the cards, limited to the samples of the request."""
     return min(state.sample, request.tiles - 1, request.graph.settings.batch_size - 1)
 
 
@@ -163,12 +165,12 @@ IDLE = "idle_arguments"
 
 @dataclass(slots=True)
 class IdleArguments:
-    """Finds arguments without effect. The lock is held during every call."""
+    """Finds arguments whose value changes no pixels. Call methods with the lock held."""
 
     background: BackgroundResults
     catalog: Catalog
     names: set[str] = field(default_factory=set)
-    """Arguments that changed no output, for the node and sample of ``find``."""
+    """Arguments that changed no output of the node passed to ``find``."""
     _node: tuple[str, int] | None = None
     _known: set[str] = field(default_factory=set)
     _found_in: Any = None
@@ -178,10 +180,10 @@ class IdleArguments:
         return self.names if self._node is not None and self._node[0] == node else set()
 
     def find(self, request: PreviewRequest, node: str, sample: int, names: list[str]) -> None:
-        """Try each of ``names`` in its own job.
+        """Vary each of ``names`` in its own job, and compare the outputs.
 
-        If only values have changed, only names without an effect are tried again, because the
-        others rarely lose theirs.
+        If only values have changed since the last call, only arguments without an effect are tried
+        again, because the others rarely lose their effect.
         """
         place = request, node, sample
         if place == self._found_in:
@@ -228,7 +230,7 @@ class IdleArguments:
 
 EFFECT = "effect"
 PICTURE_SIZE = 128
-"""Side of a picture in pixels, for high-resolution displays."""
+"""Side of each picture in pixels, for high-resolution displays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +242,7 @@ class _EffectRequest:
 
 
 class EffectJob:
-    """Latest effect sheet. The lock is held during every call."""
+    """Computes the effect sheet in the background. Call methods with the lock held."""
 
     def __init__(self, background: BackgroundResults, catalog: Catalog) -> None:
         self._background = background
@@ -252,7 +254,10 @@ class EffectJob:
         self._idle = IdleArguments(background, catalog)
 
     def fields(self, state: ViewState, stale: str) -> dict[str, Any]:
-        """Return the fields of the inspector. ``stale`` is the preview's field of that name."""
+        """Return the fields of the inspector that belong to the effect sheet.
+
+        ``stale`` is the reason why the preview is outdated, or "".
+        """
         names = self._names(state.checked.active, state.inspected)
         args = self._chosen(state, state.checked.active, names)
         shown = self._sheet_of
@@ -279,7 +284,7 @@ class EffectJob:
         }
 
     def follow(self, state: ViewState, request: PreviewRequest) -> None:
-        """Compute the sheet for a request whose picture has arrived, after a pause in edits."""
+        """Compute the sheet for a request whose picture has arrived, once edits pause."""
         names = self._names(request.graph, state.inspected)
         if not state.effect_open or not names:
             self.forget()
@@ -295,7 +300,7 @@ class EffectJob:
             self._idle.find(base, state.inspected, sample, names)
 
     def forget(self) -> None:
-        """Cancel the computation; the current sheet stays."""
+        """Cancel the computation. The current sheet remains."""
         self._debounced.forget()
         self._idle.forget()
 

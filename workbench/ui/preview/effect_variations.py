@@ -1,4 +1,4 @@
-"""Variations of a node for the effect sheet: of an argument, or of one element of a list."""
+"""Values that the effect sheet shows for an argument, or for one element of a list argument."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from workbench.preview.requests.effect import effect_values
 _NO_PIXELS = {"preserve", "minibatch_size", "bytes_per_sample_hint"}
 """Arguments that do not affect pixels."""
 _OF_VOLUMES = {"depthwise", "crop_d", "crop_pos_z", "resize_z"}
-"""Arguments that DALI ignores for images."""
+"""Arguments that have an effect only for volumes, not for images."""
 _RANGE_ENDS = ("low", "high")
 _MOST_NAMED = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Variation:
-    """An argument, or if ``part`` is set, the element of a list at that index.
+    """Argument that can be varied, or one element of a list argument if ``part`` is its index.
 
-    ``name`` is ``angle``, or ``size.h`` for an element.
+    ``name`` is the argument's name, such as ``angle``, or for an element ``size.h``.
     """
 
     name: str
     arg: ArgSpec
     part: int | None = None
     drawn: tuple[float, float] | None = None
-    """Range of a random argument; only values in this range are shown."""
+    """Range of a random argument, from which values are shown; None if the argument is constant."""
 
     def levels(self, node: Node, count: int) -> tuple[Value, ...]:
-        """Return the values to show; for a list that is varied as a whole, its largest element's.
+        """Return ``count`` values to show; for a whole list, values of its largest element.
 
-        The current value replaces the nearest one.
+        The value nearest to the current one is replaced by the current one.
         """
         arg = replace(self.arg, kind=_element_kind(self.arg))
         items = _items(self.arg, node)
@@ -55,7 +55,7 @@ class Variation:
     def value(self, node: Node, level: Value) -> Value:
         """Return the argument's value for a level.
 
-        A list keeps its proportions, or its other elements.
+        In a list, other elements are scaled in proportion, or unchanged if ``part`` is set.
         """
         if not self.arg.kind.endswith("_list") or not isinstance(level, int | float):
             return level
@@ -74,7 +74,7 @@ class Variation:
 
 
 def variations(graph: Graph, catalog: Catalog, node_id: str) -> dict[str, Variation]:
-    """Return the variations by name, in the overlay's order; empty if there are none."""
+    """Return the variations of a node by name; empty if nothing can be varied."""
     if not graph.has(node_id):
         return {}
     node = graph.at_scope(graph.scope_of(node_id)).node(node_id)
@@ -94,7 +94,7 @@ def variations(graph: Graph, catalog: Catalog, node_id: str) -> dict[str, Variat
 def effect_remark(
     graph: Graph, catalog: Catalog, node_id: str, names: Iterable[str], idle: Iterable[str]
 ) -> str:
-    """Return why arguments cannot be varied; ``idle`` are those that changed no output."""
+    """Return the reason why arguments cannot be varied. ``idle`` names those without an effect."""
     if not graph.has(node_id):
         return ""
     node = graph.at_scope(graph.scope_of(node_id)).node(node_id)
@@ -127,7 +127,7 @@ def effect_remark(
 
 
 def _effective(spec: OpSpec, node: Node) -> Iterator[ArgSpec]:
-    """Yield the arguments that have an effect with the current values."""
+    """Yield the arguments that have an effect, given the node's other arguments."""
     given = node.args.keys() | node.inputs.keys()
     for arg in spec.args.values():
         if arg.deprecated or arg.form == "shown" or arg.name in _NO_PIXELS | _OF_VOLUMES:
@@ -161,7 +161,7 @@ def _variations_of(arg: ArgSpec, node: Node) -> Iterator[Variation]:
 
 
 def _items(arg: ArgSpec, node: Node) -> tuple[float, ...]:
-    """Return the effective elements of a list; a single element applies to all."""
+    """Return the elements of a list argument. A single number is repeated for all elements."""
     for value in (node.args.get(arg.name), arg.start, arg.default):
         items = value if isinstance(value, tuple) else (value,)
         numbers = tuple(each for each in items if isinstance(each, int | float))
@@ -172,9 +172,10 @@ def _items(arg: ArgSpec, node: Node) -> tuple[float, ...]:
 
 
 def _narrowed(arg: ArgSpec, present: Value | None, sampled: tuple[float, float] | None) -> ArgSpec:
-    """Return the argument with a narrower range: the sampled range, or four times the usual range.
+    """Return the argument with a narrower range, so that pictures differ visibly.
 
-    The full range shows less: both ends of -180 to 180 degrees result in the same picture.
+    The range is ``sampled`` for a random argument, otherwise four times the default range of random
+    values. In the full range, -180 and 180 degrees would show the same picture.
     """
     if arg.low is None or arg.high is None:
         return arg
@@ -205,7 +206,7 @@ def _rounded(arg: ArgSpec, value: float) -> float:
 def _with_present(
     arg: ArgSpec, present: Value | None, varies: bool, count: int
 ) -> tuple[Value, ...]:
-    """Return the values to show. The current value replaces the nearest one of a range."""
+    """Return the values to show. In a range, the current value replaces the nearest one."""
     values = effect_values(arg, count)
     if varies or present is None or present in values:
         return _around(values, present, count)
@@ -217,7 +218,7 @@ def _with_present(
 
 
 def _around(values: tuple[Value, ...], present: Value | None, count: int) -> tuple[Value, ...]:
-    """Return as many choices as fit into a grid, including the current one."""
+    """Return the choices that fit into the sheet, including the current one."""
     if count >= 5 or len(values) <= count:
         return values
     first = values[:count]

@@ -1,4 +1,4 @@
-"""Background job that renders the visible sub-policies of a custom policy."""
+"""Render one sample after each visible sub-policy of a custom augmentation policy."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from workbench.ui.state.view_state import ViewState
 
 NAME = "policy"
 PICTURE_SIZE = 96
-"""Side of a picture in pixels, for high-resolution displays."""
+"""Side of each picture in pixels, for high-resolution displays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,20 +32,23 @@ class _PolicyRequest:
 
 
 class PolicyJob:
-    """Latest sheet of sub-policies. The lock is held during every call."""
+    """Computes the pictures of sub-policies in the background. Call methods with the lock held."""
 
     def __init__(self, background: BackgroundResults) -> None:
         self._debounced = DebouncedJob(background, NAME, self._begin)
         self._sheet = b""
 
     def fields(self, state: ViewState) -> dict[str, Any]:
-        """Return the fields of the inspector."""
+        """Return the fields of the inspector that belong to the policy."""
         shown = _policy_of(state.checked.graph, state.inspected) is not None
         rows = state.policy_rows if shown else []
         return {"policy_rows": rows, "policy_pictures": self._sheet if shown else b""}
 
     def follow(self, state: ViewState, request: PreviewRequest) -> None:
-        """Render the visible rows for a request with a picture, after a pause in edits."""
+        """Render the visible sub-policies for a request whose picture has arrived.
+
+        This starts once edits pause.
+        """
         policy = _policy_of(request.graph, state.inspected)
         rows = [row for row in state.policy_rows if policy is not None and row < len(policy)]
         if policy is None or not rows:
@@ -56,7 +59,7 @@ class PolicyJob:
         self._debounced.request(_PolicyRequest(base, state.inspected, chosen, sample))
 
     def forget(self) -> None:
-        """Cancel the computation; the current sheet stays."""
+        """Cancel the computation. The current pictures remain."""
         self._debounced.forget()
 
     def clear(self) -> None:
@@ -84,9 +87,10 @@ def _policy_of(graph: Graph, node_id: str) -> tuple[Value, ...] | None:
 
 
 def _sub_policy_graph(graph: Graph, node_id: str, sub_policy: Value) -> Graph:
-    """Return the graph up to the node, with this sub-policy applied to every sample.
+    """Return a graph that applies only ``sub_policy``, to every sample, and outputs the result.
 
-    For a node inside a block it is the whole graph, because nested nodes cannot be outputs.
+    If the node is inside a block, the graph's outputs are unchanged, because nested nodes cannot be
+    outputs.
     """
     node = graph.node(node_id)
     made = graph.replace_node(
@@ -98,7 +102,7 @@ def _sub_policy_graph(graph: Graph, node_id: str, sub_policy: Value) -> Graph:
 
 
 def policy_bytes(node: str, sub_policies: tuple[Value, ...], outcome: Effect | Exception) -> bytes:
-    """Return a ``PolicyHeader`` and the sheet."""
+    """Return a ``PolicyHeader`` followed by the pictures of the sub-policies, as bytes."""
     found = outcome if isinstance(outcome, Effect) else None
     pictures: list[PolicyPicture] = []
     for sub_policy, box, error in zip(

@@ -1,4 +1,4 @@
-"""Payloads of graphs and results for the components, as pure functions without a UI toolkit."""
+"""Build payloads of graphs and results, as pure functions that depend on no UI toolkit."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from workbench.ui.preview.thumbnails import picture_url
 
 
 def device_choices(machine: Machine) -> list[DeviceChoice]:
-    """Return the options CPU and mixed; mixed with the GPU's name, or why it cannot be selected."""
+    """Return the options CPU and mixed decoding, with the GPU's name or the reason if disabled."""
     gpu = machine.gpu.replace("NVIDIA ", "")
     return [
         {"id": "cpu", "label": "CPU", "disabled": ""},
@@ -44,7 +44,7 @@ def recipe_entries() -> list[RecipeEntry]:
 
 @cache
 def start_entry(example: bool) -> StartEntry:
-    """Return the recipe that is offered to users who start without a graph."""
+    """Return the recipe to offer to users who start without a graph."""
     entry = next(entry for entry in recipe_entries() if entry["name"] == "imagenet-train")
     return {**entry, "example": example}
 
@@ -52,7 +52,7 @@ def start_entry(example: bool) -> StartEntry:
 def fault_entries(
     faults: Sequence[Fault], fixes: Sequence[Sequence[str]], warnings: int = 0
 ) -> list[FaultEntry]:
-    """Return entries of faults, with node and argument in the message, and their fixes.
+    """Return payloads of faults with their fixes. Each message names node and argument.
 
     The last ``warnings`` entries are warnings, which do not stop the graph.
     """
@@ -72,7 +72,7 @@ def fault_entries(
 
 
 def picture_bytes(preview: PreviewResult, request: PreviewRequest) -> bytes:
-    """Return a ``SheetHeader`` and the contact sheet."""
+    """Return a ``SheetHeader`` followed by the contact sheet, as bytes."""
     header: SheetHeader = {
         "mime": preview.mime,
         "sheet": list(preview.size),

@@ -1,7 +1,7 @@
 """Thumbnails of the recipes, rendered by the engine on four sample photos.
 
-``python -m workbench.ui.preview.thumbnails`` writes them to ``pictures``; a test fails if one is
-missing or outdated.
+``python -m workbench.ui.preview.thumbnails`` writes the thumbnails to ``pictures``; a test fails if
+one is missing or outdated.
 """
 
 from __future__ import annotations
@@ -28,15 +28,17 @@ from workbench.samples import write_samples
 from workbench.sources import load_source, open_datasets
 
 SHOWN = ("flower", "cat", "temple", "retina")
-"""Classes of the sample photos, one tile each; recipes with several outputs show fewer photos."""
+"""Classes of the sample photos, one photo each. Recipes with several outputs show fewer photos."""
 TILE = 96
-"""Side in pixels; the menu shows them at about half size, for high-resolution displays."""
+"""Side of a tile in pixels. The menu shows tiles at about half size, for high-resolution
+displays.
+"""
 QUALITY = 60
 FOLDER = Path(str(files("workbench.ui"))) / "preview" / "pictures"
 
 
 def picture_url(recipe: str) -> str:
-    """Return the picture of a recipe as a ``data:`` URL; empty if there is none."""
+    """Return the thumbnail of a recipe as a ``data:`` URL; "" if there is none."""
     path = FOLDER / f"{recipe}.webp"
     if not path.is_file():
         return ""
@@ -45,9 +47,10 @@ def picture_url(recipe: str) -> str:
 
 @contextmanager
 def samples_shown() -> Iterator[Callable[[Graph], Path]]:
-    """Yield a function that returns the data for a graph's thumbnail.
+    """Yield a function that returns the data to use for a graph's thumbnail.
 
-    The data are the photos of ``SHOWN`` in order, or annotated samples.
+    The data are the photos of ``SHOWN`` in order, or annotated samples if the graph reads
+    annotations.
     """
     with tempfile.TemporaryDirectory() as folder:
         samples, shown, shapes = (Path(folder, name) for name in ("samples", "shown", "shapes"))
@@ -66,7 +69,7 @@ def samples_shown() -> Iterator[Callable[[Graph], Path]]:
 
 
 def draw_thumbnail(engine: Engine, graph: Graph, data: Path) -> Image.Image:
-    """Return four RGB tiles in a row: augmented photos, all outputs of a photo together.
+    """Render a thumbnail: four RGB tiles in a row, with all outputs of a photo next to each other.
 
     Boxes and masks that are transformed with the images are drawn. Raises the errors of
     ``preview_batch``.
@@ -110,7 +113,7 @@ def _drawn(tile: Image.Image, marks: Overlays) -> Image.Image:
 
 
 def main() -> None:
-    """Render and write the picture of every recipe."""
+    """Render and write the thumbnail of every recipe."""
     FOLDER.mkdir(exist_ok=True)
     for old in FOLDER.glob("*.webp"):
         old.unlink()

@@ -1,4 +1,4 @@
-"""Background comparison with the exported script, and its payload for the preview."""
+"""Compare the preview with the exported script in the background, and build the payload."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ _NAMED = 5
 NOTHING = empty(VerifiedEntry)
 
 What = tuple[Graph, Datasets]
-"""Key of a comparison: a graph without its name, and the data."""
+"""Key of a comparison: the graph (without its name), and the data."""
 
 
 class VerificationTask(BackgroundTask[Verification]):
-    """One comparison, in its own worker so that it does not block the preview."""
+    """One comparison. It has its own worker process, so that it does not block the preview."""
 
     def __init__(self, of: What, verifier: Verifier, listener: TaskListener[Verification]) -> None:
         super().__init__("comparison", verifier, listener, SHARED_QUEUE)
         self.of = of
         self.why = "not compared", "Stopped before all samples were compared."
-        """Text and detail that are displayed if the comparison was cancelled."""
+        """Text and detail to display if the comparison is cancelled."""
 
     def entry(self) -> VerifiedEntry:
-        """Return the progress or the result for the browser."""
+        """Return a payload with the progress or the result."""
         if self.outcome is None:
             return {**NOTHING, "state": "running", "text": self.text, "share": self.share}
         found, error = self.outcome
@@ -59,29 +59,29 @@ class VerificationTask(BackgroundTask[Verification]):
 
 
 VERIFICATIONS: OwnedTasks[VerificationTask] = OwnedTasks()
-"""Comparisons in this process, including the last finished one of each session."""
+"""Comparisons in this process: running ones, and the last finished one of each session."""
 
 
 class SessionVerification(SessionTask[VerificationTask]):
     """Last comparison of a session. ``changed`` is called after every change.
 
-    A comparison ends when the graph changes. ``lock`` is held during every call.
+    A comparison is cancelled when the graph changes. Call methods with the lock held.
     """
 
     def __init__(
         self, lock: threading.RLock, changed: Callable[[], None], roots: Roots | None = None
     ) -> None:
-        """Files outside the ``roots`` are skipped."""
+        """Data files outside the ``roots`` are skipped."""
         super().__init__(
             TaskListener(lock, changed, lambda found, error: None),
             VERIFICATIONS,
         )
         self._roots = roots
         self._entry: tuple[VerificationTask | None, VerifiedEntry] = None, NOTHING
-        """Last finished task and its entry."""
+        """Last finished task and its payload."""
 
     def entry(self, graph: Graph, data: Datasets) -> VerifiedEntry:
-        """Return the entry for this graph and data, or for this graph before its last edits."""
+        """Return the payload for this graph and data, marked as stale if they have changed."""
         task = self.last
         if task is None:
             return NOTHING
@@ -96,13 +96,13 @@ class SessionVerification(SessionTask[VerificationTask]):
         return {**entry, "stale": task.of != _without_texts(graph, data)}
 
     def compare(self, graph: Graph, data: Datasets) -> None:
-        """Compare a valid graph, unless a comparison is running."""
+        """Compare a valid graph with its exported script, unless a comparison is running."""
         if self.running is None:
             verifier = Verifier(graph, data, BATCHES, roots=self._roots)
             self.start(VerificationTask(_without_texts(graph, data), verifier, self.listener))
 
     def follow(self, graph: Graph, data: Datasets) -> None:
-        """Stop a comparison if its graph or data are no longer displayed."""
+        """Cancel the comparison if its graph or data are no longer displayed."""
         task, now = self.running, _without_texts(graph, data)
         if task is None or task.of == now or not self.cancel():
             return
@@ -112,7 +112,7 @@ class SessionVerification(SessionTask[VerificationTask]):
         task.why = text, f"The {what} changed during the comparison."
 
     def attach(self, owner: str) -> None:
-        """Attach to a session: a comparison started by an earlier page is shown and continues."""
+        """Attach to a session. A comparison started by an earlier page is shown and continues."""
         if (found := self.adopt_session(owner)) is not None:
             found.listen(self.listener)
 

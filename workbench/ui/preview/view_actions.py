@@ -1,4 +1,4 @@
-"""Actions of the preview that change the view and not the graph."""
+"""Actions of the preview that change the view, not the graph."""
 
 from __future__ import annotations
 
@@ -17,10 +17,13 @@ if TYPE_CHECKING:
 
 
 class ViewAction(Action, frozen=True):
-    """Action on the view state. Saving and replaying samples are edits that can be undone."""
+    """Base class of actions that change the view state, and in some cases the document.
+
+    Saving, replaying and deleting samples are edits that can be undone.
+    """
 
     def view(self, state: ViewState, document: Document) -> Document | None:
-        """Change the state; return the document if it changes too."""
+        """Change ``state``. Return the new document if the document changes too, else None."""
         raise NotImplementedError
 
     def apply(self, model: ViewModel) -> None:
@@ -32,17 +35,17 @@ class ViewAction(Action, frozen=True):
 
 
 class SaveSample(ViewAction, tag="save_draw", frozen=True):
-    """Save the current random values with the graph."""
+    """Save the current sample with its random values in the graph's file."""
 
     sample: int
-    """Index in the batch; -1 for the whole batch."""
+    """Index of the sample in the batch; -1 to save the whole batch."""
 
     def view(self, state: ViewState, document: Document) -> Document:
         return save_sample(document, state, self.sample if self.sample >= 0 else None)
 
 
 class ReplaySample(ViewAction, tag="replay_draw", frozen=True):
-    """Show a saved sample again."""
+    """Show a saved sample with its random values."""
 
     draw: int
     """Index in the list of saved samples."""
@@ -52,7 +55,7 @@ class ReplaySample(ViewAction, tag="replay_draw", frozen=True):
 
 
 class DeleteSample(ViewAction, tag="delete_draw", frozen=True):
-    """Remove a saved sample."""
+    """Remove a sample from the saved samples."""
 
     draw: int
     """Index in the list of saved samples."""
@@ -62,12 +65,12 @@ class DeleteSample(ViewAction, tag="delete_draw", frozen=True):
 
 
 class OpenCloseup(ViewAction, tag="open_closeup", frozen=True):
-    """Show one sample instead of all."""
+    """Show one sample in a close-up."""
 
     index: int
-    """Index in the batch; -1 to close the close-up."""
+    """Index of the sample in the batch; -1 to close the close-up."""
     of: str
-    """``original`` or the name of an output; empty for the first output."""
+    """``original``, or the name of an output; empty for the first output."""
 
     def view(self, state: ViewState, document: Document) -> None:
         frame = state.closeup.frame if state.closeup else None  # keep the frame
@@ -78,10 +81,10 @@ class OpenCloseup(ViewAction, tag="open_closeup", frozen=True):
 
 
 class ChooseFrame(ViewAction, tag="choose_frame", frozen=True):
-    """Show one frame of the close-up's sequence."""
+    """Show one frame of the sequence in the close-up."""
 
     frame: int
-    """Index of the frame; -1 for all frames, next to each other."""
+    """Index of the frame; -1 to show all frames next to each other."""
 
     def view(self, state: ViewState, document: Document) -> None:
         if state.closeup is not None:
@@ -110,10 +113,7 @@ class ChooseSample(ViewAction, tag="choose_sample", frozen=True):
 
 
 class ShowClass(ViewAction, tag="show_class", frozen=True):
-    """Show only samples of a class, or add the class to the selected ones.
-
-    A class that is already selected is removed.
-    """
+    """Show only samples of a class. If classes are selected already, add or remove the class."""
 
     name: str
 
@@ -125,7 +125,7 @@ class ShowClass(ViewAction, tag="show_class", frozen=True):
 
 
 class CountBranches(ViewAction, tag="count_branches", frozen=True):
-    """Count over ``batches`` how often each body runs, and show the statistics."""
+    """Count in ``batches`` batches how often each block body runs, and show the statistics."""
 
     batches: int
 

@@ -1,1 +1,1 @@
-"""The results panel: results of tools in this kernel, and results from files."""
+"""Results panel: results of tools that ran in this kernel, and results opened from files."""

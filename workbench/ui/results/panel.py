@@ -1,4 +1,4 @@
-"""The list of results, and the selected result."""
+"""List of results, and the payload of the selected result."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ _MIMES = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"RIFF": "imag
 
 
 class ResultsPanel:
-    """List of results, newest first. The view model's lock is held during every call.
+    """List of results, newest first. Call methods with the view model's lock held.
 
-    Unless ``follows``, results of this process are not listed: pages of the web app belong to
-    different users, who share the process.
+    With ``follows``, results of this process are added to the list. The web app does not set
+    ``follows``, because its users share a process.
     """
 
     def __init__(
@@ -47,16 +47,16 @@ class ResultsPanel:
         self._documents: dict[str, ResultDocument] = {}
         self._number = 0
         self.shown = ""
-        """Id of the result that is shown; empty for none."""
+        """Id of the selected result; "" for none."""
         self.message = ""
-        """Reason why the last file could not be opened."""
+        """Reason why the last file could not be opened, or ""."""
         self._view: ShownResult | Empty = {}
         self._stop = on_result(self._on_result) if follows else lambda: None
         for document in recorded_results() if follows else ():
             self._add(document)
 
     def close(self) -> None:
-        """Stop following the results of this process."""
+        """Stop adding results of this process."""
         self._stop()
 
     def _on_result(self, document: ResultDocument) -> None:
@@ -73,14 +73,14 @@ class ResultsPanel:
         self.show(key)
 
     def show(self, key: str) -> None:
-        """Show a result. Raises GraphEditError if it was removed."""
+        """Select a result. Raises GraphEditError if it was removed."""
         if key not in self._documents:
             raise GraphEditError("This result was removed from the list.")
         self.shown = key
         self._view, self.message = _shown(key, self._documents[key]), ""
 
     def remove(self, key: str) -> None:
-        """Remove a result from the list. If it was shown, show the newest one."""
+        """Remove a result from the list. If it was selected, select the newest one."""
         self._documents.pop(key, None)
         if key == self.shown:
             self.shown, self._view = "", {}
@@ -88,7 +88,7 @@ class ResultsPanel:
                 self.show(next(iter(self._documents)))
 
     def open(self, text: str) -> None:
-        """Add a result from the text of a file. Raises DataError if it is not a result."""
+        """Parse the text of a result file and add the result. Raises DataError if it is invalid."""
         if len(text) > LARGEST:
             raise DataError(
                 f"The file has {len(text):,} characters; at most {LARGEST:,} are allowed."
@@ -102,7 +102,7 @@ class ResultsPanel:
         self._add(ResultDocument.from_json(values))
 
     def fields(self) -> dict[str, Any]:
-        """Return the fields of the browser component."""
+        """Return the fields of the component."""
         return {
             "entries": [_entry(key, each) for key, each in self._documents.items()],
             "shown": self._view,

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class ShowResult(Action, tag="show", frozen=True):
-    """Show a result of the list."""
+    """Select a result in the list."""
 
     result: str
 
@@ -30,7 +30,7 @@ class RemoveResult(Action, tag="remove", frozen=True):
 
 
 class OpenResult(Action, tag="open", frozen=True):
-    """Open a result from the text of a file."""
+    """Open a result from the text of its file."""
 
     text: str
     name: str

@@ -1,1 +1,1 @@
-"""The speed panel: runs, records, and their payloads."""
+"""Speed panel: measurements, their records, and the payloads of both."""

@@ -1,4 +1,4 @@
-"""Payloads of charts: the line below a figure, and measurements as bars."""
+"""Build payloads of charts: bars, ratios, and the line of conditions below a chart."""
 
 from __future__ import annotations
 
@@ -32,22 +32,22 @@ KINDS = {
     "workers": ("scaling", "processes"),
     "operators": ("peers", "operator by operator"),
 }
-"""Part of the panel that shows each kind of record, and the kind's label."""
+"""By kind of record: part of the panel that shows the record, and label of the kind."""
 
 
 def part_of(report: Report) -> str:
-    """Return the part of the panel that shows a record."""
+    """Return the name of the panel's part that shows a record."""
     part, _ = KINDS.get(report.kind, ("compare", ""))
     return "peers" if part == "compare" and with_peers(report) else part
 
 
 def with_peers(report: Report) -> bool:
-    """Return whether the record includes libraries other than DALI."""
+    """Return whether a record includes libraries other than DALI."""
     return any(row.config.program != "DALI" for row in report.measurements)
 
 
 def kind_text(report: Report) -> str:
-    """Return the kind of run as text."""
+    """Return the label of a record's kind."""
     if report.kind == "bench" and with_peers(report):
         return "peers"
     _, words = KINDS.get(report.kind, ("", report.kind))
@@ -55,12 +55,12 @@ def kind_text(report: Report) -> str:
 
 
 def name_of(report: Report) -> str:
-    """Return the name of the record, or its graph and time if it has none."""
+    """Return the name of a record; if it has no name, its graph and time."""
     return report.name or ", ".join(filter(None, [report.graph, time_text(report)]))
 
 
 def time_text(report: Report) -> str:
-    """Return the local time, ``21 Nov 2026, 16:20``; empty if it was not recorded."""
+    """Return a record's local time, ``21 Nov 2026, 16:20``; "" if it was not recorded."""
     with suppress(ValueError, OverflowError):
         moment = datetime.fromisoformat(report.created).astimezone()
         return f"{moment.day} {moment:%b %Y, %H:%M}"
@@ -74,7 +74,7 @@ def machine_text(machine: Machine) -> str:
 
 
 def size_text(size: float | None) -> str:
-    """Format bytes in readable units: 68 kB."""
+    """Format a size in bytes with a unit, for example ``68 kB``."""
     if size is None:
         return NOT_MEASURED
     for unit in ("B", "kB", "MB", "GB"):
@@ -85,7 +85,7 @@ def size_text(size: float | None) -> str:
 
 
 def figure_text(value: float | None, digits: int = 2, unit: str = "") -> str:
-    """Format a number for a table, or state that it was not measured."""
+    """Format a number for a table; None becomes ``NOT_MEASURED``."""
     return NOT_MEASURED if value is None else f"{value:,.{digits}f}{unit}"
 
 
@@ -95,7 +95,7 @@ def ratio_text(value: float) -> str:
 
 
 def ending_text(rows: tuple[Measurement, ...]) -> str:
-    """Return why the measurement of the rows ended, as text."""
+    """Return the reason why the measurement of the rows ended, as text."""
     endings = {row.stop_reason for row in rows if row.rounds}
     if not endings or endings == {None}:
         return ""
@@ -110,7 +110,7 @@ DEVICES = {"cpu": "CPU", "mixed": "Mixed"}
 
 
 def measured_on(key: str, report: Report, earlier: str = "") -> MeasuredOn:
-    """Return the line below a record's chart. ``earlier`` describes what has changed since."""
+    """Return the conditions of a record. ``earlier`` describes what has changed since."""
     rows = report.measurements
     parts = [
         machine_text(report.machine),
@@ -136,13 +136,13 @@ def measured_on(key: str, report: Report, earlier: str = "") -> MeasuredOn:
 
 
 def marked_as_partial(on: MeasuredOn, known: str) -> MeasuredOn:
-    """Mark the results of an unfinished run; ``known`` describes its progress."""
+    """Return the conditions, marked as partial; ``known`` describes the progress of the run."""
     words = f"Partial: {known}. The run continues."
     return {**on, "partial": words, "quality_flags": [], "quick": ""}
 
 
 def rounds_text(report: Report) -> str:
-    """Return the number of rounds of the row with the most rounds: ``2 rounds``."""
+    """Return the largest number of rounds of all rows as text, ``2 rounds``."""
     rounds = max((len(row.rounds) for row in report.measurements), default=0)
     return f"{rounds} round{'s' * (rounds != 1)}"
 
@@ -156,7 +156,7 @@ def _data_text(report: Report) -> str:
 
 
 def _settings_text(report: Report) -> str:
-    """Return the settings that all rows share; empty for a sweep, in which each row has its own."""
+    """Return the settings that all rows share; "" for a sweep, whose rows differ in settings."""
     found = {row.config.settings for row in report.measurements}
     if len(found) == 1:
         return found.pop().replace(", ", " · ")
@@ -204,7 +204,7 @@ def _facts(report: Report) -> dict[str, str]:
 
 
 def bars(report: Report, source: str = "") -> list[SpeedBar]:
-    """Return a bar for every row of a comparison. ``source`` names the record if two are shown."""
+    """Return a bar for every row of a record. ``source`` is the record's name if two are shown."""
     found = [bar(row, source) for row in report.measurements]
     if with_peers(report):
         for made, row in zip(found, report.measurements, strict=True):
@@ -217,7 +217,7 @@ def bars(report: Report, source: str = "") -> list[SpeedBar]:
 
 
 def bar(row: Measurement, source: str = "") -> SpeedBar:
-    """Convert one row to a bar."""
+    """Return the bar of one row."""
     config, found = row.config, row.interval
     peer = config.program != "DALI"
     flags = list(row.flags) or ["unstable"] * (bool(row.rounds) and row.unstable)
@@ -240,7 +240,7 @@ def bar(row: Measurement, source: str = "") -> SpeedBar:
 
 
 def row_facts(row: Measurement) -> list[SpeedFact]:
-    """Return all known facts of a row as text, including what was not measured."""
+    """Return all facts about a row as texts, including values that were not measured."""
     found, latency = row.interval, row.latency
     level = f" at {found.level:.0%}" if found else ""
     frames = row.config.frames
@@ -269,7 +269,7 @@ def row_facts(row: Measurement) -> list[SpeedFact]:
 
 
 def ratios(report: Report, source: str = "") -> list[RatioEntry]:
-    """Return the ratio of mixed to CPU decoding, and of DALI to each peer."""
+    """Return the speed ratios of mixed to CPU decoding, and of DALI to each peer."""
     rows = {row.name: row for row in report.measurements}
     found: list[RatioEntry] = []
     for one in report.ratios:
@@ -286,10 +286,10 @@ def ratios(report: Report, source: str = "") -> list[RatioEntry]:
 def mixed_over_cpu_ratios(
     report: Report, other: Report, names: tuple[str, str]
 ) -> list[RatioEntry]:
-    """Return ratios of mixed decoding in one record to CPU decoding in the other.
+    """Return speed ratios of mixed decoding in one record to CPU decoding in the other.
 
-    Empty unless exactly one of them has results of mixed decoding. The two were measured
-    separately, so the interval is that of ``stats.ratio``.
+    The list is empty unless exactly one record has results of mixed decoding. The records were
+    measured separately, so the interval is that of ``stats.ratio``.
     """
 
     def rows(of: Report, device: str) -> dict[Regime, Measurement]:

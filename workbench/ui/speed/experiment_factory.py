@@ -1,4 +1,4 @@
-"""Create the experiments that the panel requests, and explain what cannot be measured here."""
+"""Create the experiments that the Speed panel requests, and describe what cannot be measured."""
 
 from __future__ import annotations
 
@@ -43,12 +43,13 @@ from workbench.sources import Datasets
 from workbench.ui.contract.speed_payloads import SpeedLimits
 
 _START_SECONDS, _PROBE_SECONDS, _BEST_SECONDS = 4.0, 8.0, 60.0
-"""Seconds, for estimates: start of a worker, one setting of a search, final comparison of the best.
+"""Estimated seconds to start a worker, to try one setting in a search, and to compare the best
+settings.
 """
 
 
 def _with_time_limit(config: MeasurementConfig) -> MeasurementConfig:
-    """Return the config with the time limit shown to the user: start, warm-up and rounds."""
+    """Return the config with a time limit that covers start, warm-up and rounds."""
     return replace(config, limit=_START_SECONDS + config.budget)
 
 
@@ -56,13 +57,17 @@ MEASUREMENT_CONFIGS = {
     "quick": _with_time_limit(QUICK_CONFIG),
     "usual": _with_time_limit(MeasurementConfig()),
 }
-"""Measurement configs by precision: short rounds for a quick result, or the rounds of METHOD.md."""
+"""Measurement config by precision: ``quick`` has short rounds, ``usual`` the rounds of
+METHOD.md.
+"""
 STAGE_CONFIGS = {"quick": _with_time_limit(COARSE_CONFIG), "usual": _with_time_limit(QUICK_CONFIG)}
-"""Shorter measurement configs for the stages, because each stage needs its own measurement."""
+"""Shorter measurement configs for stages, because each stage is measured separately."""
 PEER_SECONDS = {"quick": 12.0, "usual": 30.0}
-"""Time limit in seconds for each library in a comparison with peers, which take seconds to load."""
+"""Time limit in seconds for each library in a comparison with peers, including loading the
+library.
+"""
 _ALL_PROBED = 8
-"""Number of settings up to which the tuner tries all of them."""
+"""Maximum number of settings for which the tuner tries them all."""
 MOST_VALUES = 32
 _FIELDS = {
     "threads": "threads",
@@ -71,7 +76,7 @@ _FIELDS = {
     "loads": "hw_decoder_load",
     "pipelines": "pipelines",
 }
-"""Setting of each parameter of the action ``tune``."""
+"""Setting by name of the field of the action ``Tune``."""
 WHATS = ("compare", "stages", "rewrites", "peers", "threads", "pipelines", "workers")
 
 
@@ -84,7 +89,7 @@ def experiment_for(
     peers: Sequence[str] = (),
     seconds: float | None = None,
 ) -> SpeedExperiment:
-    """Return the experiment for a part of the panel; empty ``peers`` means all.
+    """Create the experiment for a part of the panel. Empty ``peers`` stand for all peers.
 
     ``seconds`` is the time limit of ``rewrites``; None means no limit. Raises GraphEditError for an
     invalid request.
@@ -128,10 +133,10 @@ def tuner_for(
     machine: Machine,
     seconds: float | None = None,
 ) -> SpeedExperiment:
-    """Return the tuner, or a sweep of every setting, over the values of the action ``Tune``.
+    """Create the tuner, or a sweep of all settings, from the texts of the action ``Tune``.
 
-    ``seconds`` is the tuner's time limit; None means no limit. Raises GraphEditError with the name
-    of the field.
+    ``seconds`` is the tuner's time limit; None means no limit. Raises GraphEditError that names the
+    invalid field.
     """
     usual = grid_for(ResolvedGraph(graph, load_catalog()), machine, graph.settings.device)
     values: dict[str, Any] = {
@@ -163,7 +168,7 @@ def _values(text: str, knob: str) -> tuple[float, ...] | tuple[int, ...]:
 
 
 def _parse_mapping(text: str, graph: Graph) -> tuple[bool | None, ...]:
-    """Return the values of ``dont_use_mmap`` for a text such as ``mapped, read``, or none."""
+    """Parse a text such as ``mapped, read`` to values of ``dont_use_mmap``; () if it is empty."""
     found = text.replace(",", " ").split()
     for part in found:
         if part not in FILES:
@@ -175,7 +180,7 @@ def _parse_mapping(text: str, graph: Graph) -> tuple[bool | None, ...]:
 
 
 def _bytes(text: str) -> int | None:
-    """Convert a text with a number of GiB to bytes; None if it is empty."""
+    """Convert a text with a number of GiB to bytes; None if the text is empty."""
     if not text.strip():
         return None
     with suppress(ValueError):
@@ -185,7 +190,7 @@ def _bytes(text: str) -> int | None:
 
 
 def limits_of(graph: Graph, machine: Machine) -> SpeedLimits:
-    """Return what this machine cannot measure, and the allowed values of settings."""
+    """Return the measurements that this machine cannot run, and the allowed values of settings."""
     usual = grid_for(ResolvedGraph(graph, load_catalog()), machine, graph.settings.device)
     command, hint = gpu_command(graph) if machine.no_gpu else ("", "")
     return {
@@ -206,7 +211,7 @@ def limits_of(graph: Graph, machine: Machine) -> SpeedLimits:
 
 
 def _estimates(graph: Graph, machine: Machine, settings: int) -> dict[str, dict[str, str]]:
-    """Return the duration of each measurement: the limits of its configurations, or an estimate."""
+    """Return the duration of each measurement as text, from its time limits or an estimate."""
     devices = 1 if machine.no_gpu else 2
     counts = machine.cores.bit_length() + 1  # 1, 2, 4, ... up to the number of cores
     tuned = {
@@ -231,7 +236,7 @@ def _estimates(graph: Graph, machine: Machine, settings: int) -> dict[str, dict[
 
 
 def _time_limit_text(config: MeasurementConfig, count: int) -> str:
-    """Return a text with the time limit of ``count`` configurations; empty without a limit."""
+    """Return a text with the time limit of ``count`` configurations; "" if there is no limit."""
     if config.limit is None:
         return ""
     batch = config.budget / ((1 + FEWEST_ROUNDS) * FEWEST_BATCHES)
@@ -241,7 +246,7 @@ def _time_limit_text(config: MeasurementConfig, count: int) -> str:
 
 @cache
 def no_workers(machine: Machine) -> str:
-    """Return why scaling across GPUs cannot be measured here; empty if it can be."""
+    """Return the reason why scaling across GPUs cannot be measured here; "" if it can."""
     if machine.no_gpu:
         return f"{machine.no_gpu}; scaling across GPUs needs two or more"
     if (count := len(cuda_uuids())) < 2:
@@ -251,7 +256,7 @@ def no_workers(machine: Machine) -> str:
 
 @cache
 def peers_here(machine: Machine) -> tuple[tuple[str, str], ...]:
-    """Return each peer with the reason why it cannot be measured here (empty if it can be)."""
+    """Return each peer with the reason why it cannot be measured here; "" if it can."""
     found = []
     for name, peer in PEERS.items():
         missing = peer.missing

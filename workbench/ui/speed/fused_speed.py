@@ -1,4 +1,4 @@
-"""Measure an ``if`` block against an equivalent operator, for the inspector."""
+"""Compare the speed of an ``if`` block with that of an equivalent operator."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ NOTHING = empty(FusedSpeedEntry, state="none")
 
 
 class FusedSpeed:
-    """The last measurement of an ``if`` block on a page, which ends with the page.
+    """Last comparison of an ``if`` block on a page. Closing the page stops the measurement.
 
-    ``changed`` is called after every change. ``lock`` is held during every call.
+    ``changed`` is called after every change. Call methods with the lock held.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class FusedSpeed:
         self._of: tuple[Graph, Datasets, str] | None = None
 
     def start(self, block: str, graph: Graph, data: Datasets) -> None:
-        """Measure a valid graph on this data, unless a measurement is running."""
+        """Start measuring a valid graph on this data, unless a measurement is running."""
         if self.task.running is not None:
             return
         experiment = FusedSpeedExperiment(graph, data, block, measurement_config=QUICK_CONFIG)
@@ -49,11 +49,11 @@ class FusedSpeed:
         self.task.start(BackgroundTask("measurement", experiment, self.task.listener, SHARED_QUEUE))
 
     def cancel(self) -> None:
-        """Stop a running measurement."""
+        """Stop the measurement if it is running."""
         self.task.cancel()
 
     def entry(self, graph: Graph, data: Datasets) -> FusedSpeedEntry:
-        """Return the result, and whether it belongs to this graph and data."""
+        """Return the payload, marked as stale if graph or data have changed since."""
         task = self.task.last
         if task is None or self._of is None:
             return NOTHING

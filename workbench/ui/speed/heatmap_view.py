@@ -1,4 +1,4 @@
-"""Results of a sweep or the tuner as heat maps of threads by batch size."""
+"""Build the heat maps of a sweep or the tuner: threads by batch size."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from workbench.ui.contract.speed_payloads import HeatCell, HeatPanel, MeasuredOn
 from workbench.ui.speed.chart_payloads import marked_as_partial
 
 OWN = "as it is"
-"""Label that the tuner uses for the graph's own settings."""
+"""Label of the row with the graph's own settings in the tuner's records."""
 
 
 def tune_view(on: MeasuredOn, report: Report, own: Config | None) -> TuneView:
@@ -28,7 +28,7 @@ def tune_view(on: MeasuredOn, report: Report, own: Config | None) -> TuneView:
 
 
 def running_view(on: MeasuredOn, report: Report, own: Config, now: Config | None) -> TuneView:
-    """Return the heat map of an unfinished run. ``now`` is the setting being measured."""
+    """Return the heat maps of an unfinished run. ``now`` is the setting that is being measured."""
     rows = [row for row in report.measurements if row.rounds]
     best = max(rows, key=lambda row: row.rate, default=None)
     view = _view(on, report, own, best, now)
@@ -79,7 +79,7 @@ def _view(
 def _panels(
     report: Report, best: Measurement | None, own: Config | None, now: Config | None
 ) -> list[HeatPanel]:
-    """Return the panels of the heat map, without those of rare values that were not tried."""
+    """Return the heat maps, without those for rare settings that were not tried."""
     own_knobs, running_knobs = own and knob_values(own), now and knob_values(now)
     panels: list[HeatPanel] = []
     for panel in heat_map(report, best).panels:
@@ -109,7 +109,10 @@ def _panels(
 
 
 def _gain(report: Report, best: Measurement | None) -> str:
-    """Return the speed-up over the graph's settings at that time, from interleaved rounds."""
+    """Return the best setting's speed-up over the graph's setting as text, or "".
+
+    The speed-up is measured in interleaved rounds.
+    """
     own = next((row for row in report.measurements if row.label == OWN and row.rounds), None)
     if best is None or own is None:
         return ""

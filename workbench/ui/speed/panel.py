@@ -1,4 +1,4 @@
-"""The speed panel: runs, records and messages."""
+"""Speed panel: starts measurements, stores their records, and shows messages."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ from workbench.ui.speed.record_store import RecordStore, export_file
 
 
 class SpeedPanel:
-    """Runs, records and their presentation. ``changed`` is called after every change.
+    """Measurements and records of a page. ``changed`` is called after every change.
 
-    The view model's lock is held during every call except ``fields``. Only ``adopt`` raises; other
+    Call methods with the view model's lock held, except ``fields``. Only ``adopt`` raises; other
     errors are displayed in ``message``, with ``failed`` set.
     """
 
@@ -51,9 +51,9 @@ class SpeedPanel:
         folder: Path | None,
         roots: Roots | None = None,
     ) -> None:
-        """``folder`` stores the records; None means that they end with the session.
+        """``folder`` stores the records; with None, they are lost at the end of the session.
 
-        Files outside the ``roots`` are skipped.
+        Data files outside the ``roots`` are skipped.
         """
         self._roots = roots
         self.part = "compare"
@@ -69,15 +69,15 @@ class SpeedPanel:
         self._lock = lock
         self._changed = changed
         self._shown: dict[str, str] = {}
-        """Id of the record that each part shows."""
+        """Id of the displayed record, by part of the panel."""
         self._what = ""
         self._opened: set[str] = set()
         self._said = ""
         self._said_of: tuple[str, Graph, Datasets] | None = None
-        """Part, graph and data that the message belongs to; None means those displayed next."""
+        """Part, graph and data that the message belongs to; None until the message is displayed."""
         self._said_part: str | None = None
         self._unkept = ""
-        """Why the record of the run cannot be stored; appended to its messages."""
+        """Reason why the record of the run cannot be stored, or "". It is appended to messages."""
         self._failed = False
         self._file = b""
         self._files = 0
@@ -87,11 +87,11 @@ class SpeedPanel:
         self._load_new_records()
 
     def show_message(self, words: str, part: str | None = None, *, failed: bool = False) -> None:
-        """Show a message in a part (None: the open one) until the graph or the data change."""
+        """Show a message in a part, or in the open part, until the graph or the data change."""
         self._said, self._said_part, self._said_of, self._failed = words, part, None, failed
 
     def apply(self, act: Callable[[], str | None]) -> None:
-        """Apply an action of the panel. ``act`` returns a message, or None."""
+        """Call ``act``, which applies an action of the panel and returns a message or None."""
         self._version = object()
         try:
             note = act()
@@ -101,7 +101,7 @@ class SpeedPanel:
             self.show_message(str(error), failed=True)
 
     def set(self, field: str, value: Any) -> bool:
-        """Set a field that the browser may set; return False if it is not a field of the panel."""
+        """Set a field to a value from the browser. Return False if the panel has no such field."""
         match field, value:
             case "part", str() if value in PARTS:
                 self.part = value
@@ -121,16 +121,16 @@ class SpeedPanel:
 
     @property
     def run(self) -> ExperimentTask | None:
-        """The running measurement, or None."""
+        """The running measurement of the page, or None."""
         return self.task.running
 
     def cancel(self) -> None:
-        """Stop the run, if there is one; earlier results stay. Runs of other pages continue."""
+        """Stop the page's measurements. Earlier results and runs of other pages are unaffected."""
         self.fused.cancel()
         self.task.cancel()
 
     def adopt_session(self, owner: str) -> None:
-        """Attach to a session: a measurement started by an earlier page is shown and continues."""
+        """Attach to a session. A measurement started by an earlier page is shown and continues."""
         if (found := self.task.adopt_session(owner)) is not None:
             self._what = self.part = found.part
             self.store.add_found(self.store.read())
@@ -138,12 +138,12 @@ class SpeedPanel:
             found.listen(self.task.listener)
 
     def detach(self) -> None:
-        """Detach the page from a run, which continues for the next page of the session."""
+        """Detach the page from a measurement, which continues for later pages of the session."""
         self.fused.cancel()
         self.task.detach()
 
     def start(self, part: str, make: Callable[[], SpeedExperiment]) -> str | None:
-        """Start a run of a part, unless one is running. Return a message for the user, or None."""
+        """Start the measurement of a part, unless one is running. Return a message, or None."""
         if self.run is not None:
             return None
         experiment = make()
@@ -184,9 +184,9 @@ class SpeedPanel:
         self._shown[run.part] = key
 
     def add_report(self, report: Report) -> None:
-        """Display a measurement of a notebook cell in its part, and store it. Acquires the lock.
+        """Store a measurement made in a notebook cell, and display it. Acquires the lock.
 
-        A run that was interrupted before the pipeline was measured is not displayed.
+        A measurement that was interrupted before it had a result for the pipeline is ignored.
         """
         if not is_drawable(report):
             return
@@ -201,7 +201,7 @@ class SpeedPanel:
         self._changed()
 
     def view(self, key: str, beside: bool = False) -> None:
-        """Show a record in its part. With ``beside``, show it next to the present one."""
+        """Show a record in the part of its kind; with ``beside``, next to the displayed record."""
         part = part_of(self.store.require(key))
         self._opened.add(key)
         shown = self._shown.get(part)
@@ -213,7 +213,7 @@ class SpeedPanel:
         self.part = part
 
     def export(self, kind: str, ids: Sequence[str], view: str) -> None:
-        """Create a file in the background, because a picture takes seconds the first time."""
+        """Create a file of records in the background; the first picture takes seconds."""
         records = {key: self.store.require(key) for key in ids} or self.store.records
 
         def on_end(file: tuple[str, str, bytes] | None, error: str) -> None:
@@ -277,14 +277,14 @@ class SpeedPanel:
         self._shown = {part: key for part, key in self._shown.items() if key in records}
 
     def last_speeds(self, graph: Graph, data: Datasets) -> list[LastSpeed]:
-        """Return the last measured speeds of this graph, on this data and machine."""
+        """Return the last measured speeds of a graph, on the same data and this machine."""
         return self._figures.last_speeds(self._version, graph, data)
 
 
 # Experiments of the speed panel in the background
 
 TOO_EARLY = 0.1
-"""Completed fraction below which the remaining time is not estimated."""
+"""Fraction of progress below which the remaining time is not estimated."""
 
 
 NEARLY_DONE = 0.8
@@ -292,7 +292,7 @@ _LEFT = re.compile(", about [^,;]+ left")
 
 
 class ExperimentTask(BackgroundTask[Report]):
-    """A run of the speed panel, for one of its parts."""
+    """Measurement that belongs to one part of the Speed panel."""
 
     def __init__(
         self,
@@ -301,7 +301,7 @@ class ExperimentTask(BackgroundTask[Report]):
         listener: TaskListener[Report],
         keep: Callable[[Report], object],
     ) -> None:
-        """``keep`` is called with the record if the task has no listener at its end."""
+        """``keep`` is called with the record if the task has no listener when it ends."""
         super().__init__("measurement", experiment, listener, SHARED_QUEUE)
         self.experiment = experiment
         self.part = part
@@ -312,12 +312,12 @@ class ExperimentTask(BackgroundTask[Report]):
         self._keep(result)
 
     def so_far(self) -> Report | None:
-        """Return the results of the run so far, if the panel can display them."""
+        """Return the results so far if the panel can display them, else None."""
         found = self.experiment.interrupted_report()
         return found if found is not None and is_drawable(found) else None
 
     def describe(self, share: float, text: str) -> str:
-        """Add the estimated remaining time to the text, unless that time has passed."""
+        """Return the text with the estimated remaining time."""
         if text == NO_ANSWER or not TOO_EARLY < share < 1:
             return text
         left = (time.monotonic() - self.began) * (1 / share - 1)
@@ -331,11 +331,11 @@ class ExperimentTask(BackgroundTask[Report]):
         return text
 
     def _report_overdue(self, share: float, text: str) -> None:
-        """Replace the estimated remaining time if it has passed without progress."""
+        """Replace the estimated remaining time in the text once it has passed without progress."""
         if self.outcome is None and self.text == text:
             late = "finishing" if share > NEARLY_DONE else "taking longer than estimated"
             self._notify(share, _LEFT.sub(f", {late}", text))
 
 
 EXPERIMENTS: OwnedTasks[ExperimentTask] = OwnedTasks()
-"""Measurements in this process, including the last finished one of each session."""
+"""Measurements in this process: running ones, and the last finished one of each session."""

@@ -1,4 +1,4 @@
-"""Payloads of records and of a running measurement, recomputed only if these change."""
+"""Payloads of records and of a running measurement, cached until their inputs change."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ from workbench.ui.speed.rewrites_view import rewrites_so_far, rewrites_view
 from workbench.ui.state.identity_memo import IdentityMemo
 
 FIGURES = ("compare", "stages", "rewrites", "tune", "scaling", "peers")
-"""Parts of the panel that show a record."""
+"""Parts of the panel that show records."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Selected records: the record of each part, the one next to it, and those to compare."""
+    """Records selected in the panel: in each part, next to it, and to compare."""
 
     part: str
     shown: Mapping[str, str]
     opened: Collection[str]
-    """Ids of records opened by the user, which are displayed for every graph."""
+    """Ids of records that the user opened. They are displayed even for other graphs."""
     overlay: str
     selected: Sequence[str]
 
 
 class RecordFigures:
-    """Payloads of the records in a store, for this machine.
+    """Computes payloads of the records in a store, for this machine.
 
-    ``version`` is a new object whenever the records or the selection have changed.
+    The argument ``version`` is replaced whenever the records or the selection have changed.
     """
 
     def __init__(self, store: RecordStore, machine: Machine) -> None:
@@ -87,10 +87,11 @@ class RecordFigures:
         return found
 
     def _shown_in(self, choice: Choice, graph: Graph, data: Datasets) -> dict[str, str]:
-        """Return the record displayed in each part for this graph and data.
+        """Return the id of the record displayed in each part for this graph and data.
 
-        It is the record that the user opened or measured, unless it was measured for another graph.
-        Without one, the open part shows the newest record of this graph, data and machine.
+        This is the record that the user opened or measured, unless it was measured for another
+        graph. If there is none, the open part shows the newest record of this graph, data and
+        machine.
         """
         records = self._store.records
         shown = {
@@ -153,7 +154,7 @@ class RecordFigures:
         return partial_view(report, earlier, [node.id for node in graph.nodes])
 
     def last_speeds(self, version: object, graph: Graph, data: Datasets) -> list[LastSpeed]:
-        """Return the last measured speeds of this graph, on this data and machine."""
+        """Return the last measured speeds of a graph, on the same data and this machine."""
         return self._memo(self._make_speeds, version, graph, data)
 
     def _make_speeds(self, version: object, graph: Graph, data: Datasets) -> list[LastSpeed]:
@@ -161,7 +162,7 @@ class RecordFigures:
         return last_speeds(records, graph, where, self._machine, lambda: self._graph_hash(graph))
 
     def _changes_since_text(self, report: Report, graph: Graph, data: Datasets) -> str:
-        """Return a text about what has changed since a record was made; empty if nothing has."""
+        """Return a text on what has changed since a record was measured; "" if nothing has."""
         found = []
         known = report.context.get("graph_sha256")
         if report.graph != graph.name:
@@ -194,8 +195,11 @@ def _settings(config: Config) -> tuple[object, ...]:
 # Last measured speed of a graph
 
 OWN_SETTINGS = ("bench", "stages")
-"""Kinds of records whose rows have the graph's settings at the time of the run. Other kinds try
-many settings, and only rows with the graph's current settings are used."""
+"""Kinds of records that were measured with the graph's settings.
+
+Records of other kinds contain many settings; only their rows with the graph's current settings are
+used.
+"""
 
 
 def last_speeds(
@@ -205,10 +209,10 @@ def last_speeds(
     machine: Machine,
     graph_sha256: Callable[[], str],
 ) -> list[LastSpeed]:
-    """Return the imgs/s with mixed and with CPU decoding, each from the newest record that has it.
+    """Return the imgs/s with mixed and with CPU decoding, each from the newest matching record.
 
     ``records`` are sorted newest first. Records of another graph, other data, another machine or
-    other versions are ignored. ``graph_sha256`` is only called if a record may match.
+    other versions do not match. ``graph_sha256`` is only called if a record may match.
     """
     found: dict[str, LastSpeed] = {}
     now = config_of(graph)

@@ -1,4 +1,4 @@
-"""Payloads of records for the parts of the panel."""
+"""Build payloads of records for the parts of the Speed panel."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ from workbench.ui.speed.heatmap_view import tune_view
 from workbench.ui.speed.rewrites_view import rewrites_view
 
 _NAMED = 8
-"""Maximum number of listed rows that are in only one record."""
+"""Maximum number of rows listed as being in only one of two records."""
 
 
 def view_of(key: str, report: Report, earlier: str = "", nodes: Sequence[str] = ()) -> Any:
-    """Return the payload of one record for its part."""
+    """Return the payload of a record for the part of its kind."""
     on = measured_on(key, report, earlier)
     match part_of(report):
         case "stages":
@@ -59,7 +59,7 @@ def view_of(key: str, report: Report, earlier: str = "", nodes: Sequence[str] = 
 
 
 def partial_view(report: Report, earlier: str = "", nodes: Sequence[str] = ()) -> Any:
-    """Return the payload of an unfinished run: partial results without a verdict."""
+    """Return the payload of an unfinished measurement: results so far, without conclusions."""
     view = view_of("", report, earlier, nodes)
     rows = report.measurements
     known = sum(bool(row.rounds) for row in rows)
@@ -75,9 +75,10 @@ def partial_view(report: Report, earlier: str = "", nodes: Sequence[str] = ()) -
 def compare_view(
     on: MeasuredOn, report: Report, beside: tuple[MeasuredOn, Report] | None = None
 ) -> CompareView:
-    """Return CPU and mixed decoding, or peers; optionally with the bars of another record.
+    """Return the payload for CPU and mixed decoding, or peers.
 
-    Reasons to distrust a result are displayed at its bar, and not repeated below.
+    ``beside`` is another record whose bars are added. Reasons why a result is unreliable are
+    displayed at its bar, and not repeated below.
     """
     on = {**on, "quality_flags": []}
     if beside is None:
@@ -127,7 +128,7 @@ def _source(on: MeasuredOn, report: Report) -> str:
 
 
 def stages_view(on: MeasuredOn, report: Report, nodes: Sequence[str]) -> StagesView:
-    """Return the time by stage. ``nodes`` are the ids that can be selected on the canvas."""
+    """Return the payload for the time by stage. ``nodes`` are the ids of the current graph."""
     found = stages_of(report.extra)
     whole = {row.name: row.interval for row in report.measurements}[WHOLE]
     if found is None or whole is None:
@@ -165,7 +166,7 @@ def stages_view(on: MeasuredOn, report: Report, nodes: Sequence[str]) -> StagesV
 
 
 def scaling_view(on: MeasuredOn, report: Report) -> ScalingView:
-    """Return the imgs/s by threads, pipelines or processes; one series per number of pipelines."""
+    """Return the imgs/s by threads, pipelines or processes, with a series per pipeline count."""
     chart = scaling_chart(report)
     several = len(chart.series) > 1
     return {
@@ -193,7 +194,7 @@ def scaling_view(on: MeasuredOn, report: Report) -> ScalingView:
 
 
 def comparison_view(first: MeasuredOn, second: MeasuredOn, found: Comparison) -> ComparisonView:
-    """Return the comparison of two records."""
+    """Return the payload for the comparison of two records."""
     return {
         "first": first,
         "second": second,
@@ -217,14 +218,14 @@ def comparison_view(first: MeasuredOn, second: MeasuredOn, found: Comparison) ->
 
 
 def _only(names: Sequence[str], on: MeasuredOn) -> list[str]:
-    """Return lines for the rows that are only in one record; for a sweep, these may be dozens."""
+    """Return a line for each row that is in only one record, up to ``_NAMED`` lines."""
     lines = [f"{name}: only in {on['name']}" for name in names[:_NAMED]]
     more = len(names) - _NAMED
     return [*lines, f"and {more} more: only in {on['name']}"] if more > 0 else lines
 
 
 def record_entry(key: str, report: Report, here: str) -> RecordEntry:
-    """Return the entry of a record in the list; ``here`` describes this machine."""
+    """Return the list entry of a record. ``here`` is the text of this machine."""
     machine = machine_text(report.machine)
     return {
         "id": key,

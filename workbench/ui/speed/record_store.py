@@ -1,4 +1,4 @@
-"""Store of records: runs made here, opened records, and runs of earlier sessions.
+"""Store of records: measured in this session, in earlier sessions, or opened from files.
 
 Records are stored in the format of ``--json`` in ``$XDG_STATE_HOME/dali-workbench/records`` (or
 below ``DALI_WORKBENCH_STATE``), so the command line can read them.
@@ -26,14 +26,14 @@ from workbench.ui.speed.chart_payloads import name_of
 from workbench.ui.speed.record_payloads import require_drawable
 
 KEPT = 200
-"""Maximum number of records on disk. When it is exceeded, the oldest unnamed ones are removed."""
+"""Maximum number of records on disk. Beyond it, the oldest records without a name are removed."""
 LONGEST_NAME = 80
 
 
 class RecordStore:
-    """Records by id, newest first. Without a folder they end with the session.
+    """Records by id, newest first. Without a folder, they are lost at the end of the session.
 
-    The view model's lock is held during every call except ``read``.
+    Call methods with the view model's lock held, except ``read``.
     """
 
     def __init__(self, folder: Path | None) -> None:
@@ -51,14 +51,14 @@ class RecordStore:
         return self._found.get(key)
 
     def require(self, key: str) -> Report:
-        """Return the record with an id. Raises GraphEditError if there is none."""
+        """Return the record with this id. Raises GraphEditError if there is none."""
         found = self._found.get(key)
         if found is None:
             raise GraphEditError(f"The record {key[:60]!r} no longer exists. Select another.")
         return found
 
     def add(self, report: Report) -> str:
-        """Add and store a record, unless it is already there. Return its id. Raises SaveError."""
+        """Add and store a record, unless an equal one exists. Return its id. Raises SaveError."""
         for key, known in self._found.items():
             if known == report:
                 return key
@@ -69,14 +69,14 @@ class RecordStore:
         return key
 
     def require_writable(self) -> None:
-        """Raise SaveError if a record cannot be written now."""
+        """Raise SaveError if no record can be written to the folder."""
         if self.folder is not None:
             with suppress(OSError):
                 self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             require_place(self._path("new"))
 
     def rename(self, key: str, name: str) -> None:
-        """Rename a record. Raises GraphEditError and SaveError."""
+        """Rename a record. Raises GraphEditError for an invalid name, and SaveError."""
         if len(name) > LONGEST_NAME:
             raise GraphEditError(
                 f"The name has {len(name)} characters; at most {LONGEST_NAME} are allowed."
@@ -92,7 +92,7 @@ class RecordStore:
                 self._path(key).unlink(missing_ok=True)
 
     def read(self) -> dict[str, Report]:
-        """Return the new records on disk. Unreadable files are ignored."""
+        """Read the records on disk that are not in the store. Unreadable files are ignored."""
         if self.folder is None:
             return {}
         found: dict[str, Report] = {}
@@ -135,9 +135,9 @@ KINDS = {
 
 
 def export_file(kind: str, records: Mapping[str, Report]) -> tuple[str, str, bytes]:
-    """Return name, media type and content. Raises GraphEditError and, for a picture, EngineError.
+    """Return name, media type and content of a file. A CSV file contains all records.
 
-    CSV contains all records; the other kinds contain one.
+    Raises GraphEditError for an invalid request, and EngineError if a picture cannot be drawn.
     """
     if kind not in KINDS:
         raise GraphEditError(f"{kind[:40]!r} is not a file type. Use {', '.join(KINDS)}.")

@@ -1,4 +1,4 @@
-"""Payload of the optimiser's record, and the graph with proposals applied."""
+"""Build the payload of an optimiser's record, and apply its proposals to the graph."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from workbench.ui.speed.chart_payloads import (
 
 
 def rewrites_view(on: MeasuredOn, report: Report, graph: Graph | None = None) -> RewritesView:
-    """Return the result of a search. If ``graph`` is not None, proposals name their nodes in it."""
+    """Return the payload of an optimiser's record. ``nodes`` of proposals refer to ``graph``."""
     if graph is None or "optimise" not in report.extra:
         return {"on": [on], "rewrites": [], "control": "", "total": ""}
     found = optimisation_of(graph, report)
@@ -45,9 +45,9 @@ def rewrites_view(on: MeasuredOn, report: Report, graph: Graph | None = None) ->
 
 
 def rewrites_so_far(report: Report, graph: Graph, earlier: str = "") -> RewritesView:
-    """Return the progress of an unfinished run for each rewrite; none can be applied yet.
+    """Return the payload of an unfinished search, in which no rewrite can be applied yet.
 
-    ``earlier`` describes what has changed since it started.
+    ``earlier`` describes what has changed since the search started.
     """
     found = optimisation_of(graph, report)
     entries = [_entry(one, graph, {}, ()) for one in (*found.proposals, *found.rejected)]
@@ -60,9 +60,10 @@ def rewrites_so_far(report: Report, graph: Graph, earlier: str = "") -> Rewrites
 
 
 def with_rewrites(report: Report, graph: Graph, names: Sequence[str]) -> Graph:
-    """Return the graph with proposals of a record, and those that they require; no names means all.
+    """Return the graph with proposals of a record applied, and those that they require.
 
-    Raises GraphEditError if none can be applied, and for unknown names.
+    Without ``names``, all proposals are applied. Raises GraphEditError if none can be applied, and
+    for unknown names.
     """
     try:
         found = optimisation_of(graph, report)

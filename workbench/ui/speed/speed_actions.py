@@ -1,4 +1,4 @@
-"""Actions of the speed panel. The panel itself reports errors."""
+"""Actions of the Speed panel. The panel displays their errors."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from workbench.ui.app.view_model import ViewModel
 
 LARGEST = 16_000_000
-"""Maximum size in characters of a record that can be opened."""
+"""Maximum number of characters of a record that can be opened."""
 
 
 class SpeedAction(Action, frozen=True):
-    """Action of the panel on the current graph and data."""
+    """Base class of actions that use the panel, the current graph and the data."""
 
     def act(self, panel: SpeedPanel, graph: Graph, data: Datasets) -> str | None:
-        """Apply the action. Return a message for the panel, or None to leave the current one."""
+        """Apply the action. Return a message for the panel, or None to keep the current message."""
         raise NotImplementedError
 
     def apply(self, model: ViewModel) -> None:
@@ -40,14 +40,14 @@ class SpeedAction(Action, frozen=True):
 
 
 class Measure(SpeedAction, tag="measure", frozen=True):
-    """Start a run."""
+    """Start a measurement."""
 
     what: str
-    """Measurement: compare, stages, rewrites, peers, threads, pipelines or workers."""
+    """Kind of measurement: compare, stages, rewrites, peers, threads, pipelines or workers."""
     peers: list[str] = msgspec.field(default_factory=list)
     """Names of the peers to measure; empty for all."""
     seconds: float = 0.0
-    """Time limit of ``rewrites`` in seconds; 0 for none."""
+    """Time limit of ``rewrites`` in seconds; 0 for no limit."""
 
     def act(self, panel: SpeedPanel, graph: Graph, data: Datasets) -> str | None:
         part = "scaling" if self.what in ("threads", "pipelines", "workers") else self.what
@@ -58,21 +58,21 @@ class Measure(SpeedAction, tag="measure", frozen=True):
 
 
 class Tune(SpeedAction, tag="tune", frozen=True):
-    """Search for the best settings. Numbers are passed as text; empty means the default."""
+    """Search for the fastest settings. Values are texts; an empty text stands for the default."""
 
     search: str
-    """``tuner`` for the tuner, or ``all`` for every setting of the grid."""
+    """``tuner`` to try promising settings, or ``all`` to try every setting of the grid."""
     threads: str
     batches: str
     prefetch: str
     loads: str
     pipelines: str
     files: str
-    """How files are read: ``mapped``, ``read`` or both."""
+    """How the reader reads files: ``mapped``, ``read`` or both."""
     memory: str
     """Memory limit in GiB; empty for 80 % of the memory."""
     seconds: float = 0.0
-    """Time limit of the tuner in seconds; 0 for none."""
+    """Time limit of the tuner in seconds; 0 for no limit."""
 
     def act(self, panel: SpeedPanel, graph: Graph, data: Datasets) -> str | None:
         given, limit = msgspec.structs.asdict(self), self.seconds or None
@@ -80,14 +80,14 @@ class Tune(SpeedAction, tag="tune", frozen=True):
 
 
 class Cancel(SpeedAction, tag="cancel", frozen=True):
-    """Stop the run."""
+    """Stop the running measurement."""
 
     def act(self, panel: SpeedPanel, graph: Graph, data: Datasets) -> None:
         panel.cancel()
 
 
 class MeasureFused(SpeedAction, tag="measure_fused", frozen=True):
-    """Measure an ``if`` block against an equivalent operator."""
+    """Compare the speed of an ``if`` block with that of an equivalent operator."""
 
     block: str
 
@@ -122,7 +122,7 @@ class OpenRecord(SpeedAction, tag="open", frozen=True):
 
 
 class ViewRecord(SpeedAction, tag="view", frozen=True):
-    """Show a record in the part of its kind."""
+    """Show a record in the panel's part for its kind."""
 
     record: str
 
@@ -156,18 +156,18 @@ class ExportRecords(SpeedAction, tag="export", frozen=True):
     """Export records to a file."""
 
     kind: str
-    """Type of the file: csv, json, png or svg."""
+    """File type: csv, json, png or svg."""
     ids: list[str]
-    """Ids of the records; for CSV, empty means all."""
+    """Ids of the records; empty for all records (CSV only)."""
     view: str = ""
-    """Id of the view that requests the file, as in every entry of an outbox."""
+    """Id of the view that requests the file, as in every outbox entry."""
 
     def act(self, panel: SpeedPanel, graph: Graph, data: Datasets) -> None:
         panel.export(self.kind, self.ids, self.view)
 
 
 class GraphFromRecord(Action, frozen=True):
-    """Edit that applies the result of a record. The panel displays its message."""
+    """Base class of edits that apply the result of a record. The panel displays the message."""
 
     def edited(self, panel: SpeedPanel, graph: Graph) -> tuple[Graph, str]:
         """Return the edited graph and a message. Raises GraphEditError and EngineError."""
@@ -180,7 +180,7 @@ class GraphFromRecord(Action, frozen=True):
 
 
 class Adopt(GraphFromRecord, tag="adopt", frozen=True):
-    """Apply the best setting of a record to the graph."""
+    """Change the graph's settings to the best setting of a record."""
 
     record: str
 
@@ -195,11 +195,11 @@ class Adopt(GraphFromRecord, tag="adopt", frozen=True):
 
 
 class ApplyRewrites(GraphFromRecord, tag="take_rewrites", frozen=True):
-    """Apply rewrites proposed in a record."""
+    """Apply rewrites that a record proposes."""
 
     record: str
     names: list[str]
-    """Names of proposals, or ``exact`` for all exact ones; empty for all."""
+    """Names of the rewrites, or ``exact`` for all exact ones; empty for all rewrites."""
 
     def edited(self, panel: SpeedPanel, graph: Graph) -> tuple[Graph, str]:
         after = with_rewrites(panel.store.require(self.record), graph, self.names)

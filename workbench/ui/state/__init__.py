@@ -1,1 +1,1 @@
-"""Document, history and view settings, without UI toolkit and threads."""
+"""Document, history and view state, without UI toolkit and threads."""

@@ -1,4 +1,4 @@
-"""Close-up of one tile: picture and pixel values as payloads for the browser."""
+"""Close-up of one sample: picture and pixel values as payloads for the browser."""
 
 from __future__ import annotations
 
@@ -17,25 +17,26 @@ from workbench.ui.contract.encoding import empty, pack_payload
 from workbench.ui.contract.preview_payloads import CloseupHeader, ValuesHeader
 
 REGION = 256
-"""Side in pixels of the region whose values are sent: an entire typical output, 0.8 MB as floats.
+"""Side in pixels of the region whose pixel values are sent. It covers a typical output; its values
+have 0.8 MB as floats.
 """
 NARROW_REGION = 32
-"""Side in pixels of this region for images with many channels."""
+"""Side in pixels of the region for images with many channels."""
 _STORES = ("u1", "i1", "u2", "i2", "u4", "i4", "f4", "f8")
 
 
 @dataclass(frozen=True, slots=True)
 class CloseupSample:
-    """Sample ``index`` in the close-up. ``of`` is ``original`` or the name of an output."""
+    """Sample and output that a close-up shows. ``of`` is ``original`` or the name of an output."""
 
     index: int
     of: str
     frame: int | None = None
-    """Index of the frame of a sequence; None for all frames, next to each other."""
+    """Index of the frame of a sequence; None to show all frames next to each other."""
 
 
 def closeup_choices(typed: TypedGraph) -> list[str]:
-    """Return the names of the pictures in a close-up: the image outputs, then the original."""
+    """Return the pictures that a close-up can show: the image outputs, then ``original``."""
     original = any(
         (node.op in typed.catalog and decodes(typed.spec(node)))
         or (isinstance(node, Source) and "frames" in load_source(node.kind).outputs)
@@ -47,7 +48,7 @@ def closeup_choices(typed: TypedGraph) -> list[str]:
 def closeup_bytes(
     closeup: CloseupSample, choices: list[str], outcome: Picture | WorkbenchError
 ) -> bytes:
-    """Return a ``CloseupHeader`` and the PNG, which is empty after an error."""
+    """Return a ``CloseupHeader`` followed by the PNG (empty after an error), as bytes."""
     picture = outcome if isinstance(outcome, Picture) else None
     error = picture.sample.error if picture else str(outcome)
     header: CloseupHeader = {
@@ -65,12 +66,12 @@ def closeup_bytes(
 
 
 def region_around(x: int, y: int, side: int) -> tuple[int, int]:
-    """Return the upper left corner of a region around a pixel, at least 0."""
+    """Return the upper left corner of a square region around a pixel, limited to 0."""
     return max(0, x - side // 2), max(0, y - side // 2)
 
 
 def values_bytes(closeup: CloseupSample, pixels: Pixels) -> bytes:
-    """Return a ``ValuesHeader`` and the values.
+    """Return a ``ValuesHeader`` followed by the pixel values, as bytes.
 
     Half floats, booleans and 64-bit integers are converted to types that browsers support.
     """
@@ -100,7 +101,7 @@ def values_bytes(closeup: CloseupSample, pixels: Pixels) -> bytes:
 
 
 def no_values_bytes(closeup: CloseupSample, at: tuple[int, int], reason: str) -> bytes:
-    """Return a ``ValuesHeader`` with the reason why there are no values around pixel (x, y)."""
+    """Return a ``ValuesHeader`` with the reason why pixel ``at`` has no values, as bytes."""
     frame = -1 if closeup.frame is None else closeup.frame
     header = empty(
         ValuesHeader,

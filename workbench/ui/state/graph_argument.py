@@ -1,4 +1,4 @@
-"""Conversion of arguments that name a graph: ``to_graph`` and ``to_document``."""
+"""Convert arguments that specify a graph: ``to_graph`` and ``to_document``."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from workbench.graph.storage.recipes import load_recipe, load_recipe_document, l
 from workbench.preview.requests.share import read_picture, read_shared
 
 BESIDE = {"layout", "draws", "origins", "import_report"}
-"""Keys of a graph file that are stored next to the graph."""
+"""Keys of a graph file that are stored next to the key ``graph``."""
 START = "rotate-jitter"
 """Name of the recipe that opens by default."""
 
 _MOST_EXPANDED = 20
-"""Maximum number of nodes of a graph from code whose blocks are drawn expanded."""
+"""Maximum number of nodes for which blocks of a graph created in Python are shown expanded."""
 _FILES = (".json", ".png")
-"""File name extensions of graph files."""
+"""File extensions of graph files."""
 
 GraphLike = Graph | Document | ImportedGraph | str | Path | Mapping[str, Any] | None
 
@@ -32,7 +32,7 @@ def to_graph(source: GraphLike) -> Graph:
     """Convert a graph, an import, a recipe's name, a path, or parsed JSON to a graph.
 
     Parsed JSON may be the content of a graph file, ``{"graph": graph, "layout": ...}``. A path ends
-    in ``.json``, or in ``.png`` for a shared picture. None means the recipe ``rotate-jitter``.
+    in ``.json``, or in ``.png`` for a shared picture. None stands for the recipe ``rotate-jitter``.
     Raises GraphFormatError.
     """
     match source:
@@ -65,7 +65,7 @@ def to_graph(source: GraphLike) -> Graph:
 
 
 def to_document(source: GraphLike) -> Document:
-    """Convert arguments like ``to_graph``, including positions, groups and notes, to a document."""
+    """Convert the same arguments as ``to_graph`` to a document with positions, groups and notes."""
     graph = to_graph(source)
     if isinstance(source, ImportedGraph):
         return source.document

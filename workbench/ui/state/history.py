@@ -1,4 +1,4 @@
-"""Undo and redo as a list of documents. All changes of one drag are undone together."""
+"""Undo history as a list of documents. All changes of one drag are undone together."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ from workbench.graph.storage.layout import Document, Layout
 from workbench.ui.state.undo_labels import edit_label, shortened
 
 LIMIT = 1000
-"""Maximum number of edits. Graphs share unchanged parts, so an edit needs about a kilobyte."""
+"""Maximum number of edits. Graphs share unchanged parts, so an edit takes about a kilobyte."""
 BURST = 1.0
-"""Changes of one setting within this many seconds are one edit."""
+"""Maximum seconds between changes of one setting that are one edit."""
 
 
 View = tuple[int, int]
-"""Index of the displayed batch, and index of the photo that is repeated in it (-1: none). An edit
-may change both."""
+"""Index of the displayed batch, and index of the photo that is repeated in it (-1 for none). An
+edit may change both.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryStep:
-    """Document to which undo or redo returns.
+    """Document that undo or redo returns to.
 
     ``views`` are the views before and after the edit, if it changed the view. ``label`` names the
     edit; if empty, the label is derived from the documents.
@@ -36,7 +37,7 @@ class HistoryStep:
 
 
 class History:
-    """The current document, earlier documents, and undone ones."""
+    """Undo history: the current document, earlier documents, and undone ones."""
 
     def __init__(
         self,
@@ -52,11 +53,11 @@ class History:
         self._burst = ("", 0.0, 0)
         self._labels: dict[tuple[int, int], tuple[Document, Document, str]] = {}
         self._left: list[Document] = []
-        """Documents that were replaced when another one was opened."""
+        """Documents that were current when another document was opened."""
 
     @classmethod
     def of(cls, document: Document) -> History:
-        """Create the history of a document without edits."""
+        """Create a history without edits for a document."""
         made = cls(document.graph)
         made.document = document
         return made
@@ -70,7 +71,7 @@ class History:
         return self.document.layout
 
     def push(self, graph: Graph, group: str = "") -> None:
-        """Make ``graph`` the current one. Consecutive pushes of the same group are one edit."""
+        """Make ``graph`` the current graph. Consecutive pushes of the same group are one edit."""
         self.push_document(self.document.with_graph(graph), group)
 
     def push_document(
@@ -80,7 +81,7 @@ class History:
         views: tuple[View, View] | None = None,
         label: str = "",
     ) -> None:
-        """Make a document the current one, with ``views`` if the edit includes the view.
+        """Make ``document`` the current one. ``views`` are set if the edit also changes the view.
 
         A group that ends with its first document adds no edit. ``label`` names an edit whose label
         cannot be derived from the documents.
@@ -100,14 +101,14 @@ class History:
         self.document = document
 
     def open(self, document: Document, label: str = "") -> None:
-        """Make another document the current one, because it was opened and not edited."""
+        """Make ``document`` the current one, as the start of another graph. Undo returns."""
         left = self.document
         self.push_document(document, label=label or shortened(f"open {document.graph.name}"))
         if left is not self.document:
             self._left = [*self._left[-LIMIT:], left]
 
     def replace_present(self, document: Document) -> None:
-        """Replace the current document for other data, without adding an edit.
+        """Replace the current document, because other data were opened, without adding an edit.
 
         Earlier and later edits keep their labels.
         """
@@ -126,43 +127,43 @@ class History:
 
     @property
     def opened(self) -> Document:
-        """The current document as it was opened, or the oldest available version."""
+        """The current graph's document when it was opened, or the oldest available version."""
         line = [*(step.document for step in self._before), self.document]
         places = [at for at, one in enumerate(line[:-1], 1) if any(one is x for x in self._left)]
         return line[places[-1] if places else 0]
 
     @property
     def graph_number(self) -> int:
-        """Number of the open graph: 0 for the first, a new one for each opened graph."""
+        """Number of the current graph: 0 for the first, and a new number for each opened graph."""
         before = [step.document for step in self._before]
         found = (n for n, left in enumerate(self._left, 1) if any(left is one for one in before))
         return max(found, default=0)
 
     @property
     def timeline(self) -> tuple[Document, ...]:
-        """All documents, oldest first, including the current and undone ones."""
+        """All documents, oldest first, including the current one and undone ones."""
         done = [step.document for step in self._before]
         return (*done, self.document, *(step.document for step in reversed(self._undone)))
 
     @property
     def before(self) -> tuple[HistoryStep, ...]:
-        """States to which undo returns; the next one is the last."""
+        """Steps that undo returns to, oldest first."""
         return tuple(self._before)
 
     @property
     def undone(self) -> tuple[HistoryStep, ...]:
-        """States to which redo returns; the next one is the last."""
+        """Steps that redo returns to; the last one is next."""
         return tuple(self._undone)
 
     def restore(
         self, document: Document, before: Iterable[HistoryStep], undone: Iterable[HistoryStep]
     ) -> None:
-        """Continue a history that was stored."""
+        """Restore a stored history."""
         self._before, self._undone, self._group = list(before)[-LIMIT:], list(undone), ""
         self.document = document
 
     def burst(self, name: str) -> str:
-        """Return a group name for changes of ``name`` that follow each other within ``BURST``."""
+        """Return a group name, the same one for changes within ``BURST`` seconds of each other."""
         last, when, number = self._burst
         now = self._clock()
         if name != last or now - when > BURST:
@@ -171,7 +172,7 @@ class History:
         return f"{name} {number}"
 
     def labels(self, most: int) -> list[str]:
-        """Return the labels of edits, oldest first: up to ``most`` applied and ``most`` undone."""
+        """Return undo labels, oldest first: up to ``most`` applied and ``most`` undone edits."""
         done, undone = self._before[-most:], self._undone[-most:][::-1]
         line = [step.document for step in (*done, HistoryStep(self.document), *undone)]
         steps = zip((*done, *undone), pairwise(line), strict=True)
@@ -210,9 +211,9 @@ class History:
         return bool(self._undone)
 
     def target(self, back: bool) -> tuple[Document, View | None] | None:
-        """Return the document after undo (``back``) or redo, and the view if the edit changes it.
+        """Return the document and view after undo (``back``) or redo; None if there is no edit.
 
-        None if there is nothing to undo or redo.
+        The view is None if the edit does not change it.
         """
         source = self._before if back else self._undone
         if not source:
@@ -221,11 +222,11 @@ class History:
         return step.document, step.views and step.views[0 if back else 1]
 
     def undo(self) -> bool:
-        """Undo one edit; return False if there is none."""
+        """Undo one edit. Return False if there is none."""
         return self._step(self._before, self._undone)
 
     def redo(self) -> bool:
-        """Redo one edit; return False if there is none."""
+        """Redo one edit. Return False if there is none."""
         return self._step(self._undone, self._before)
 
     def _step(self, source: list[HistoryStep], target: list[HistoryStep]) -> bool:

@@ -1,4 +1,4 @@
-"""Cache of computed values, keyed by the identity of the arguments."""
+"""Cache for computed values, keyed by the identity of the arguments."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ T = TypeVar("T")
 
 
 class IdentityMemo:
-    """Cache of the last value of each function.
+    """Cache for the last return value of each function.
 
     Arguments are compared by identity, so their size does not matter: pass frozen objects, or
-    objects that are replaced and never modified. Values must not be modified. Each function needs
-    its own name and one call site, otherwise calls evict each other's values.
+    objects that are replaced and never modified. Cached values must not be modified. Each function
+    needs its own name and one call site, otherwise calls evict each other's values.
     """
 
     def __init__(self) -> None:

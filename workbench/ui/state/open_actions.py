@@ -1,6 +1,6 @@
 """Actions of the bar that open graphs, set the title, and dismiss the import report.
 
-Nothing in a file is executed.
+Code in files is never executed.
 """
 
 from __future__ import annotations
@@ -29,14 +29,13 @@ if TYPE_CHECKING:
 
 LONGEST_NAME = 200
 _LARGEST_PICTURE = 8_000_000
-"""Maximum number of base64 characters. Of a shared picture, the browser sends only the part before
-the pixels."""
+"""Maximum number of base64 characters. The browser sends a shared picture without its pixels."""
 _SOURCE = re.compile(r'^\s*(import|from|def|class) \w|^\s*"""|^#|"cell_type"', re.MULTILINE)
-"""Pattern of text that scripts and notebooks contain, but not graph files."""
+"""Regular expression that matches scripts and notebooks, but not graph files."""
 
 
 class OpenAction(Action, frozen=True):
-    """Open a graph instead of the current one; undo restores it."""
+    """Base class: open a graph instead of the current one. Undo returns to the current graph."""
 
     from_outside: ClassVar[bool] = False
     """True if the graph comes from a file; it is not autosaved until a page has rendered it."""
@@ -69,11 +68,11 @@ class OpenRecipe(OpenAction, tag="recipe", frozen=True):
 
 
 class OpenText(OpenAction, tag="open", frozen=True):
-    """Open a graph file."""
+    """Open a graph from the text of a file."""
 
     text: str
     file: str = ""
-    """Name of the file, if it has one, for the import command."""
+    """Name of the file, which the import command in messages mentions; empty if unknown."""
     from_outside: ClassVar[bool] = True
 
     def document(self) -> Document:
@@ -86,10 +85,10 @@ class OpenText(OpenAction, tag="open", frozen=True):
 
 
 class OpenPicture(OpenAction, tag="open_picture", frozen=True):
-    """Open the graph of a shared picture."""
+    """Open the graph embedded in a shared picture."""
 
     data: str
-    """Base64 of the PNG, at least the part before its pixels."""
+    """PNG encoded as base64; the pixels may be cut off."""
     from_outside: ClassVar[bool] = True
 
     def document(self) -> Document:
@@ -106,7 +105,7 @@ class OpenPicture(OpenAction, tag="open_picture", frozen=True):
 
 
 def _document(text: str, file: str = "") -> Document:
-    """Load a document if the page can display it without blocking other sessions."""
+    """Load a document. Raises GraphFormatError if it is too large for the page."""
     if len(text) > MOST_PAGE_CHARACTERS:
         raise GraphFormatError(
             f"This graph file has {len(text):,} characters; the app opens at most "
@@ -128,7 +127,7 @@ def _document(text: str, file: str = "") -> Document:
 
 
 def _program(text: str, file: str) -> Document:
-    """Load the graph stored in a script or notebook, without running code."""
+    """Load the graph that is stored as a comment in a script or notebook. No code is run."""
     is_notebook = text.lstrip().startswith("{")
     name = file if is_text(file) and file.isprintable() else ""
     name = name or ("notebook.ipynb" if is_notebook else "pipeline.py")
@@ -172,7 +171,7 @@ class SetTitle(DocumentEdit, tag="title", frozen=True):
 
 
 class DismissReport(DocumentEdit, tag="dismiss_report", frozen=True):
-    """Remove the import report from the document; undo restores it."""
+    """Remove the import report from the document; undo restores the report."""
 
     def edit(self, state: ViewState, document: Document, catalog: Catalog) -> Edited:
         return replace(document, report=None), None

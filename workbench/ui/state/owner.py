@@ -1,9 +1,9 @@
-"""Owner of a session: a browser tab or a notebook cell.
+"""Owner of a session: the id of a browser tab or notebook cell.
 
-An owner is an id of 16 hexadecimal digits. A page stores it in ``sessionStorage`` and sends it with
-the action ``attach``, so it is the same after a reload. In a notebook it is derived from the
-notebook's path, the cell, and the arguments of the workbench. Measurements and stored edits are
-found by ``ViewModel.owner``.
+An owner is a string of 16 hexadecimal digits. A page stores its owner in ``sessionStorage`` and
+sends it with the action ``attach``, so the owner is the same after a reload. In a notebook, the
+owner is derived from the notebook's path, the cell, and the arguments of the workbench.
+Measurements and stored edits are found by ``ViewModel.owner``.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from typing import Any, Protocol
 
 
 def new_owner() -> str:
-    """Return a random new owner."""
+    """Return a new random owner."""
     return secrets.token_hex(8)
 
 
 def is_owner(text: object) -> bool:
-    """Return whether a text from outside is a valid owner."""
+    """Return whether an untrusted value is a valid owner."""
     return isinstance(text, str) and re.fullmatch(r"[0-9a-f]{16}", text) is not None
 
 
 def notebook_path() -> str:
-    """Return the path of the kernel's notebook; empty if unknown.
+    """Return the path of the kernel's notebook; "" if unknown.
 
     Jupyter Server sets ``JPY_SESSION_NAME``, Visual Studio Code a variable in the user's namespace.
     """
@@ -40,7 +40,7 @@ def notebook_path() -> str:
 
 
 def running_cell() -> str:
-    """Return the id of the running notebook cell; empty if the front end does not send it."""
+    """Return the id of the running notebook cell; "" if the front end does not send it."""
     shell = _shell()
     parent = getattr(shell, "parent_header", None) or {}
     metadata = parent.get("metadata", {}) if isinstance(parent, dict) else {}
@@ -48,7 +48,7 @@ def running_cell() -> str:
 
 
 def notebook_owner(path: str, cell: str, start: str) -> str:
-    """Return the owner of a cell's work; ``start`` describes the workbench's arguments."""
+    """Return the owner for a notebook cell. ``start`` describes the workbench's arguments."""
     text = "\0".join((path, cell, start))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
@@ -59,24 +59,24 @@ def _shell() -> Any:
 
 
 class Page(Protocol):
-    """Protocol of a session of the server, as used by ``OpenTabs``."""
+    """Page of the server, as far as ``OpenTabs`` uses it."""
 
     def is_connected(self) -> bool:
         """Return whether the page is still open."""
 
 
 class OpenTabs:
-    """Pages of this server by tab. Thread-safe."""
+    """Open pages of this server by the owner of their session. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._pages: weakref.WeakValueDictionary[str, Page] = weakref.WeakValueDictionary()
 
     def claim(self, tab: str, page: Page) -> str:
-        """Return the owner for a page that reports ``tab``.
+        """Return the owner for a page that sends the id ``tab``.
 
-        It is a new owner if a connected page already has that one, because browsers copy
-        ``sessionStorage`` when a tab is duplicated.
+        The owner is ``tab``, unless another connected page has it: browsers copy
+        ``sessionStorage`` when a tab is duplicated. The page then gets a new owner.
         """
         with self._lock:
             holder = self._pages.get(tab)

@@ -1,7 +1,7 @@
-"""Label of an edit, derived from the documents before and after it.
+"""Derive the label of an edit from the documents before and after it.
 
-Therefore a drag is labelled with its last value, and edits made in Python and with the mouse get
-the same labels.
+A drag is therefore labelled with its last value, and edits in Python have the same labels as edits
+with the mouse.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ def edit_label(before: Document, after: Document) -> str:
 
 
 def shortened(words: str) -> str:
-    """Shorten a label to fit the button."""
+    """Shorten a label to fit the undo button."""
     return words if len(words) <= _LONGEST else f"{words[: _LONGEST - 1]}…"
 
 
 def changed_nodes(before: Graph, after: Graph) -> list[str]:
-    """Return the ids of nodes of ``after`` that are new or changed, nested ones first."""
+    """Return the ids of nodes in ``after`` that are new or changed, nested nodes first."""
     old = {node.id: node for node in before.walk()}
     found = [node.id for node in after.walk() if old.get(node.id) != node]
     return found[::-1]
@@ -100,7 +100,7 @@ def _blocks(added: Collection[Node], removed: Collection[Node]) -> Iterator[str]
 def _values(
     one: Node, other: Node, added: Collection[Node], nodes: Mapping[str, Node]
 ) -> Iterator[str]:
-    """Yield labels of changed values and changed argument inputs."""
+    """Yield labels of changed argument values and of changed inputs of arguments."""
     for name in dict.fromkeys((*other.args, *one.args)):
         if one.args.get(name) == other.args.get(name):
             continue
@@ -199,7 +199,7 @@ def _is_random(node: Node) -> bool:
 
 
 def _drawn(nodes: Collection[Node]) -> list[Node]:
-    """Return the nodes except random generators, or all nodes if every node is a generator."""
+    """Return the nodes that are not random generators; all nodes if there are only generators."""
     others = [node for node in nodes if not _is_random(node)]
     return others or list(nodes)
 

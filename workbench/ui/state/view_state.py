@@ -47,46 +47,50 @@ from workbench.ui.state.closeup import CloseupSample
 
 Mode = Literal["original", "augmented", "both", "difference", "compare"]
 _SHOWN = {"compare": "augmented"}
-"""Mode of the current graph's own pictures, where it differs from the selected mode."""
+"""Mode in which the current graph is rendered, for selected modes that have another name."""
 MOST_BATCH = 999
-"""Highest batch number. The reader skips all earlier batches, which takes seconds for a thousand.
+"""Highest batch index. The reader skips all earlier batches, which takes seconds for 1000
+batches.
 """
 MOST_COUNTED = 10_000
-"""Maximum number of batches for counting branches, which takes seconds if random values decide."""
+"""Maximum number of batches for counting branches. Counting takes seconds for random conditions."""
 MOST_TILES = 64
 FILTERED_TILE = 160
-"""Side of a tile in pixels while a filter is set, when ``MOST_TILES`` samples are searched."""
+"""Side of a tile in pixels while a filter is set, so that ``MOST_TILES`` samples can be
+searched.
+"""
 MOST_TILE = 512
 """Maximum side of a tile in pixels."""
 MOST_FIXED = 20
-"""Maximum number of faults that get fixes, because each fix is tried on the graph."""
+"""Maximum number of faults for which fixes are searched, because each fix is tried on the graph."""
 MOST_TRIED = 4000
-"""Maximum number of nodes that are checked while fixes are tried, over all candidate graphs. Large
-graphs get fewer fixes, so the time does not increase with the square of their size."""
+"""Maximum number of nodes to check while trying fixes, over all candidate graphs. Large graphs get
+fewer fixes, so the time does not grow with the square of their size.
+"""
 
 
 @dataclass(frozen=True)
 class Checked:
-    """A graph with its faults, and its script if it is valid.
+    """A graph with its faults and, if it is valid, its script.
 
     A valid graph that needs a missing GPU has both a fault and a script.
     """
 
     whole: ResolvedGraph
     running: ResolvedGraph
-    """Part of the graph that runs, without muted and unconnected nodes. It may have faults."""
+    """The graph without muted and unconnected nodes. It may have faults."""
     faults: tuple[Fault, ...]
     loose_faults: tuple[Fault, ...]
-    """Faults of nodes that no output depends on; they do not stop the graph."""
+    """Faults of unconnected nodes, which do not stop the graph."""
     sound: bool
     flows: dict[Port, str]
-    """Statically known type of each output port."""
+    """Type of each output port, as far as it is known without a run."""
     fixes: Mapping[Fault, tuple[Fix, ...]]
-    """Fixes by fault, including faults of unconnected nodes."""
+    """Fixes by fault, also for faults of unconnected nodes."""
 
     @cached_property
     def source(self) -> Code | None:
-        """Script of a valid graph; generated on first use, so that the picture does not wait."""
+        """Script of a valid graph, or None. It is generated on first use, after the picture."""
         return script_of(self.running) if self.sound else None
 
     @property
@@ -101,50 +105,50 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Reason why the last request returned no picture, and whether the worker ended."""
+    """Reason why the last request failed, and whether the worker process ended."""
 
     faults: tuple[Fault]
     dead: bool
     fixes: tuple[Fix, ...] = ()
-    """Fixes that apply to the graph ``of``."""
+    """Suggested changes of the graph ``of``."""
     of: Graph | None = None
 
 
 @dataclass(slots=True)
 class ViewState:
-    """State of one page. The graph in ``checked`` is the current graph of the history."""
+    """View settings and results of one page. ``checked`` is the current graph of the history."""
 
     checked: Checked
     selected: list[str] = field(default_factory=list)
-    """Ids of the selected nodes; the last one is in the inspector."""
+    """Ids of the selected nodes. The inspector shows the last."""
     scope: str = ""
     """Body shown on the canvas, such as ``branch.then``; empty for the whole graph."""
     connect_targets: ConnectTargets = field(default_factory=lambda: empty(ConnectTargets))
     compatible_ops: CompatibleOps = field(default_factory=lambda: empty(CompatibleOps))
     compatible_ops_of: tuple[Graph, str, str, str] | None = None
-    """Graph, body, action and port of the last search for compatible operators."""
+    """Graph, body, action and port of the last request for compatible operators."""
     recent_folders: list[str] = field(default_factory=list)
     tab: str = "preview"
     speed_part: str = "compare"
-    """Open part of the speed panel, stored with the session."""
+    """Open part of the Speed panel, which is stored with the session."""
     mode: Mode = "both"
     batch: int = 0
     tiles: int = 16
     tile_size: int = 0
-    """Side of a tile in pixels; 0: automatic."""
+    """Side of a tile in pixels; 0 for an automatic size."""
     show_original: bool = False
-    """Whether originals are shown while a key is held."""
+    """True while a key is held to show the originals."""
     baseline: str = ""
-    """Id of the node that a difference is compared with; empty for the first suitable node."""
+    """Id of the node that a difference is computed from; empty for the first suitable node."""
     baselines: list[str] = field(default_factory=list)
-    """Ids of the nodes that a difference can be compared with; empty in other modes."""
+    """Ids of the nodes that a difference can be computed from; empty in other modes."""
     against: str = "last"
     """Id of the graph to compare with, as in ``ComparedGraphs``."""
     lossless: bool = False
     repeat: int = -1
-    """Index of the photo that is repeated in the whole batch; -1 for none."""
+    """Index of the photo to repeat in the whole batch; -1 for none."""
     shown_classes: list[str] = field(default_factory=list)
-    """Show only samples of these classes; empty: all."""
+    """Show only samples of these classes; empty for all samples."""
     shown_branches: list[str] = field(default_factory=list)
     """Show only samples that ran these block bodies (``branch.then``); see
     ``present_shown_branches``."""
@@ -152,15 +156,15 @@ class ViewState:
     """Show only samples to which these augmentations were applied; see
     ``present_shown_augmentations``."""
     pinned: bool = False
-    """Whether seed and batch are fixed."""
+    """True if seed and batch are fixed."""
     show_statistics: bool = False
     show_targets: bool = True
-    """Whether annotations are drawn on pictures and cards."""
+    """True to draw annotations on pictures and cards."""
     branch_batches: int | None = None
-    """Number of batches for counting branches; None for the default."""
+    """Number of batches in which to count branches; None for the default."""
     closeup: CloseupSample | None = None
     probe: tuple[int, int] | None = None
-    """Pixel (x, y) of the close-up around which values are requested."""
+    """Pixel (x, y) of the close-up around which values were requested."""
     sample: int = 0
     """Index of the sample shown on the cards of the canvas."""
     marked: list[int] = field(default_factory=list)
@@ -169,64 +173,67 @@ class ViewState:
     detail_of: str = ""
     """Id of the node whose outputs are shown in detail; empty for none."""
     effect_open: bool = False
-    """Whether the effect sheet of the inspected node is open."""
+    """True while the effect sheet of the inspected node is open."""
     effect_args: list[str] = field(default_factory=list)
-    """One or two arguments to vary, for nodes that have them. Other nodes use their first one."""
+    """Names of one or two arguments to vary. A node without these arguments varies its first
+    one.
+    """
     policy_rows: list[int] = field(default_factory=list)
-    """Visible sub-policies of the inspected node."""
+    """Indices of the sub-policies of the inspected node that are scrolled into view."""
     history_in_view: bool = False
     message: str = ""
     code_message: str = ""
     preview: PreviewResult | None = None
     """Last preview of the open data."""
     pictured: int = 0
-    """Number of the graph (``History.graph_number``) that ``preview`` shows."""
+    """Number of the graph (``History.graph_number``) that ``preview`` was rendered for."""
     started: bool = False
-    """Whether there has been a preview, of these or other data."""
+    """True once there was a preview, even of other data."""
     picture: bytes = b""
     warnings: tuple[Fault, ...] = ()
     """Result of ``warnings_before_run``."""
     failure: Failure | None = None
     slow: bool = True
     silent: bool = False
-    """Whether the worker does not respond."""
+    """True if the worker does not respond."""
     making: str = ""
-    """Progress text for a graph that takes long to build."""
+    """Progress text while a graph is built that takes long."""
     waits_for: str = ""
-    """Text about the memory that a starting worker is waiting for."""
+    """Text on the memory that a starting worker waits for."""
     target: str = "script"
-    """Export target shown in the code panel."""
+    """Export target selected in the Code panel."""
     refusals: dict[str, str] = field(default_factory=dict)
-    """Reasons why targets cannot represent the graph ``refusals_of``."""
+    """Reasons why the graph ``refusals_of`` cannot be exported, by target."""
     refusals_of: Checked | None = None
     target_number: int = 1
-    """Counter, incremented when a target is selected."""
+    """Counter that is incremented whenever a target is selected."""
     code_from_top: bool = True
-    """Whether the code panel shows the code from its first line.
+    """True if the Code panel shows the code from its first line.
 
-    True if no node has been selected since a graph was opened or a target was chosen."""
+    False once a node is selected; opening a graph or selecting a target resets it to True.
+    """
     unread: Fault | None = None
-    """Why the graph cannot read the open data."""
+    """Fault if the graph cannot read the open data, or None."""
     unread_fixes: tuple[Fix, ...] = ()
     code_in_view: bool = False
     skip_bad: bool = False
-    """Whether the code reads only the files that the last check found good."""
+    """True if the code reads only the files that the last check found good."""
     shared: bytes = b""
-    """Picture of the document ``shared_of``, for sharing."""
+    """Picture for sharing the document ``shared_of``."""
     shared_of: Document | None = None
     snippets: tuple[Snippet, ...] = ()
     copied_code: TextFile = field(default_factory=lambda: empty(TextFile))
-    """Code that was requested for the clipboard."""
+    """Code requested for the clipboard."""
     script: TextFile = field(default_factory=lambda: empty(TextFile))
-    """File that was last requested for download."""
+    """File last requested for download."""
     overwrite: dict[str, OverwriteQuestion] = field(default_factory=dict)
-    """Pending questions of the bar and the code panel whether to overwrite a file."""
+    """Pending questions whether to overwrite a file, by component (bar and Code panel)."""
     savable: tuple[object, ...] = ()
-    """Graph, target and data that ``code_message`` and ``overwrite`` refer to."""
+    """Graph, target and data for which ``code_message`` and ``overwrite`` are valid."""
 
     @property
     def present_shown_branches(self) -> tuple[str, ...]:
-        """``shown_branches`` that exist in the running graph; empty shows all samples."""
+        """The ``shown_branches`` that exist in the running graph; empty to show all samples."""
         whole = self.checked.active
         return tuple(
             scope
@@ -237,7 +244,7 @@ class ViewState:
 
     @property
     def present_shown_augmentations(self) -> tuple[str, ...]:
-        """``shown_augmentations`` whose node runs; empty shows all samples."""
+        """The ``shown_augmentations`` whose nodes run; empty to show all samples."""
         whole = self.checked.active
         return tuple(
             key
@@ -247,42 +254,42 @@ class ViewState:
 
     @property
     def is_filtered(self) -> bool:
-        """Whether only samples of some classes, branches or augmentations are shown."""
+        """True if only samples of some classes, branches or augmentations are shown."""
         return bool(
             self.shown_classes or self.present_shown_branches or self.present_shown_augmentations
         )
 
     def notify(self, component: str, text: str) -> None:
-        """Display the result of a component's action."""
+        """Display the message that a component's action has returned."""
         if component == "code":
             self.code_message = text
         else:
             self.message = text
 
     def follow_savable(self, *present: object) -> None:
-        """Clear messages and questions about a file that refer to another graph or target."""
+        """Clear messages and questions about saving if graph, target or data have changed."""
         before, self.savable = self.savable, present
         if before and any(old is not new for old, new in zip(before, present, strict=True)):
             self.code_message, self.overwrite = "", {}
 
     def show(self, sample: int) -> None:
-        """Show enough tiles that a sample is among them."""
+        """Increase the number of tiles so that a sample is shown."""
         self.tiles = min(MOST_TILES, max(self.tiles, sample + 1))
 
     def repeated(self, batch_size: int) -> int | None:
-        """Return the index of the sample repeated in the whole batch, or None."""
+        """Return the index of the sample repeated in the whole batch; None if none is."""
         return self.repeat if 0 <= self.repeat < batch_size else None
 
     @property
     def inspected(self) -> str:
-        """Id of the node in the inspector, or empty."""
+        """Id of the node in the inspector; "" if there is none."""
         return self.selected[-1] if self.selected else ""
 
 
 def check_before_run(
     graph: Graph, catalog: Catalog, machine: Machine, roots: Roots | None = None
 ) -> Checked:
-    """Check a graph for all faults, including a missing GPU and files outside the roots."""
+    """Find all faults of a graph, including a missing GPU and files outside the roots."""
     whole = ResolvedGraph(graph, catalog)
     faults, loose, running = whole.stopping_faults, whole.loose_faults, whole.running
     if roots is not None:
@@ -306,7 +313,7 @@ def check_before_run(
 
 
 def initial_selection(graph: Graph, catalog: Catalog) -> list[str]:
-    """Return the node to select first: one with random values, otherwise one with a slider."""
+    """Return the node to select in a new graph: with random values, otherwise with a slider."""
     nodes, typed = ordered_nodes(graph, catalog), TypedGraph(graph, catalog)
     drawing = [
         node.id for node in nodes if any(random_view(typed, port) for port in node.inputs.values())
@@ -316,14 +323,14 @@ def initial_selection(graph: Graph, catalog: Catalog) -> list[str]:
 
 
 def shuffles_files(graph: Graph) -> bool:
-    """Return whether a reader shuffles files depending on the seed."""
+    """Return whether a reader shuffles its files, in an order that depends on the seed."""
     names = ("random_shuffle", "shuffle_after_epoch")
     sources = graph.sources
     return any(node.args.get(name) or name in node.inputs for node in sources for name in names)
 
 
 def request_of(state: ViewState, data: Datasets) -> PreviewRequest:
-    """Return the preview request for a state."""
+    """Return the request for the preview of a state."""
     graph = state.checked.active
     return PreviewRequest(
         graph,
@@ -340,12 +347,15 @@ def request_of(state: ViewState, data: Datasets) -> PreviewRequest:
 
 
 def usual_size(tiles: int) -> int:
-    """Return the side of a tile in pixels, such that a sheet has less than 4 megapixels."""
+    """Return the default side of a tile in pixels, so that a sheet has less than 4 megapixels."""
     return 224 if tiles <= 16 else 160 if tiles <= 32 else 112
 
 
 def baselines_of(running: ResolvedGraph) -> list[str]:
-    """Return the nodes on the paths to image outputs, for differences to compare with."""
+    """Return the ids of nodes whose output a difference can be computed from.
+
+    These are the nodes before an image output that have images of their own.
+    """
     outputs = list(running.images.values())
     before = ancestors(running.graph, outputs) - {port.node for port in outputs}
     return [
@@ -366,9 +376,9 @@ def failure_of(
     *,
     undoable: bool = False,
 ) -> Failure:
-    """Convert an error of a preview to a fault at its node, with fixes.
+    """Convert an error of a preview to a failure with a fault at its node and fixes.
 
-    ``undoable`` is True if undo returns to the last picture.
+    ``undoable`` is True if undo would return to the last graph with a picture.
     """
     dead = isinstance(error, WorkerLostError)
     node = getattr(error, "node", None)
@@ -401,7 +411,7 @@ def known_fixes(
     failure: Failure | None,
     warnings: Sequence[Fault],
 ) -> dict[Fault, tuple[Fix, ...]]:
-    """Return the fixes that have a button, for the faults and warnings of a state."""
+    """Return the fixes of all current faults and warnings, for which buttons are shown."""
     known = {**checked.fixes, **{each: fixes(checked.whole, each) for each in warnings}}
     if unread is not None:
         known[unread] = unread_fixes
@@ -411,7 +421,7 @@ def known_fixes(
 
 
 def warnings_of(state: ViewState) -> tuple[Fault, ...]:
-    """Return warnings about the graph, and those of the last preview about existing nodes."""
+    """Return warnings about the graph, and data warnings of the last preview."""
     known = {(each.node, each.arg, each.code) for each in state.warnings}
     found = [
         each
@@ -424,12 +434,12 @@ def warnings_of(state: ViewState) -> tuple[Fault, ...]:
 
 
 def warnings_before_run(checked: Checked, facts: Mapping[str, DataFacts]) -> tuple[Fault, ...]:
-    """Return warnings about a valid graph, from the known properties of its data."""
+    """Return warnings about a valid graph, based on known properties of its data."""
     return checked.running.on_data(facts).warnings if checked.sound else ()
 
 
 def unread_fault(graph: Graph, error: DataError) -> Fault:
-    """Convert the reason why a graph cannot read the open data to a fault at its source."""
+    """Convert the error that a graph cannot read the open data to a fault at the graph's source."""
     node, _, reason = str(error).partition(": ")
     if not graph.has(node):
         node, reason = "", str(error)
@@ -443,7 +453,7 @@ def blocking_faults(state: ViewState) -> tuple[Fault, ...]:
 
 
 def faults_of(state: ViewState) -> tuple[Fault, ...]:
-    """Return the current faults: those found before a run, or else those of the last run."""
+    """Return the faults found before a run; if there are none, those of the last run."""
     failed = () if state.failure is None else state.failure.faults
     return blocking_faults(state) or failed
 
@@ -452,7 +462,7 @@ def faults_of(state: ViewState) -> tuple[Fault, ...]:
 
 
 def root_faults(graph: Graph, roots: Roots) -> Iterator[Fault]:
-    """Yield faults for arguments that name, or may name, files outside the roots."""
+    """Yield faults of arguments that name, or may name, files outside the roots."""
     for node in graph.walk():
         if node.op == NAMED_IN_DATA:
             yield Fault(

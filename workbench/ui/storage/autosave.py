@@ -1,4 +1,4 @@
-"""Autosave: sessions are stored continuously and found again after a restart or a reload.
+"""Autosave: sessions are stored continuously and can be restored after a restart or a reload.
 
 Each session has its own files, named after its owner (see ``owner.py``)::
 
@@ -6,9 +6,9 @@ Each session has its own files, named after its owner (see ``owner.py``)::
                                              /<owner>.webp   its last picture
                                              /<owner>.lock   locked while the session is open
 
-A lock ends with its process, so any process can find out whether a session is open.
-``DALI_WORKBENCH_STATE`` replaces ``$XDG_STATE_HOME/dali-workbench`` (XDG Base Directory
-Specification 0.8).
+The operating system releases a lock when its process ends, so any process can check whether a
+session is open. ``DALI_WORKBENCH_STATE`` replaces ``$XDG_STATE_HOME/dali-workbench`` (XDG Base
+Directory Specification 0.8).
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ from workbench.ui.storage.session_file import Session, SessionSerializer, load_s
 from workbench.ui.timer import Timeout
 
 DELAY = 0.3
-"""Seconds from a change until it is written, with all changes made meanwhile."""
+"""Seconds from a change until it is written, together with later changes."""
 PICTURE_DELAY = 3.0
 """Seconds from a preview until its thumbnail is written."""
 KEPT_DAYS = 90
-"""Sessions that are not open and were not changed for this many days are removed."""
+"""Age in days at which sessions that are not open are removed."""
 
 _open: weakref.WeakValueDictionary[str, Autosave] = weakref.WeakValueDictionary()
-"""Sessions in this process by owner; they may have unwritten changes."""
+"""Open sessions of this process by owner. They may have unwritten changes."""
 _open_lock = threading.RLock()
 
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """Stored session of an owner, and the local time of its last change."""
+    """Session that was read from disk, and the local time of its last change."""
 
     session: Session
     when: datetime
@@ -57,7 +57,7 @@ class Restored:
 
     @property
     def offer(self) -> str:
-        """Return the message for a stored session that was not applied."""
+        """Message for a session that is offered but was not applied."""
         return (
             f"Not applied: {self._count} made in this cell's output at {datetime_text(self.when)}."
         )
@@ -69,13 +69,13 @@ class Restored:
 
 
 def datetime_text(when: datetime) -> str:
-    """Return a time as ``09:05`` if it is today, else as ``4 Mar, 17:30``."""
+    """Return a time as ``09:05`` if it is today, otherwise as ``4 Mar, 17:30``."""
     today = when.date() == datetime.now().date()
     return f"{when:%H:%M}" if today else f"{when:%d %b, %H:%M}".lstrip("0")
 
 
 def state_folder() -> Path:
-    """Return the folder for files that outlive a session; it may not exist yet."""
+    """Return the folder for files that outlive a session. It may not exist yet."""
     if named := os.environ.get("DALI_WORKBENCH_STATE"):
         return Path(named).expanduser().absolute()
     base = os.environ.get("XDG_STATE_HOME", "")
@@ -84,12 +84,12 @@ def state_folder() -> Path:
 
 
 def sessions_folder() -> Path:
-    """Return the folder of the stored sessions; it may not exist yet."""
+    """Return the folder of the stored sessions. It may not exist yet."""
     return state_folder() / "sessions"
 
 
 def is_open(path: Path) -> bool:
-    """Return whether any process has the session of a file open."""
+    """Return whether the session file ``path`` is open in this or another process."""
     with _open_lock:
         if path.stem in _open:
             return True
@@ -106,11 +106,16 @@ class Autosave:
         tell: Callable[[str], None] = lambda words: None,
         delay: float = DELAY,
     ) -> None:
-        """``tell`` is called if something cannot be stored. An empty owner starts a new session."""
+        """``tell`` is called with a message if the session cannot be stored.
+
+        If ``owner`` is empty, a new session is started.
+        """
         self.folder = sessions_folder()
         self.owner = owner or new_owner()
         self.failure = ""
-        """Why the last change could not be written; empty if it was written or is pending."""
+        """Reason why the last change could not be written; empty if it was written or is
+        pending.
+        """
         self._tell = tell
         self._delay = delay
         self._lock = threading.Lock()
@@ -124,11 +129,11 @@ class Autosave:
         self._closed = False
 
     def attach(self, owner: str, copy_of: str = "") -> Restored | None:
-        """Write to the file of ``owner`` from now on; return its content.
+        """Use the file of ``owner`` from now on. Return its content, or None.
 
-        ``copy_of`` is the owner to read from, if it is another one. A session of this process that
-        writes the same file is written first and continues as a new one; if another process has the
-        file open, this session continues as a new one.
+        If ``copy_of`` is set, the file of that owner is read instead. If another session of this
+        process uses the file, it writes its changes and continues as a new session. If another
+        process has the file open, this session continues as a new one.
         """
         with _open_lock:
             holders = {each: _open.get(each) for each in (owner, copy_of)}
@@ -153,9 +158,9 @@ class Autosave:
             return found
 
     def copy_aside(self) -> None:
-        """Copy the file to a new owner, so that the next change does not overwrite its edits.
+        """Copy the session's files to a new owner, so that the next change does not overwrite them.
 
-        The owner is a hash of the content, so equal edits are copied only once.
+        The new owner is a hash of the content, so equal sessions are copied only once.
         """
         with self._writing, suppress(OSError, SaveError):
             path = self.folder / f"{self.owner}.json"
@@ -166,7 +171,7 @@ class Autosave:
             write_bytes(other.with_suffix(".webp"), picture)
 
     def changed(self, session: Session) -> None:
-        """Write ``session`` soon, instead of pending changes."""
+        """Write ``session`` after a delay, in place of pending changes."""
         with self._lock:
             if self._closed:
                 return
@@ -175,7 +180,7 @@ class Autosave:
             self._waiting = session
 
     def store_thumbnail(self, picture: Callable[[], bytes]) -> None:
-        """Store a thumbnail soon. ``picture`` is then called to return it (WebP)."""
+        """Write a thumbnail after a delay. ``picture`` is called then and returns it as WebP."""
         with self._lock:
             if self._closed:
                 return
@@ -187,7 +192,7 @@ class Autosave:
                 self._picture_timer.start()
 
     def close(self) -> None:
-        """Write pending changes. Later changes are ignored."""
+        """Write pending changes, and ignore later ones."""
         with self._lock:
             self._closed = True
             timer = self._picture_timer
@@ -200,7 +205,7 @@ class Autosave:
             self._unlock()
 
     def read(self, path: Path) -> Restored | None:
-        """Load a session; rename its file if it cannot be loaded."""
+        """Load a session. If its file is invalid, rename the file and return None."""
         if not is_owner(path.stem):
             return None
         try:
@@ -216,13 +221,13 @@ class Autosave:
             return None
 
     def set_aside(self) -> None:
-        """Rename the session's file, if there is one, before another graph replaces it."""
+        """Rename the session's file, so that it is not restored or overwritten."""
         path = self.folder / f"{self.owner}.json"
         with suppress(OSError):
             path.replace(path.with_suffix(".damaged"))
 
     def _claim(self) -> bool:
-        """Try to lock the file for this session. The caller holds ``_open_lock``."""
+        """Try to lock the file for this session. Call it with ``_open_lock`` held."""
         if self._file_lock is not None:
             return True
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -237,7 +242,7 @@ class Autosave:
             self._release_file()
 
     def _release_file(self) -> None:
-        """Release the file; later changes go to a new one. The caller holds ``_open_lock``."""
+        """Release the file and continue as a new session. Call it with ``_open_lock`` held."""
         self._unlock()
         self.owner = new_owner()
 
@@ -282,7 +287,7 @@ class Autosave:
 
 
 def remove_old(folder: Path) -> None:
-    """Remove old sessions and renamed files that are not open."""
+    """Remove old sessions that are not open, and old renamed files."""
     oldest = time.time() - KEPT_DAYS * 86_400
     for path in folder.glob("*.json"):
         with suppress(OSError):  # another process may have removed it just now
@@ -300,12 +305,13 @@ def remove_old(folder: Path) -> None:
 
 _TRIES = 40
 _PAUSE = 0.004
-"""Seconds between attempts to get the lock. A process that only checks it has it for microseconds,
-but some check often."""
+"""Seconds between attempts to acquire the lock. Processes that only check the lock hold it for
+microseconds, but may check often.
+"""
 
 
 def take_lock(path: Path) -> IO[bytes] | None:
-    """Open and lock a file, which is created if necessary; None if another process has the lock.
+    """Open (or create) and lock a file. Return None if another process holds the lock.
 
     Closing the file unlocks it. Raises OSError if it can be neither created nor opened.
     """
@@ -323,7 +329,7 @@ def take_lock(path: Path) -> IO[bytes] | None:
 
 @contextmanager
 def holding_lock(path: Path) -> Iterator[bool]:
-    """Yield whether the lock is free, and hold it within the context. Does not create the file."""
+    """Yield True if the lock is free, and hold it in this context. Does not create the file."""
     try:
         lock = path.open("rb")
     except FileNotFoundError:
@@ -342,5 +348,5 @@ def holding_lock(path: Path) -> Iterator[bool]:
 
 
 def _still_exists(path: Path, lock: IO[bytes]) -> bool:
-    """Return whether the file still exists, because a lock on a removed file has no effect."""
+    """Return whether ``path`` is still the locked file; locking a removed file has no effect."""
     return os.path.samestat(os.fstat(lock.fileno()), path.stat())

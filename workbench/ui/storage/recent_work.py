@@ -1,4 +1,4 @@
-"""List of stored sessions that can be opened: names, data and pictures."""
+"""List the stored sessions that can be opened, with names, data and pictures."""
 
 from __future__ import annotations
 
@@ -19,12 +19,14 @@ from workbench.ui.storage.session_file import Session, load_session
 
 SHOWN = 24
 TILES, TILE = 4, 96
-"""Number of tiles of a picture, next to each other, and their side in pixels; as for recipes."""
+"""``TILES``: number of photos in a session's picture. ``TILE``: side of a photo in pixels. Pictures
+of recipes have the same size.
+"""
 QUALITY = 60
 
 
 def recent_work(but: str = "") -> list[RecentEntry]:
-    """Return the sessions with edits, newest first, except that of the owner ``but``."""
+    """Return the stored sessions with edits, newest first, except the session of owner ``but``."""
     entries: list[RecentEntry] = []
     for when, path in sorted(_files(), reverse=True):
         if len(entries) == SHOWN:
@@ -41,7 +43,7 @@ def recent_work(but: str = "") -> list[RecentEntry]:
 
 
 def recent_folders(roots: Roots | None, but: Collection[str] = ()) -> list[str]:
-    """Return the data folders of the stored sessions, most recently used first.
+    """Return the data folders of stored sessions, most recently used first.
 
     Folders in ``but``, missing folders, and folders that may not be opened are omitted.
     """
@@ -61,7 +63,7 @@ def recent_folders(roots: Roots | None, but: Collection[str] = ()) -> list[str]:
 
 
 def small_picture(preview: PreviewResult) -> bytes:
-    """Return the first augmented photos of a preview, next to each other, as WebP."""
+    """Return the first photos of a preview, augmented if possible, in a row, as WebP."""
     from PIL import Image
 
     sheet = decode(preview.image, preview.mime, preview.size)

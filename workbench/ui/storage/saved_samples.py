@@ -1,4 +1,4 @@
-"""Saved samples: save, replay, delete."""
+"""Save, replay and delete samples in the graph's file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from workbench.ui.state.view_state import MOST_BATCH, ViewState
 
 
 def save_sample(document: Document, state: ViewState, sample: int | None) -> Document:
-    """Return the document with the current batch, or one sample of it, saved."""
+    """Return the document with a sample of the current batch saved; the whole batch if None."""
     draw = _shown(document, state, sample)
     if any(replace(saved, note="") == draw for saved in document.draws):
         raise GraphEditError("This sample is already saved.")
@@ -26,13 +26,16 @@ def save_sample(document: Document, state: ViewState, sample: int | None) -> Doc
 
 
 def delete_sample(document: Document, number: int) -> Document:
-    """Return the document without a saved sample."""
+    """Return the document without saved sample ``number``."""
     gone = _saved(document, number)
     return replace(document, draws=tuple(draw for draw in document.draws if draw is not gone))
 
 
 def replay_sample(document: Document, state: ViewState, number: int) -> Document:
-    """Restore the seed, batch size and batch of a saved sample, and its index if it has one."""
+    """Show a saved sample: set its seed, batch size, batch, and index if it has one.
+
+    Return the document with this seed and batch size.
+    """
     draw = _saved(document, number)
     if draw.repeat is not None and draw.repeat >= draw.batch_size:
         raise GraphEditError(
@@ -60,10 +63,10 @@ def replay_sample(document: Document, state: ViewState, number: int) -> Document
 def saved_sample_entries(
     document: Document, batch: int, repeated: int | None, preview: PreviewResult | None
 ) -> list[SavedSampleEntry]:
-    """Return the entries of the saved samples.
+    """Return payloads of the saved samples.
 
-    ``shown`` is set if seed, batch and photo are the current ones. The note of such a sample also
-    names the photo of the current data, if that is another one.
+    ``shown`` is True if seed, batch and repeated photo are the current ones. The note of such a
+    sample also names its file in the current data, if the note has another one.
     """
     on_screen = _draw(document, batch, repeated, None)
 
@@ -89,7 +92,7 @@ def _draw(document: Document, batch: int, repeated: int | None, sample: int | No
 
 
 def _file(preview: PreviewResult | None, draw: SavedSample) -> str:
-    """Return the file of the saved sample, or of the photo that is repeated in the batch."""
+    """Return the file of a saved sample, or of the photo that is repeated in its batch."""
     tiles = preview.tiles if preview else ()
     everywhere = None if draw.repeat is None else 0
     place = everywhere if draw.sample is None else draw.sample

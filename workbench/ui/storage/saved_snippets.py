@@ -1,4 +1,4 @@
-"""Snippets saved by the user, one file each in the state folder, that can be added to any graph.
+"""Snippets saved by the user: groups of nodes that can be added to any graph.
 
 $XDG_STATE_HOME/dali-workbench/blocks/<name>.json      see ``workbench.graph.snippets``
 """
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 MOST = 200
 PREFIX = "snippet:"
-"""Prefix of snippet names where template names are also accepted."""
+"""Prefix of snippet names, where they are accepted in place of template names."""
 
 
 def saved_snippets() -> tuple[Snippet, ...]:
-    """Return all readable snippets, by name."""
+    """Return the saved snippets, sorted by name. Unreadable files are omitted."""
     snippets = []
     for path in sorted(_folder().glob("*.json"))[:MOST]:
         try:
@@ -39,7 +39,7 @@ def saved_snippets() -> tuple[Snippet, ...]:
 
 
 def find_snippet(name: str) -> Snippet:
-    """Return the snippet with a name. Raises GraphEditError if there is none."""
+    """Return the snippet with this name. Raises GraphEditError if there is none."""
     snippets = {snippet.name: snippet for snippet in saved_snippets()}
     if name not in snippets:
         there = ", ".join(snippets) or "none"
@@ -48,7 +48,7 @@ def find_snippet(name: str) -> Snippet:
 
 
 class SaveSnippet(Action, tag="save_snippet", frozen=True):
-    """Save nodes as a snippet; a snippet of the same name is replaced."""
+    """Save nodes as a snippet. A snippet of the same name is replaced."""
 
     nodes: list[str]
     name: str
@@ -57,9 +57,9 @@ class SaveSnippet(Action, tag="save_snippet", frozen=True):
         return self.save(model.state, model.catalog)
 
     def save(self, state: ViewState, catalog: Catalog) -> str:
-        """Write the file and return a message.
+        """Write the snippet's file and return a message.
 
-        Raises GraphEditError for unknown nodes, SaveError if it cannot be written.
+        Raises GraphEditError for unknown nodes, and SaveError if the file cannot be written.
         """
         shown = state.checked.graph.at_scope(state.scope)
         nodes = [node for node in self.nodes if shown.whole.has(node)]
@@ -90,7 +90,7 @@ class RemoveSnippet(Action, tag="remove_snippet", frozen=True):
 
 
 def snippet_entries(snippets: Iterable[Snippet]) -> list[TemplateEntry]:
-    """List snippets in the format of templates."""
+    """Return payloads of snippets, which are listed with the templates."""
     return [
         {
             "name": PREFIX + snippet.name,
@@ -108,7 +108,7 @@ def snippet_entries(snippets: Iterable[Snippet]) -> list[TemplateEntry]:
 def _operators_text(snippet: Snippet) -> str:
     """Return the names of a snippet's operators and blocks, including nested ones.
 
-    Generators are named only if there is nothing else.
+    Random generators are named only if there are no other operators.
     """
     ops = list(dict.fromkeys(node.op for node in snippet.part.walk()))
     return ", ".join([op for op in ops if not op.startswith("random.")] or ops)

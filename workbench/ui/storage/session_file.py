@@ -1,6 +1,6 @@
 """File format of a session: a graph file with an additional entry.
 
-Any workbench can open it as a graph file. The entry ``session`` has the rest::
+Any workbench can open the file as a graph file. The entry ``session`` has the rest::
 
     "session": {"data": {"data": "/photos"}, "selected": ["rotate"], "scope": "", "edits": 12,
                "view": {"tab": "preview", "batch": 3, ...},
@@ -22,20 +22,20 @@ from workbench.graph.storage.layout import Document, dump_document, load_documen
 from workbench.ui.state.history import HistoryStep
 
 STEPS = 100
-"""Maximum number of stored edits, each for undo and redo. All are read when a page is reloaded."""
+"""Maximum number of stored edits, for undo and redo each. All are read when a page is reloaded."""
 _MOST = 64_000_000
-"""Maximum size of a history in bytes, which this module never exceeds when writing."""
+"""Maximum size in bytes of a history that is read. Histories written by this module are smaller."""
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """Stored state: a document with its undo and redo, the data, and the selection."""
+    """State of a session to store: document, undo history, data, selection and view settings."""
 
     document: Document
     before: tuple[HistoryStep, ...] = ()
     undone: tuple[HistoryStep, ...] = ()
     data: Mapping[str, str] = field(default_factory=dict)
-    """Location of the data of each parameter; empty if the data was passed in Python."""
+    """Location of each parameter's data; empty if the data were passed in Python."""
     selected: tuple[str, ...] = ()
     scope: str = ""
     view: Mapping[str, Any] = field(default_factory=dict)
@@ -48,9 +48,9 @@ class Session:
 
 
 class SessionSerializer:
-    """Serializes sessions to text.
+    """Serialises sessions to text.
 
-    Serialized documents are cached, because undo and redo do not change while a value is dragged.
+    Serialised documents are cached, because the history does not change while a value is dragged.
     """
 
     def __init__(self) -> None:
@@ -89,9 +89,9 @@ class SessionSerializer:
 
 
 def load_session(text: str) -> Session:
-    """Load a session; a plain graph file has no history.
+    """Parse the text of a session file. A plain graph file becomes a session without history.
 
-    Raises GraphFormatError for a bad graph. Other entries that cannot be read are ignored.
+    Raises GraphFormatError for an invalid graph. Other entries that are invalid are ignored.
     """
     document = load_document(text)
     entry = parse_json(text).get("session")
@@ -115,7 +115,7 @@ def load_session(text: str) -> Session:
 
 
 def data_of(text: str) -> dict[str, str]:
-    """Return the location of each parameter's data in a session's text; empty for others."""
+    """Return the location of each parameter's data in a session's text; empty for other texts."""
     try:
         found = parse_json(text)
     except GraphFormatError:  # a program

@@ -68,7 +68,7 @@ export interface OutputStatistics {
   hint: string;
 }
 
-/** Option of the CPU / mixed switch. */
+/** Option of the switch between CPU and mixed decoding. */
 export interface DeviceChoice {
   id: string;
   label: string;
@@ -81,7 +81,7 @@ export interface Status {
   text: string;
 }
 
-/** Question whether to overwrite an existing file; all texts are empty if there is none. */
+/** Question whether to overwrite an existing file; all texts are empty if nothing is asked. */
 export interface OverwriteQuestion {
   number: number;
   do: string;
@@ -89,7 +89,7 @@ export interface OverwriteQuestion {
   message: string;
 }
 
-/** File for download. */
+/** Text file for download. */
 export interface TextFile {
   number: number;
   text: string;
@@ -108,7 +108,7 @@ export interface StartEntry {
   example: boolean;
 }
 
-/** The open folder or file, and why the last requested one was refused. */
+/** The open folder or file, and the reason if another one could not be opened. */
 export interface OpenedData {
   path: string;
   refused: string;
@@ -133,7 +133,7 @@ export interface RecentEntry {
   open: boolean;
 }
 
-/** Stored edits that were restored or are offered, or data of a shared graph that is not open. */
+/** Report on restored or offered edits, or on data of a shared graph that are not open. */
 export interface RestoredEntry {
   text?: string;
   offered?: boolean;
@@ -141,14 +141,14 @@ export interface RestoredEntry {
   outside?: string;
 }
 
-/** The current graph as code of a notebook cell; empty outside notebooks. */
+/** The current graph as code of a notebook cell; an empty dict outside notebooks. */
 export interface CellEntry {
   after?: string;
   source?: string;
   asked?: number;
 }
 
-/** Reason why the graph cannot run. */
+/** Reason why the graph cannot run, or a warning. */
 export interface FaultEntry {
   node: string;
   arg: string;
@@ -158,7 +158,7 @@ export interface FaultEntry {
   warning: boolean;
 }
 
-/** Part of an import that differs from the original. */
+/** Difference between the imported graph and the original program. */
 export interface ImportRow {
   kind: string;
   subject: string;
@@ -167,7 +167,7 @@ export interface ImportRow {
   node: string;
 }
 
-/** Report of the import that created the graph. */
+/** Report on the import that created the graph. */
 export interface ImportEntry {
   summary: string;
   rows: ImportRow[];
@@ -191,7 +191,7 @@ export interface PortEntry {
   flows: string;
 }
 
-/** Random argument whose generator is shown inside the node. */
+/** Random argument whose generator is shown inside the node's card. */
 export interface DrawEntry {
   arg: string;
   text: string;
@@ -206,7 +206,7 @@ export interface BodyEntry {
   faulty: boolean;
 }
 
-/** Body of a block on the path to the visible body, or of a block next to it. */
+/** Body of a block in the breadcrumb. */
 export interface ScopeBody {
   name: string;
   title: string;
@@ -214,14 +214,14 @@ export interface ScopeBody {
   shown: boolean;
 }
 
-/** Block on the path from the graph to the visible body. */
+/** Block in the breadcrumb, which contains the visible body. */
 export interface ScopeEntry {
   block: string;
   op: string;
   bodies: ScopeBody[];
 }
 
-/** Card on the canvas. The first card of a body represents its inputs. */
+/** Card of a node on the canvas. The first card of a body represents the body's inputs. */
 export interface NodeEntry {
   id: string;
   scope: string;
@@ -255,7 +255,7 @@ export interface FrameEntry {
   nodes: string[];
 }
 
-/** Note on the canvas. The position of its corner is relative to ``node``, if set. */
+/** Note on the canvas. Its position is relative to the corner of ``node`` if that is set. */
 export interface NoteEntry {
   id: string;
   text: string;
@@ -264,7 +264,7 @@ export interface NoteEntry {
   node: string;
 }
 
-/** Edge to a node or to an output of the graph. */
+/** Edge to a node or to a graph output. */
 export interface EdgeEntry {
   id: string;
   source: string;
@@ -276,7 +276,7 @@ export interface EdgeEntry {
   crosses: string;
 }
 
-/** Response to ``connect_targets``: inputs that an output can be connected to. */
+/** Response to ``connect_targets``: the inputs to which an output can be connected. */
 export interface ConnectTargets {
   source: string;
   reasons: Record<string, string>;
@@ -291,7 +291,7 @@ export interface CompatibleOps {
   fixes: Record<string, string[]>;
 }
 
-/** Operator in the search results. */
+/** Operator or block that can be searched for and added. */
 export interface OperatorEntry {
   name: string;
   label: string;
@@ -305,7 +305,7 @@ export interface OperatorEntry {
   outputs: string[];
 }
 
-/** Template in the search results. */
+/** Template that can be searched for and added. */
 export interface TemplateEntry {
   name: string;
   label: string;
@@ -316,13 +316,13 @@ export interface TemplateEntry {
   first_for: string[];
 }
 
-/** Recipe in the search results. */
+/** Recipe that can be searched for. */
 export interface RecipeLine {
   name: string;
   line: string;
 }
 
-/** Argument of the inspected node in the search results. */
+/** Argument of the inspected node that can be searched for. */
 export interface ArgumentSearchEntry {
   name: string;
   label: string;
@@ -341,7 +341,7 @@ export interface CodeFile {
   text: string;
 }
 
-/** Reason why the current graph cannot be exported to the target; empty texts if it can be. */
+/** Reason why the graph cannot be exported to the target; all texts are empty if it can. */
 export interface CodeFault {
   message: string;
   node: string;
@@ -357,14 +357,14 @@ export interface LastSpeed {
   unstable: boolean;
 }
 
-/** Whether edits are autosaved. */
+/** State of the autosave: whether edits are stored, as a text. */
 export interface AutosaveState {
   state: "kept" | "waiting" | "not kept";
   text: string;
   reason: string;
 }
 
-/** Distribution of a random argument. */
+/** Generator and distribution of a random argument. */
 export interface RandomView {
   op: string;
   args: Record<string, Json>;
@@ -372,7 +372,7 @@ export interface RandomView {
   shared: string[];
 }
 
-/** One argument in the inspector. */
+/** Row of one argument in the inspector. */
 export interface ArgRow {
   name: string;
   label: string;
@@ -417,7 +417,7 @@ export interface ConditionEntry {
   fused: string;
 }
 
-/** The selected node; ``id`` is empty if there is none. */
+/** Payload about the selected node; ``id`` is empty if no node is selected. */
 export interface InspectorView {
   id: string;
   op: string;
@@ -446,7 +446,7 @@ export interface InspectorView {
   bodies: BodyEntry[];
 }
 
-/** Finding of a file check. */
+/** Problem of one file, found by a file check. */
 export interface FileFinding {
   file: string;
   level: "bad" | "damaged" | "unusual";
@@ -454,7 +454,7 @@ export interface FileFinding {
   reason: string;
 }
 
-/** Parameter of the graph's program that names data. */
+/** Parameter of the exported program that names data. */
 export interface DataParameter {
   name: string;
   about: string;
@@ -487,7 +487,7 @@ export interface ClassCount {
   count: number;
 }
 
-/** The data: a folder, or a list of files. */
+/** Summary of the data: a folder, or a list of files. */
 export interface DataView {
   root: string;
   kind: string;
@@ -520,13 +520,13 @@ export interface DataView {
   findings: FileFinding[];
 }
 
-/** Annotations in the data that the graph does not read. */
+/** Annotations in the data that the graph does not read, and how to read them. */
 export interface UnreadAnnotations {
   place: string;
   words: string;
 }
 
-/** Class name on a mask. ``x`` and ``y`` are fractions of the picture's sides. */
+/** Class name drawn on a mask at ``x`` and ``y``, as fractions of the picture's sides. */
 export interface NameEntry {
   text: string;
   colour: number;
@@ -534,7 +534,7 @@ export interface NameEntry {
   y: number;
 }
 
-/** Box, point (both corners equal), outline, or mask on a picture. */
+/** Annotation drawn on a picture: box, point (corners are equal), outline or mask. */
 export interface MarkEntry {
   corners: number[];
   text: string;
@@ -545,7 +545,7 @@ export interface MarkEntry {
   names: NameEntry[];
 }
 
-/** Sample of the preview. Rectangles are [x, y, w, h] in pixels of the sheet. */
+/** Sample in the preview. Rectangles are [x, y, w, h] in pixels of the contact sheet. */
 export interface TileEntry {
   index: number;
   file: string;
@@ -565,7 +565,7 @@ export interface TileEntry {
   marks: MarkEntry[][];
 }
 
-/** JSON header before the bytes of the picture. */
+/** JSON header before the bytes of a contact sheet. */
 export interface SheetHeader {
   mime: string;
   sheet: number[];
@@ -593,14 +593,14 @@ export interface VerifiedEntry {
   stale: boolean;
 }
 
-/** Graph that the current one can be compared with. */
+/** Graph that the current graph can be compared with. */
 export interface ComparisonChoice {
   id: string;
   group: string;
   label: string;
 }
 
-/** Comparison with another graph. */
+/** Comparison of the current graph with another one. */
 export interface ComparisonEntry {
   name: string;
   error: string;
@@ -611,7 +611,7 @@ export interface ComparisonEntry {
   pending: boolean;
 }
 
-/** Saved sample. */
+/** Sample or batch that the user saved in the graph's file. */
 export interface SavedSampleEntry {
   text: string;
   note: string;
@@ -631,7 +631,7 @@ export interface BodyShareEntry {
   agrees: boolean;
 }
 
-/** Block and the number of samples that reached it. */
+/** How often each body of a block ran, and the number of samples that reached the block. */
 export interface BlockSharesEntry {
   block: string;
   scope: string;
@@ -649,7 +649,7 @@ export interface InspectedSharesEntry {
   counting: boolean;
 }
 
-/** Counts over many batches, starting with batch 0. */
+/** How often the bodies of all blocks ran in many batches, starting with batch 0. */
 export interface BranchSharesEntry {
   blocks: BlockSharesEntry[];
   batches: number;
@@ -660,7 +660,7 @@ export interface BranchSharesEntry {
   error: string;
 }
 
-/** JSON header before the PNG of a sample in its own size. */
+/** JSON header before the PNG of one sample in its original size. */
 export interface CloseupHeader {
   index: number;
   of: string;
@@ -673,7 +673,7 @@ export interface CloseupHeader {
   error: string;
 }
 
-/** JSON header before the values of a region, row by row, channels last. */
+/** JSON header before the pixel values of a region, row by row, channels last. */
 export interface ValuesHeader {
   index: number;
   of: string;
@@ -687,7 +687,7 @@ export interface ValuesHeader {
   error: string;
 }
 
-/** Value of one output of a node for the sample. */
+/** Value of one of a node's outputs for the sample. */
 export interface StepOutputEntry {
   name: string;
   kind: string;
@@ -702,7 +702,7 @@ export interface StepOutputEntry {
   histogram?: Histogram;
 }
 
-/** One node with its outputs for the sample. */
+/** A node and its outputs for the sample. */
 export interface StepEntry {
   node: string;
   op: string;
@@ -714,7 +714,7 @@ export interface StepEntry {
   untimed: string;
 }
 
-/** Output of a node for the selected sample. */
+/** Output of one node for the sample on the cards. */
 export interface CardEntry {
   id: string;
   box: number[];
@@ -723,7 +723,7 @@ export interface CardEntry {
   branches: string[];
 }
 
-/** JSON header before the pictures of all cards for one sample of the batch. */
+/** JSON header before the pictures of all cards, for one sample of the batch. */
 export interface CardsHeader {
   mime: string;
   sheet: number[];
@@ -735,7 +735,7 @@ export interface CardsHeader {
   warning: string;
 }
 
-/** Picture of the sample with other values of the varied arguments. */
+/** Picture of the sample with one combination of values of the varied arguments. */
 export interface EffectEntry {
   values: Json[];
   shown: Json[];
@@ -743,7 +743,7 @@ export interface EffectEntry {
   error: string;
 }
 
-/** JSON header before the pictures of one sample with other values of a node's arguments. */
+/** JSON header before the effect sheet: one sample with several values of a node's arguments. */
 export interface EffectHeader {
   mime: string;
   sheet: number[];
@@ -755,7 +755,7 @@ export interface EffectHeader {
   error: string;
 }
 
-/** The selected sample after one sub-policy, with all its operations applied. */
+/** Picture of the sample on the cards after all operations of one sub-policy. */
 export interface PolicyPicture {
   sub_policy: Json[];
   box: number[];
@@ -784,7 +784,7 @@ export interface DetailHeader {
   floor: number | null;
 }
 
-/** Result in the list. */
+/** Result in the list of the Results panel. */
 export interface ResultEntry {
   id: string;
   kind: string;
@@ -793,7 +793,7 @@ export interface ResultEntry {
   created: string;
 }
 
-/** Table of a result. Cells are text. */
+/** Table of a result. All cells are texts. */
 export interface ShownTable {
   title: string;
   columns: string[];
@@ -808,7 +808,7 @@ export interface ShownPicture {
   source: string;
 }
 
-/** The result that is shown. */
+/** The selected result. */
 export interface ShownResult {
   id: string;
   title: string;
@@ -818,13 +818,13 @@ export interface ShownResult {
   pictures: ShownPicture[];
 }
 
-/** Name and value for display. */
+/** Name and value of a fact that is displayed. */
 export interface SpeedFact {
   name: string;
   value: string;
 }
 
-/** Conditions of a record: the line below its chart, and details. */
+/** Conditions under which a record was measured, displayed below its chart. */
 export interface MeasuredOn {
   id: string;
   name: string;
@@ -836,7 +836,7 @@ export interface MeasuredOn {
   earlier: string;
 }
 
-/** One measured configuration. */
+/** Bar of one measured configuration. */
 export interface SpeedBar {
   kind: "cpu" | "mixed" | "peer";
   label: string;
@@ -864,7 +864,7 @@ export interface RatioEntry {
   level: number;
 }
 
-/** Configuration in both records. ``ratio`` is the second rate divided by the first. */
+/** Configuration that is in both records. ``ratio`` is the second rate divided by the first. */
 export interface PairEntry {
   name: string;
   first: number;
@@ -877,7 +877,7 @@ export interface PairEntry {
   differs: string[];
 }
 
-/** Two records compared with each other. */
+/** Comparison of two records. */
 export interface ComparisonView {
   first: MeasuredOn;
   second: MeasuredOn;
@@ -886,7 +886,7 @@ export interface ComparisonView {
   warnings: string[];
 }
 
-/** CPU and mixed decoding, or peers. If ``on`` is empty, nothing was measured. */
+/** Comparison of CPU and mixed decoding, or of peers. ``on`` is empty before a measurement. */
 export interface CompareView {
   on: MeasuredOn[];
   bars: SpeedBar[];
@@ -894,7 +894,7 @@ export interface CompareView {
   notes: string[];
 }
 
-/** One stage. Times are milliseconds per batch, null if not measured. */
+/** One stage of the pipeline. Times are in milliseconds per batch, null if not measured. */
 export interface StageEntry {
   name: string;
   op: string;
@@ -908,7 +908,7 @@ export interface StageEntry {
   node: string;
 }
 
-/** Time of a batch, divided into stages. */
+/** Time of a batch by stage. */
 export interface StagesView {
   on: MeasuredOn[];
   stages: StageEntry[];
@@ -926,7 +926,7 @@ export interface StagesView {
   notes: string[];
 }
 
-/** One setting. ``rate`` is null if the setting failed (see ``reason``) or was not tried. */
+/** One setting in a heat map. ``rate`` is null if it was not tried or failed (``reason``). */
 export interface HeatCell {
   threads: number;
   batch: number;
@@ -945,7 +945,7 @@ export interface HeatPanel {
   cells: HeatCell[];
 }
 
-/** Result of a sweep or the tuner. */
+/** Result of a sweep or of the tuner. */
 export interface TuneView {
   on: MeasuredOn[];
   panels: HeatPanel[];
@@ -962,7 +962,7 @@ export interface TuneView {
   running: boolean;
 }
 
-/** Result for a number of threads or processes. Rates are in imgs/s, null if not measured. */
+/** Result for one number of threads or processes. Rates are in imgs/s, null if not measured. */
 export interface ScalingPoint {
   count: number;
   pipelines: number;
@@ -984,7 +984,7 @@ export interface ScalingView {
   frames: number;
 }
 
-/** Record of a run, measured here or opened from a file. */
+/** Record of a measurement, made in this session or opened from a file. */
 export interface RecordEntry {
   id: string;
   name: string;
@@ -999,7 +999,7 @@ export interface RecordEntry {
   elsewhere: boolean;
 }
 
-/** Measurements that this machine does not support, and allowed values of settings. */
+/** Measurements that are not possible on this machine, and allowed values of settings. */
 export interface SpeedLimits {
   mixed: string;
   command: string;
@@ -1012,7 +1012,7 @@ export interface SpeedLimits {
   estimates: Record<string, Record<string, string>>;
 }
 
-/** Header of a file created by ``export`` for download. */
+/** JSON header before a file created by ``export`` for download. */
 export interface FileHeader {
   name: string;
   mime: string;
@@ -1020,7 +1020,7 @@ export interface FileHeader {
   n: number;
 }
 
-/** imgs/s of the ``if`` block or of the operator, with the confidence interval. */
+/** imgs/s of the ``if`` block or of the equivalent operator, with the confidence interval. */
 export interface FusedRow {
   name: string;
   median: number;
@@ -1040,14 +1040,14 @@ export interface FusedSpeedEntry {
   stale: boolean;
 }
 
-/** Sample with a large difference. Its pictures before and after are data URLs. */
+/** Sample with a large pixel difference, with its pictures before and after as data URLs. */
 export interface WorstSampleEntry {
   name: string;
   before: string;
   after: string;
 }
 
-/** Rewrite that is proposed or rejected. */
+/** Rewrite that the optimiser proposes or rejects. */
 export interface RewriteEntry {
   name: string;
   title: string;
@@ -1071,7 +1071,7 @@ export interface RewritesView {
   total: string;
 }
 
-/** Title, data, device switch, undo and redo, state of the worker, files. */
+/** Top bar: title, data, device, undo and redo, state of the worker, and files. */
 export interface BarFields {
   title: string;
   folder: string;
@@ -1140,7 +1140,7 @@ export interface BarActions {
   redo: {};
 }
 
-/** Nodes and edges. */
+/** Canvas: the nodes and edges of the graph. */
 export interface CanvasFields {
   graph_number: number;
   nodes: NodeEntry[];
@@ -1217,7 +1217,7 @@ export interface CanvasActions {
   redo: {};
 }
 
-/** Arguments of the selected node. */
+/** Inspector: the arguments of the selected node. */
 export interface InspectorFields {
   node: Partial<InspectorView>;
   classes: string[];
@@ -1273,7 +1273,7 @@ export interface InspectorActions {
   redo: {};
 }
 
-/** Tabs of the lower panels. */
+/** Tab bar of the lower panels. */
 export interface TabsFields {
   tab: "preview" | "speed" | "code" | "data" | "results";
   work: RunningWork[];
@@ -1281,7 +1281,7 @@ export interface TabsFields {
 
 export interface TabsActions {}
 
-/** A batch, original and augmented. */
+/** Preview: a batch of samples, original and augmented. */
 export interface PreviewFields {
   picture: Bytes;
   mode: "original" | "augmented" | "both" | "difference" | "compare";
@@ -1344,7 +1344,7 @@ export interface PreviewActions {
   redo: {};
 }
 
-/** Measurements: CPU and mixed decoding, stages, rewrites, tuner, scaling, peers, records. */
+/** Speed panel: CPU and mixed decoding, stages, rewrites, tuner, scaling, peers, records. */
 export interface SpeedFields {
   part: "compare" | "stages" | "rewrites" | "tune" | "scaling" | "peers" | "records";
   effort: "quick" | "usual";
@@ -1386,7 +1386,7 @@ export interface SpeedActions {
   redo: {};
 }
 
-/** The graph as code for a target, updated with every edit. */
+/** Code panel: the graph as code for a target, updated with every edit. */
 export interface CodeFields {
   target: string;
   from_top: number;
@@ -1416,7 +1416,7 @@ export interface CodeActions {
   select: { node: string };
 }
 
-/** The data: counts, sizes, formats, and the result of the file check. */
+/** Data panel: counts, sizes, formats, and the result of the file check. */
 export interface DataFields {
   summary: Partial<DataView>;
   shown_classes: string[];
@@ -1439,7 +1439,7 @@ export interface DataActions {
   list_folders: {};
 }
 
-/** Results of tools: a list, and the result that is shown. */
+/** Results panel: the list of results, and the selected result. */
 export interface ResultsFields {
   entries: ResultEntry[];
   shown: Partial<ShownResult>;
