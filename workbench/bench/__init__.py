@@ -1,4 +1,4 @@
-"""Measure images per second on the user's machine and data; ``METHOD.md`` describes the method."""
+"""Measure images per second on the user's machine and data, as described in ``METHOD.md``."""
 
 from workbench.bench.experiments.benchmark import Benchmark
 from workbench.bench.measuring.grid import Grid

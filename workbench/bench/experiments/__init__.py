@@ -1,1 +1,1 @@
-"""Experiments: compare devices and libraries, scale, sweep, tune, time stages and operators."""
+"""Experiments: compare devices and libraries, measure scaling, tune, and time stages."""

@@ -1,4 +1,4 @@
-"""Compare CPU with mixed decoding, decoding with the whole pipeline, DALI with other libraries."""
+"""Compare CPU with mixed decoding, and DALI with other libraries."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from workbench.graph.model import GRAPH, DecodeDevice, Graph
 from workbench.sources import Data
 
 _SEARCH = 0.5
-"""Fraction of the progress bar for the searches for the number of workers."""
+"""Fraction of the progress bar for searching the best number of workers."""
 
 
 class BenchOptions(TypedDict, total=False):
@@ -61,9 +61,9 @@ class Benchmark(ComparedExperiment):
         speed = wb.Benchmark(graph, "photos", devices=("cpu",))
         assert speed.devices == ("cpu",)
 
-    ``run`` takes half a minute per device and returns a ``Report``; ``cancel`` ends it from another
-    thread. Raises ArgumentError for an invalid graph, device, regime or library, and DataError
-    without data.
+    ``run`` takes half a minute per device and returns a ``Report``; ``cancel`` stops ``run`` from
+    another thread. Raises ArgumentError for an invalid graph, device, regime or library, and
+    DataError without data.
     """
 
     @checked(graph=GRAPH, name=TEXT)
@@ -81,8 +81,8 @@ class Benchmark(ComparedExperiment):
     ) -> None:
         """``peers`` names libraries to measure with the same work, as ``workbench bench --peer``.
 
-        If there are peers, the fastest number of DALI threads and of workers per peer is searched
-        first, and DALI's script is measured twice: the ratio of the two shows how reliable the
+        With peers, the fastest number of DALI threads and of workers per peer is searched first,
+        and DALI's script is measured twice: the ratio of the two results shows how reliable the
         other ratios are.
         """
         choices = {"devices": ("cpu", "mixed"), "regimes": REGIMES, "peers": tuple(PEERS)}
@@ -109,7 +109,7 @@ class Benchmark(ComparedExperiment):
         """Measure every device and regime, interleaved.
 
         A configuration that cannot be measured becomes a Measurement with the reason. Raises
-        DataError if the data cannot be used, and CancelledError.
+        DataError if the data cannot be used, and CancelledError after ``cancel``.
 
         ::
 
@@ -120,7 +120,7 @@ class Benchmark(ComparedExperiment):
         return super().run(on_progress)
 
     def measure_all(self) -> Outcome:
-        """Search the number of workers of each program, then measure all interleaved."""
+        """Search the best number of workers of each program, then measure all interleaved."""
         machine = self.prepared.machine
         facts: dict[str, Any] = {}
         self._compared = self.programs(machine, facts)
@@ -155,7 +155,7 @@ class Benchmark(ComparedExperiment):
         return Outcome(rows, extra)
 
     def longest(self) -> float | None:
-        """Return the maximum seconds of ``run`` after the data are read; None without a limit.
+        """Return the maximum seconds of ``run`` once the data are read; None if there is no limit.
 
         Without peers, starting DALI's pipelines and measuring the minimum number of rounds may take
         longer.
@@ -170,16 +170,16 @@ class Benchmark(ComparedExperiment):
         return limit * (count + ({"cpu", "mixed"} <= set(devices)))
 
     def on_rows(self, rows: tuple[Measurement, ...]) -> None:
-        """Publish the results after a timed round, or during the search, record them as probes."""
+        """Publish results after a timed round. During a search, store them as probes."""
         if self._searching is not None:
             self._searching.tried |= {row.threads: row for row in rows if row.rounds}
             rows = ()
         super().on_rows(rows)
 
     def programs(self, machine: Machine, facts: dict[str, Any]) -> list[ComparedProgram]:
-        """Return all programs compared on a machine, in report order.
+        """Return all programs to compare on a machine, in the order of the report.
 
-        ``facts`` is as for ``compared_peers``.
+        ``facts`` is passed to ``compared_peers``.
         """
         programs: list[ComparedProgram] = []
         for regime in self.regimes:

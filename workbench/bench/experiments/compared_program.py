@@ -1,8 +1,7 @@
-"""A program in a comparison: its search for the best number of workers, and its time limit.
+"""Program in a comparison: search for its best number of workers, and its time limit.
 
-Each program has a time limit. First its probes run one after another in one worker process, which
-imports its library once; the remaining time is for rounds interleaved with other programs, in a new
-process.
+First the program's probes run one after another in one worker process, which imports the library
+once. The remaining time is for rounds that are interleaved with other programs, in a new process.
 """
 
 from __future__ import annotations
@@ -31,29 +30,30 @@ from workbench.errors import CancelledError, EngineError
 
 GIVE_MORE = "the time limit was reached: allow more time"
 _LONG = 300
-"""Maximum number of characters of a reason. An import error may list every path that was searched.
-"""
+"""Maximum number of characters of a reason. An import error may list every searched path."""
 _CROWDED = 4
 """Maximum number of workers per core."""
 _SEARCH = 0.5
-"""Fraction of the time for the search, except its first probe."""
+"""Fraction of the time limit for the search, without its first probe."""
 _PROBES_WITHIN = 3
-"""Number of probes of worker numbers that must fit into the search time."""
+"""Number of probes that must fit into the search time."""
 _LEAST_SEARCH = 3.0
 """Minimum seconds for a search. With less time, only one worker per core is tried."""
 
 Check = Callable[[Callable[..., Any]], tuple[str, ...]]
-"""Function that checks the results of a worker, called with ``Engine.call``; returns notes.
-Raises EngineError. A CancelledError of the call may mean that the time is over."""
+"""Function that checks a worker's results, is passed ``Engine.call``, and returns notes.
+
+Raises EngineError. A CancelledError may mean that the time limit was reached.
+"""
 
 
 @dataclass(slots=True)
 class ComparedProgram:
-    """DALI or a peer in a comparison.
+    """DALI or a peer library in a comparison.
 
     ``jobs`` creates the program's jobs for a number of workers (or threads). If it is None,
-    ``reason`` explains why the program cannot be measured. ``seconds`` is the total time limit,
-    ``check`` validates the program after the first probe. ``label`` is the name of its rows.
+    ``reason`` explains why the program cannot be measured. ``seconds`` is the total time limit.
+    ``check`` validates the program after the first probe. ``label`` is the name of its row.
     """
 
     config: Config
@@ -67,10 +67,10 @@ class ComparedProgram:
     start: float = 0.0
     """Seconds from the start of the search to a worker's first round."""
     tried: dict[int, Measurement] = field(default_factory=dict)
-    """Probe result by number of workers."""
+    """Probe results by number of workers."""
     notes: tuple[str, ...] = ()
     measured: Measurement | None = None
-    """Results of the interleaved rounds."""
+    """Results of the interleaved rounds, or None."""
 
     @property
     def seconds_left(self) -> float:
@@ -79,13 +79,13 @@ class ComparedProgram:
 
     @property
     def best(self) -> Measurement | None:
-        """Fastest probe; None if none succeeded."""
+        """Fastest probe; None if no probe succeeded."""
         found = [row for row in self.tried.values() if row.rounds]
         return max(found, key=lambda row: row.median or 0.0, default=None)
 
     @property
     def rates(self) -> dict[str, float | None]:
-        """Rate in imgs/s for each number of workers tried."""
+        """Rate in imgs/s (None if it failed) by number of workers tried, as text."""
         return {str(count): row.median for count, row in sorted(self.tried.items())}
 
     @property
@@ -106,7 +106,7 @@ class ComparedProgram:
         return self.best is None or self.seconds_left >= minimum_seconds([self.best], self.start)
 
     def row(self, why: str = GIVE_MORE) -> Measurement:
-        """Return the program's row. ``why`` explains why only its best probe was measured."""
+        """Return the program's row. ``why`` is the reason if only a probe was measured."""
         if self.reason:
             return Measurement(self.config, reason=self.reason, label=self.label)
         known = self.measured
@@ -121,13 +121,13 @@ class ComparedProgram:
 
 @dataclass(slots=True)
 class Control(ComparedProgram):
-    """A second copy of a program with its best number of workers."""
+    """Second measurement of a program with its best number of workers, to estimate the noise."""
 
     of: ComparedProgram | None = None
 
     @property
     def entry(self) -> ConfigJobs | None:
-        """Measurement job of the other program, without its notes."""
+        """Measurement job of the other program, without notes; None if that cannot be measured."""
         found = self.of.entry if self.of else None
         if found is None:
             return None
@@ -135,14 +135,14 @@ class Control(ComparedProgram):
         return replace(found, config=config, notes=(), seconds=self.seconds_left)
 
     def row(self, why: str = GIVE_MORE) -> Measurement:
-        """Return the row; if the other program cannot be measured, the row has its reason."""
+        """Return the row. If the other program cannot be measured, the row has its reason."""
         if self.of is not None and self.of.reason:
             return Measurement(self.config, reason=self.of.reason)
         return ComparedProgram.row(self, why)
 
 
 class ComparedExperiment(SpeedExperiment):
-    """An experiment whose record has one row per program, in order."""
+    """Base class of experiments whose record has one row per program."""
 
     _compared: Sequence[ComparedProgram] = ()
     """All programs in the order of the record."""
@@ -150,7 +150,7 @@ class ComparedExperiment(SpeedExperiment):
     """Programs in the current interleaved measurement."""
 
     def extra_results(self, rows: Sequence[Measurement]) -> dict[str, Any]:
-        """Return additional results for the record."""
+        """Return results to store in the record in addition to the rows."""
         return {}
 
     def measure_programs(
@@ -159,21 +159,21 @@ class ComparedExperiment(SpeedExperiment):
         progress: WorkerProgress,
         measurement_config: MeasurementConfig | None = None,
     ) -> None:
-        """Measure the programs interleaved, except those that cannot be measured."""
+        """Measure programs interleaved, except those that cannot be measured."""
         found = [(one, one.entry) for one in programs]
         self._in_turns = [one for one, entry in found if entry is not None]
         entries = [entry for _, entry in found if entry is not None]
         self.on_rows(self.measure(entries, progress, measurement_config))
 
     def on_rows(self, rows: tuple[Measurement, ...]) -> None:
-        """Publish the rows of all programs after a timed round of some programs."""
+        """Store the results of a timed round, and publish the rows of all programs."""
         for one, row in zip(self._in_turns, rows, strict=True):
             one.measured = row
         known = [one.row("so far") for one in self._compared]
         self.publish_rows(known, **self.extra_results(known))
 
     def interrupted_report(self) -> Report | None:
-        """Return the rows measured before an interrupt; None if there are none."""
+        """Return a report of the rows measured before an interrupt; None if there are none."""
         rows = interrupted_rows([one.row(INTERRUPTED) for one in self._compared])
         return self.report_so_far(rows, **self.extra_results(rows))
 
@@ -181,12 +181,12 @@ class ComparedExperiment(SpeedExperiment):
 def search_workers(
     experiment: SpeedExperiment, compared: ComparedProgram, cores: int, progress: WorkerProgress
 ) -> None:
-    """Search for the fastest number of workers (or threads), and store each probe in ``tried``.
+    """Search the fastest number of workers (or threads), and store each probe in ``tried``.
 
-    Starts with one per core and doubles the number while that is faster, else halves it. With a
-    time limit, half of the time is for the search: one per core is tried first, then other numbers
-    while there is time for another probe. If the first probe fails, its error becomes the program's
-    reason. Raises CancelledError.
+    The search starts with one worker per core and doubles the number while this is faster,
+    otherwise it halves the number. With a time limit, half of the time is for the search: further
+    numbers are tried while there is time for another probe. If the first probe fails, its error
+    becomes the program's reason. Raises CancelledError.
     """
     bounded = math.isfinite(compared.seconds)
     deadline = Deadline(compared.seconds if bounded else None)
@@ -242,7 +242,7 @@ def search_workers(
 
 
 def refusal(error: EngineError) -> str:
-    """Return the reason why a program is not measured, in one line."""
+    """Return the reason why a program is not measured, on one line."""
     return _shortened(f"not measured: {without_traceback(error)}")
 
 

@@ -1,4 +1,4 @@
-"""Compare the speed of an ``if`` block and of the equivalent single operator, interleaved."""
+"""Compare the speed of an ``if`` block with that of the equivalent single operator."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ BRANCHED, FUSED = "with the if", "fused"
 
 
 class FusedSpeedExperiment(InterleavedExperiment):
-    """Measure imgs/s of a graph, and of the graph with one block fused into one operator.
+    """Measure imgs/s of a graph with an ``if`` block, and with one operator instead of the block.
 
-    Raises GraphEditError if the block cannot be fused.
+    Raises GraphEditError if no operator is equivalent to the block.
     """
 
     kind = "fused"
@@ -36,14 +36,14 @@ class FusedSpeedExperiment(InterleavedExperiment):
         self.block = block
 
     def entries(self) -> list[ConfigJobs]:
-        """Return the measurement jobs of both graphs, with the settings of the first."""
+        """Return the measurement jobs of both graphs, with the settings of the first graph."""
         other, _ = fuse(self.graph, self.resolved.catalog, self.block)
         config = config_of(self.graph)
         self.require_measurable(config)
         return [self.entry(config, BRANCHED), self.entry(config, FUSED, other)]
 
     def conclusions(self, rows: Sequence[Measurement]) -> dict[str, Any]:
-        """Return the speed ratio of the fused graph and its confidence interval."""
+        """Return the speed ratio of the two graphs with its confidence interval."""
         found: dict[str, Any] = {"block": self.block}
         if all(row.rounds for row in rows):
             times = ratio(rows[1].imgs_per_s, rows[0].imgs_per_s)

@@ -1,4 +1,4 @@
-"""Base of the sweep and the tuner: a grid of settings around the graph's own, limited by memory."""
+"""Base class of the sweep and the tuner: measure a grid of settings within memory limits."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ NOT_REPEATED = "interrupted: measured once, not interleaved with the others"
 SAME = 0.03
 """Relative difference up to which two rates are considered equal."""
 _HOST_SHARE = 0.8
-"""Fraction of host memory that a configuration may use without an explicit limit."""
+"""Fraction of host memory that a configuration may use if no limit is set."""
 
 
 class GridExperiment(SpeedExperiment):
-    """Base of experiments that measure each setting of a grid separately."""
+    """Base class of experiments that measure each setting of a grid separately."""
 
     measures_all: ClassVar[bool] = False
     """True if every setting of the grid is measured, however long that takes."""
     grid: Grid
-    """Settings to try; set by ``prepare``."""
+    """Settings to try, set by ``prepare``."""
 
     def __init__(
         self,
@@ -59,11 +59,11 @@ class GridExperiment(SpeedExperiment):
         cache: Cache = "warm",
         name: str = "",
     ) -> None:
-        """``grid`` defaults to ``grid_for``; limits are in bytes.
+        """``grid`` defaults to ``grid_for``. Memory limits are in bytes.
 
-        Without a limit, a configuration may use 80 % of the host's memory. ``seconds`` limits the
-        duration of runs that do not measure the whole grid; without it, a run takes as long as the
-        grid needs.
+        Without ``host_limit``, a configuration may use 80 % of the host's memory. ``seconds``
+        limits the duration of runs that do not measure the whole grid; without it, a run takes as
+        long as the grid needs.
         """
         where = type(self).__name__
         if grid is not None:
@@ -83,7 +83,7 @@ class GridExperiment(SpeedExperiment):
             )
         super().__init__(graph, data, cache=cache, name=name)
         self.base = replace(config_of(graph, device), regime=regime)
-        """Configuration of the graph's own settings."""
+        """Configuration with the graph's own settings."""
         usual = QUICK_CONFIG if self.base.device == "cpu" else GPU_SETTING_CONFIG
         self.measurement_config = measurement_config or usual
         self.seconds = seconds
@@ -93,7 +93,7 @@ class GridExperiment(SpeedExperiment):
     def prepare(self, on_progress: Progress = lambda share, text: None) -> Prepared:
         """Prepare the experiment, and set the grid and the memory limits.
 
-        Raises EngineError, before anything is measured, if a value of a knob cannot be measured.
+        Raises EngineError if a value in the grid cannot be measured.
         """
         prepared = super().prepare(on_progress)
         machine = prepared.machine
@@ -115,27 +115,27 @@ class GridExperiment(SpeedExperiment):
         reusable: ReusableWorker | None = None,
         label: str = "",
     ) -> Measurement:
-        """Measure one setting; ``best`` and ``reusable`` are as for ``measure``."""
+        """Measure one setting. ``best`` and ``reusable`` are passed to ``measure``."""
         entry = self.limited_entry(config, label)
         return self.measure([entry], on_progress, measurement_config, best, reusable)[0]
 
     def limited_entry(self, config: Config, label: str) -> ConfigJobs:
-        """Return the measurement job of a setting with the memory limits."""
+        """Return the measurement job of a setting, with the memory limits."""
         return replace(self.entry(config, label), limit=self.limit)
 
     def on_rows(self, rows: tuple[Measurement, ...]) -> None:
-        """Do nothing: ``publish`` is called after each setting instead."""
+        """Do nothing, because ``publish`` is called after each setting."""
 
     def publish(self, rows: Sequence[Measurement], now: Config | None) -> None:
         """Set ``partial_report`` to these rows.
 
-        ``now`` is the setting measured next; None if the best settings are being remeasured.
+        ``now`` is the setting to be measured next; None while the best settings are remeasured.
         """
         self.current_config = now
         self.publish_rows(rows, grid=self.grid.to_json())
 
     def interrupted_report(self) -> Report | None:
-        """Return the results before an interrupt with the fastest setting first, or None."""
+        """Return the results before an interrupt, fastest setting first; None if there are none."""
         so_far = self.partial_report
         rows = [row for row in so_far.measurements if row.rounds] if so_far else []
         if so_far is None or not rows:
@@ -153,7 +153,7 @@ class SweepExperiment(GridExperiment):
     measures_all = True
 
     def measure_all(self) -> Outcome:
-        """Measure the grid. A setting that fails becomes a row with the reason."""
+        """Measure every setting. A setting that fails becomes a row with the reason."""
         places = list(self.grid.places())
         rows: dict[Place, Measurement] = {}
         began = time.monotonic()
@@ -175,7 +175,7 @@ class SweepExperiment(GridExperiment):
 
 
 def ineffective_knobs(grid: Grid, rows: Mapping[Place, Measurement]) -> list[str]:
-    """Return the knobs of a grid for which every value can reach the best speed, within 3 %."""
+    """Return the knobs (settings) for which every value can reach the best speed within 3 %."""
     found = []
     for index, knob in enumerate(KNOBS):
         best: dict[int, float] = {}
@@ -187,5 +187,5 @@ def ineffective_knobs(grid: Grid, rows: Mapping[Place, Measurement]) -> list[str
 
 
 def describe_ineffective(knob: str) -> str:
-    """Explain that a knob does not affect the best speed."""
+    """Return a sentence which states that a knob does not affect the best speed."""
     return f"{knob} does not affect the best speed: with each of its values, a setting is as fast"

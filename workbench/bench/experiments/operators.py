@@ -1,7 +1,7 @@
 """Measure the cost of each operator after the decoder, in DALI and in other libraries.
 
-Each program runs all of its operators interleaved with decoding alone: the cost of an operator is
-the difference between adjacent rounds. At most one worker per operator runs at a time.
+In each program, all operators are measured interleaved with decoding alone: the cost of an operator
+is the difference between adjacent rounds. At most one worker per operator runs at a time.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ Whose = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class _Alone:
-    """An operator, or a baseline of costs, in one program."""
+    """One operator, or one baseline, to measure in one program."""
 
     node: str
     op: str
@@ -65,7 +65,7 @@ class _Alone:
 
 
 class OperatorExperiment(ComparedExperiment):
-    """Measure imgs/s with each operator alone, and the time that it adds per image."""
+    """Measure imgs/s with each operator alone, and the time that each operator adds per image."""
 
     kind = "operators"
 
@@ -104,7 +104,7 @@ class OperatorExperiment(ComparedExperiment):
         self._pixels: dict[str, dict[str, Any]] = {}
 
     def measure_all(self) -> Outcome:
-        """Measure one program after another, with its operators interleaved.
+        """Measure one program after another, each with its operators interleaved.
 
         An operator that cannot be measured becomes a row with the reason.
         """
@@ -121,7 +121,7 @@ class OperatorExperiment(ComparedExperiment):
         return Outcome(rows, self.extra_results(rows))
 
     def longest(self) -> float | None:
-        """Return the maximum seconds of ``run`` after the data are read; None without a limit."""
+        """Return the maximum seconds of ``run`` once the data are read; None without a limit."""
         if math.isinf(self._seconds):
             return None
         every = self._measured_programs(describe_machine())
@@ -136,7 +136,7 @@ class OperatorExperiment(ComparedExperiment):
         return math.inf if limit is None else limit
 
     def _measured_programs(self, machine: Machine) -> list[_Alone]:
-        """Return all operators and baselines to measure, by program."""
+        """Return all operators and baselines to measure, sorted by program."""
         alone: list[_Alone] = []
         for node, run in self._runs.items():
             facts = self._pixels[node] = {}
@@ -157,9 +157,9 @@ class OperatorExperiment(ComparedExperiment):
         return sorted(alone, key=lambda one: order.index(one.whose))
 
     def _check(self, alone: Sequence[_Alone], progress: WorkerProgress) -> None:
-        """Compare the pixels of a peer's operators with DALI's in one worker, while time is left.
+        """Compare the pixels of a peer's operators with DALI's, in one worker, within a time limit.
 
-        An operator that fails is not measured; its row has the reason.
+        An operator whose comparison fails is not measured; its row has the reason.
         """
         clock = StopClock(self.stop)
         clock.allow(self._seconds)
@@ -192,21 +192,23 @@ class OperatorExperiment(ComparedExperiment):
 # One graph per operator, after the decoder, for comparing operators.
 
 NOTHING = "nothing"
-"""Name of the graph that only decodes and resizes, the baseline of most operators."""
+"""Name of the graph that only decodes and resizes, which is the baseline of most operators."""
 DECODING = "decoding"
-"""Name of the graph that only decodes, the baseline of operators that set the image size."""
+"""Name of the graph that only decodes, which is the baseline of operators that set the image
+size.
+"""
 USUAL_SIZE = 256
-"""Side in pixels of the images that an operator receives, unless it sets the size itself."""
+"""Side in pixels of an operator's input images, unless the operator sets the image size."""
 SIZES = frozenset({"random_resized_crop", "resize"})
 
 
 def operator_graphs(resolved: ResolvedGraph) -> Mapping[str, Graph]:
-    """Return one graph per operator: read, decode, resize to 256 x 256, the operator.
+    """Return one graph per operator: read, decode, resize to 256 x 256, apply the operator.
 
     Random number generators that the operator uses are included. Operators that set the image size
     (``SIZES``) have no resize. The first graphs are the baselines: ``decoding``, if there is an
-    operator of ``SIZES``, and ``nothing``, which ends at the resize. Empty if the graph does not
-    have exactly one decoder.
+    operator of ``SIZES``, and ``nothing``, which ends at the resize. The result is empty if the
+    graph does not have exactly one decoder.
     """
     graph = resolved.graph
     needed = ancestors(graph, list(resolved.images.values()))
@@ -242,7 +244,7 @@ def _outputs_sizes(nodes: list[Node]) -> bool:
 
 
 def baseline_name(op: str) -> str:
-    """Return the name of the baseline graph whose time is subtracted from the operator's."""
+    """Return the name of the baseline graph, whose time is subtracted from the operator's."""
     return DECODING if op in SIZES else NOTHING
 
 

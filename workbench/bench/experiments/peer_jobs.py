@@ -1,4 +1,4 @@
-"""Jobs of a peer in the worker process: an exported module, or a user's function."""
+"""Jobs that run a peer library in a worker process: an exported module, or a user's function."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from workbench.sources import Datasets, every_sample, load_source
 
 
 class PeerWorkload:
-    """Endless batches of a peer. ``lead`` is the maximum number of batches fetched in advance."""
+    """Endless batches of a peer library. ``lead`` is the maximum number of prefetched batches."""
 
     def __init__(self, batches: Iterator[Any], lead: int) -> None:
         self._batches = batches
@@ -46,7 +46,7 @@ class PeerWorkload:
 
 
 def images_in(batch: Any) -> int:
-    """Return the number of images in a batch: the length of an array, or of the first of several.
+    """Return the number of images in a batch: the length of an array, or of the first output.
 
     Raises EngineError if the number cannot be determined.
     """
@@ -64,10 +64,11 @@ def images_in(batch: Any) -> int:
 
 @contextmanager
 def library_errors() -> Iterator[None]:
-    """Convert any error of a library within the context to a one-line EngineError.
+    """Convert any error of a library in this context to a one-line EngineError.
 
-    DataError is converted too: it would end the comparison, although other programs may read the
-    file. A worker process of PyTorch's DataLoader puts its error after its traceback.
+    DataError is converted too: it would stop the comparison, although other programs may be able to
+    read the file. For a worker process of PyTorch's DataLoader, only its error is used, which
+    follows a traceback.
     """
     try:
         yield
@@ -81,7 +82,7 @@ def library_errors() -> Iterator[None]:
 
 
 def sample_files(data: Datasets) -> list[str]:
-    """Return the files of the data. Raises DataError if the samples are not files."""
+    """Return the paths of the data files. Raises DataError if the samples are not files."""
     for dataset in data.values():
         kind = load_source(dataset.kind)
         if not kind.in_files:
@@ -102,22 +103,24 @@ def sample_files(data: Datasets) -> list[str]:
 OWN_WORK = "not compared: the peer is your own function"
 _NAME = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 _AHEAD = 2
-"""Prefetched batches per worker: the default ``prefetch_factor`` of PyTorch's DataLoader."""
+"""Number of prefetched batches per worker: the default ``prefetch_factor`` of PyTorch's
+DataLoader.
+"""
 
 Factory = Callable[[list[str], int, int], Iterable[Any]]
 
 
 def is_factory(name: str) -> bool:
-    """Return whether a name is that of a factory, such as ``my_peers:opencv``."""
+    """Return whether a name refers to a user's factory, such as ``my_peers:opencv``."""
     return _NAME.fullmatch(name) is not None
 
 
 @sendable
 @dataclass(frozen=True, slots=True)
 class FactoryJob:
-    """Job that runs a user's factory on the files of a dataset.
+    """Job that runs batches of a user's factory on the files of a dataset.
 
-    ``folder`` is searched for the factory's module first.
+    The factory's module is searched in ``folder`` first.
     """
 
     name: str
@@ -128,11 +131,11 @@ class FactoryJob:
 
     @classmethod
     def here(cls, name: str, data: Datasets, batch_size: int, workers: int) -> FactoryJob:
-        """Create a job for a factory in a module of the current folder or of a package."""
+        """Create a job for a factory in a module of the current folder or an installed package."""
         return cls(name, os.getcwd(), data, batch_size, workers)
 
     def start(self) -> PeerWorkload:
-        """Call the factory, and convert any of its errors to EngineError."""
+        """Call the factory. Raises EngineError for any error in it."""
         with library_errors():
             factory = self._factory()
             files = sample_files(self.data)
@@ -167,7 +170,7 @@ def _repeat_batches(name: str, make: Callable[[], Iterable[Any]]) -> Iterator[An
 
 
 def exported_module(resolved: ResolvedGraph, target: str, config: Config) -> Code:
-    """Return the module of an export target, with the settings of a configuration.
+    """Return the module exported for a target, with the settings of a configuration.
 
     Raises GraphError if the graph has faults, or cannot be exported to the target.
     """
@@ -191,7 +194,7 @@ class ExportedJob:
         return PeerWorkload(iter(loader), _AHEAD * self.workers + 1)
 
     def _loader(self) -> Any:
-        """Create the module's loader, which continues from one epoch into the next."""
+        """Return the module's loader, changed to continue from one epoch into the next."""
         from torch.utils.data import DataLoader
 
         made = _loader_of(self.module, sample_files(self.data), self.batch_size, self.workers)
@@ -207,7 +210,7 @@ class ExportedJob:
 
 
 class EndlessBatchSampler:
-    """Yields batches of indices, reshuffled each epoch; the last batch continues into the next."""
+    """Yields batches of indices, reshuffled each epoch. A batch may span two epochs."""
 
     def __init__(self, count: int, batch_size: int) -> None:
         self._count, self._batch_size = count, batch_size
@@ -227,7 +230,7 @@ def first_outputs(module: Code, files: Sequence[str]) -> list[NDArray[Any]]:
 
 
 def _loader_of(source: Code, files: Sequence[str], batch_size: int, workers: int) -> Any:
-    """Create the module's loader for these files instead of a folder.
+    """Return the module's loader for these files instead of a folder.
 
     Threads of OpenCV and torch are disabled: a worker process must use only one core, and a process
     forked from one that has such threads can deadlock.
@@ -248,11 +251,12 @@ def _loader_of(source: Code, files: Sequence[str], batch_size: int, workers: int
 
 
 def without_randomness(resolved: ResolvedGraph) -> Graph:
-    """Return the graph's image outputs without random values, to compare pixels.
+    """Return the graph with fixed values for random ones, and only image outputs.
 
-    Random numbers become a value at three quarters of their range (mid-range values often have no
-    effect and would hide a wrong sign), a coin flip becomes 1. A random crop becomes the whole
-    image, because its position cannot be fixed. Files are read in order.
+    The result is used to compare pixels. Random numbers become a value at three quarters of their
+    range (mid-range values often have no effect and would hide a wrong sign), a coin flip becomes
+    1. A random crop becomes the whole image, because its position cannot be fixed. Files are read
+    in order.
     """
     graph = resolved.graph
     fixed: dict[str, Value] = {}

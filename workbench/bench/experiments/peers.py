@@ -1,8 +1,8 @@
-"""Measure other libraries with the same work: same files, batch size and number of workers.
+"""Measure other libraries (peers) with the same files, batch size and number of workers.
 
-A named peer runs the module exported for its library (``exported``). Any other library is run by a
-user's function, named ``module:function`` (``factory``). A peer that is not installed, or whose
-library does not support the graph, becomes a row with the reason.
+A named peer runs the module exported for its library. Any other library is run by a user's
+function, named ``module:function`` (a factory). A peer that is not installed, or whose library does
+not support the graph, becomes a row with the reason.
 """
 
 from __future__ import annotations
@@ -49,8 +49,9 @@ from workbench.graph.model import DecodeDevice
 from workbench.sources import Datasets
 
 CONTROL = "DALI again"
-"""Name of DALI's script when it is measured a second time. The difference of its ratio from 1 shows
-the noise of all ratios."""
+"""Name of the second measurement of DALI's script. The distance of its ratio from 1 is the noise of
+all ratios.
+"""
 OTHER_SHAPES = "its images have other shapes than DALI's"
 
 
@@ -58,7 +59,7 @@ OTHER_SHAPES = "its images have other shapes than DALI's"
 class Peer:
     """A library that the graph can be exported to, with the name of its export target.
 
-    ``needs`` are the packages that the exported module imports, with the library itself last.
+    ``needs`` are the packages that the exported module imports; the library is the last one.
     """
 
     name: str
@@ -82,7 +83,7 @@ PEERS = {
 
 
 def peers_named(words: Sequence[str]) -> tuple[str, ...]:
-    """Return the peers whose names start with one of the words, ignoring case, and the factories.
+    """Return the peers whose names start with one of the words (ignoring case), and factories.
 
     Raises ArgumentError for a word that is neither a peer nor a factory.
     """
@@ -114,10 +115,10 @@ def compared_peers(
     machine: Machine,
     facts: dict[str, Any],
 ) -> list[ComparedProgram]:
-    """Return the named peers and factories as programs; one that cannot be measured has a reason.
+    """Return the named peers and factories as programs. If one cannot be measured, it has a reason.
 
-    A factory is compared with DALI on the first device. ``facts`` receives, for each checked peer,
-    its version, the work that it runs and its pixel difference from DALI.
+    A factory is compared with DALI on the first device. The version of each checked peer, the work
+    it runs and its pixel difference from DALI are added to ``facts``.
     """
     return [
         _compared_peer(experiment, PEERS[name], devices, machine, facts)
@@ -192,7 +193,7 @@ def _compared_peer(
 
 
 def _require_usable(peer: Peer, devices: Sequence[DecodeDevice], data: Datasets) -> None:
-    """Raise EngineError if a peer cannot be measured on this machine, or with these data."""
+    """Raise EngineError if a peer cannot be measured on this machine or with these data."""
     if peer.device not in devices:
         raise EngineError(f"it runs on {peer.device}, which was not requested with --device")
     if peer.missing:
@@ -202,7 +203,7 @@ def _require_usable(peer: Peer, devices: Sequence[DecodeDevice], data: Datasets)
 
 
 def difference_note(found: PixelDifference) -> str:
-    """Return the note for a peer whose pixels differ too much from DALI's."""
+    """Return a note for a peer whose pixels differ too much from DALI's."""
     return (
         f"not the same augmentation: pixels differ by {found.mean:.3g} {found.unit} on average; "
         f"the limit is {SAME[found.unit]:g}"
@@ -223,7 +224,7 @@ def _compared_programs(experiment: SpeedExperiment, peer: Peer) -> tuple[Code, C
 def compare_with_peer(
     worker: Worker, source: Code, module: Code, data: Datasets
 ) -> PixelDifference | None:
-    """Task: compare the first files through DALI and an exported module, without random values.
+    """Task: compare DALI's and a peer's pixels for the first files, without random values.
 
     The difference of normalised floats is in units of the output.
     """
@@ -238,7 +239,7 @@ def compare_with_peer(
 
 
 def _with_channels_like(image: NDArray[Any], ours: NDArray[Any]) -> NDArray[Any]:
-    """Move the channels of an image (channels-first) to the position that DALI's image has."""
+    """Return the image with channels last if DALI's image ``ours`` has channels last."""
     if image.shape != ours.shape and image.ndim == ours.ndim == 3:
         return np.moveaxis(image, 0, -1)
     return image

@@ -1,6 +1,7 @@
 """Measure how speed scales with the number of threads, pipelines, processes and GPUs.
 
-Each GPU has one process and one shard of the data, which is divided among the process's pipelines.
+Each GPU has one process and one shard of the data, which the pipelines of the process divide among
+themselves.
 """
 
 from __future__ import annotations
@@ -53,20 +54,20 @@ class ThreadScalingExperiment(InterleavedExperiment):
         self.base = config_of(graph, device)
 
     def default_counts(self) -> tuple[int, ...]:
-        """Return powers of two below the number of cores, and the number of cores."""
+        """Return the powers of two below the number of cores, and the number of cores."""
         cores = usable_cores()
         powers = [2**power for power in range(12) if 2**power < cores]
         return (*powers, cores)
 
     def entries(self) -> list[ConfigJobs]:
-        """Return one measurement job per count."""
+        """Return one measurement job for each number of threads (or pipelines)."""
         configs = [replace(self.base, **cast(Any, {self.kind: count})) for count in self.counts]
         self.require_measurable(*configs)
         return [self.entry(config) for config in configs]
 
 
 class PipelineScalingExperiment(ThreadScalingExperiment):
-    """Measure one process with 1 to N pipelines, each with the graph's threads."""
+    """Measure one process with 1 to N pipelines, each with the graph's number of threads."""
 
     kind = "pipelines"
 
@@ -85,7 +86,7 @@ class ProcessScalingExperiment(SpeedExperiment):
     kind = "workers"
     device: DecodeDevice = "cpu"
     unit = "process", "processes"
-    """Singular and plural of the unit that is counted."""
+    """Singular and plural of the name of what is counted."""
 
     def __init__(
         self,
@@ -110,14 +111,14 @@ class ProcessScalingExperiment(SpeedExperiment):
         self.affinity = affinity
 
     def default_maximum(self) -> int:
-        """Return the default maximum number of processes, one per core."""
+        """Return the default maximum number of processes: one per core."""
         return usable_cores()
 
     def measure_all(self) -> Outcome:
-        """Measure every count interleaved.
+        """Measure all numbers of processes interleaved.
 
-        A count for which the machine is too small gets a reason. Raises EngineError, also for a
-        reader that cannot read a shard.
+        A number for which the machine is too small becomes a row with the reason. Raises
+        EngineError if nothing can be measured, or if a reader cannot read a shard.
         """
         configs = [
             replace(self.base, workers=count, pipelines=pipelines)
@@ -134,19 +135,19 @@ class ProcessScalingExperiment(SpeedExperiment):
         return Outcome(every, {"affinity": self.affinity})
 
     def missing(self, config: Config) -> str:
-        """Return why this machine is too small for a configuration; empty if it is large enough."""
+        """Return the reason why this machine is too small for a configuration; "" if it is not."""
         return ""
 
     def environments(self, count: int) -> tuple[dict[str, str], ...]:
-        """Return additional environment variables for each process; empty if there are none."""
+        """Return additional environment variables for each of ``count`` processes, or ()."""
         return ()
 
     def cores(self, count: int) -> tuple[tuple[int, ...], ...]:
-        """Return the cores of each process with split affinity."""
+        """Return the cores of each of ``count`` processes with split affinity."""
         return split_cores(count)
 
     def sharded_entry(self, config: Config) -> ConfigJobs:
-        """Return a measurement entry with one job per process, each on its shard of the data."""
+        """Return measurement jobs for parallel processes, each on a shard of the data."""
         count = config.workers
         jobs = tuple(
             self.script_job(sharded(self.graph, shard, count), config) for shard in range(count)
@@ -160,7 +161,7 @@ class ProcessScalingExperiment(SpeedExperiment):
 
 
 class GpuScalingExperiment(ProcessScalingExperiment):
-    """Measure one process per GPU, all simultaneously, each on a shard of the data.
+    """Measure several GPUs in parallel, with one process and one shard of the data per GPU.
 
     The pipelines of a process divide its shard. With ``affinity`` "split", each process has an
     equal share of the cores without GPU interrupts, near its own GPU.
@@ -170,7 +171,7 @@ class GpuScalingExperiment(ProcessScalingExperiment):
     unit = "GPU", "GPUs"
 
     def prepare(self, on_progress: Progress = lambda share, text: None) -> Prepared:
-        """Prepare the experiment. Raises EngineError also if there is no GPU."""
+        """Prepare the experiment. Also raises EngineError if there is no GPU."""
         if reason := describe_machine().no_gpu:
             raise EngineError(
                 f"Scaling across GPUs cannot be measured: {reason}. Measure across CPU "
@@ -189,16 +190,16 @@ class GpuScalingExperiment(ProcessScalingExperiment):
         return f"not measured: this machine has {gpus} GPU{'s' * (gpus != 1)}"
 
     def environments(self, count: int) -> tuple[dict[str, str], ...]:
-        """Return environment variables that give each process one GPU; empty for one process."""
+        """Return environment variables that assign one GPU to each process; () for one process."""
         if count == 1:
             return ()
         # Not MIG: CUDA shows a single instance.
         return tuple({"CUDA_VISIBLE_DEVICES": f"GPU-{uuid}"} for uuid in cuda_uuids()[:count])
 
     def cores(self, count: int) -> tuple[tuple[int, ...], ...]:
-        """Return the cores of each process, without those that handle interrupts.
+        """Return the cores of each process, without cores that handle interrupts.
 
-        They are near the process's GPU if the driver reports its cores.
+        The cores are near the process's GPU, if the driver reports them.
         """
         shares = split_cores(count, cores_without_interrupts())
         return cores_near_gpus(shares, [Gpu(uuid).near_cores() for uuid in cuda_uuids()[:count]])
@@ -214,9 +215,10 @@ def _require_shards(resolved: ResolvedGraph) -> None:
 
 
 def split_cores(parts: int, usable: Collection[int] | None = None) -> tuple[tuple[int, ...], ...]:
-    """Split cores (default: this process's) into groups of equal size, at least one core each.
+    """Split cores (by default those of this process) into ``parts`` groups of equal size.
 
-    The threads of a physical core stay together, and so do the cores of a socket.
+    Each group has at least one core. The threads of a physical core stay together, and so do the
+    cores of a socket.
     """
     cores = sorted(os.sched_getaffinity(0) if usable is None else usable, key=_core_position)
     size = max(1, len(cores) // parts)
@@ -226,7 +228,10 @@ def split_cores(parts: int, usable: Collection[int] | None = None) -> tuple[tupl
 def cores_near_gpus(
     shares: Sequence[tuple[int, ...]], near: Sequence[Collection[int]]
 ) -> tuple[tuple[int, ...], ...]:
-    """Order the groups of cores so that most cores of each are near the GPU with its index."""
+    """Reorder groups of cores so that group i is near GPU i, as far as possible.
+
+    ``near`` contains the cores near each GPU.
+    """
     left = list(shares)
     found = []
     for cores in near:

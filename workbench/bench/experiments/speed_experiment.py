@@ -1,6 +1,6 @@
-"""Base class of experiments: prepares graph and data, runs, cancels, and writes the record.
+"""Base class of experiments: prepares graph and data, measures, and creates the record.
 
-An experiment defines what it measures: with ``entries`` if all configurations are measured
+An experiment defines what is measured: with ``entries`` if all configurations are measured
 interleaved (``InterleavedExperiment``), with ``measure_all`` if there are several phases.
 """
 
@@ -59,11 +59,11 @@ from workbench.sources import Data, Datasets, open_datasets, require_dataset
 
 INTERRUPTED = "interrupted"
 OWN_FILES = "files that the graph names"
-"""Replaces the data folder in a record if the graph's readers name their files themselves."""
+"""Text used in place of the data folder if the graph's readers name their files themselves."""
 
 
 class Prepared(NamedTuple):
-    """Results of the preparation, before the first measurement."""
+    """Results of ``SpeedExperiment.prepare``."""
 
     machine: Machine
     fingerprint: Fingerprint
@@ -86,7 +86,7 @@ class Outcome(NamedTuple):
 
 
 def interrupted_rows(rows: Sequence[Measurement]) -> list[Measurement]:
-    """Mark rows without a result as not measured because the run was interrupted."""
+    """Return the rows with a reason for those that an interrupt left without a result."""
     why = f"not measured: {INTERRUPTED}"
     return [
         row if row.rounds or row.reason not in ("", NOT_YET) else replace(row, reason=why)
@@ -95,9 +95,9 @@ def interrupted_rows(rows: Sequence[Measurement]) -> list[Measurement]:
 
 
 class SpeedExperiment(ABC):
-    """Base class of experiments, which measure a graph on some data and return a record.
+    """Base class of experiments that measure a graph on some data and return a record.
 
-    ``cancel`` may be called from any thread; a run then raises CancelledError within 0.5 s.
+    ``cancel`` may be called from any thread; ``run`` then raises CancelledError within 0.5 s.
     """
 
     kind = "bench"
@@ -105,7 +105,7 @@ class SpeedExperiment(ABC):
     """Results of the running experiment so far, updated after each round or setting."""
     current_config: Config | None = None
     prepared: Prepared
-    """Results of ``prepare``, on which later measurements and reports are based."""
+    """Result of ``prepare``, which measuring and reports require."""
 
     def __init__(
         self,
@@ -125,7 +125,9 @@ class SpeedExperiment(ABC):
         wanted = parameters(graph.nodes)
         graph = graph if wanted.keys() - given.keys() else with_datasets(graph, given)
         self.resolved = ResolvedGraph(graph, load_catalog())
-        "The measured graph; after ``prepare`` only its active part, if it has no faults."
+        """The measured graph. After ``prepare`` it contains only nodes that run, if it has
+        no faults.
+        """
         read = {name: given[name] for name in wanted if name in given}
         self.data: Datasets = datasets_as_read(self.graph, read)
         """Datasets of the graph's sources; empty if the graph sets its files itself."""
@@ -133,12 +135,12 @@ class SpeedExperiment(ABC):
         self.name = name
         self._reads_data = bool(wanted)
         self.progress = WorkerProgress()
-        """Progress callback of the run and its workers."""
+        """Progress callback for the run and its workers."""
         self.usable = UsableData(self.data, on_silence=self.progress.on_silence)
-        """Excludes bad files, and lists the excluded ones."""
+        """Tracks the data without bad files, and the list of bad files."""
         self._decoded_all = False
         self._shared = ""
-        """Note that other processes use the GPU; empty if they do not."""
+        """Note that other processes use the GPU; empty if none does."""
         self._cache: Cache = cache if self._reads_data else "as found"
         self._graph_hash = ""
         self.stop = threading.Event()
@@ -148,7 +150,7 @@ class SpeedExperiment(ABC):
         return self.resolved.graph
 
     def cancel(self) -> None:
-        """Cancel the run; it raises CancelledError and leaves no process behind."""
+        """Cancel the run, which then raises CancelledError and ends all its processes."""
         self.stop.set()
 
     def run(self, on_progress: Progress = lambda share, text: None) -> Report:
@@ -160,13 +162,13 @@ class SpeedExperiment(ABC):
 
     @abstractmethod
     def measure_all(self) -> Outcome:
-        """Measure all configurations after the preparation."""
+        """Measure all configurations. Called after ``prepare``."""
 
     def prepare(self, on_progress: Progress = lambda share, text: None) -> Prepared:
-        """Inspect machine and data, and load the files into the page cache or drop them from it.
+        """Inspect machine and data, and load the files into the page cache or evict them.
 
-        Files with bad headers are excluded. ``on_progress`` receives the progress of this and all
-        later steps. Raises DataError if the data cannot be used.
+        Files with invalid headers are excluded. ``on_progress`` is called during this and all later
+        steps. Raises DataError if the data cannot be used.
         """
         self.progress.listener = on_progress
         require_datasets(self.graph, self.data)
@@ -182,7 +184,7 @@ class SpeedExperiment(ABC):
         return self.prepared
 
     def _prepare_data(self) -> tuple[Fingerprint, CacheState]:
-        """Return a fingerprint of the files that are read, and their state in the page cache."""
+        """Return a fingerprint of the data files, and their state in the page cache."""
         if not self._reads_data:
             unknown = CacheState(self._cache, "the graph sets its own files")
             return Fingerprint(OWN_FILES), unknown
@@ -195,9 +197,9 @@ class SpeedExperiment(ABC):
         return self.report_so_far(self.partial_report.measurements if self.partial_report else ())
 
     def run_interruptibly(self, on_progress: Progress = lambda share, text: None) -> Report:
-        """Run, but return the results so far on Ctrl-C.
+        """Call ``run``. After Ctrl-C, return the results so far.
 
-        Raises KeyboardInterrupt if there are none, and the errors of ``run``.
+        Raises KeyboardInterrupt if there are no results, and the errors of ``run``.
         """
         try:
             return self.run(on_progress)
@@ -208,7 +210,7 @@ class SpeedExperiment(ABC):
             return so_far
 
     def report_so_far(self, rows: Sequence[Measurement], **extra: Any) -> Report | None:
-        """Return the record of an interrupted run; None if no row has a round."""
+        """Return the record of an interrupted run; None if no row has a result."""
         if not any(row.rounds for row in rows):
             return None
         known = self.partial_report.extra if self.partial_report else {}
@@ -227,12 +229,12 @@ class SpeedExperiment(ABC):
                 raise EngineError(reason)
 
     def script_job(self, graph: Graph, config: Config) -> ScriptJob:
-        """Return a job that runs the exported script of a graph in a configuration."""
+        """Return a job that runs the script exported from a graph with a configuration."""
         source = script_of(with_config(self.resolved.for_graph(graph), config).sound())
         return ScriptJob(source, self.data, config.device, config.prefetch)
 
     def entry(self, config: Config, label: str = "", graph: Graph | None = None) -> ConfigJobs:
-        """Return a measurement entry for ``graph``, by default the experiment's graph."""
+        """Return the measurement job of a configuration, by default for the experiment's graph."""
         found = self.prepared.fingerprint
         notes = ineffective_settings(config, found.formats)
         notes += (self._shared,) * bool(self._shared and config.device == "mixed")
@@ -260,7 +262,7 @@ class SpeedExperiment(ABC):
     ) -> tuple[Measurement, ...]:
         """Measure entries interleaved, by default with the experiment's measurement config.
 
-        ``best`` and ``reusable`` are as for ``measure``. If a file crashes DALI's decoder, all
+        ``best`` and ``reusable`` are passed to ``measure``. If a file crashes DALI's decoder, all
         files are decoded once to find that file, and the entries are measured again without it.
         """
 
@@ -285,7 +287,7 @@ class SpeedExperiment(ABC):
         return rows
 
     def on_rows(self, rows: tuple[Measurement, ...]) -> None:
-        """Publish the results of the measured entries. Called after each timed round."""
+        """Publish the results so far. Called after each timed round."""
         self.publish_rows(rows)
 
     def publish_rows(self, rows: Sequence[Measurement], **extra: Any) -> None:
@@ -308,7 +310,7 @@ class SpeedExperiment(ABC):
         )
 
     def _exclude_bad(self, full: bool) -> bool:
-        """Exclude bad files; return whether more are excluded than before."""
+        """Exclude bad files. Return True if more files are excluded than before."""
         self._decoded_all |= full
         more = self._reads_data and self.usable.exclude_bad(full, self.stop.is_set)
         self.data = self.usable.datasets
@@ -327,7 +329,7 @@ class SpeedExperiment(ABC):
     def report(self, rows: Sequence[Measurement], **extra: Any) -> Report:
         """Return the record of the results, and end the experiment.
 
-        Empty values of ``extra`` are dropped.
+        Empty values in ``extra`` are omitted.
         """
         self.usable.close()
         files = self.prepared.fingerprint.files
@@ -351,7 +353,7 @@ class SpeedExperiment(ABC):
 
 
 class InterleavedExperiment(SpeedExperiment):
-    """Experiment that measures all its configurations in one run, in alternating rounds."""
+    """Base class of experiments that measure all configurations in one interleaved run."""
 
     def measure_all(self) -> Outcome:
         rows = self.measure(self.entries(), self.progress)
@@ -359,18 +361,18 @@ class InterleavedExperiment(SpeedExperiment):
 
     @abstractmethod
     def entries(self) -> Sequence[ConfigJobs]:
-        """Return the entries to measure, in record order.
+        """Return the measurement jobs, in the order of the record.
 
         Raises EngineError if they cannot be measured.
         """
 
     def conclusions(self, rows: Sequence[Measurement]) -> Mapping[str, Any]:
-        """Return additional results for the record."""
+        """Return results to store in the record in addition to the rows."""
         return {}
 
 
 def _not_cold(row: Measurement, files: int) -> Measurement:
-    """Add a flag to a row if its rounds read the files more than once, from a warm cache."""
+    """Return the row, flagged if a round read files more than once, and thus from a warm cache."""
     if not any(one.samples > files for one in row.rounds):
         return row
     flag = f"not cold throughout: a round reads the {files} files more than once"
@@ -378,7 +380,7 @@ def _not_cold(row: Measurement, files: int) -> Measurement:
 
 
 def git_state() -> Any:
-    """Return the commit of the workbench's git checkout, and whether it has uncommitted changes."""
+    """Return commit and state of the workbench's git checkout, if it is one."""
     folder = Path(__file__).parents[3]
     with suppress(OSError, subprocess.SubprocessError):
         if (folder / ".git").exists():

@@ -1,4 +1,4 @@
-"""Evaluate stage times: costs, critical path, and a verdict or the reason why there is none.
+"""Evaluate the times of stages: costs, critical path, and the bottleneck if it is certain.
 
 All functions are pure.
 """
@@ -29,16 +29,18 @@ from workbench.errors import EngineError
 from workbench.graph.model import Graph, Node
 
 REPEATABILITY = 0.10
-"""Maximum uncertainty as a fraction of a batch's time. If the cost of a stage or the total is less
-certain, no bottleneck is named and no share reported."""
-_BELOW_NOTHING = 0.05
-"""Fraction of a batch's time. A run in which a stage's cost is below minus this value is unstable.
+"""Maximum uncertainty of a stage's cost, as a fraction of a batch's time.
+
+If the cost of a stage, or the total, is less certain, no bottleneck and no fractions are reported.
 """
+_BELOW_NOTHING = 0.05
+"""A run is unstable if a stage's cost is negative by more than this fraction of a batch's time."""
 _DISAGREE = 0.35
-"""Maximum difference between an operator's share of the work in the pipeline and alone. A larger
-difference means that the machine was disturbed during one of the measurements."""
+"""Maximum difference between an operator's fraction of the work in the pipeline and alone. A larger
+difference means that the machine was disturbed during one of the measurements.
+"""
 _MOST_ALONE = 0.6
-"""Minimum share of an operator in the time of all operators alone to be named in a noisy run."""
+"""Minimum fraction of the time of all operators alone for one to be named in an unstable run."""
 AGAIN = "No stage is named. Measure again, with longer rounds or on a quieter machine."
 Step = tuple[Node, str, str]
 """Node, kind and device of a stage."""
@@ -51,11 +53,11 @@ def make_stage_report(
     graph: Graph,
     machine: Machine,
 ) -> StageReport:
-    """Combine the measurements of prefixes and of single operators.
+    """Combine the measurements of prefixes and of single operators into a report.
 
-    ``stages`` are in topological order, ``alone`` has milliseconds by node. Raises EngineError if
-    the whole pipeline was not measured. For an unstable run, no bottleneck and no speed-up are
-    named.
+    ``stages`` are in topological order; ``alone`` has milliseconds by node. Raises EngineError if
+    the whole pipeline was not measured. The report of an unstable run names no bottleneck and no
+    speed-up.
     """
     by_name = {row.name: row for row in rows}
     whole = by_name[WHOLE]
@@ -120,11 +122,11 @@ def stage_costs(
 
 
 def dominates(worst: StageCost, costs: Sequence[StageCost]) -> bool:
-    """Return whether a stage takes more time than any other, beyond the noise.
+    """Return whether a stage certainly takes more time than any other.
 
-    Either its confidence interval is above those of all other stages, and no other takes longer
-    when run alone; or it takes more than half of the time, in the pipeline and alone. A stage with
-    a negative cost shows how wrong the other costs may be.
+    This is the case if its confidence interval is above those of all other stages, and no other
+    takes longer when run alone; or if the stage takes more than half of the time, in the pipeline
+    and alone. Costs are assumed to be uncertain by as much as the lowest one is negative.
     """
     noise = max(0.0, -min(cost.adds or 0.0 for cost in costs))
     others = [cost for cost in costs if cost is not worst]
@@ -144,8 +146,8 @@ def dominates(worst: StageCost, costs: Sequence[StageCost]) -> bool:
 def slowest_operator_if_dominant(costs: Sequence[StageCost]) -> StageCost | None:
     """Return the operator that takes most of the time of all operators alone, or None.
 
-    The result is None unless all operators run on the CPU, where they run one after another, and
-    also if the times in the pipeline contradict it.
+    The result is None unless all operators run on the CPU, where they run one after another. It is
+    also None if the times in the pipeline contradict the result.
     """
     known = [cost for cost in costs if cost.alone is not None]
     if not known or any(cost.device != "cpu" for cost in costs):
@@ -163,7 +165,7 @@ def _range_text(worst: StageCost, total: float) -> str:
 
 
 def separate_operators_report(costs: Sequence[StageCost], total: float, why: str) -> StageReport:
-    """Report the operators alone. ``why`` is the reason why there is no report of the pipeline."""
+    """Return a report on the operators alone. ``why`` explains why the pipeline has no report."""
     slowest = slowest_operator_if_dominant([replace(cost, low=None, high=None) for cost in costs])
     advice = f"{why} {longest_alone(costs)}".rstrip()
     return StageReport(
@@ -172,7 +174,7 @@ def separate_operators_report(costs: Sequence[StageCost], total: float, why: str
 
 
 def longest_alone(costs: Sequence[StageCost]) -> str:
-    """Describe the operator that takes longest alone; empty if none was measured."""
+    """Describe the operator that takes longest alone; "" if no operator was measured alone."""
     known = [cost for cost in costs if cost.alone is not None]
     if not known:
         return ""
@@ -209,9 +211,10 @@ def _instability_reason(costs: Sequence[StageCost], whole: Measurement, total: f
 
 
 def _disagreement(costs: Sequence[StageCost]) -> str:
-    """Describe a stage whose share of the work differs too much between the pipeline and alone.
+    """Describe a stage whose fraction of the work differs too much between pipeline and alone.
 
-    Empty unless all stages run on the CPU with the same threads in both measurements.
+    The result is "" if there is none, or unless all stages run on the CPU with the same threads in
+    both measurements.
     """
     worked = [cost for cost in costs if cost.kind in (DECODE, OPERATOR)]
     adds, alone = (
@@ -234,7 +237,10 @@ def _disagreement(costs: Sequence[StageCost]) -> str:
 
 
 def _find_critical_path(costs: Sequence[StageCost]) -> CriticalPath | None:
-    """Return the critical path, from the time of each operator alone and that of reading."""
+    """Return the critical path; None if the time of a stage is unknown.
+
+    The path is determined from the time of each operator alone, and from the time of reading.
+    """
     busy = []
     for cost in costs:
         cost_ms = cost.exclusive if cost.kind == READ else cost.alone
@@ -250,8 +256,9 @@ def _find_critical_path(costs: Sequence[StageCost]) -> CriticalPath | None:
 def _busy_milliseconds(costs: Sequence[StageCost]) -> dict[str, float]:
     """Return the milliseconds per batch for which each stage is busy: usually the time it adds.
 
-    On a GPU, it is the time alone if that is longer: decoding that overlaps reading adds only its
-    excess over reading. No stage is busy longer than the prefix of the pipeline that ends with it.
+    On a GPU, the time alone is used if it is longer: decoding that overlaps reading adds only the
+    part that does not overlap. No stage is busy longer than the prefix of the pipeline that ends
+    with it.
     """
     found: dict[str, float] = {}
     prefix = 0.0
@@ -337,12 +344,12 @@ def function_nodes(graph: Graph) -> list[Node]:
 
 
 def row_without(node_id: str) -> str:
-    """Return the name of the row in which the graph runs without a node."""
+    """Return the name of the row that measures the graph without a node."""
     return f"without {node_id}"
 
 
 def function_costs(graph: Graph, rows: Sequence[Measurement], batch: int) -> list[FunctionCost]:
-    """Return the milliseconds per batch that each user function adds to the graph without it."""
+    """Return the milliseconds per batch that each user function adds to the graph."""
     by_name = {row.name: row for row in rows}
     whole = by_name[WHOLE]
     found: list[FunctionCost] = []

@@ -1,9 +1,9 @@
-"""Measure the cost of each stage, and find the bottleneck and how to remove it.
+"""Measure the cost of each stage of a pipeline, and find the bottleneck and how to remove it.
 
-There are two measurements. *Prefixes*: the exported source is cut after each stage, and each prefix
+There are two measurements. *Prefixes*: the exported script is cut after each stage, and each prefix
 is measured like any configuration; the cost of a stage is the time it adds to a batch. *Alone*:
-each operator runs alone on one cached batch. The two differ, because stages overlap in a pipeline
-and an operator alone has all threads; the difference is reported as the remainder.
+each operator runs alone on one cached batch. The results differ, because stages overlap in a
+pipeline and an operator alone has all threads; the difference is reported as the remainder.
 """
 
 from __future__ import annotations
@@ -79,18 +79,21 @@ from workbench.sources import Data, Datasets
 
 ALONE_LIMIT = 300.0
 _ALONE_UNTIL, _ROWS_UNTIL, _STOPPED_AT = 0.25, 0.75, 0.85
-"""Fractions of the time limit at which the measurement of single operators ends, at which the
-measurement of prefixes ends, and at which it is aborted."""
+"""Fractions of the time limit: measuring single operators ends at the first, measuring prefixes
+ends at the second, and is aborted at the third.
+"""
 _TIME_UP = f"not measured: {TIME_UP}"
 _LEAST_FOR_FILES, _START = 5.0, 2.0
-"""Minimum seconds for timing single files, and seconds that the worker for this needs to start."""
+"""``_LEAST_FOR_FILES``: minimum seconds to time single files. ``_START``: seconds that the worker
+for timing files needs to start.
+"""
 
 
 def stage_prefixes(resolved: ResolvedGraph) -> list[tuple[Node, Graph]]:
-    """Return each stage in topological order, with the graph cut after it.
+    """Return each stage in topological order, with the graph cut after the stage.
 
     Random number generators belong to the stage that uses them. The outputs of a cut graph are all
-    its unconnected outputs.
+    unconnected outputs of its nodes.
     """
     graph = resolved.graph
     needed = ancestors(graph, list(graph.outputs.values()))
@@ -110,9 +113,9 @@ def stage_prefixes(resolved: ResolvedGraph) -> list[tuple[Node, Graph]]:
 
 
 class StageCostExperiment(SpeedExperiment):
-    """Measure the cost of each stage of a graph, with its own settings.
+    """Measure the cost of each stage of a graph, with the graph's settings.
 
-    ``seconds`` limits the whole run; with less time, rounds are shorter and intervals wider.
+    ``seconds`` limits the whole run. With less time, rounds are shorter and intervals wider.
     """
 
     kind = "stages"
@@ -138,7 +141,7 @@ class StageCostExperiment(SpeedExperiment):
         self._alone_ms: Mapping[str, float] = {}
 
     def prepare(self, on_progress: Progress = lambda share, text: None) -> Prepared:
-        """Prepare the experiment, and start its time limit."""
+        """Start the time limit, and prepare the experiment."""
         self._deadline = Deadline(self._seconds)
         return super().prepare(on_progress)
 
@@ -201,7 +204,7 @@ class StageCostExperiment(SpeedExperiment):
         self.publish_rows(rows, stages=asdict(so_far))
 
     def interrupted_report(self) -> Report | None:
-        """Return the stages so far, or the operators alone if the whole pipeline has no result."""
+        """Return a report on the stages so far, or on operators alone if the pipeline has none."""
         if (found := super().interrupted_report()) is not None or not self._alone_ms:
             return found
         stages = self._alone_report("Interrupted before the pipeline was measured.")
@@ -219,7 +222,7 @@ class StageCostExperiment(SpeedExperiment):
         return separate_operators_report(costs, total, why)
 
     def _measure_in_time(self, entries: Sequence[ConfigJobs]) -> Sequence[Measurement]:
-        """Measure entries; when the time limit is reached, return the results so far."""
+        """Measure entries. When the time limit is reached, return the results so far."""
         progress = self.progress.part(0.05, 0.97)
         how = self._deadline.config_within(self.measurement_config, len(entries), _ROWS_UNTIL)
         if self._seconds is None:
@@ -258,7 +261,7 @@ class StageCostExperiment(SpeedExperiment):
         return found
 
     def _files(self, resolved: ResolvedGraph) -> tuple[FileTimes | None, str]:
-        """Return the decoding time of each file, or None and the reason why it was not measured."""
+        """Return the decoding times of the files, or None and the reason why they are unknown."""
         graph = resolved.graph
         if graph.settings.device != "cpu":
             return None, "not timed: the JPEG engines decode whole batches"
@@ -285,7 +288,7 @@ def _kind(resolved: ResolvedGraph, node: Node) -> str:
 
 
 def scripts_without_functions(resolved: ResolvedGraph) -> Iterator[tuple[Node, Code]]:
-    """Yield each user function's node with the graph's script without it, if that can run."""
+    """Yield the node of each user function, and the graph's script without it if that can run."""
     for node in function_nodes(resolved.graph):
         try:
             left = resolved.variant(set_muted(resolved.graph, [node.id], True))
@@ -302,9 +305,9 @@ def scripts_without_functions(resolved: ResolvedGraph) -> Iterator[tuple[Node, C
 @sendable
 @dataclass(frozen=True, slots=True)
 class CachedBatchJob:
-    """Job that repeatedly runs the operators after the decoders on the same decoded batch.
+    """Job that repeatedly runs the operators after the decoders on one decoded batch.
 
-    It alternates between as many pipelines as the graph has.
+    If the graph has several pipelines, so has the job, and alternates between them.
     """
 
     graph: Graph

@@ -1,4 +1,4 @@
-"""Find the best settings of a grid in a fifth of the time that the whole grid takes."""
+"""Find the fastest settings of a grid in a fifth of the time that the whole grid takes."""
 
 from __future__ import annotations
 
@@ -27,16 +27,18 @@ from workbench.graph.model import DecodeDevice
 # Division of the tuner's time: probes, interleaved rounds, and a long run.
 
 _SEARCH_UNTIL, _TURNS_UNTIL = 0.45, 0.8
-"""Fractions of the time limit at which the search and the interleaved rounds end."""
+"""Fractions of the time limit at which the search ends, and at which the interleaved rounds end."""
 _PROBE_WITHIN, _TURN_WITHIN, _LONG_WITHIN = 0.25 * _SEARCH_UNTIL, 0.05, 0.15
 """Maximum fractions of the time limit for a probe, for the rounds of each candidate, and for the
-long run. The minimum that is needed for a result is always allowed."""
+long run. The minimum that a result needs is always allowed.
+"""
 _FEWEST_ROUNDS = 4
 """Minimum number of interleaved rounds, if the time limit allows it."""
 _LEAST_LONG = 6.0
 _MOST_LONG = {"cpu": 10.0, "mixed": 60.0}
-"""Maximum seconds of the long run by device. On a GPU, several pipelines alternate between two
-speeds every few seconds."""
+"""Maximum seconds of the long run, by device. On a GPU, several pipelines alternate between two
+speeds every few seconds, so the run is longer.
+"""
 _LONG_SHARE = 0.04
 _SETTING_SECONDS = 8.0
 """Estimated seconds per setting of a sweep: worker start, warm-up and rounds."""
@@ -45,7 +47,7 @@ _LEAD_SECONDS = 1.0
 
 
 class InterleavedSettings(NamedTuple):
-    """Settings to compare interleaved until a fraction of the time limit is over."""
+    """Settings to compare interleaved, and the fraction of the time limit at which this ends."""
 
     configs: tuple[Config, ...]
     until: float
@@ -54,8 +56,8 @@ class InterleavedSettings(NamedTuple):
 class TuningTime:
     """Time budget of a tuning run, which starts when the object is created.
 
-    No limit without ``seconds``. The time of future steps is estimated from the duration of the
-    probes.
+    If ``seconds`` is None, there is no limit. The time of future steps is estimated from the
+    duration of the probes.
     """
 
     def __init__(self, seconds: float | None) -> None:
@@ -74,18 +76,18 @@ class TuningTime:
         return self._deadline.config_within(how, share=_SEARCH_UNTIL, most=most)
 
     def count_probe(self, row: Measurement, seconds: float) -> None:
-        """Record a probe and its duration. The first probe is the graph's own setting."""
+        """Record a probe and its duration. The first probe measures the graph's own setting."""
         self._probed.append(row)
         self._probe_seconds.append(seconds)
 
     def has_no_time_for_probes(self) -> bool:
-        """Return whether another probe would end too late if it took as long as the longest."""
+        """Return whether one more probe, of the expected duration, would end too late."""
         return self._left_for_probes() < self._next_probe_seconds()
 
     def _left_for_probes(self) -> float:
-        """Return the seconds left for probes, except the time to compare the fastest one.
+        """Return the seconds left for probes, without the time reserved to compare the fastest.
 
-        The first two probes may use all of the time. So may any probe when no time is left to
+        The first two probes may use all of the time. So may later probes if no time is left to
         reserve.
         """
         pair = max(self._probed, key=lambda row: row.rate), self._probed[0]
@@ -95,10 +97,11 @@ class TuningTime:
         return min(self._deadline.seconds_left(_SEARCH_UNTIL), room)
 
     def _next_probe_seconds(self) -> float:
-        """Return the estimated seconds of the next probe: the longest so far, except the first.
+        """Return the estimated seconds of the next probe: those of the longest so far.
 
-        The first probe includes the start of the worker. The second is estimated from it, because
-        it usually has a batch twice as large.
+        The first probe is not counted, because it includes the start of the worker. The second
+        probe is estimated as twice the first without the start, because its batch is usually twice
+        as large.
         """
         first, *others = self._probe_seconds
         return max(others, default=2 * (first - self._start))
@@ -111,10 +114,10 @@ class TuningTime:
     def settings_to_compare(
         self, best: Sequence[Config], own: Config
     ) -> InterleavedSettings | None:
-        """Return the best settings for which there is time to compare them with the graph's own.
+        """Return the best settings that there is time to compare with the graph's own setting.
 
-        If there is no time for a long run, the result is one setting, which gets all of the
-        remaining time. None if there is no time for a comparison.
+        If there is no time for a long run, only one setting is returned, which may use all
+        remaining time. Return None if there is no time for a comparison.
         """
         if self._deadline.seconds is None:
             return InterleavedSettings(tuple(best), 1.0)
@@ -150,7 +153,7 @@ class TuningTime:
 
 
 def long_seconds(settings: int, device: DecodeDevice) -> float:
-    """Return the seconds of the long run of the chosen setting: a small part of the total."""
+    """Return the seconds of the chosen setting's long run: a small fraction of the whole run."""
     part = _LONG_SHARE * settings * _SETTING_SECONDS
     return min(_MOST_LONG[device], max(_LEAST_LONG, part))
 
@@ -161,7 +164,9 @@ UNCOMPARED = (
 NOT_FOR_LONG = "the time limit was reached before it could run for long: allow more time"
 """Flag of a chosen setting whose long run did not fit into the time limit."""
 _SEARCH_SHARE, _TURNS_SHARE = 0.7, 0.9
-"""Fractions of the progress bar at which the search and the interleaved rounds end."""
+"""Fractions of the progress bar at which the search ends, and at which the interleaved
+rounds end.
+"""
 _LONG_RUNS = 2
 
 
@@ -173,11 +178,12 @@ TIME_UP = "the time limit was reached: a longer search may find more"
 
 Measure = Callable[[Config, MeasurementConfig, Progress, float, ReusableWorker], Measurement]
 """Function that measures a setting. Its arguments are the setting, the measurement config, the
-progress callback, the rate to reach, and the worker of the last probe."""
+progress callback, the rate to exceed, and the worker of the last probe.
+"""
 
 
 class Probes:
-    """Runs probes. ``rows`` has the results so far, each labelled as a probe."""
+    """Measures settings with short probes. ``rows`` has the results so far, labelled as probes."""
 
     def __init__(self, measure: Measure, cores: int, time: TuningTime) -> None:
         """``cores`` is the machine's number of cores; ``time`` limits each probe and the search."""
@@ -189,10 +195,10 @@ class Probes:
         self._kept = ReusableWorker()
 
     def probe(self, config: Config, progress: Progress) -> Measurement:
-        """Measure a setting and compare it with the best so far.
+        """Measure a setting and add the row to ``rows``.
 
-        A failure in a reused worker is repeated in a new one, because state of earlier settings may
-        be the cause.
+        If a probe fails in a reused worker, it is repeated in a new worker, because state left by
+        earlier settings may be the cause.
         """
         row = self._try(config, progress)
         if row.reason and self._kept.reused:
@@ -209,7 +215,7 @@ class Probes:
         return row
 
     def stop_reason(self) -> str:
-        """Return why to stop probing: a resource is exhausted or time is over. Empty to go on."""
+        """Return the reason to stop probing (a resource is exhausted or time is over), or ""."""
         heads = (headroom_of(row, self._cores) for row in self.rows)
         if any(head is not None and head.exhausted for head in heads):
             return NOTHING_MORE
@@ -222,7 +228,7 @@ class Probes:
 
 
 class TuningExperiment(GridExperiment):
-    """Find the best setting of a grid in a fifth of the time that the whole grid takes.
+    """Find the fastest setting of a grid in a fifth of the time that the whole grid takes.
 
     A grid of at most ``tuner_search.SMALL`` settings is probed completely. With ``seconds``, the
     search ends after 45 % of the time, the best settings are remeasured for a shorter time, and
@@ -232,14 +238,14 @@ class TuningExperiment(GridExperiment):
     kind = "tune"
 
     def prepare(self, on_progress: Progress = lambda share, text: None) -> Prepared:
-        """Prepare the grid experiment, and start the time limit."""
+        """Start the time limit, and prepare the experiment."""
         self._time = TuningTime(self.seconds)
         return super().prepare(on_progress)
 
     def measure_all(self) -> Outcome:
         """Search, compare the best settings with the graph's own, then run the fastest for longer.
 
-        The first row is the chosen setting, the last ones are the probes. Raises EngineError if
+        The first row is the chosen setting, the last rows are the probes. Raises EngineError if
         every setting fails.
         """
         time, cores = self._time, self.prepared.machine.cores
@@ -294,7 +300,7 @@ class TuningExperiment(GridExperiment):
         return [self.grid.config(place, self.base) for place in best], search.probes
 
     def _probe(self, probes: Probes, config: Config, most: int) -> Measurement:
-        """Run one more probe. ``most`` is the expected number of probes, for the progress."""
+        """Probe a setting. ``most`` is the expected number of probes, used for the progress bar."""
         self.publish(probes.rows, config)
         number = len(probes.rows) + 1
         words = f"probe {number} of at most {max(number, most)}: {config.settings}"
@@ -306,7 +312,7 @@ class TuningExperiment(GridExperiment):
     def _measure_interleaved(
         self, turns: InterleavedSettings, time: TuningTime
     ) -> list[Measurement]:
-        """Measure the best settings and the graph's own; return fastest first, failed ones last."""
+        """Measure the best settings and the graph's own. Return the rows, fastest first."""
         labels = {f"candidate {number}": config for number, config in enumerate(turns.configs, 1)}
         if self.base not in turns.configs:
             labels["as it is"] = self.base
@@ -316,7 +322,7 @@ class TuningExperiment(GridExperiment):
         return sorted(rows, key=lambda row: row.rate, reverse=True)
 
     def _measure_long(self, rows: Sequence[Measurement], time: TuningTime) -> list[Measurement]:
-        """Run the fastest setting without a pause, and return the rows, best first.
+        """Run the fastest setting without pauses, and return the measured rows, fastest first.
 
         If it is slower than in its probe, the next setting is run too, if there is time.
         """
@@ -341,7 +347,7 @@ def _with_flag(row: Measurement, flag: str) -> Measurement:
 
 
 def _fastest_uncompared(probed: Sequence[Measurement]) -> Measurement:
-    """Return the fastest probe, flagged as not compared because there was no time."""
+    """Return the fastest probe, flagged because there was no time to compare it."""
     best = max(probed, key=lambda row: row.rate)
     if not best.rounds:
         raise _nothing_measured(probed)
@@ -362,19 +368,19 @@ ENGINES, CORES, BUS = "JPEG engines", "cores", "bus"
 FULL = 0.97
 """Utilisation above which a resource is considered exhausted."""
 _TOLD = 0.2
-"""Utilisation below which no limit is predicted from a resource."""
+"""Utilisation below which a resource is not used to predict a limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """A resource of the machine; ``busy`` is its utilisation, or None if unknown."""
+    """A resource of the machine. ``busy`` is its utilisation (0 to 1); None if unknown."""
 
     name: str
     busy: float | None
     why_unknown: str = ""
 
     def text(self) -> str:
-        """Return the name and utilisation: ``JPEG engines 91 %``."""
+        """Return name and utilisation as text: ``JPEG engines 91 %``."""
         if self.busy is None:
             return f"{self.name}: unknown ({self.why_unknown})"
         return f"{self.name} {self.busy:.0%}"
@@ -382,7 +388,7 @@ class Resource:
 
 @dataclass(frozen=True, slots=True)
 class Headroom:
-    """Utilisation of each resource in one measurement. ``rate`` is in imgs/s."""
+    """Utilisation of each resource during one measurement. ``rate`` is in imgs/s."""
 
     resources: tuple[Resource, ...]
     rate: float
@@ -390,13 +396,13 @@ class Headroom:
 
     @property
     def most_used(self) -> Resource | None:
-        """The most used resource, which limits the speed; None if no resource is used enough."""
+        """The most used resource, which limits the speed; None if every resource is nearly idle."""
         known = [each for each in self.resources if each.busy is not None and each.busy >= _TOLD]
         return max(known, key=lambda each: each.busy or 0.0, default=None)
 
     @property
     def limit(self) -> float | None:
-        """Estimated rate in imgs/s if the most used resource were fully used; None if unknown."""
+        """Estimated imgs/s if the most used resource were fully used; None if unknown."""
         found = self.most_used
         return None if found is None or not found.busy else self.rate / min(found.busy, 1.0)
 
@@ -404,7 +410,7 @@ class Headroom:
     def exhausted(self) -> bool:
         """True if no setting can be faster, because the GPU's work per image is fixed.
 
-        Busy cores do not count: another batch size may need less CPU time per image.
+        Busy CPU cores do not count: another batch size may need less CPU time per image.
         """
         return any(
             each.name in (ENGINES, BUS) and each.busy is not None and each.busy >= FULL
@@ -412,7 +418,7 @@ class Headroom:
         )
 
     def text(self) -> str:
-        """Describe the utilisation of each resource, the limit, and the fraction reached."""
+        """Describe the utilisation of each resource, the speed limit, and the fraction reached."""
         used = "; ".join(each.text() for each in self.resources)
         found = self.most_used
         if found is None or self.limit is None:
@@ -425,7 +431,7 @@ class Headroom:
 
 
 def headroom_of(row: Measurement, cores: int) -> Headroom | None:
-    """Return the headroom of a measurement with ``cores`` usable cores; None without a result."""
+    """Return the utilisation during a measurement on ``cores`` cores; None without a result."""
     if row.median is None or row.cpu_cores is None:
         return None
     resources = [Resource(CORES, min(1.0, row.cpu_cores / cores))]

@@ -1,4 +1,4 @@
-"""Report of a tuning run, whose choice can be applied to the graph."""
+"""Report of a tuning run. The chosen setting can be applied to the graph."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from workbench.graph.resolved import ResolvedGraph
 
 @dataclass(frozen=True, slots=True, repr=False)
 class TunedReport(Report):
-    """A ``Report`` of the settings that were tried; the first measurement is the chosen setting.
+    """``Report`` on the settings that were tried. The first measurement is the chosen setting.
 
     ::
 
@@ -49,7 +49,7 @@ class TunedReport(Report):
         }
 
     def apply(self) -> Graph:
-        """Return the measured graph with the fastest settings, including decoder and reader.
+        """Return the measured graph with the fastest settings, also for decoder and reader.
 
         ::
 

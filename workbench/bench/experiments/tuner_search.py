@@ -1,8 +1,8 @@
-"""The tuner's search of a grid, as pure functions that can be tested on recorded grids.
+"""Search of the tuner in a grid, as pure functions that can be tested on recorded grids.
 
-The search begins at a setting that is usually good and changes one knob at a time while that helps
-(coordinate ascent). Then it changes pairs of knobs and restarts at distant settings, up to the
-allowed number of probes.
+The search starts at a setting that is usually good and changes one knob (setting) at a time while
+that helps (coordinate ascent). Then it changes pairs of knobs and restarts at distant places of the
+grid, up to the allowed number of probes.
 """
 
 from __future__ import annotations
@@ -15,45 +15,50 @@ from types import MappingProxyType
 from workbench.bench.measuring.grid import KNOBS, Grid, Place
 
 SHARE = 0.2
-"""The allowance (maximum cost of probes and remeasurements) as a fraction of the whole grid's time.
+"""Maximum cost of probes and remeasurements (the allowance) as a fraction of measuring the
+whole grid.
 """
 PROBE_COST = 0.45
 """Cost of a probe relative to a complete measurement. Build and warm-up are the same, but the
-probe's worker is already running, and a probe has two rounds instead of up to six."""
+probe's worker is already running, and a probe has two rounds instead of up to six.
+"""
 START_COST = 0.3
-"""Cost of starting the probe worker relative to a complete measurement."""
+"""Cost of starting the probes' worker relative to a complete measurement."""
 LEAST = 3
-"""Minimum number of probes, also of a small grid."""
+"""Minimum number of probes, even for a small grid."""
 LARGE = 24
-"""Minimum number of settings for which the allowance includes remeasuring two of them. In smaller
-grids all of it is for probes, because the best one is compared with the graph's setting anyway."""
+"""Minimum size of a grid for which the allowance includes remeasuring two settings. In a smaller
+grid all of it is for probes, because the best setting is compared with the graph's own anyway.
+"""
 MOST = 48
-"""Maximum number of probes; more probes of a large grid rarely find a better setting."""
+"""Maximum number of probes. More probes of a large grid rarely find a better setting."""
 SMALL = 8
-"""Maximum size of a grid that is probed completely; a quarter of it would be too few."""
+"""Maximum size of a grid that is probed completely, because a quarter of it would be too few."""
 _ORDER = (
     *("batch_size", "hw_decoder_load", "pipelines", "threads", "prefetch", "executor"),
     "dont_use_mmap",
 )
 """Order in which knobs are changed. The two memory knobs improve speed least, and few probes are
-left for the last one. This is one of the best of the 24 orders of the four older knobs on all
-recorded grids and simulated machines, by leave-one-out cross-validation (``METHOD.md``)."""
+left for the last knob. This is one of the best of the 24 orders of the four older knobs on all
+recorded grids and simulated machines, by leave-one-out cross-validation (``METHOD.md``).
+"""
 _MEMORY = ("batch_size", "prefetch", "pipelines")
 """Knobs that increase memory use."""
 _BETTER = 1.01
-"""Minimum ratio of speeds for a change to count as an improvement."""
+"""Minimum speed ratio for a change to count as an improvement."""
 _CONFIRMED = 2
-"""Number of candidates that are remeasured, because probes may be wrong by 5 %."""
+"""Number of settings that are remeasured, because probes may be wrong by 5 %."""
 _PATIENCE = 3
-"""Consecutive restarts without improvement after which the search ends."""
+"""Number of consecutive restarts without improvement after which the search ends."""
 
 Probe = Callable[[Place], float | None]
-"""Function that returns the imgs/s of a grid place, or None if the measurement fails (for example
-because memory is too small)."""
+"""Function that returns the imgs/s at a place of the grid, or None if the measurement fails (for
+example because memory is too small).
+"""
 
 
 def default_probe_allowance(settings: int) -> int:
-    """Return the default allowance for a grid of this size, in probes, including remeasurements."""
+    """Return the default number of probes for a grid of this size, including remeasurements."""
     if settings <= SMALL:
         return settings
     confirmed = _CONFIRMED if settings >= LARGE else 0
@@ -62,7 +67,7 @@ def default_probe_allowance(settings: int) -> int:
 
 
 class TunerSearch:
-    """One search. ``found`` has the imgs/s of each probed place; None if the probe failed."""
+    """One search of a grid. ``found`` has the imgs/s of each probed place; None if it failed."""
 
     def __init__(
         self,
@@ -73,13 +78,14 @@ class TunerSearch:
     ) -> None:
         """``allowance`` is the number of probes, including remeasurements.
 
-        ``exhausted`` is called before each probe; True means that no setting can be faster.
+        ``exhausted`` is called before each probe. If it returns True, no setting can be faster, and
+        the search ends.
         """
         self.grid = grid
         self.allowance = default_probe_allowance(len(grid)) if allowance is None else allowance
         alone = self.allowance >= len(grid) or len(grid) < LARGE
         self.confirmed = 0 if alone else min(_CONFIRMED, self.allowance // 2)
-        "Number of candidates to remeasure, included in the allowance."
+        """Number of settings to remeasure, included in the allowance."""
         self._exhausted = exhausted
         self.found: dict[Place, float | None] = {}
         self.probes = 0
@@ -87,13 +93,13 @@ class TunerSearch:
 
     @property
     def most_probes(self) -> int:
-        """Maximum number of probes: the allowance without remeasuring."""
+        """Maximum number of probes: the allowance without remeasurements."""
         return self.allowance - self.confirmed
 
     def run(self, known: Mapping[Place, float | None] = MappingProxyType({})) -> list[Place]:
-        """Return the places to remeasure, best first; empty if every probe failed.
+        """Search, and return the places to remeasure, best first; empty if every probe failed.
 
-        ``known`` are places with known rates, which count like probes.
+        ``known`` are places whose rates are known. They count as probes.
         """
         self.found |= known
         self.probes += len(known)
@@ -118,7 +124,7 @@ class TunerSearch:
         return self._ranked()[: max(1, self.confirmed)]
 
     def _start(self) -> Place:
-        """Return the first place: all cores, medium batch, queue of two, maximum use of engines.
+        """Return the first place to probe: all cores, medium batch, and a queue of two batches.
 
         With JPEG engines, it is two pipelines of two threads with queues of four: on an H100 this
         reached 44,200 imgs/s, compared with 38,300 with three pipelines (November 2026). Files are
@@ -136,14 +142,14 @@ class TunerSearch:
         return tuple(start[knob] for knob in KNOBS)
 
     def _smallest(self, at: Place) -> Place:
-        """Return the place with minimum memory use, from which the search can climb."""
+        """Return the place like ``at`` with minimum memory use, to start from if ``at`` fails."""
         return tuple(0 if knob in _MEMORY else index for knob, index in zip(KNOBS, at, strict=True))
 
     def _probes_left(self) -> int:
         return 0 if self._exhausted() else self.most_probes - self.probes
 
     def _rate(self, place: Place) -> float:
-        """Return the imgs/s at a place; 0 if it fails or no probes are left."""
+        """Return the imgs/s at a place, probed if unknown; 0 if it fails or no probes are left."""
         if place not in self.found and self._too_large(place):
             self.found[place] = None
         if place not in self.found:
@@ -162,7 +168,7 @@ class TunerSearch:
         )
 
     def _climb(self, at: Place) -> Place:
-        """Change one knob at a time until no change helps."""
+        """Change one knob at a time until no change helps, and return the place reached."""
         self._rate(at)
         while self._probes_left() > 0:
             before = at
@@ -184,7 +190,7 @@ class TunerSearch:
         return at
 
     def _pairs(self, at: Place) -> Place:
-        """Return the best place reached by changing two knobs at once, or else ``at``."""
+        """Return the best place reached by changing two knobs at once; ``at`` if none is better."""
         best = at
         for one, two in combinations(range(len(KNOBS)), 2):
             for first, second in product((1, -1), repeat=2):
@@ -223,5 +229,5 @@ class TunerSearch:
 
 
 def _last_within(values: Sequence[int], most: int) -> int:
-    """Return the index of the largest value up to ``most``, or 0 if there is none."""
+    """Return the index of the largest value up to ``most``; 0 if there is none."""
     return max((index for index, value in enumerate(values) if value <= most), default=0)

@@ -1,1 +1,1 @@
-"""Measure configurations: workers, rounds, warm-up, statistics, deadlines."""
+"""Measure configurations: workers, rounds, warm-up, statistics, time limits."""

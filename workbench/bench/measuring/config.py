@@ -1,4 +1,4 @@
-"""Configurations to measure, and the graph whose exported source runs each of them."""
+"""Configurations to measure, and the graph whose exported script runs with each of them."""
 
 from __future__ import annotations
 
@@ -15,17 +15,20 @@ from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.types.devices import first_outputs_pixels
 
 Regime = Literal["decode", "pipeline"]
-"""``decode`` runs the graph up to the decoder, ``pipeline`` the whole graph."""
+"""Part of the graph to measure: ``decode`` ends at the decoder, ``pipeline`` is the whole graph."""
 REGIMES: tuple[Regime, ...] = ("decode", "pipeline")
 LOAD = "hw_decoder_load"
 """Decoder argument for the fraction of a batch that the GPU's JPEG engines decode."""
 UNMAPPED = "dont_use_mmap"
-"""Reader argument that makes it read files instead of mapping them into memory."""
+"""Reader argument with which files are read instead of mapped into memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """One value for every knob. If ``hw_decoder_load`` is None, the graph's value applies."""
+    """Configuration to measure: one value for every knob (setting).
+
+    If ``hw_decoder_load`` is None, the graph's value applies.
+    """
 
     device: DecodeDevice = "cpu"
     regime: Regime = "pipeline"
@@ -34,26 +37,26 @@ class Config:
     prefetch: int = 2
     hw_decoder_load: float | None = None
     program: str = "DALI"
-    """Name of the program that runs: DALI or a peer."""
+    """Name of the program to run: DALI or a peer library."""
     workers: int = 1
-    """Number of parallel processes, each on a shard of the data (and on a GPU, if mixed)."""
+    """Number of parallel processes, each on a shard of the data (and on its own GPU, if mixed)."""
     pipelines: int = 1
     """Number of parallel pipelines per process; ``threads`` and ``prefetch`` are per pipeline."""
     frames: int = 0
-    """Frames per sample of a sequence; 0 for images."""
+    """Number of frames per sample of a sequence; 0 for images."""
     executor: Executor = "dynamic"
-    """DALI's current executor or the older one; see ``graph.model.Settings.executor``."""
+    """DALI's current executor, or the older one; see ``graph.model.Settings.executor``."""
     dont_use_mmap: bool | None = None
-    """Value for all readers; if None, the graph's values apply."""
+    """Value of ``dont_use_mmap`` for all readers; None to use the graph's values."""
 
     @property
     def label(self) -> str:
-        """Name for display: ``cpu, decode``."""
+        """Device and regime as text, ``cpu, decode``; preceded by the program if it is not DALI."""
         return ", ".join([self.program] * (self.program != "DALI") + [self.device, self.regime])
 
     @property
     def settings(self) -> str:
-        """Knobs as text: ``batch 64, 4 threads, prefetch 2``."""
+        """Values of the knobs as text: ``batch 64, 4 threads, prefetch 2``."""
         load = "" if self.hw_decoder_load is None else f", {LOAD} {self.hw_decoder_load:g}"
         executor = "" if self.executor == "dynamic" else f", {self.executor} executor"
         unmapped = f", {UNMAPPED}" if self.dont_use_mmap else ""
@@ -65,7 +68,7 @@ class Config:
 
 
 def config_of(graph: Graph, device: DecodeDevice | None = None) -> Config:
-    """Return the configuration of a graph's own settings, on its device or ``device``."""
+    """Return the configuration with a graph's own settings, optionally on another device."""
     settings = graph.settings
     return Config(
         device or settings.device,
@@ -82,7 +85,7 @@ def config_of(graph: Graph, device: DecodeDevice | None = None) -> Config:
 
 
 def hw_decoder_load_of(node: Node) -> float | None:
-    """Return the hardware decoder load set on a node, or None."""
+    """Return the node's argument ``hw_decoder_load``; None if it is not set."""
     value = node.args.get(LOAD)
     return float(value) if isinstance(value, int | float) and 0 <= value <= 1 else None
 
@@ -137,7 +140,7 @@ def _mapping(resolved: ResolvedGraph, node: Node, mapped: bool) -> Node:
 
 
 def decoder_nodes(resolved: ResolvedGraph) -> list[Node]:
-    """Return the decoders that the graph's outputs depend on, including sources that decode."""
+    """Return the decoders that the outputs depend on, including sources that decode."""
     needed = ancestors(resolved.graph, list(resolved.graph.outputs.values()))
     return [
         n
@@ -163,7 +166,7 @@ def decoding_only(resolved: ResolvedGraph) -> ResolvedGraph:
 
 
 def sharded(graph: Graph, shard: int, shards: int) -> Graph:
-    """Return the graph in which every reader reads one of ``shards`` shards of the data."""
+    """Return the graph with every reader reading shard ``shard`` of ``shards``."""
     share = {"shard_id": shard, "num_shards": shards}
     nodes = tuple(
         replace(node, args={**node.args, **share}) if isinstance(node, Source) else node
@@ -173,7 +176,7 @@ def sharded(graph: Graph, shard: int, shards: int) -> Graph:
 
 
 def unmeasurable_reason(resolved: ResolvedGraph, machine: Machine) -> str:
-    """Return why a graph, with its settings, cannot be measured on a machine; empty if it can."""
+    """Return the reason why a graph cannot be measured on a machine; "" if it can."""
     devices = set(resolved.running.devices.values())
     if machine.no_gpu and (resolved.graph.settings.device == "mixed" or devices != {"cpu"}):
         return f"not measured: {machine.no_gpu}"
@@ -185,7 +188,7 @@ def unmeasurable_reason(resolved: ResolvedGraph, machine: Machine) -> str:
 
 
 def ineffective_settings(config: Config, formats: Sequence[tuple[str, int]]) -> tuple[str, ...]:
-    """Return a note for each knob that has no effect, or that affects only some files.
+    """Return a note for each knob that has no effect, or affects only some files.
 
     ``formats`` has the number of files per format, with the names of ``data_files.fingerprint``.
     """

@@ -22,7 +22,7 @@ from workbench.sources import Datasets, Sample, describe_datasets, every_sample
 # Fingerprint of the data folder.
 
 SCAN_SECONDS = 5.0
-"""Time limit in seconds for one pass over the data folder."""
+"""Time limit in seconds for listing the data files once."""
 _SCAN_FILES = 20_000
 _HEADERS = 400
 """Maximum number of files whose header is read to identify the format."""
@@ -43,12 +43,12 @@ class Fingerprint:
 
     @property
     def mean_size(self) -> float | None:
-        """Mean file size in bytes, or None."""
+        """Mean file size in bytes; None if unknown."""
         return self.size / self.files if self.files and self.size is not None else None
 
 
 def never_cancelled() -> None:
-    """Do nothing: default of ``check_cancelled`` for a caller that never cancels."""
+    """Do nothing. Default of ``check_cancelled`` for callers that never cancel."""
 
 
 def fingerprint(
@@ -102,7 +102,7 @@ def choose_samples(
 
 
 def _format(sample: Sample) -> str:
-    """Return a file's format by its first bytes, for a progressive JPEG by its frame header.
+    """Return the format of a file from its first bytes; distinguishes progressive JPEG.
 
     See ITU-T T.81, B.1.
     """
@@ -138,7 +138,7 @@ def _format(sample: Sample) -> str:
 # Whether the data files are in the page cache, and how to change that.
 
 _PROBED = 200
-"""Maximum number of files checked for presence in memory."""
+"""Maximum number of files for which the presence in memory is checked."""
 _WARM_SECONDS = 60.0
 _CHUNK = 2**20
 
@@ -160,7 +160,7 @@ class CacheState:
 
 
 def make_cache(data: Datasets, wanted: Cache, check_cancelled: Callable[[], None]) -> CacheState:
-    """Load the files into the page cache or drop them from it, and return the resulting state.
+    """Load the files into the page cache or evict them, and return the resulting state.
 
     ``check_cancelled`` raises to cancel.
     """
@@ -207,8 +207,8 @@ def resident_share(
 ) -> float | None:
     """Return the fraction (0 to 1) of some files' pages that are in memory; None if unknown.
 
-    Uses mincore(2), which reads nothing: a read with RWF_NOWAIT would trigger the kernel's
-    readahead.
+    Uses mincore(2), which does not read the files: a read with RWF_NOWAIT would trigger the
+    kernel's readahead.
     """
     found = pages = 0
     count = folder_size(data, check_cancelled)[0] or 0
@@ -222,7 +222,7 @@ def resident_share(
 
 
 def _resident_pages(path: str) -> tuple[int, int] | None:
-    """Return the number of resident pages and of all pages of a file; None if not reported."""
+    """Return the number of a file's pages in memory, and of all its pages; None if unknown."""
     try:
         with open(path, "rb") as file:
             length = os.fstat(file.fileno()).st_size

@@ -26,9 +26,9 @@ _QUEUED = 2
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """Time limit of a run that started at ``began`` (seconds of ``time.monotonic``).
+    """Time limit of a run that started at ``began`` (``time.monotonic``).
 
-    There is no limit if ``seconds`` is None.
+    If ``seconds`` is None, there is no limit.
     """
 
     seconds: float | None = None
@@ -40,7 +40,7 @@ class Deadline:
         return time.monotonic() - self.began
 
     def seconds_left(self, share: float = 1.0) -> float:
-        """Return the seconds until the fraction ``share`` of the time limit; infinite without one.
+        """Return the seconds until fraction ``share`` of the limit; infinity if there is no limit.
 
         The result is negative after that time.
         """
@@ -49,10 +49,10 @@ class Deadline:
     def config_within(
         self, how: MeasurementConfig, count: int = 1, share: float = 1.0, most: float = math.inf
     ) -> MeasurementConfig:
-        """Return ``how`` with a limit for each of ``count`` configurations.
+        """Return the config ``how`` with a time limit for each of ``count`` configurations.
 
-        They divide the time that is left until the fraction ``share`` of the time limit, with at
-        most ``most`` seconds each.
+        They divide the time that is left until fraction ``share`` of the time limit, with at most
+        ``most`` seconds each.
         """
         if self.seconds is None:
             return how
@@ -72,7 +72,7 @@ def require_seconds(where: str, seconds: float | None) -> None:
 
 
 def start_seconds(row: Measurement, spent: float) -> float:
-    """Return the part of ``spent`` seconds that passed before a measurement's first round."""
+    """Return how many of ``spent`` seconds passed before a measurement's first round."""
     seconds = [one.seconds for one in row.rounds]
     if not seconds:
         return spent
@@ -83,8 +83,8 @@ def start_seconds(row: Measurement, spent: float) -> float:
 def minimum_seconds(rows: Sequence[Measurement], start: float) -> float:
     """Return the minimum seconds to measure configurations interleaved, in new workers.
 
-    ``rows`` have the speed of each, ``start`` is a worker's time until its first round. Each
-    configuration needs one warm-up round and ``FEWEST_ROUNDS`` counted rounds, with
+    ``rows`` have the speed of each configuration; ``start`` is a worker's time until its first
+    round. Each configuration needs one warm-up round and ``FEWEST_ROUNDS`` counted rounds, with
     ``FEWEST_BATCHES`` batches after the queued ones.
     """
     return sum(

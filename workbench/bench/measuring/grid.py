@@ -1,4 +1,4 @@
-"""Grid of settings for a sweep: the Cartesian product of all knobs' values."""
+"""Grid of settings for a sweep: the Cartesian product of the values of all knobs (settings)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KNOBS = (
 
 
 def knob_values(config: Config) -> tuple[object, ...]:
-    """Return the value of each knob, in the order of ``KNOBS``."""
+    """Return the configuration's value of each knob, in the order of ``KNOBS``."""
     return tuple(getattr(config, knob) for knob in KNOBS)
 
 
@@ -34,7 +34,7 @@ Place = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Settings for ``w.tune`` to try: a tuple of ascending values of each.
+    """Settings for ``w.tune`` to try: for each, a tuple of ascending values.
 
     Raises ArgumentError for values that are not ascending numbers.
 
@@ -79,14 +79,14 @@ class Grid:
         return product(*(range(len(self.values(knob))) for knob in KNOBS))
 
     def config(self, place: Place, base: Config) -> Config:
-        """Return the configuration at a place. Fields that are not knobs are those of ``base``."""
+        """Return the configuration at a place. Fields other than knobs are those of ``base``."""
         values: dict[str, Any] = {
             knob: self.values(knob)[index] for knob, index in zip(KNOBS, place, strict=True)
         }
         return replace(base, **values)
 
     def place(self, config: Config) -> Place | None:
-        """Return the place of a configuration; None if a value is not in the grid."""
+        """Return the place of a configuration; None if one of its values is not in the grid."""
         with suppress(ValueError):
             return tuple(self.values(knob).index(getattr(config, knob)) for knob in KNOBS)
         return None
@@ -105,9 +105,9 @@ class Grid:
 def grid_for(resolved: ResolvedGraph, machine: Machine, device: DecodeDevice) -> Grid:
     """Return ``default_grid`` without values that the graph does not support.
 
-    The grid has one pipeline if its reader cannot read a shard, and only DALI's default executor if
-    a CPU operator follows a GPU operator. Memory-mapping is a knob only if a reader supports both
-    modes.
+    The grid has one pipeline if the graph's reader cannot read a shard, and only DALI's default
+    executor if a CPU operator follows a GPU operator. Memory-mapping is a knob only if a reader
+    supports both modes.
     """
     graph = resolved.graph
     grid = default_grid(machine, device)

@@ -1,6 +1,6 @@
-"""Interleaved measurement: A B A B, in random order, each configuration in new worker processes.
+"""Measure configurations interleaved (A B A B, in random order), each in new worker processes.
 
-``measure`` is the only function that measures speed.
+All speed measurements use the function ``measure``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from workbench.engine.resources.machine import usable_cores
 from workbench.errors import CancelledError, EngineError
 
 _START_SECONDS = 3.0
-"""Estimated seconds for a worker to start, build and return its first batch, until one is measured.
+"""Estimated seconds for a worker to start, build and return its first batch, until this is
+measured.
 """
 _WARM = 2
 """Expected number of warm-up rounds."""
@@ -33,21 +34,21 @@ OnRows = Callable[[tuple[Measurement, ...]], None]
 WARM_UP_CUT = "the time budget ended during the warm-up"
 ROUNDS_CUT = "the time budget ended before {} rounds"
 ROUND_CUT = "the time budget ended during a round: allow more time"
-"""Flag of a result whose last round was ended early by a limit."""
+"""Flag of a result whose last round was ended early by a time limit."""
 TIME_UP = "the time budget ended before the first round: allow more time"
-"""Reason of a configuration that has no result because its ``seconds`` ended."""
+"""Reason of a configuration that has no result because its time limit was reached."""
 NOT_YET = "not measured yet"
 """Reason of a configuration that has no result yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigJobs:
-    """An entry to measure: a configuration and its jobs, one for each worker process.
+    """Entry to measure: a configuration and its jobs, one for each worker process.
 
     ``environments`` and ``cores`` have one item per job, or are empty. ``limit`` is the maximum
-    host and GPU memory in bytes; None is no limit. ``seconds`` is the total time limit for the
-    worker's start, which may import a large library, and all rounds; the time of all entries is
-    shared. ``decodes`` is True if DALI decodes; otherwise there is no warning about idle JPEG
+    host and GPU memory in bytes; None means no limit. ``seconds`` is the total time limit for the
+    worker's start, which may import a large library, and all rounds; unused time is shared by all
+    entries. ``decodes`` is True if DALI decodes; otherwise there is no warning about idle JPEG
     engines.
     """
 
@@ -81,12 +82,12 @@ class ConfigMeasurement:
     reason: str = ""
     stop_reason: StopReason | None = None
     spent: float = 0.0
-    """Seconds used by the worker: start and all rounds."""
+    """Seconds used by the worker for its start and all rounds."""
     round_seconds: float = 0.0
     """Seconds of the last round, including untimed parts."""
     batch_seconds: float = 0.0
     hurried: set[str] = field(default_factory=set)
-    """Flags of the time limits that ended the measurement early."""
+    """Flags for the time limits that ended the measurement early."""
     is_over: bool = False
     """True if the time limit ended a round."""
 
@@ -96,7 +97,7 @@ class ConfigMeasurement:
 
 
 class InterleavedRun:
-    """One run of ``measure``: the candidates (one per configuration), clock and progress."""
+    """One call of ``measure``: the candidates (one per configuration), clock and progress."""
 
     def __init__(
         self,
@@ -113,7 +114,8 @@ class InterleavedRun:
         self._best = best
         self._kept = reusable
         self._pauses = len(entries) > 1 or before_round is not None
-        """True if a candidate waits between its rounds, for other candidates or for untimed work.
+        """True if a candidate pauses between its rounds, for other candidates or for untimed
+        work.
         """
         self._candidates = [ConfigMeasurement(entry) for entry in entries]
         self._stop = stop
@@ -124,20 +126,20 @@ class InterleavedRun:
         self._began = time.monotonic()
         self._starts = 0
         self._rounds = 0
-        """Number of completed worker starts and rounds, for the progress display."""
+        """Number of completed rounds (``_starts``: of worker starts), for the progress display."""
         self._spans: list[float] = []
-        "Seconds of each round, including untimed parts."
+        """Seconds of each completed round, including untimed parts."""
         self._share = 0.0
         self._seconds = 0.0
         self._process = 0
         self._text = ""
         self._failed = ""
-        """Error of the last candidate that failed."""
+        """Error of the last candidate that failed; "" if none failed."""
 
     def run(self) -> tuple[Measurement, ...]:
         """Measure all candidates.
 
-        Raises CancelledError; any other error becomes the candidate's reason.
+        Raises CancelledError. Any other error becomes the reason in the candidate's row.
         """
         try:
             for process in range(self.measurement_config.processes):
@@ -249,7 +251,7 @@ class InterleavedRun:
         return one
 
     def _seconds_left(self, candidate: ConfigMeasurement) -> float:
-        """Return the seconds left for a candidate's next round: its own, or all candidates'."""
+        """Return the seconds left for a candidate's next round, with the time of all others."""
         own = candidate.entry.seconds - candidate.spent
         return max(own, sum(one.entry.seconds - one.spent for one in self._alive()))
 
@@ -263,7 +265,7 @@ class InterleavedRun:
         _require_room(candidate.entry, *candidate.peak)
 
     def _release_all_workers(self) -> None:
-        """End all workers in parallel: each takes up to 0.05 s to end."""
+        """End all workers in parallel, because each takes up to 0.05 s."""
         with ThreadPoolExecutor(max(1, len(self._candidates))) as pool:
             list(pool.map(self._release_workers, self._candidates))
 
@@ -277,7 +279,7 @@ class InterleavedRun:
     def _run_guarded(
         self, candidate: ConfigMeasurement, step: Callable[[ConfigMeasurement], None]
     ) -> None:
-        """Run one step of a candidate; a failure ends only this candidate."""
+        """Call ``step`` for a candidate. An error ends only this candidate."""
         if candidate.reason or candidate.is_over:
             return
         try:
@@ -293,7 +295,7 @@ class InterleavedRun:
             self._report("")
 
     def _end_overdue(self, candidate: ConfigMeasurement) -> None:
-        """End a candidate whose time is over. If it completed a round, that is its result."""
+        """End a candidate whose time limit is reached. Completed rounds are its result."""
         if candidate.rounds:
             candidate.is_over, candidate.stop_reason = True, "budget"
             candidate.hurried.add(ROUND_CUT)
@@ -335,13 +337,14 @@ def measure(
 ) -> tuple[Measurement, ...]:
     """Measure configurations interleaved; return one Measurement each, in the same order.
 
-    All are built and warm before the first is timed. A configuration that fails gets the reason.
+    All configurations are built and warmed up before the first is timed. If one fails, its
+    Measurement has the reason.
     ``before_round`` runs untimed before each round; ``on_rows`` is called after each timed round
     with all results so far. ``best`` is the rate below which the measurement config may give up
-    early. ``reusable`` contains the previous measurement's worker, if any, and receives this one's;
-    without it every configuration has a new worker. A single configuration runs without pauses
-    between rounds. Once ``stop`` is set, CancelledError is raised within 0.1 s, and all processes
-    are ended.
+    early. ``reusable`` contains the previous measurement's worker, if any, and then the worker of
+    this one; without it every configuration has a new worker. A single configuration runs without
+    pauses between rounds. Once ``stop`` is set, CancelledError is raised within 0.1 s, and all
+    processes are ended.
     """
     if not entries:
         return ()
@@ -365,7 +368,7 @@ def without_traceback(error: Exception) -> str:
 
 
 def format_duration(seconds: float) -> str:
-    """Format a duration as seconds or minutes."""
+    """Format a duration in seconds, or in minutes from 100 s."""
     return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
 
 

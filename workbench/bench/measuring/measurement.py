@@ -15,7 +15,7 @@ from workbench.graph.model import DecodeDevice
 
 CONFIRMED = "confirmed"
 BY_ITSELF = "measured alone, in the search for workers, not interleaved"
-"""Prefix of the flag of a result that was not measured interleaved with others."""
+"""Start of the flag of a result that was not measured interleaved with others."""
 LOADED = 0.1
 """Fraction of the machine's cores. If other processes use more, the result is flagged."""
 
@@ -30,7 +30,7 @@ class Latency:
 
 
 def latency_of(rounds: Sequence[TimedRound]) -> Latency | None:
-    """Return the batch time percentiles of some rounds, or None without rounds."""
+    """Return the percentiles of the batch times of some rounds; None if there are no rounds."""
     values = [1000 * latency for one in rounds for latency in one.latencies]
     if not values:
         return None
@@ -38,7 +38,7 @@ def latency_of(rounds: Sequence[TimedRound]) -> Latency | None:
 
 
 def long_run_text(row: Measurement) -> str:
-    """Return ``, 60 s long, slowest second 0.93 of the median``; empty without a long run."""
+    """Return ``, 60 s long, slowest second 0.93 of the median``; "" if there was no long run."""
     if row.slowest_second is None:
         return ""
     seconds = sum(one.seconds for one in row.rounds if one.by_second)
@@ -47,12 +47,12 @@ def long_run_text(row: Measurement) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """Result of one configuration. If not measured, ``rounds`` is empty and ``reason`` is set.
+    """Result of one configuration. If it failed, ``rounds`` is empty and ``reason`` is set.
 
     ``warm_up`` has the rates (imgs/s) of the warm-up rounds. ``settled`` is True if these
     converged; ``stop_reason`` is the reason why measuring stopped. ``first_batch`` is the time in
-    seconds from source to first batch. Memory is the peak in bytes; ``gpu_busy``, ``jpeg_busy`` and
-    ``bus_busy`` are percent of the time. None means not measured.
+    seconds from source code to first batch. Memory is the peak in bytes; ``gpu_busy``,
+    ``jpeg_busy`` and ``bus_busy`` are percent of the time. None means not measured.
 
     ::
 
@@ -76,7 +76,7 @@ class Measurement:
     notes: tuple[str, ...] = ()
     """Notes on the configuration, such as knobs without effect."""
     flags: tuple[str, ...] = ()
-    """Reasons to distrust the result."""
+    """Reasons why the result is unreliable."""
     bus_busy: float | None = None
 
     @property
@@ -110,7 +110,7 @@ class Measurement:
 
     @property
     def is_interleaved(self) -> bool:
-        """True if the rounds are comparable with those of other rows; False for a probe."""
+        """True if the rounds are comparable with those of other rows; False for a worker search."""
         return not any(flag.startswith(BY_ITSELF) for flag in self.flags)
 
     @property
@@ -120,23 +120,23 @@ class Measurement:
 
     @property
     def slowest_second(self) -> float | None:
-        """Rate of the slowest second relative to the median; None without long rounds."""
+        """Rate of the slowest second relative to the median; None if there was no long round."""
         known = [one.slowest_second for one in self.rounds if one.slowest_second is not None]
         return min(known, default=None)
 
     @property
     def imgs_per_s(self) -> tuple[float, ...]:
-        """Rate of every round in imgs/s."""
+        """Rate of each round in imgs/s."""
         return tuple(one.imgs_per_s for one in self.rounds)
 
     @property
     def interval(self) -> Interval | None:
-        """Median in imgs/s with its confidence interval, or None without rounds."""
+        """Median in imgs/s with its confidence interval; None if there are no rounds."""
         return median_interval(self.imgs_per_s) if self.rounds else None
 
     @property
     def median(self) -> float | None:
-        """Median of the rounds in imgs/s, or None without rounds."""
+        """Median of the rounds in imgs/s; None if there are no rounds."""
         return self.interval.median if self.interval else None
 
     @property
@@ -156,18 +156,18 @@ class Measurement:
 
     @property
     def cpu_cores(self) -> float | None:
-        """Average number of busy cores, or None."""
+        """Average number of cores that the worker used; None if there are no rounds."""
         seconds = sum(one.seconds for one in self.rounds)
         return sum(one.cpu_seconds for one in self.rounds) / seconds if seconds else None
 
     @property
     def other_busy_cores(self) -> float | None:
-        """Average number of cores that other processes used during the rounds, or None."""
+        """Average number of cores that other processes used during the rounds; None if unknown."""
         known = [one.others for one in self.rounds if one.others is not None]
         return sum(known) / len(known) if known else None
 
     def quality_flags(self, cores: int, decodes: bool = True) -> tuple[str, ...]:
-        """Return reasons to distrust the result on a machine with ``cores`` usable cores.
+        """Return reasons why the result is unreliable, on a machine with ``cores`` usable cores.
 
         ``decodes`` is True if DALI decoded, so that the load of the JPEG engines is relevant.
         """
@@ -190,16 +190,16 @@ class Measurement:
 
 
 def rate_unit(frames: int) -> str:
-    """Return ``imgs/s``, or ``sequences/s`` for sequences of ``frames`` frames."""
+    """Return ``imgs/s``; for sequences (``frames`` is not 0) ``sequences/s``."""
     return "sequences/s" if frames else "imgs/s"
 
 
 def rate_figure(rate: float, frames: int) -> str:
-    """Format a rate without its unit: ``1,234``, or for sequences ``12.3``."""
+    """Format a rate without its unit: ``1,234``; for sequences ``12.3``."""
     return f"{rate:,.{1 if frames and rate < 1000 else 0}f}"
 
 
 def rate_text(rate: float, frames: int) -> str:
-    """Format a rate: ``1,234 imgs/s``, or ``12.3 sequences/s, 98 frames/s``."""
+    """Format a rate: ``1,234 imgs/s``; for sequences ``12.3 sequences/s, 98 frames/s``."""
     words = f"{rate_figure(rate, frames)} {rate_unit(frames)}"
     return f"{words}, {rate * frames:,.0f} frames/s" if frames else words

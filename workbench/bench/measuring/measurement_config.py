@@ -1,4 +1,4 @@
-"""Rules of a measurement: when it is warmed up, when it is precise enough, when to stop.
+"""Rules of a measurement: when warm-up ends, when the result is precise enough, when to stop.
 
 All rules are pure functions of the rounds so far; ``METHOD.md`` explains them.
 """
@@ -14,12 +14,14 @@ from workbench.bench.measuring.stats import Interval, median_interval, variation
 
 StopReason = Literal["precise", "budget", "behind"]
 """Reason why no more rounds were run. ``behind`` means that a tuner's probe is so much slower than
-the best that more rounds would not change the outcome."""
+the best one that more rounds would not change the outcome.
+"""
 
 _GIVEN_UP_AFTER = 3
 _ROUNDS_WITHIN, _WARM_WITHIN = 8, 0.5
-"""Number of rounds that must fit into a time limit, and the fraction of the limit at which warm-up
-must end."""
+"""``_ROUNDS_WITHIN``: number of rounds that must fit into a time limit. ``_WARM_WITHIN``: fraction
+of the limit at which warm-up must end.
+"""
 FEWEST_ROUNDS = FEWEST_BATCHES = 2
 """Minimum number of counted rounds, and of batches per round, regardless of time limits."""
 UNSTABLE = 0.1
@@ -28,10 +30,10 @@ UNSTABLE = 0.1
 
 @dataclass(frozen=True, slots=True)
 class MeasurementConfig:
-    """Durations and limits of one measurement, in seconds, batches and fractions.
+    """Durations and limits of a measurement, in seconds, batches and fractions.
 
-    The defaults are for publishable results. ``QUICK_CONFIG`` is for many configurations at once,
-    ``COARSE_CONFIG`` for a first impression: their intervals are wider.
+    The defaults are for publishable results. ``QUICK_CONFIG`` is for many configurations,
+    ``COARSE_CONFIG`` for a first impression; both have wider intervals.
 
     ::
 
@@ -40,34 +42,41 @@ class MeasurementConfig:
 
     round_seconds: float = 1.0
     round_batches: int = 10
-    """Minimum batches per round, in addition to the minimum seconds."""
+    """Minimum number of batches per round, in addition to the minimum seconds."""
     rounds: int = 5
     warm_up_batches: int = 5
     warm_up_within: float = 0.05
-    """Maximum relative difference of two successive rounds after which warm-up ends."""
+    """Maximum relative difference between two successive rounds for warm-up to end."""
     warm_up_rounds: int = 8
-    """Maximum number of warm-up rounds. If the rates still differ after that, the result is
-    flagged. With 1, the rates are not compared."""
+    """Maximum number of warm-up rounds. If the rates still differ after these, the result is
+    flagged. With 1, the rates are not compared.
+    """
     precision: float = 0.03
     """Maximum distance of the interval's ends from the median, as a fraction of the median."""
     confidence: float = 0.95
-    """Confidence level of the interval for ``precision``: two rounds have 0.5, three 0.75, six
-    0.95."""
+    """Confidence level of the interval for ``precision``: two rounds reach 0.5, three 0.75,
+    six 0.95.
+    """
     budget: float = 20.0
-    """Maximum seconds of timed rounds per configuration, beyond its first ``rounds`` rounds."""
+    """Maximum seconds of timed rounds per configuration, in addition to the first ``rounds``
+    rounds.
+    """
     limit: float | None = None
-    """Total seconds per configuration and process, including the build; None is no limit. One warm-
-    up round and two counted rounds (or ``rounds``) always run. Results that end early are flagged.
+    """Total seconds per configuration and process, including the build; None means no limit. One
+    warm-up round and two counted rounds (or ``rounds``) always run. Results that end early are
+    flagged.
     """
     processes: int = 1
-    """Number of new workers per configuration. More than one also covers variation between builds
-    of the same pipeline."""
+    """Number of new workers per configuration. With more than one, the interval also includes the
+    variation between builds of the same pipeline.
+    """
     behind: float = 0.0
-    """Fraction of the rate to reach. A configuration is given up after ``rounds`` rounds, at most
-    three, if all rounds are below that; 0 disables this."""
+    """Fraction of the best rate. A configuration is given up after ``rounds`` rounds (at most
+    three) if all are slower than this; 0 disables this.
+    """
 
     def is_warm(self, rates: Sequence[float], batches: int) -> bool:
-        """Return whether the warm-up may end, given its rates (imgs/s) and number of batches."""
+        """Return whether warm-up may end, given its rates (imgs/s) and number of batches."""
         if self.warm_up_rounds < 2:
             return len(rates) >= self.warm_up_rounds
         if len(rates) < 2 or batches < self.warm_up_batches:
@@ -76,9 +85,9 @@ class MeasurementConfig:
         return abs(last - before) <= self.warm_up_within * max(last, before)
 
     def round_of(self, batch_seconds: float) -> tuple[float, int]:
-        """Return the minimum seconds and batches of a round, from the seconds per batch.
+        """Return the minimum seconds and batches of a round, given the seconds per batch.
 
-        With a time limit, they are reduced so that eight rounds fit.
+        With a time limit, both are reduced so that eight rounds fit.
         """
         if self.limit is None:
             return self.round_seconds, self.round_batches
@@ -87,11 +96,11 @@ class MeasurementConfig:
         return min(self.round_seconds, most), max(FEWEST_BATCHES, batches)
 
     def is_late_to_warm_up(self, spent: float) -> bool:
-        """Return whether a limit leaves no time for more warm-up after ``spent`` seconds."""
+        """Return whether a time limit allows no more warm-up after ``spent`` seconds."""
         return self.limit is not None and spent >= _WARM_WITHIN * self.limit
 
     def is_late(self, spent: Sequence[float], next_rounds: Sequence[float], cycles: int) -> bool:
-        """Return whether a limit leaves no time for one more round of each configuration.
+        """Return whether a time limit allows no further round of each configuration.
 
         ``spent`` has the seconds of each configuration so far, ``next_rounds`` the estimated
         seconds of its next round. ``cycles`` is the number of rounds that each has completed.
@@ -101,25 +110,25 @@ class MeasurementConfig:
         return sum(spent) + sum(next_rounds) > self.limit * len(spent)
 
     def is_precise(self, rates: Sequence[float]) -> bool:
-        """Return whether there are enough rounds with a narrow enough interval."""
+        """Return whether there are enough rounds and their interval is narrow enough."""
         if len(rates) < self.rounds:
             return False
         found = median_interval(rates)
         return found.level >= self.confidence and found.spread <= self.precision
 
     def is_behind(self, rates: Sequence[float], best: float) -> bool:
-        """Return whether all rounds are so far below the rate ``best`` that measuring may end."""
+        """Return whether all rounds are so much slower than ``best`` that measuring may stop."""
         enough = len(rates) >= min(self.rounds, _GIVEN_UP_AFTER)
         return enough and max(rates) < self.behind * best
 
     def stop_reason(
         self, series: Sequence[Sequence[float]], seconds: float, best: float = 0.0
     ) -> StopReason | None:
-        """Return why the interleaved configurations may stop, or None.
+        """Return the reason why interleaved configurations may stop; None if they may not.
 
         ``series`` has the rates of each configuration so far, ``seconds`` is the total time of
-        their rounds, ``best`` the rate to reach. The budget ends the rounds only after each has
-        ``rounds`` rounds.
+        their rounds, ``best`` the best rate so far. The budget ends the rounds only after each
+        configuration has ``rounds`` rounds.
         """
         if all(self.is_precise(rates) for rates in series):
             return "precise"
@@ -134,35 +143,36 @@ class MeasurementConfig:
 
 
 def config_within(seconds: float, processes: int = 1) -> MeasurementConfig:
-    """Return the default config with a limit that includes build, warm-up and rounds."""
+    """Return the default config with a time limit that includes build, warm-up and rounds."""
     return MeasurementConfig(budget=seconds * processes, limit=seconds, processes=processes)
 
 
 QUICK_CONFIG = MeasurementConfig(
     round_seconds=0.5, round_batches=3, rounds=3, warm_up_rounds=3, precision=0.05, budget=3.0
 )
-"""Config for many configurations at once, such as stages. The intervals show the lower precision.
-"""
+"""Config for many configurations, such as stages. The wider intervals show the lower precision."""
 
 PROBE_CONFIG = MeasurementConfig(
     round_seconds=0.4, round_batches=3, rounds=2, warm_up_rounds=2, precision=0.05,
     confidence=0.5, budget=2.0, behind=0.9,
 )  # fmt: skip
-"""Config of a tuner's probe: two rounds if they agree, else more."""
+"""Config for the tuner's probes: two rounds if they agree, otherwise more."""
 
 GPU_SETTING_CONFIG = MeasurementConfig(
     round_seconds=1.0, round_batches=3, rounds=6, warm_up_rounds=2, precision=0.05, budget=15.0,
     behind=0.6,
 )  # fmt: skip
-"""Config of a complete setting with GPU decoding. Several pipelines alternate every few seconds
-between two speeds, the slower 0.68 of the faster. So two equal rounds prove nothing, and only a
-setting that is slower than both is given up early."""
+"""Config for a complete measurement with GPU decoding. Several pipelines alternate every few
+seconds between two speeds; the slower is 0.68 of the faster. So two equal rounds prove nothing, and
+only a setting that is slower than both is given up early.
+"""
 
 GPU_PROBE_CONFIG = replace(GPU_SETTING_CONFIG, round_seconds=0.5, budget=4.0)
-"""Config of a tuner's probe with GPU decoding: eight rounds of half a second without a pause,
+"""Config for the tuner's probes with GPU decoding: eight rounds of half a second without a pause,
 whatever their precision, because they rarely agree within 5 %. Fewer, longer probes would be worse,
 because building takes as long as a probe (2 s per pipeline). The best settings are remeasured
-completely."""
+completely.
+"""
 
 
 def long_config(seconds: float) -> MeasurementConfig:
@@ -175,14 +185,15 @@ def long_config(seconds: float) -> MeasurementConfig:
 COARSE_CONFIG = MeasurementConfig(
     round_seconds=0.2, round_batches=2, rounds=2, warm_up_rounds=1, precision=0.15, budget=0.4
 )
-"""Config for a first impression of many configurations: two rounds each, whose range is a 50 %
-interval."""
+"""Config for a first impression of many configurations: two rounds each. The range of two rounds is
+a 50 % confidence interval.
+"""
 
 
 def low_precision_notice(config: MeasurementConfig, found: Sequence[Interval]) -> str:
     """Return a notice that results have fewer rounds than by default, with their precision.
 
-    Empty if they have the default number.
+    The result is "" if they have the default number of rounds.
     """
     found = [one for one in found if one.level > 0]  # a single long round has no interval
     if config.rounds >= MeasurementConfig().rounds or not found:
@@ -196,7 +207,7 @@ def low_precision_notice(config: MeasurementConfig, found: Sequence[Interval]) -
 
 
 def is_unstable(rates: Sequence[float], settled: bool) -> bool:
-    """Return whether to distrust a result: rounds differ too much, or warm-up did not converge."""
+    """Return whether a result is unreliable: rounds differ too much or warm-up did not converge."""
     return variation(rates) > UNSTABLE or not settled
 
 

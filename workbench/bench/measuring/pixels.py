@@ -28,19 +28,20 @@ from workbench.sources import Datasets
 
 IMAGES = 64
 LIMIT = 300.0
-"""Timeout in seconds. Importing a library from a cold disk may take minutes."""
+"""Timeout of a comparison in seconds. Importing a library from a cold disk may take minutes."""
 LEVELS = "levels of 255"
 NOT_COMPARED = "not compared: the time budget ended"
 FLOATS = "units of the output's floats"
 SAME = {LEVELS: 8.0, FLOATS: 0.15}
-"""Maximum mean difference between two implementations of one augmentation, whose filters and
-rounding differ. A wrong sign or another random value differs by 30 levels and more. For floats with
-ImageNet normalisation, 0.15 corresponds to nine levels."""
+"""Maximum mean difference between two implementations of the same augmentation, which differ in
+filters and rounding. A wrong sign or another random value differs by 30 levels and more. For floats
+with ImageNet normalisation, 0.15 corresponds to nine levels.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class PixelDifference:
-    """Mean and maximum absolute difference of the values of some images.
+    """Mean and maximum absolute difference between the values of two lists of images.
 
     ``share`` (0 to 1) is the fraction of differing values. ``unit`` is the unit of ``mean`` and
     ``greatest``, as text.
@@ -54,14 +55,14 @@ class PixelDifference:
 
     @property
     def is_same(self) -> bool:
-        """True if the mean difference is small enough (``SAME``) to be the same augmentation."""
+        """True if the mean difference is small enough (``SAME``) for the same augmentation."""
         return self.mean <= SAME.get(self.unit, 0.0)
 
 
 def compare_cpu_with_mixed(
     ours: Sequence[NDArray[Any]], theirs: Sequence[NDArray[Any]]
 ) -> PixelDifference | None:
-    """Compare two lists of images; None if their shapes differ or they are empty."""
+    """Compare two lists of images. Return None if shapes differ or the lists are empty."""
     if not ours or [a.shape for a in ours] != [b.shape for b in theirs]:
         return None
     gaps = [np.abs(np.subtract(a, b, dtype=np.float64)) for a, b in zip(ours, theirs, strict=True)]
@@ -105,10 +106,10 @@ def compare_decoders(
     progress: WorkerProgress,
     seconds: float = math.inf,
 ) -> dict[str, Any]:
-    """Compare CPU with mixed decoding; return a PixelDifference as JSON values, or the reason.
+    """Compare the pixels of CPU and mixed decoding. Return the difference, or the reason.
 
-    Limited to ``seconds``. Once ``stop`` is set, CancelledError is raised. ``progress`` receives
-    the worker's messages.
+    The result consists of JSON values. The comparison is limited to ``seconds``. Once ``stop`` is
+    set, CancelledError is raised. ``progress`` is called with the worker's messages.
     """
     clock = StopClock(stop)
     clock.allow(seconds)
@@ -133,7 +134,7 @@ def compare_decoders(
 
 @task
 def differ(worker: Worker, cpu: Code, mixed: Code, data: Datasets) -> PixelDifference | None:
-    """Task: compare the first batch of two sources, decoded on the CPU and mixed."""
+    """Task: compare the first batch of two scripts, with CPU and with mixed decoding."""
     return compare_cpu_with_mixed(first_batch(cpu, data, "cpu"), first_batch(mixed, data, "mixed"))
 
 

@@ -1,4 +1,4 @@
-"""Statistics of a result: median, confidence interval, spread, ratio."""
+"""Statistics of rates: median, confidence interval, spread, ratio."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _DRAWS = 4000
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A median (or ratio) and its confidence interval, all in the unit of the values.
+    """Median (or ratio) and its confidence interval, all in the unit of the values.
 
     ``level`` is the confidence level of ``low`` to ``high``: 0.95, or less with too few values.
     """
@@ -38,11 +38,11 @@ def median_interval(values: Sequence[float]) -> Interval:
 
     The interval is between two order statistics, whose confidence is binomial (H. A. David and H.
     N. Nagaraja, Order Statistics, 3rd ed., 2003, section 7.1: for the k-th smallest and the k-th
-    largest of n values it is 1 - 2 P(B < k), B binomial with n and 1/2). Between two such pairs it
-    is interpolated after T. P. Hettmansperger and S. J. Sheather, Confidence intervals based on
-    interpolated order statistics, Statistics & Probability Letters 4 (1986) 75-79. Five values or
-    fewer cannot reach 95 %: the interval is then from minimum to maximum, with a lower level.
-    Values are assumed to be independent. Raises ValueError if there are no values.
+    largest of n values it is 1 - 2 P(B < k), B binomial with n and 1/2). Between two such pairs the
+    interval is interpolated after T. P. Hettmansperger and S. J. Sheather, Confidence intervals
+    based on interpolated order statistics, Statistics & Probability Letters 4 (1986) 75-79. With
+    five values or fewer, 95 % cannot be reached: the interval is then from minimum to maximum, with
+    a lower level. Values are assumed to be independent. Raises ValueError if there are no values.
     """
     if not values:
         raise ValueError("There is no value to take the median of. Pass at least one.")
@@ -63,7 +63,7 @@ def median_interval(values: Sequence[float]) -> Interval:
 
 
 def _confidence(count: int, k: int) -> float:
-    """Return the confidence of the interval from k-th smallest to k-th largest value."""
+    """Return the confidence of the interval from the k-th smallest to the k-th largest value."""
     if 2 * k > count:
         return 0.0
     return 1 - 2 * sum(math.comb(count, i) for i in range(k)) / float(2**count)
@@ -72,8 +72,8 @@ def _confidence(count: int, k: int) -> float:
 def paired_ratio(ours: Sequence[float], theirs: Sequence[float]) -> Interval:
     """Return the ratio of two series whose i-th values were measured next to each other.
 
-    It is the median of the ratios, with the interval of ``median_interval``. Slowdowns that affect
-    both values cancel. Positions missing in either series are skipped.
+    The result is the median of the ratios, with the interval of ``median_interval``. Slowdowns that
+    affect both values cancel. Positions missing in either series are skipped.
     """
     return median_interval([a / b for a, b in zip(ours, theirs, strict=False)])
 
@@ -83,7 +83,7 @@ def ratio(ours: Sequence[float], theirs: Sequence[float]) -> Interval:
 
     Uses the percentile bootstrap (B. Efron and R. J. Tibshirani, An Introduction to the Bootstrap,
     1993, sections 8.3 and 13.3), resampling each series independently. With fewer than six values
-    the interval tends to be too narrow. The same values always give the same result.
+    the interval tends to be too narrow. The result is deterministic.
     """
     chance = random.Random(0)
     draws = [

@@ -1,4 +1,4 @@
-"""Workers of one configuration: usually one, several if processes or GPUs run in parallel."""
+"""Workers of one configuration: usually one; several if processes or GPUs run in parallel."""
 
 from __future__ import annotations
 
@@ -25,20 +25,22 @@ from workbench.engine.resources.gpu import Gpu, GpuUse, first_visible_gpu
 from workbench.errors import EngineError
 
 SILENCE_LIMIT = 300.0
-"""Seconds without a batch after which the measurement is considered hung. The first batch fills the
-queues."""
+"""Seconds without a batch after which a worker is considered hung. The first batch fills the
+queues, which takes longest.
+"""
 _TOGETHER = 0.05
-"""Seconds before the common start at which parallel workers receive its time; sending takes far
-less."""
+"""Seconds between sending the common start time to parallel workers and that time. Sending takes
+far less.
+"""
 
 
 T = TypeVar("T")
 
 
 class StopClock(threading.Event):
-    """Stop event that is also set when the timeout of the last ``allow`` is over.
+    """Event that is set if ``stop`` is set, or if the timeout of the last ``allow`` has expired.
 
-    An ``Engine`` with this event ends any activity of its worker: start, import or round.
+    An ``Engine`` with this event cancels whatever its worker does: start, import or round.
     """
 
     def __init__(self, stop: threading.Event) -> None:
@@ -47,11 +49,11 @@ class StopClock(threading.Event):
         self._until = math.inf
 
     def allow(self, seconds: float) -> None:
-        """Start a timeout in seconds for the next step; infinite means no timeout."""
+        """Start a timeout for the next step, in seconds; infinity means no timeout."""
         self._until = time.monotonic() + seconds
 
     def is_set(self) -> bool:
-        """Return whether the stop event is set or the timeout is over."""
+        """Return whether the stop event is set or the timeout has expired."""
         return self._stop.is_set() or time.monotonic() >= self._until
 
 
@@ -69,7 +71,8 @@ class WorkerGroup:
     ) -> None:
         """``environments`` and ``cores`` have one item per job, or are empty.
 
-        ``on_silence`` and ``on_wait`` are as for ``Engine``, and are called for any of the workers.
+        ``on_silence`` and ``on_wait`` are as for ``Engine``, and are called for each of the
+        workers.
         """
         self._jobs = jobs
         self._cores = cores or [()] * len(jobs)
@@ -97,11 +100,11 @@ class WorkerGroup:
         self._clock.allow(seconds)
 
     def call(self, task: Callable[..., Any], *arguments: Any) -> Any:
-        """Run another task in the first worker, in addition to the measurement."""
+        """Run a task other than a round in the first worker, and return its result."""
         return self._engines[0].call(task, *arguments, limit=SILENCE_LIMIT)
 
     def start(self, on_report: Callable[[float], None]) -> StartupStats:
-        """Start the workers in parallel, each up to its first batch."""
+        """Start the workers in parallel, and run each up to its first batch."""
 
         def start(place: int, on_report: Callable[[float], None]) -> StartupStats:
             found: Any = self._engines[place].call(
@@ -129,7 +132,7 @@ class WorkerGroup:
         on_report: Callable[[float], None],
         pause: bool = True,
     ) -> TimedRound:
-        """Run one round, on all workers at the same time.
+        """Run one round on all workers at the same time.
 
         ``pause`` is as for ``workload.run_round``; several workers always pause.
         """
@@ -152,7 +155,7 @@ class WorkerGroup:
         task: Callable[[int, Callable[[float], None]], T],
         on_report: Callable[[float], None],
     ) -> list[T]:
-        """Call ``task`` for each worker in parallel; the first worker reports progress."""
+        """Call ``task`` for each worker in parallel. The first worker reports progress."""
         if len(self._engines) == 1:
             return [task(0, on_report)]
         with ThreadPoolExecutor(len(self._engines)) as pool:
@@ -178,12 +181,12 @@ class WorkerGroup:
         on_silence: Callable[[bool], None],
         on_wait: Callable[[str], None],
     ) -> None:
-        """Run other jobs in the same processes after the next ``start``."""
+        """Set other jobs, which run in the same processes after the next ``start``."""
         self._jobs, self._on_silence, self._on_wait = jobs, on_silence, on_wait
 
     @property
     def pids(self) -> tuple[int, ...]:
-        """Return the process ids of the workers that are alive."""
+        """Process ids of the workers that are alive."""
         return tuple(engine.pid for engine in self._engines if engine.pid is not None)
 
     def gpu_use(self) -> tuple[GpuUse, ...]:
@@ -197,10 +200,11 @@ class WorkerGroup:
 
 
 class ReusableWorker:
-    """A worker that is reused by successive measurements, to save process starts.
+    """Worker that successive measurements reuse, to avoid starting processes.
 
-    Only for configurations with one job and without their own environment or cores. Memory is
-    released between measurements; a worker whose measurement failed is discarded.
+    A worker can only be reused for configurations with one job and without an environment or cores
+    of their own. Its memory is released between measurements; a worker whose measurement failed is
+    discarded.
     """
 
     def __init__(self) -> None:
@@ -266,7 +270,7 @@ def _ignore_report(_: float) -> None:
 
 
 def merge_rounds(rounds: Sequence[TimedRound], overlapping: bool) -> TimedRound:
-    """Combine simultaneous rounds into one whose rate is the sum.
+    """Combine simultaneous rounds of several workers into one round with the sum of the rates.
 
     ``overlapping`` is True if the workers shared their cores: the load that a worker attributes to
     other processes is then mostly the load of the other workers.

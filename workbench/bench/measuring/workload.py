@@ -1,7 +1,7 @@
-"""The worker's side of a measurement: builds the job and runs rounds.
+"""Part of a measurement that runs in the worker: builds the job and runs rounds.
 
-The loop is that of a plain script, plus reading the clock for each batch. Used in the worker
-process only, except for the classes of messages.
+The loop is that of a plain script, except that it reads the clock for each batch. Only the classes
+of messages are used outside the worker process.
 """
 
 from __future__ import annotations
@@ -31,39 +31,41 @@ from workbench.errors import DataError, EngineError, PipelineError, WorkbenchErr
 from workbench.sources import Datasets, failure_reason, require_dataset
 
 REPORT_EVERY = 0.5
-"""Seconds between progress reports in a round. Sending one takes 12 µs; displaying it uses the
-cores being measured."""
+"""Seconds between progress reports in a round. Sending a report takes 12 µs, and displaying it uses
+the cores being measured.
+"""
 _KEY, _END = "bench", "bench: end of a round without a pause behind it"
 _LEAD, _LONGEST_LEAD = 0.2, 1.0
 _QUIET = 0.03
 _QUIET_LIMIT = 3.0
 _SECONDS = 5
-"""Minimum seconds of a round with rates per second."""
+"""Minimum seconds of a round for which rates per second are reported."""
 
 
 class Workload(Protocol):
     """Protocol of an object that produces batches."""
 
     lead: int
-    """Maximum number of batches that may be queued after a pause; these run before timing starts.
+    """Maximum number of batches that may be queued after a pause. These run before timing
+    starts.
     """
 
     def run(self) -> int:
-        """Complete one batch on its device and return its number of samples without padding."""
+        """Complete one batch on its device, and return its number of samples without padding."""
         ...
 
 
 class Job(Protocol):
-    """Protocol of a job that a worker measures: a dataclass with ``@sendable``."""
+    """Protocol of a job that a worker measures: a dataclass decorated with ``@sendable``."""
 
     def start(self) -> Workload:
-        """Build the workload, in the worker."""
+        """Build and return the workload. Called in the worker."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class StartupStats:
-    """Time and memory of the first batch; memory in bytes, None if unknown."""
+    """Time until the first batch, and memory in bytes; None if unknown."""
 
     first_batch_seconds: float
     host_bytes: int
@@ -75,9 +77,9 @@ class TimedRound:
     """Timing of one round.
 
     ``cpu_seconds`` is the CPU time of the worker and its children; ``others`` is the number of
-    cores (of those the worker may use) that other processes used, None if unknown. ``latencies`` (s
-    per batch) are not stored in a record; ``by_second`` has the imgs/s of each whole second of a
-    long round.
+    cores, of those the worker may use, that other processes used; None if unknown. ``latencies``
+    (seconds per batch) are not stored in a record. ``by_second`` has the imgs/s of each whole
+    second of a long round.
     """
 
     seconds: float
@@ -105,9 +107,9 @@ class TimedRound:
 @sendable
 @dataclass(frozen=True, slots=True)
 class ScriptJob:
-    """Job that runs the exported source as a user runs it.
+    """Job that runs the exported script like a user would.
 
-    If ``to_host``, every output is copied to the host.
+    If ``to_host`` is True, every output is copied to the host.
     """
 
     source: Code
@@ -173,8 +175,8 @@ def real_samples(readers: list[dict[str, Any]], batch_size: int) -> Iterator[int
     """Yield the number of samples of each batch, without padding.
 
     ``readers`` are DALI's ``reader_meta``. With ``pad_last_batch``, a reader repeats its last
-    sample to fill the last batch of each epoch and a shard shorter than another. Without it,
-    batches continue with the samples of the next epoch, which all count.
+    sample to fill the last batch of each epoch, and a shard that is shorter than another. Without
+    it, a batch continues with the samples of the next epoch, which all count.
     """
     padding = [meta for meta in readers if meta.get("pad_last_batch")]
     epoch = 0
@@ -195,7 +197,10 @@ def _batches(meta: dict[str, Any], batch_size: int) -> int:
 
 
 def _shard_size(meta: dict[str, Any], epoch: int) -> int:
-    """Return the size of a shard. As in DALI, shard s of n starts at size * s / n, rounded down."""
+    """Return the size of the shard read in an epoch.
+
+    As in DALI, shard s of n starts at size * s / n, rounded down.
+    """
     size, shards, shard = meta["epoch_size"], meta["number_of_shards"], meta["shard_id"]
     if not meta.get("stick_to_shard"):
         shard = (shard + epoch) % shards
@@ -262,11 +267,11 @@ def run_round(
 ) -> TimedRound:
     """Task: run one round of at least ``seconds`` and ``batches``.
 
-    To begin in a steady state, two things run first and are not counted: the batches queued during
-    the preceding pause, and a fifth of the round's time (at most 1 s), in which clock frequencies
-    rise. ``start_at`` (from ``time.perf_counter``, which all processes of a machine share)
-    synchronises several workers. Returns when the worker is idle. Without ``pause`` it returns
-    immediately, and the time of the next round starts at that point.
+    Two things run first and are not counted, so that the round starts in a steady state: the
+    batches queued during the preceding pause, and a fifth of the round's time (at most 1 s), in
+    which clock frequencies rise. ``start_at`` (``time.perf_counter``, which all processes of a
+    machine share) synchronises several workers. With ``pause``, the task returns when the worker is
+    idle. Without it, the task returns immediately, and the time of the next round starts then.
     """
     workload: Workload = worker.kept[_KEY]
     children = descendants(os.getpid())
@@ -317,8 +322,8 @@ def run_round(
 def rates_by_second(latencies: Sequence[float], samples: int) -> tuple[float, ...]:
     """Return the imgs/s of each whole second of a round; empty if it is shorter than five seconds.
 
-    ``latencies`` are the times of the batches in s. A batch counts proportionally for each second
-    it spans, so that a few large batches per second do not appear as bursts.
+    ``latencies`` are the times of the batches in seconds. A batch counts proportionally for each
+    second it spans, so that a few large batches per second do not appear as bursts.
     """
     ends = np.cumsum(latencies)
     whole = int(ends[-1]) if len(ends) else 0
@@ -342,7 +347,8 @@ def _wait_until_idle(children: list[int]) -> None:
 def memory_usage(worker: Worker) -> tuple[int, int | None]:
     """Task: return the peak host memory and the current GPU memory of the process, in bytes.
 
-    GPU memory is None if unknown. It is also its peak, because DALI's GPU pools do not shrink.
+    GPU memory is None if unknown. The current value is also the peak, because DALI's GPU pools do
+    not shrink.
     """
     pid = os.getpid()
     return peak_host_bytes(descendants(pid)), Gpu(first_visible_gpu()).memory_of(pid)
@@ -364,7 +370,7 @@ def descendants(pid: int) -> list[int]:
 
 
 def cpu_seconds(children: list[int]) -> float:
-    """Return the CPU time of this process with all its threads, and of ``children``."""
+    """Return the CPU time in seconds of this process with all its threads, and of ``children``."""
     return time.process_time() + sum(map(_process_seconds, children))
 
 
@@ -376,7 +382,7 @@ def _process_seconds(pid: int) -> float:
 
 
 def busy_seconds() -> float | None:
-    """Return the CPU time that all processes and other guests used on this process's cores."""
+    """Return the CPU time in seconds that all processes and guests used on this process's cores."""
     usable = {f"cpu{core}" for core in os.sched_getaffinity(0)}
     ticks = 0
     try:
@@ -391,7 +397,7 @@ def busy_seconds() -> float | None:
 
 
 def peak_host_bytes(children: list[int]) -> int:
-    """Return the peak host memory of this process and ``children`` (VmHWM)."""
+    """Return the peak host memory in bytes of this process and ``children`` (VmHWM)."""
     return sum(_peak_resident_bytes(pid) for pid in [os.getpid(), *children])
 
 

@@ -1,1 +1,1 @@
-"""Format records as text, tables and charts, and compare records."""
+"""Records of measurements: format as text, tables and charts, and compare."""

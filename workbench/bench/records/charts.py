@@ -1,4 +1,4 @@
-"""Charts of records as data: title, axes, series and marks.
+"""Charts of records as data: title, axes, series and labels.
 
 A chart is computed once from a record. ``plots`` draws it with matplotlib; ``ui.speed`` builds its
 payloads from the same scaling series and heat maps.
@@ -37,7 +37,7 @@ Over = Literal["threads", "pipelines", "workers"]
 
 @dataclass(frozen=True, slots=True)
 class ScalingPoint:
-    """A row of a scaling run, with its speed-up over the first measured row of its series.
+    """Row of a scaling run, with its speed-up over the first measured row of its series.
 
     ``efficiency`` is the speed-up relative to linear scaling. Both are 0 without a result.
     """
@@ -49,7 +49,7 @@ class ScalingPoint:
 
 
 def best_measurement(report: Report) -> Measurement:
-    """Return the fastest measurement except probes; of a tuning run, the fastest long run.
+    """Return the fastest row that is not a probe; in a tuning run, the fastest long run.
 
     Raises EngineError if there is none.
     """
@@ -89,13 +89,13 @@ def _points(rows: Sequence[Measurement], over: Over) -> list[ScalingPoint]:
 
 
 Kind = Literal["cpu", "mixed", "peer"]
-"""Subject of a mark, which determines its colour: a device of DALI, or another library."""
+"""What a value belongs to, which determines its colour: a device of DALI, or another library."""
 NOT_TRIED = "not tried"
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A value with its confidence interval. ``words`` is the text next to the bar."""
+    """Bar with a confidence interval. ``words`` is the text next to the bar."""
 
     label: str
     kind: Kind
@@ -107,7 +107,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class BarChart:
-    """Horizontal bars in unnamed groups. ``note`` is written below all charts."""
+    """Horizontal bars in groups without names. ``note`` is written below all charts."""
 
     title: str
     unit: str
@@ -117,10 +117,10 @@ class BarChart:
 
 @dataclass(frozen=True, slots=True)
 class ScalingChart:
-    """Speed by number of threads, pipelines, processes or GPUs; a series per number of pipelines.
+    """Speed by number of threads, pipelines, processes or GPUs, with a series per pipeline count.
 
-    ``over`` is the counted unit. ``frames`` is as in ``Config``. The series include points without
-    a result.
+    ``over`` is the name of what is counted. ``frames`` is as in ``Config``. The series include
+    points without a result.
     """
 
     title: str
@@ -130,7 +130,7 @@ class ScalingChart:
     series: tuple[tuple[ScalingPoint, ...], ...]
 
     def name(self, series: Sequence[ScalingPoint]) -> str:
-        """Return the name of a series: pipelines per process, if several numbers were measured."""
+        """Return the label of a series: the pipelines per process if there are several series."""
         if len(self.series) == 1:
             return "measured"
         number = series[0].row.config.pipelines
@@ -149,12 +149,12 @@ class HeatCell:
 
     @property
     def rate(self) -> float | None:
-        """Rate in imgs/s, or None if the setting failed or was not measured."""
+        """Rate in imgs/s; None if the setting failed or was not measured."""
         return self.row.median if self.row else None
 
     @property
     def reason(self) -> str:
-        """Reason why there is no rate."""
+        """Reason why there is no rate; "" if there is one."""
         return self.row.reason if self.row else NOT_TRIED
 
 
@@ -174,12 +174,12 @@ class HeatPanel:
 
 @dataclass(frozen=True, slots=True)
 class HeatMap:
-    """All settings of a grid; one panel per combination of knobs except threads and batch size."""
+    """All settings of a grid, with a panel for each combination of the knobs not on its axes."""
 
     title: str
     frames: int
     columns: int
-    """Number of panels per row. The panels of a row differ only in ``prefetch``."""
+    """Number of panels per row. Panels in the same row differ only in ``prefetch``."""
     panels: tuple[HeatPanel, ...]
 
 
@@ -187,7 +187,7 @@ class HeatMap:
 class StackChart:
     """Stacked bars, one per row, with a line at ``total``.
 
-    ``parts`` has the name of each part and its value in each row, or None for a missing value.
+    ``parts`` has the name of each part and its value in each row; None if a value is missing.
     """
 
     title: str
@@ -226,9 +226,9 @@ def kind_of(row: Measurement | OperatorCost) -> Kind:
 
 
 def bar_chart(report: Report) -> BarChart:
-    """Return bars of each row's speed with its interval; rows without a result are listed below.
+    """Return a bar for each row with a result; other rows are named in a note.
 
-    Of a tuning run, only complete measurements are shown: the candidates and the graph's own
+    For a tuning run, only complete measurements are shown: the candidates and the graph's own
     setting.
     """
     rows = [row for row in report.measurements if row.rounds]
@@ -251,7 +251,7 @@ def bar_chart(report: Report) -> BarChart:
 
 
 def operator_chart(report: Report) -> BarChart:
-    """Return the time that each operator adds per image: a group per operator, a bar per program.
+    """Return bars of the time that each operator adds per image, in a group per operator.
 
     Raises EngineError if no cost is known.
     """
@@ -284,7 +284,7 @@ def scaling_chart(report: Report) -> ScalingChart:
 
 
 def heat_map(report: Report, best: Measurement | None) -> HeatMap:
-    """Return the heat map of the settings of a sweep or a tuner; ``best`` is marked."""
+    """Return the heat map of a sweep or a tuning run, in which ``best`` is marked."""
     grid = Grid.from_json(report.extra["grid"])
     found: dict[tuple[object, ...], Measurement] = {}
     for row in report.measurements:  # complete measurements first
@@ -315,7 +315,7 @@ def heat_map(report: Report, best: Measurement | None) -> HeatMap:
 
 
 def stage_chart(report: Report) -> StackChart:
-    """Return the milliseconds that each stage adds to a batch, and those of each operator alone."""
+    """Return bars of the milliseconds that stages add to a batch, and of operators run alone."""
     found = stages_of(report.extra)
     if found is None:
         raise EngineError("This record has no stages. Use a record of `workbench stages`.")

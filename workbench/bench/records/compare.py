@@ -1,4 +1,4 @@
-"""Compare two records, and load the records of a folder."""
+"""Compare two records, and load the records in a folder."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from workbench.errors import DataError, RecordFormatError
 _TURNED = {"sweep": KNOBS, "threads": ("threads",), "pipelines": ("pipelines",)}
 """Knobs in which the rows of a record differ, by kind of record."""
 SURE = 0.01
-"""Maximum distance from 1 of both ends of a ratio's interval for equal speed."""
+"""Two rates are the same if both ends of the ratio's interval are within this distance from 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedConfig:
-    """A configuration that both records contain. ``ratio`` is the second rate divided by the first.
+    """Configuration that both records contain. ``ratio`` is the second rate divided by the first.
 
-    ``differs`` names the knobs with different values in the second record.
+    ``differs`` names the knobs that have another value in the second record.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Comparison:
 
 
 def compare_reports(first: Report, second: Report) -> Comparison:
-    """Pair measurements by label, device, regime, program and number of workers.
+    """Pair the measurements of two records by label, device, regime, program and workers.
 
     For sweeps and thread scaling, each setting is paired separately. Probes of a tuner are
     excluded.
@@ -130,7 +130,7 @@ def _warnings(first: Report, second: Report) -> list[str]:
 
 
 def read_report(path: str | Path) -> Report:
-    """Read the record in a file. Raises DataError or RecordFormatError, which name the file."""
+    """Read the record in a file. Raises DataError or RecordFormatError that names the file."""
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -143,10 +143,10 @@ def read_report(path: str | Path) -> Report:
 
 
 def read_folder(folder: str | Path) -> tuple[Mapping[str, Report], tuple[str, ...]]:
-    """Load all records in a folder, oldest first, and explain why other JSON files are skipped.
+    """Load all records in a folder, oldest first. Other JSON files are skipped.
 
-    Returns the records by file name, and the explanations. Raises DataError if the folder cannot be
-    listed.
+    Return the records by file name, and the reasons why files were skipped. Raises DataError if the
+    folder cannot be listed.
     """
     found: dict[str, Report] = {}
     refused = []

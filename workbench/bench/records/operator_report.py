@@ -21,16 +21,16 @@ HOW = (
 OTHER_PIXELS = "* not the same augmentation as DALI's: its pixels differ too much"
 _OTHER = " *"
 _GAP = 3
-"""Number of spaces between columns."""
+"""Number of spaces between table columns."""
 
 
 @dataclass(frozen=True, slots=True)
 class OperatorCost:
-    """Cost of an operator in one program. A baseline is an entry without ``op``.
+    """Cost of an operator in one program. An entry without ``op`` is a baseline.
 
-    ``rate`` is in imgs/s. ``adds`` are the additional microseconds per image compared with
-    ``base``, with the interval ``low`` to ``high``, from adjacent rounds. None means not measured,
-    for the given ``reason``. ``is_same`` is True if the pixels equal DALI's.
+    ``rate`` is in imgs/s. ``adds`` are the microseconds per image added to those of ``base``, with
+    the interval ``low`` to ``high``, from adjacent rounds. None means not measured, for the given
+    ``reason``. ``is_same`` is True if the pixels equal DALI's.
     """
 
     node: str
@@ -43,23 +43,23 @@ class OperatorCost:
     low: float | None = None
     high: float | None = None
     rounds: int = 0
-    """Number of pairs of rounds; with a single pair, there is no interval."""
+    """Number of pairs of rounds. With a single pair, there is no interval."""
     reason: str = ""
     is_same: bool = True
 
     @property
     def column(self) -> str:
-        """Program and device: ``DALI, mixed``, ``Albumentations``."""
+        """Name of the table column: ``DALI, mixed`` or ``Albumentations``."""
         return f"{self.program}, {self.device}" if self.program == "DALI" else self.program
 
     @property
     def title(self) -> str:
-        """The node, with its operator if the names differ: ``color (color_twist)``."""
+        """Id of the node, with its operator if the names differ: ``color (color_twist)``."""
         return f"{self.node} ({self.op})" if self.op not in ("", self.node) else self.node
 
 
 def cost_of(cost: OperatorCost, row: Measurement, base: Measurement | None) -> OperatorCost:
-    """Return the cost with the results of a row. ``base`` was measured interleaved with it."""
+    """Return ``cost`` with the results of ``row``. ``base`` was measured in adjacent rounds."""
     cost = replace(cost, rate=row.median, reason=row.reason)
     if base is None or not row.rounds or not base.rounds:
         return cost
@@ -79,14 +79,14 @@ def added(rates: Sequence[float], base: Sequence[float]) -> Interval:
 
 
 def operators_of(extra: Mapping[str, Any]) -> tuple[OperatorCost, ...]:
-    """Return the costs in a record's ``extra``, in order; empty if there are none."""
+    """Return the operator costs in a record's ``extra``; empty if there are none."""
     return tuple(msgspec.convert(extra.get("operators", []), list[OperatorCost]))
 
 
 def operator_lines(costs: Sequence[OperatorCost]) -> list[str]:
-    """Return lines of two tables with operators as rows and programs as columns.
+    """Return two tables as lines, with operators as rows and programs as columns.
 
-    They are followed by the reasons for empty cells.
+    The tables are followed by the reasons for empty cells.
     """
     if not costs:
         return []
@@ -129,7 +129,7 @@ def _rate(cost: OperatorCost) -> str:
 
 
 def cost_text(cost: OperatorCost) -> str:
-    """Return microseconds with their interval, ``1,203 ±55``, with a mark if the pixels differ."""
+    """Format microseconds with their interval, ``1,203 ±55``, and a mark if the pixels differ."""
     if cost.adds is None or cost.low is None or cost.high is None:
         return "-"
     spread = f" ±{max(cost.high - cost.adds, cost.adds - cost.low):,.0f}"

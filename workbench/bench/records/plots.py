@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 _LINES = ("-", "--", "-.")
 """Line styles of successive series."""
 _PANEL_LINE = 40
-"""Number of characters of 8-point text that fit above a heat map panel."""
+"""Number of characters of 8-point text that fit above a panel of the heat map."""
 
 
 def plot_record(report: Report) -> Figure:
-    """Draw the figure for a record's kind. Raises EngineError if nothing was measured."""
+    """Draw the chart of a record. Raises EngineError if nothing was measured."""
     match chart_of(report):
         case BarChart() as bars:
             return _draw_bars(bars)

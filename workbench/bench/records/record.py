@@ -1,6 +1,6 @@
-"""Record of a run: results, machine, data and method.
+"""Record of a measurement: results, machine, data and method.
 
-All kinds of runs have the same schema. The current version is 2; version 1 (medians and rounds
+All kinds of records have the same schema. The current version is 2; version 1 (medians and rounds
 only) can still be read.
 """
 
@@ -43,7 +43,7 @@ FORMAT = "dali-workbench-bench"
 VERSION = 2
 MISSING = "not measured"
 WHOLE = "whole pipeline"
-"""Name of the row of a stage run that measures the whole pipeline, as in other runs."""
+"""Name of the row that measures the whole pipeline, in stage runs and other runs."""
 T = TypeVar("T")
 
 
@@ -58,11 +58,11 @@ class Ratio:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Report:
-    """Measurements, with the machine, data and graph that they were made with.
+    """Measurements, with the machine, data and graph that were used.
 
     ``data`` is the folder. ``context`` has versions, git state and the hash of the graph; ``extra``
     has additional results by kind: pixel differences, stages, the tuner's path. A notebook displays
-    the report as a table; ``plot`` draws it.
+    the report as a table; ``plot`` draws a chart.
 
     ::
 
@@ -90,7 +90,7 @@ class Report:
 
     @property
     def size(self) -> int | None:
-        """Total size of the folder's files in bytes, or None."""
+        """Total size of the folder's files in bytes; None if counting took too long."""
         return self.fingerprint.size if self.fingerprint else None
 
     @property
@@ -101,14 +101,14 @@ class Report:
 
     @property
     def frames(self) -> int:
-        """Frames per sample of sequences; 0 for images."""
+        """Number of frames per sample of sequences; 0 for images."""
         return next((row.config.frames for row in self.measurements), 0)
 
     @property
     def best(self) -> float | None:
-        """imgs/s of DALI's fastest whole pipeline, or of decoding if only that was measured.
+        """imgs/s of DALI's fastest whole pipeline, or of decoding if only decoding was measured.
 
-        Excludes probes, which are too short, and single operators, which are not pipelines.
+        Probes, which are too short, and single operators, which are not pipelines, are excluded.
 
         ::
 
@@ -125,9 +125,9 @@ class Report:
 
     @property
     def ratios(self) -> tuple[Ratio, ...]:
-        """Ratios of mixed to CPU decoding for each regime, and of DALI to each peer per device.
+        """Speed ratios of mixed to CPU decoding by regime, and of DALI to each peer by device.
 
-        Only for interleaved measurements.
+        Only measurements with interleaved rounds have ratios.
 
         ::
 
@@ -149,8 +149,8 @@ class Report:
     def to_frame(self) -> Any:
         """Return a pandas data frame with one row per measurement: imgs/s with its interval.
 
-        For a stage run, it has one row per stage in milliseconds per batch, followed by the slowest
-        files.
+        For a stage run, the data frame has one row per stage in milliseconds per batch, followed by
+        the slowest files.
 
         ::
 
@@ -181,7 +181,7 @@ class Report:
         return report_html(self)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the record as JSON values, with format and version."""
+        """Return the record as JSON values, with format name and version."""
         data: dict[str, Any] = {"root": self.data, "files": self.files, "bytes": self.size}
         if self.fingerprint:
             data["mean_bytes"] = self.fingerprint.mean_size
@@ -208,7 +208,7 @@ class Report:
 
 
 def result_to_json(row: Measurement) -> dict[str, Any]:
-    """Convert a measurement to JSON values; missing values are marked as not measured."""
+    """Convert a measurement to JSON values. Missing values are marked as not measured."""
     found, config = row.interval, asdict(row.config)
     return {
         **config,
@@ -254,12 +254,12 @@ def _round_to_json(one: TimedRound) -> dict[str, Any]:
 
 
 def encode_missing(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Replace None by the marker that records use for values that were not measured."""
+    """Replace None with the marker that records use for values that were not measured."""
     return {name: MISSING if value is None else value for name, value in values.items()}
 
 
 def decode_missing(value: Any) -> Any:
-    """Replace the marker for missing values by None."""
+    """Replace the marker for missing values with None."""
     if isinstance(value, dict):
         return {name: decode_missing(one) for name, one in value.items()}
     return None if value == MISSING else value
@@ -307,7 +307,7 @@ def load_report(text: str) -> Report:
 
 
 def parse_or_raise(record: dict[str, Any], read: Callable[[], T]) -> T:
-    """Return the result of ``read``, or raise RecordFormatError for an incomplete record."""
+    """Return the result of ``read``. Raises RecordFormatError if the record is incomplete."""
     try:
         return read()
     except KeyError as error:
@@ -326,7 +326,7 @@ def parse_or_raise(record: dict[str, Any], read: Callable[[], T]) -> T:
 
 
 def _check_extra(report: Report) -> None:
-    """Raise the errors of parsing the results in ``extra``."""
+    """Parse the results in ``extra``, so that errors are raised."""
     stages_of(report.extra)
     operators_of(report.extra)
     pixel_sentences(report.extra)
@@ -395,10 +395,10 @@ def _result(row: dict[str, Any], version: int) -> Measurement:
 
 
 def graph_hash(graph: Graph) -> str:
-    """Return the SHA-256 of a graph without settings, node knobs and data.
+    """Return the SHA-256 of a graph without data, settings, and arguments that are knobs.
 
-    Records are compared by these separately. The hash is always computed from version 1 of the
-    graph format, so that records of unchanged graphs remain comparable.
+    These are compared separately. The hash is always computed from version 1 of the graph format,
+    so that records of unchanged graphs remain comparable.
     """
     bare = graph_to_json(replace(graph, settings=Settings()))
     del bare["settings"]["pipelines"]  # missing in version 1
@@ -428,7 +428,7 @@ def _walk_nodes(entries: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 def gpu_command(
     graph: Graph, regimes: Sequence[Regime] = REGIMES, more: Sequence[str] = ()
 ) -> tuple[str, str]:
-    """Return the command to run on a machine with a GPU, and a hint on preparing that machine.
+    """Return a command to run on a machine with a GPU, and a hint on preparing that machine.
 
     A recipe is passed by name, with changed settings as options; any other graph as a file. The
     record that the command writes can be opened and compared anywhere. ``more`` are further
@@ -453,7 +453,7 @@ def gpu_command(
 
 
 def _options(usual: Config, wanted: Config) -> list[str] | None:
-    """Return options of ``workbench bench`` that turn ``usual`` into ``wanted``, or None."""
+    """Return the options of ``workbench bench`` that change ``usual`` to ``wanted``, or None."""
     if wanted.prefetch != usual.prefetch or (usual.hw_decoder_load and not wanted.hw_decoder_load):
         return None
     values = {

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from workbench.bench.records.record import Report  # which uses these to display itself
 
 _MOST_ROWS = 60
-"""Maximum number of rows of a table; a sweep has hundreds."""
+"""Maximum number of rows in a table. A sweep has hundreds of rows."""
 
 
 def report_rows(report: Report) -> list[dict[str, Any]]:
@@ -43,7 +43,7 @@ def report_rows(report: Report) -> list[dict[str, Any]]:
 
 
 def stage_rows(report: Report) -> list[dict[str, Any]]:
-    """Return the times of each stage in milliseconds per batch; empty for other records."""
+    """Return a table row with the times of each stage in milliseconds; [] for other records."""
     found = stages_of(report.extra)
     if found is None:
         return []
@@ -78,7 +78,7 @@ def report_frame(report: Report) -> Any:
 
 
 def interrupted_text(report: Report) -> str:
-    """Return a note on how much of an interrupted comparison was measured, else an empty text."""
+    """Return a note on how much of an interrupted run was measured; "" if it was complete."""
     if not report.extra.get("interrupted"):
         return ""
     count = sum(bool(row.rounds) for row in report.measurements)
@@ -86,7 +86,7 @@ def interrupted_text(report: Report) -> str:
 
 
 def report_text(report: Report) -> str:
-    """Return a summary line, followed by one line per measurement or by tables of operators."""
+    """Return a record as text: a summary line, then a line per measurement or operator tables."""
     lines = [_title(report)]
     if costs := operators_of(report.extra):
         return "\n".join([*lines, *(f"  {line}".rstrip() for line in operator_lines(costs))])
@@ -101,7 +101,7 @@ def report_text(report: Report) -> str:
 
 
 def report_html(report: Report) -> str:
-    """Return the content of ``report_text`` as an HTML table."""
+    """Return a record as HTML tables, with the content of ``report_text``."""
     if costs := operators_of(report.extra):
         lines = escape("\n".join(operator_lines(costs)))
         return f"<p>{escape(_title(report))}</p><pre>{lines}</pre>"
@@ -152,7 +152,7 @@ def _line(row: Measurement, report: Report) -> str:
 
 
 def _name(row: Measurement, report: Report) -> str:
-    """Return the row's name, with the setting in a tuning run or sweep."""
+    """Return the name of a row, with its setting if the record is a tuning run or sweep."""
     tried = report.kind in ("tune", "sweep") and row.name != row.config.settings
     return f"{row.name}: {row.config.settings}" if tried else row.name
 
@@ -167,11 +167,13 @@ def _rate_text(row: Measurement) -> str:
 
 
 _CORES = re.compile(r"(?<=kept )[0-9.]+")
-"""Pattern of the number in a flag. Flags with the same cause differ only in this number."""
+"""Regular expression for the number in a flag. Flags with the same cause differ only in the
+number.
+"""
 
 
 def quality_flags(rows: Sequence[Measurement]) -> list[str]:
-    """Return each reason to distrust results once, with its row or the number of rows."""
+    """Return each warning about results once, with the name of its row or the number of rows."""
     found: dict[str, list[tuple[str, str]]] = {}
     for row in rows:
         for flag in row.flags or ["unstable"] * row.unstable:
@@ -211,7 +213,7 @@ CSV_COLUMNS = (
 
 
 def to_csv(reports: Mapping[str, Report]) -> str:
-    """Return one CSV line per measurement of these reports, each with its record's name."""
+    """Return CSV with one line per measurement of these records, each with the record's name."""
     text = io.StringIO()
     writer = csv.DictWriter(text, CSV_COLUMNS, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()

@@ -32,14 +32,13 @@ from workbench.sources import Datasets
 # time counts, which other processes affect least.
 
 LIMIT = 10.0
-"""Time limit in seconds for timing files. If it is too short for all files, only the first are
-timed."""
+"""Time limit in seconds for timing files. If it is reached, the remaining files are not timed."""
 MOST = 5000
 PASSES = 3
 NAMED = 5
 """Maximum number of files named in a report."""
 SLOW = 2.0
-"""A file whose decoding takes at least this multiple of the median counts as slow."""
+"""A file is slow if its decoding takes at least this multiple of the median."""
 _DRAWS = 200
 
 
@@ -71,7 +70,7 @@ class FileTimes:
     """Speed-up of decoding if the slow files took only the median time."""
 
     def text(self) -> str:
-        """Describe the times in one sentence, which the file names may follow."""
+        """Describe the times in one sentence, which may be followed by file names."""
         text = f"{self.files:,} files decoded separately: median {self.median:.2f} ms"
         if not self.slow:
             return f"{text}, none takes {SLOW:g} times that"
@@ -85,7 +84,7 @@ class FileTimes:
 
 
 def batch_time(times: Sequence[float], threads: int) -> float:
-    """Return the time to process images, longest first, each on the first free thread."""
+    """Return the time to process a batch, with the longest images first, on several threads."""
     free = [0.0] * threads
     for each in sorted(times, reverse=True):
         heapq.heapreplace(free, free[0] + each)
@@ -93,7 +92,7 @@ def batch_time(times: Sequence[float], threads: int) -> float:
 
 
 def file_times(names: Sequence[str], times: Sequence[float], batch: int, threads: int) -> FileTimes:
-    """Estimate the effect of these decoding times (ms, not empty) on random batches."""
+    """Estimate the effect of slow files on random batches, from decoding times in milliseconds."""
     chance = random.Random(0)
     median = statistics.median(times)
     limit = SLOW * median
@@ -124,9 +123,9 @@ def file_times(names: Sequence[str], times: Sequence[float], batch: int, threads
 def time_files(
     worker: Worker, graph: Graph, data: Datasets, seconds: float = LIMIT
 ) -> FileTimes | None:
-    """Task: decode each file separately with the reader and the decoders, in the reader's order.
+    """Task: decode each file separately on the CPU, in the reader's order, and return the times.
 
-    Always uses the CPU. Returns None if DALI does not report the name of any file.
+    Return None if DALI does not report the names of the files.
     """
     catalog, settings = load_catalog(), graph.settings
     alone = replace(
@@ -169,7 +168,7 @@ def time_files(
 
 
 def _name(outputs: Any) -> str:
-    """Return the file name of the first output's first sample; empty if DALI does not report it."""
+    """Return the file name of the first sample of the first output; "" if DALI reports none."""
     return str(outputs[0][0].source_info() or "")
 
 
@@ -179,11 +178,11 @@ CEILING = "ceiling: decoded batch cached"
 
 @dataclass(frozen=True, slots=True)
 class StageCost:
-    """Cost of one stage. Times are milliseconds per batch, None if not measured.
+    """Cost of one stage. Times are in milliseconds per batch, None if not measured.
 
     ``adds`` is the time of the prefix up to the stage minus that of the previous prefix, with the
     interval ``low`` to ``high`` from adjacent rounds. ``alone`` is the time of the operator run
-    alone, ``op`` the operator's name, empty for a stage that is not an operator.
+    alone. ``op`` is the operator's name, empty for a stage that is not an operator.
     """
 
     stage: str
@@ -195,12 +194,11 @@ class StageCost:
     low: float | None = None
     high: float | None = None
     exclusive: float | None = None
-    """Cost without noise: ``adds`` adjusted so that none is negative and all add up to the total.
-    """
+    """``adds`` corrected for noise: not negative, and the sum over all stages is the total."""
 
     @property
     def is_nonnegative(self) -> bool:
-        """True if the measured cost is not negative; a negative cost is noise."""
+        """True if the measured cost is not negative. A negative cost is noise."""
         return self.adds is not None and self.adds >= 0
 
     @property
@@ -227,7 +225,7 @@ class FunctionCost:
     reason: str = ""
     """Reason why the function was not measured."""
     frames: int = 0
-    """Frames per sample of a sequence; 0 for images."""
+    """Number of frames per sample of a sequence; 0 for images."""
 
     def text(self, total: float) -> str:
         """Describe the cost relative to a batch of ``total`` milliseconds."""
@@ -274,20 +272,20 @@ class StageReport:
     ceiling: float | None
     """Rate in imgs/s without the cost of reading and decoding; None if not measured."""
     bottleneck: str
-    """Name of the slowest stage; empty if the run was too unstable, as ``advice`` then explains."""
+    """Name of the slowest stage; empty if the run was too unstable to name one (see ``advice``)."""
     advice: str
     functions: tuple[FunctionCost, ...] = ()
     critical: CriticalPath | None = None
     """Critical path; None if unknown or if the run was too unstable."""
     files: FileTimes | None = None
     files_reason: str = ""
-    """Reason why files were not timed separately."""
+    """Reason why files were not timed separately; empty if they were."""
     gain: float | None = None
-    """Maximum speed-up without the cost of reading and decoding."""
+    """Maximum speed-up without the cost of reading and decoding; None if not measured."""
 
     @property
     def path_texts(self) -> tuple[str, ...]:
-        """Describe the critical path, the effect of a cached source, and the slowest files."""
+        """Sentences on the critical path, the effect of a cached source, and the slowest files."""
         found = [self.critical.text(self.total)] if self.critical else []
         if self.gain is not None:
             found.append(f"with the decoded batch cached at most {self.gain:.2f} times as fast")
@@ -302,12 +300,12 @@ class StageReport:
 
     @property
     def function_texts(self) -> tuple[str, ...]:
-        """Describe the cost of each user function."""
+        """Sentences on the cost of each user function."""
         return tuple(cost.text(self.total) for cost in self.functions)
 
 
 def stages_of(record: Mapping[str, Any]) -> StageReport | None:
-    """Return the stages in a record's ``extra``, or None."""
+    """Return the stage report in a record's ``extra``; None if there is none."""
     found = record.get("stages")
     if not found:
         return None

@@ -176,7 +176,7 @@ class IdleArguments:
     _found_in: Any = None
 
     def of(self, node: str) -> set[str]:
-        """Return the arguments of a node without effect; empty if another node was tried last."""
+        """Return a node's arguments without effect; empty if ``find`` was called for another."""
         return self.names if self._node is not None and self._node[0] == node else set()
 
     def find(self, request: PreviewRequest, node: str, sample: int, names: list[str]) -> None:
