@@ -221,9 +221,9 @@ function Undo({ label, step, keys, disabled, run }: UndoProps) {
   );
 }
 
-/** A shell command in a message. */
+/** Matches a shell command in a message. */
 const COMMAND = /`(workbench [^`]+)`/;
-/** A command at the end, which is shown only as a button. */
+/** Matches a command at the end of a message, which is shown only as a button. */
 const LAST_COMMAND = /`workbench [^`]+`$/;
 
 function Command({ text }: { text: string }) {
@@ -241,7 +241,7 @@ function Command({ text }: { text: string }) {
   );
 }
 
-/** Shown in the row if there is room, otherwise below it, over the page, until it is closed. */
+/** Message in the bar, or over the page below the bar if there is no room, until it is closed. */
 function Message({ words, close }: { words: string; close: () => void }) {
   const message = useRef<HTMLSpanElement>(null);
   const command = COMMAND.exec(words)?.[1] ?? "";
@@ -387,7 +387,7 @@ function usePage({ link, root }: PanelProps<"bar">, incoming: DroppedGraph, save
   }, [link, root, incoming]);
 }
 
-/** Confirm an opened graph to Python after the frame in which the canvas has rendered it. */
+/** Report to Python that an opened graph was rendered, after the canvas has rendered it. */
 function useShown(link: Link<"bar">): void {
   const opened = useField(link, "opened", 0);
   useLayoutEffect(() => {

@@ -46,7 +46,7 @@ export interface Histogram {
   channels: ChannelStatistics[];
 }
 
-/** Bytes cached between changes on host and GPU, and the budget of each. */
+/** Sizes of the worker's caches between calls on host and GPU in bytes, and their limits. */
 export interface MemoryUse {
   host: number;
   host_budget: number;

@@ -11,7 +11,7 @@ interface Props {
   fix: (fault: FaultEntry, fix: string) => void;
 }
 
-/** Waiting time in seconds from which it is displayed. */
+/** Seconds of waiting after which the waiting time is displayed. */
 const COUNTED_FROM = 3;
 
 export function Faults({ status, faults, select, fix }: Props) {
@@ -35,7 +35,7 @@ export function Faults({ status, faults, select, fix }: Props) {
   return <FaultList align="end" {...{ button, faults, select, fix }} />;
 }
 
-/** Whole seconds since this wait began. */
+/** Return the whole seconds since the current wait started. */
 function useSeconds(waiting: boolean, what: string): number {
   const [seconds, set] = useState(0);
   useLayoutEffect(() => {

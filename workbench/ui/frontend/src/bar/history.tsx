@@ -1,4 +1,4 @@
-// List of undo and redo steps.
+// List of edits that can be undone or redone.
 
 import { useRef } from "preact/hooks";
 import type { HistoryEntry } from "../payloads";

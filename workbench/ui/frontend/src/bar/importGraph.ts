@@ -7,7 +7,7 @@ import { isPage } from "../lib/fullPage";
 export interface DroppedGraph {
   /** `file` is the file's name; empty for pasted text. */
   text(content: string, file: string): void;
-  /** Base64 of the part of a shared picture before its pixels. */
+  /** `head` is a shared picture without its pixels, as base64. */
   picture(head: string): void;
   refuse(reason: string): void;
 }
@@ -26,7 +26,7 @@ export async function readFile(file: File, into: DroppedGraph): Promise<void> {
   else into.text(await file.text(), file.name);
 }
 
-/** Everything before the first IDAT chunk, a few kilobytes with all the text. */
+/** Return a PNG up to its first IDAT chunk: a few kilobytes, including the graph. */
 function bytesBeforePixels(png: Uint8Array): Uint8Array {
   const view = new DataView(png.buffer, png.byteOffset, png.byteLength);
   let at = PNG.length;

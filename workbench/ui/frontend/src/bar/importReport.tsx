@@ -16,7 +16,7 @@ export function ImportReport({ entry, select, dismiss }: Props) {
   const { summary = "", rows = [], notes = [] } = entry;
   const pop = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
-    if (!summary) pop.current!.hidePopover(); // undo and redo also work while it is open
+    if (!summary) pop.current!.hidePopover(); // undo and redo also work while the report is open
   }, [summary]);
   const button = {
     class: "wb-chip wb-bar-import",

@@ -22,7 +22,7 @@ export function OpenGraph({ into, handle, opening, children }: Props) {
   const openFile = (): void => {
     const file = input.current!.files?.[0];
     close();
-    // cleared, so that the same file can be opened again
+    // so that the same file can be selected again
     if (file) void readFile(file, into).finally(() => (input.current!.value = ""));
   };
   const openText = (event: Event): void => {
@@ -30,7 +30,7 @@ export function OpenGraph({ into, handle, opening, children }: Props) {
     const { value } = area.current!;
     if (!value.trim()) return area.current!.focus();
     close();
-    into.text(value, ""); // the text stays, so that a typo can be fixed
+    into.text(value, ""); // the text remains, so that a typo can be fixed
   };
   return (
     <>

@@ -1,4 +1,4 @@
-// Stored sessions, to open a copy of one.
+// List of stored sessions; a copy of the selected one is opened.
 
 import type { RecentEntry } from "../payloads";
 

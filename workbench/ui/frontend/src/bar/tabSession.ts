@@ -7,7 +7,7 @@ import { FRAGMENT } from "./share";
 
 const TAB = "dali-workbench-tab";
 
-/** Open the graph in the address, now and when it changes; then clear the address. */
+/** Open the graph in the page's address, now and when the address changes; then clear it. */
 export function followAddress(open: (text: string) => void, refuse: () => void): () => void {
   const read = (): void => {
     if (!location.hash.startsWith(FRAGMENT)) return;
@@ -21,7 +21,7 @@ export function followAddress(open: (text: string) => void, refuse: () => void):
   return () => window.removeEventListener("hashchange", read);
 }
 
-/** Report this tab and edits that were not sent before; store the owner that is returned. */
+/** Send this tab's id and unsent edits to Python, and store the id that Python returns. */
 export function attachTab(link: Link<"bar">): void {
   link.ask("attach", { tab: storedSession(), kept: takePendingChanges() });
   link.watch(["tab"], () => {
@@ -42,6 +42,6 @@ function storeSession(tab: string): void {
   try {
     sessionStorage.setItem(TAB, tab);
   } catch {
-    // As above: the session can be opened from the list of recent work.
+    // Without storage, the session can be opened from the list of recent work.
   }
 }

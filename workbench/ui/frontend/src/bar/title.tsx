@@ -1,4 +1,4 @@
-// Name of the graph: a click turns it into a field.
+// Name of the graph; a click opens a field to edit it.
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 

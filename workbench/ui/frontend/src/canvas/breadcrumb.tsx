@@ -1,4 +1,4 @@
-// Breadcrumb: path from the graph to the body that is shown.
+// Breadcrumb: the blocks that contain the visible body.
 
 import { Fragment } from "preact/compat";
 import { openScope } from "./state/actions";

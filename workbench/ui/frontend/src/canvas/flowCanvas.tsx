@@ -39,9 +39,9 @@ const NODES = { op: Card, group: GroupCard, draw: Generator, out: Output, block:
 const EDGES = { line: EdgeLine };
 const NO_ATTRIBUTION = { hideAttribution: true };
 const MULTI_SELECT_KEYS = ["Control", "Meta", "Shift"];
-/** With more nodes than this, position changes are not animated: each frame would be too slow. */
+/** Maximum number of nodes for which position changes are animated; more would be too slow. */
 const MOST_ANIMATED = 60;
-/** The same object each time, so that nothing is laid out again. */
+/** A constant, so that the layout is not recomputed. */
 const NO_POSITIONS = {};
 const noop = (): void => undefined;
 
@@ -85,7 +85,7 @@ export function FlowCanvas() {
     fit();
   }, [store, fit]);
   const pointerHandlers = useMemo(() => new PointerHandlers(store, stay), [store, stay]);
-  /** Free space for a card: below the inspected node, else in the middle of the visible area. */
+  /** Return a free position: below the inspected node, or in the middle of the visible area. */
   const spot = useCallback((): Point => {
     const { boxes, settled } = store.layout;
     const under = settled.get(store.inspected);

@@ -16,10 +16,10 @@ interface Props {
 }
 
 const MINIMAP_SIZE = { width: 132, height: 84 };
-/** Canvas width from which the minimap appears automatically. */
+/** Minimum canvas width in pixels for the minimap to appear automatically. */
 const MINIMAP_FROM_WIDTH = 640;
 
-/** Whether some boxes are out of view. */
+/** Return whether some boxes are out of view. */
 function hasHiddenBoxes({ transform: [x, y, zoom], width, height, nodes }: ReactFlowState): boolean {
   return nodes.some(({ position, width: w = 0, height: h = 0 }) => {
     const left = position.x * zoom + x;

@@ -1,4 +1,4 @@
-// Drop of an edge's dragged end.
+// What happens when the dragged end of an edge is dropped.
 
 import type { ConnectTargets } from "../../payloads";
 import type { CanvasStore } from "../state/canvasStore";
@@ -12,7 +12,7 @@ export interface DropTarget {
   port: string;
   /** The box under the pointer. */
   under: string;
-  /** Whether it is the place for a new output. */
+  /** True if a drop here adds a graph output. */
   out: boolean;
   /** Screen coordinates. */
   at: Point;
@@ -31,7 +31,7 @@ interface Outcome {
   refused: boolean;
 }
 
-/** What the words by the pointer say. */
+/** Return the text next to the pointer that describes the drop. */
 export function previewDrop(store: CanvasStore, linking: Linking, connectTargets: Partial<ConnectTargets>, aim: DropTarget): Outcome {
   if (aim.node) {
     if (aim.node === linking.node && aim.port === linking.port) return { text: "", refused: false };

@@ -7,9 +7,9 @@ import { useCanvasStore, useCanvasState } from "../state/context";
 import { Icon } from "../../lib/icons";
 import type { Route } from "../layout/edgeRouting";
 
-/** Between close neighbours there is only room for the edge or the button. */
+/** Length of an edge in pixels below which its button is moved aside. */
 const SHORT = 70;
-/** Offset of the button, so that both can be clicked. */
+/** Offset of the button in pixels, so that edge and button can both be clicked. */
 const SIDE_OFFSET = 15;
 
 interface Props {
@@ -17,7 +17,7 @@ interface Props {
   routes: ReadonlyMap<string, Route>;
 }
 
-/** All buttons in one layer: separate ones would search for that layer on every move. */
+/** All buttons in one layer; separate components would search for the layer on every move. */
 export const EdgeLabels = memo(function EdgeLabels({ edges, routes }: Props) {
   return (
     <EdgeLabelRenderer>

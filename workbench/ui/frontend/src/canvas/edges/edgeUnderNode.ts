@@ -1,4 +1,4 @@
-// Edge under a node that is dragged with Alt.
+// Find the edge under a node that is dragged with Alt.
 
 import type { Point } from "../layout/geometry";
 import type { Route } from "../layout/edgeRouting";

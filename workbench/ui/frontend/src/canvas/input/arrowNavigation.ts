@@ -32,7 +32,7 @@ export function neighbour(spots: readonly Spot[], from: string, key: string): st
   return best;
 }
 
-/** Reading order: row by row, from the left. */
+/** Return the boxes in reading order: row by row, from left to right. */
 export function inReadingOrder(spots: readonly Spot[]): Spot[] {
   const rows: Spot[][] = [];
   for (const spot of [...spots].sort((a, b) => a.y - b.y)) {

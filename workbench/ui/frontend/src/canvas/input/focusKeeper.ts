@@ -4,10 +4,10 @@ import { focusedElement } from "../../lib/focus";
 import type { CanvasStore } from "../state/canvasStore";
 
 export class FocusKeeper {
-  /** Whether the focus was here last and was not moved elsewhere by the user. */
+  /** True if the focus was on the canvas and the user has not moved it elsewhere. */
   private held = false;
   private current = "";
-  /** Whether the current box still needs the focus: it may be rendered later. */
+  /** True if the current box must get the focus once it is rendered. */
   private due = false;
 
   constructor(private store: CanvasStore) {}
@@ -29,7 +29,7 @@ export class FocusKeeper {
     // Immediately, because another key would otherwise reach the page.
     const gone = new MutationObserver(() => this.restore());
     gone.observe(root, { childList: true, subtree: true });
-    // After rendering: a button that becomes disabled also loses the focus.
+    // After rendering, because a button that becomes disabled also loses the focus.
     const unwatch = this.store.watch(() => requestAnimationFrame(() => this.restore()));
     return () => {
       unwatch();
@@ -40,7 +40,7 @@ export class FocusKeeper {
     };
   }
 
-  /** Follow the selection. Returns whether the current box has changed. */
+  /** Move the focus to the selected box. Returns true if that box has changed. */
   follow(): boolean {
     const changed = this.current !== this.store.current;
     this.current = this.store.current;

@@ -33,7 +33,7 @@ import type { LayoutCache } from "../layout/layoutCache";
 import { showPalette } from "../state/paletteVisibility";
 import { neighbour, inReadingOrder, type Spot } from "./arrowNavigation";
 
-/** Distance that a key moves a box: the grid spacing. */
+/** Pixels that a key moves a box: the grid spacing. */
 const STEP = 18;
 
 export interface View {
@@ -49,7 +49,7 @@ export interface View {
   help(): void;
 }
 
-/** Reference points for arrow keys: the middle of each box's upper part. */
+/** Return a reference point per box for arrow keys: the middle of its upper part. */
 function boxCentres({ boxes, settled }: LayoutCache): Spot[] {
   return boxes.flatMap(({ id, width }) => {
     const at = settled.get(id);
@@ -61,7 +61,7 @@ function boxCentres({ boxes, settled }: LayoutCache): Spot[] {
 export function listenToKeys(store: CanvasStore, view: View): () => void {
   const at = (): string => store.dom.focusedId || store.current;
 
-  /** Go to a box; with Shift extend the selection. */
+  /** Select a box, or add it to the selection (`more`). */
   const go = (id: string, more: boolean): void => {
     if (!id) return;
     const { selected } = store.get();

@@ -17,11 +17,11 @@ import { feedTo, portOf, refusal } from "../state/edgeDrag";
 import { edgeUnder } from "../edges/edgeUnderNode";
 import { leastSpot, placements } from "../layout/movedSpots";
 
-/** The methods are stable objects, so that they cause no rendering. */
+/** Handlers as constant properties, so that passing them causes no rendering. */
 export class PointerHandlers {
   constructor(
     private store: CanvasStore,
-    /** Fix the view: manually placed boxes must not move under the pointer. */
+    /** Stop automatic panning and zooming, so that boxes do not move under the pointer. */
     private stay: () => void,
   ) {}
 
@@ -104,11 +104,11 @@ export class PointerHandlers {
     }
     const positions = moved && this.isByHand(node.id) ? placements(this.store.layout, moved) : {};
     const asked = store.link.ask("splice", { node: node.id, edge, positions });
-    // In automatic layout it has a position.
+    // In automatic layout, the position is computed.
     if (!asked || !Object.keys(positions).length) store.set({ moved: null });
   };
 
-  /** Whether boxes in the same body as a node have manual positions. */
+  /** Return whether boxes in the body of a node have manual positions. */
   private isByHand(id: string): boolean {
     const { boxes, scopes } = this.store.layout;
     const { positions } = this.store.get();
@@ -141,7 +141,7 @@ export class PointerHandlers {
     if (!asked) this.store.set({ moved: null });
   }
 
-  /** Connected nodes are only moved to another edge with Alt. */
+  /** Return whether a drop moves the node to another edge; connected nodes require Alt. */
   private splices({ altKey }: MouseEvent | TouchEvent, { id }: BoxFlow): boolean {
     const joined = ({ source, target, argument }: EdgeEntry): boolean =>
       source === id || (target === id && !argument);
@@ -173,7 +173,7 @@ export class PointerHandlers {
     this.watchRelease();
   };
 
-  /** In a shadow root React Flow does not receive a mouse button released outside of it. */
+  /** Handle a mouse button released outside a shadow root, which React Flow does not notice. */
   private watchRelease(): void {
     const { root } = this.store.dom;
     const away = (event: MouseEvent): void => {
@@ -199,7 +199,7 @@ export class PointerHandlers {
     return !refusal(connectTargets, feed);
   };
 
-  /** Request the inputs that a hovered output can be connected to, while the other end is fixed. */
+  /** While the target end is fixed, request the inputs that a hovered output can feed. */
   private askFor(node: string, output: string): void {
     const { linking } = this.store.get();
     if (linking?.fixed !== "target" || this.asked === `${node}.${output}`) return;

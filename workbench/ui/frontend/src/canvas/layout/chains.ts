@@ -12,7 +12,7 @@ export interface Contracted {
   chains: ReadonlyMap<string, readonly string[]>;
 }
 
-/** Merge boxes that are each other's only neighbours; `last` are not merged. */
+/** Merge each chain of boxes (each other's only neighbours) into one; `last` are not merged. */
 export function contracted(
   boxes: readonly Boxed[],
   edges: readonly Joined[],
@@ -52,7 +52,7 @@ export function contracted(
   };
 }
 
-/** Positions of all boxes from those of their chains. Boxes without inputs are placed low. */
+/** Compute the positions of all boxes from their chains. Boxes without inputs are placed low. */
 export function expanded(
   places: ReadonlyMap<string, Ranked>,
   { chains, edges }: Contracted,

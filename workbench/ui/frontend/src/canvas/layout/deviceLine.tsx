@@ -6,7 +6,7 @@ import type { NodeEntry } from "../../payloads";
 import type { Point } from "./geometry";
 import { GAP } from "./layout";
 
-/** Level above which everything runs on the CPU; null if nothing runs on a GPU. */
+/** Return the height above which all nodes run on the CPU; null if none runs on a GPU. */
 export function deviceLine(
   nodes: readonly NodeEntry[],
   spots: ReadonlyMap<string, Point>,
@@ -18,7 +18,7 @@ export function deviceLine(
   return top === Infinity ? null : top - GAP.rows / 2;
 }
 
-/** Whether a CPU node is below the line; generators always run on the CPU. */
+/** Return whether a CPU node is below the line. Generators always run on the CPU. */
 export function isBelowGpuLine(node: NodeEntry, at: Point, line: number | null): boolean {
   return line !== null && !node.generator && !!node.op && node.device === "cpu" && at.y > line;
 }

@@ -18,7 +18,7 @@ export interface Route {
   from: End;
   to: End;
   path: string;
-  /** Position of its `+`. */
+  /** Position of the `+` button. */
   middle: Point;
   /** Points along the edge, to find the edge under a node. */
   along: Point[];
@@ -36,7 +36,7 @@ export interface Run {
 type Shape = [Point, Point, Point, Point, Point, Point, Point, Point];
 
 const BULGE = 38;
-/** Height for a turn: the smallest gap between two rows. */
+/** Height of a curve: the smallest gap between two rows. */
 const TURN = 27;
 const ROUTE_COST = { hit: 1e4, overlap: 400, detour: 40 };
 const LANES = 48;
@@ -75,7 +75,7 @@ export function route(
   return { from, to, path: pathOf(best), middle: middleOf(best), along: along(best) };
 }
 
-/** x positions where an edge may run down, nearest first. */
+/** Return x positions of lanes in which an edge can run down, nearest first. */
 function lanes(from: End, to: End, rects: readonly Rect[]): number[] {
   const top = Math.min(from.y, to.y) - BULGE;
   const bottom = Math.max(from.y, to.y) + BULGE;
@@ -116,7 +116,7 @@ function cost(shape: Shape, rects: readonly Rect[], port: string, runs: readonly
   return sum + shared.length * ROUTE_COST.overlap;
 }
 
-/** Rectangles that a path can intersect: it stays between its outermost points. */
+/** Return the rectangles that a path might intersect. */
 function rectsNear(shape: Shape, rects: readonly Rect[]): Rect[] {
   const [xs, ys] = [shape.map(({ x }) => x), shape.map(({ y }) => y)];
   const [left, right] = [Math.min(...xs) - 3, Math.max(...xs) + 3];
@@ -132,7 +132,7 @@ function runOf(shape: Shape, port: string): Run | null {
   return { port, x: a.x, top: Math.min(a.y, b.y), bottom: Math.max(a.y, b.y) };
 }
 
-/** One curve, split in its middle. */
+/** Return a single curve, split in the middle. */
 export function straight(from: End, to: End): Shape {
   const reach = Math.max(14, Math.abs(to.y - from.y) / 2);
   const [c1, c2] = [outwards(from, reach), outwards(to, reach)];
@@ -149,7 +149,7 @@ const outwards = ({ x, y, side }: End, by: number): Point => ({
   y: side === "top" ? y - by : y + by,
 });
 
-/** Down the lane at `x`; with wide curves if the target is above. */
+/** Return a path through the lane at `x`, with wide curves if the target is above. */
 function shapeThrough(from: End, to: End, x: number): Shape {
   const room = to.y - from.y;
   if (room > 24) {
@@ -198,7 +198,7 @@ function bezier(a: Point, b: Point, c: Point, d: Point, t: number): Point {
 
 const STEP = 14;
 
-/** Points along a path, close enough that no card fits between two of them. */
+/** Return points along a path, so close that no card fits between two of them. */
 function along([p0, p1, p2, p3, p4, p5, p6, p7]: Shape): Point[] {
   return [...curve(p0, p1, p2, p3), p3, mid(p3, p4), p4, ...curve(p4, p5, p6, p7)];
 }
@@ -220,7 +220,7 @@ function pathOf([p0, p1, p2, p3, p4, p5, p6, p7]: Shape): string {
 
 const round = (value: number): number => Math.round(value * 10) / 10;
 
-/** Path of an edge while one end is being dragged. */
+/** Return the path of an edge while one end is being dragged. */
 export function unroutedPath(from: End, to: End): string {
   const back = to.y - from.y <= 12;
   return pathOf(back ? shapeThrough(from, to, (from.x + to.x) / 2) : straight(from, to));

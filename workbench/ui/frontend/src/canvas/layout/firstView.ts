@@ -5,17 +5,17 @@ import type { Point, Size } from "./geometry";
 
 /** Free space in screen pixels. */
 export const ROOM = { above: 14, below: 46, breadcrumb: 30, side: 26, narrow: 12 };
-/** Minimum space at a side. */
+/** Minimum space at a side in screen pixels. */
 const SIDE_SPACE = 4;
-/** Below this zoom there is no room for values on a card: only its name is shown. */
+/** Zoom below which a card has no room for values and shows only its name. */
 export const FAR = 0.66;
-/** Below this zoom there is only room for one line of the name, in place of the picture. */
+/** Zoom below which a card shows one line of its name instead of the picture. */
 const PICTURE_ZOOM = 0.5;
-/** Below this zoom there is no room for text. */
+/** Zoom below which a card has no room for text. */
 const TEXTLESS = 0.25;
 /** Smallest zoom chosen automatically, to read names and to click buttons on cards. */
 const SMALLEST_ZOOM = { names: 0.56, buttons: 0.7, small: 0.42 };
-/** Below this, as in a cell of a notebook, a canvas shows all even without pictures. */
+/** Size of a small canvas, as in a notebook cell, which shows all cards even without pictures. */
 const SMALL = { width: 480, height: 360 };
 const LEAST_OF_ALL = 0.1;
 const USUAL = 0.7;
@@ -26,10 +26,10 @@ export const LEAST_TEXT = 11;
 /** Step of the zoom levels for which text sizes are computed. */
 const TEXT_STEP = 0.05;
 
-/** Level of detail at a zoom: everything, short text, names, start of names, no text. */
+/** Level of detail: everything, short text, names, start of names, no text. */
 export type Detail = "full" | "small" | "names" | "titles" | "none";
 
-/** Level of detail at a zoom, and the font size with the minimum size on the screen. */
+/** Return the level of detail at a zoom, and the font size that stays readable. */
 export function legibility(zoom: number): { text: number; detail: Detail } {
   const step = Math.floor(Math.max(zoom, TEXTLESS) / TEXT_STEP + 1e-6) * TEXT_STEP;
   const text = Math.ceil((100 * LEAST_TEXT) / step) / 100;
@@ -41,7 +41,7 @@ export function legibility(zoom: number): { text: number; detail: Detail } {
 /** Approximate size of a note: maximum width, letters per row, visible rows, row height. */
 const NOTE = { width: 240, letters: 28, rows: 4, row: 18, edges: 8 };
 
-/** Positions of notes; those of a node are relative to it. */
+/** Return the positions of notes. The position of a node's note is relative to the node. */
 export function notesAt(
   notes: readonly NoteEntry[],
   settled: ReadonlyMap<string, Point>,
@@ -52,7 +52,7 @@ export function notesAt(
   });
 }
 
-/** Rectangle that includes the notes. */
+/** Return the rectangle extended to include the notes. */
 export function withNotes(
   bounds: Rectangle,
   notes: readonly (Point & { text: string })[],
@@ -80,16 +80,16 @@ type Rectangle = Point & Size;
 
 export interface ContentBounds {
   bounds: Rectangle;
-  /** The same without notes. */
+  /** Bounds without notes. */
   cards: Rectangle;
   /** Cards and pills, without the frames around them. */
   boxes: readonly (Rectangle & { id: string })[];
   /** The first node and the selection; both must be visible. */
   head: string;
   current: string;
-  /** Whether cards show buttons. */
+  /** True if cards show buttons. */
   buttons: boolean;
-  /** Whether a breadcrumb is shown above. */
+  /** True if a breadcrumb is shown at the top. */
   breadcrumb: boolean;
 }
 
@@ -115,12 +115,12 @@ export function firstView(seen: ContentBounds, size: Size, all: boolean): View {
   return partialView(cards, paneOf(cards, size), least);
 }
 
-/** Whether a small canvas cannot show a graph across with names that can be read. */
+/** Return whether a graph is too wide for a canvas to show it with readable names. */
 export function isTooWide(bounds: Size, { width }: Size): boolean {
   return width < SMALL.width && (width - 2 * ROOM.narrow) / bounds.width < FAR;
 }
 
-/** Width of a graph if its height determines the zoom. */
+/** Return the screen width of a graph if its height determines the zoom. */
 export function widthAtHeight(bounds: Size, height: number): number {
   const tall = (height - ROOM.above - ROOM.below) / bounds.height;
   return bounds.width * Math.min(1, Math.max(USUAL, tall)) + 2 * ROOM.side;
@@ -170,7 +170,7 @@ function partialView(seen: ContentBounds, pane: Pane, least: number): View {
     return current ? [top, Math.min(top, height - below - (current.y + current.height) * zoom)] : [top];
   };
   const open = { left: side / 2, top: above / 2, right: width - side / 2, bottom: height - below + 1 };
-  /** Lower is better; earlier numbers have priority. */
+  /** Return the penalty of a view, compared number by number; lower is better. */
   const penalty = (view: View): number[] => {
     const hidden = (box?: Rectangle): number => (box && !isWhole(onScreen(box, view), open) ? 1 : 0);
     const canvas = { left: 0, top: 0, right: width, bottom: height };
@@ -220,13 +220,13 @@ export function revealed(view: View, boxes: readonly Rectangle[], size: Size): V
   return { x, y, zoom };
 }
 
-/** Whether boxes are completely visible, above the buttons at the lower edge. */
+/** Return whether boxes are completely visible above the buttons at the lower edge. */
 export function isInSight(boxes: readonly Rectangle[], view: View, { width, height }: Size): boolean {
   const open = { left: 0, top: 0, right: width, bottom: height - ROOM.below + 1 };
   return boxes.every((box) => isWhole(onScreen(box, view), open));
 }
 
-/** Shift needed to move an interval into another; a longer one is aligned at its start. */
+/** Return the shift that moves an interval into another; a longer one is aligned at its start. */
 function shiftInto(low: number, high: number, least: number, most: number): number {
   return low < least ? least - low : high > most ? Math.max(least - low, most - high) : 0;
 }

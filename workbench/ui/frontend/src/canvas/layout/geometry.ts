@@ -27,7 +27,7 @@ const NAME = '600 13px system-ui, "Segoe UI", Roboto, sans-serif';
 const SMALL = '11px ui-monospace, Consolas, "DejaVu Sans Mono", monospace';
 const TITLE = '600 11.5px system-ui, "Segoe UI", Roboto, sans-serif';
 const FRAME_MOST = 320;
-/** Letter width in an output's pill. */
+/** Width of a letter in an output's pill. */
 const LETTER = 6.7;
 
 export interface Point {
@@ -47,9 +47,9 @@ export interface Socket extends Point {
   side: Side;
 }
 
-/** Size of a block or a part of it, with values that depend on its contents. */
+/** Size of a block or of a part of a block, which depends on its contents. */
 export interface BlockSize extends Size {
-  /** Position of its first port. */
+  /** Horizontal position of the first port. */
   line: number;
   /** Bodies of a frame. */
   rects?: readonly (Point & Size & { scope: string })[];
@@ -58,11 +58,11 @@ export interface BlockSize extends Size {
 /** Node with its size. */
 export type DrawnNode = DrawnEntry & { place?: BlockSize };
 
-/** Id of an output's box, the same as of its edge: `:images`, `branch.then:images`. */
+/** Id of an output's box, which is also the id of its edge: `:images`, `branch.then:images`. */
 export const outputId = (name: string): string => `:${name}`;
-/** Node ids contain no dot. */
+/** Return whether an id is that of an output. Node ids contain no dot. */
 export const isOutput = (id: string): boolean => /^([^:]*\.[^:]*)?:/.test(id);
-/** Body and name of an output. */
+/** Return the body and the name of an output. */
 export function outputOf(id: string): { scope: string; name: string } {
   const at = id.indexOf(":");
   return { scope: id.slice(0, at), name: id.slice(at + 1) };
@@ -76,21 +76,21 @@ export function sizeOf(node: DrawnNode): Size {
   return { width: cardWidth(node), height: CARD.height + below };
 }
 
-/** As wide as the name, which is never truncated. */
+/** Return the width of a card: that of its name, which is never truncated. */
 function cardWidth(node: NodeEntry): number {
   const id = labelNextTo(node);
   const name = textWidth(node.title, NAME) + (id ? textWidth(id, SMALL) + 6 : 0);
   return Math.ceil(Math.min(CARD.most, Math.max(CARD.width, name + NAME_EXTRA)));
 }
 
-/** Size of the pill at the end of an edge. */
+/** Return the size of the pill at the end of an edge. */
 export function outputSize(edge: EdgeEntry): Size {
   if (outputOf(edge.id).scope) return BODY.output;
   const name = edge.input;
   return { width: Math.round(72 + Math.min(name.length, 16) * LETTER), height: 24 };
 }
 
-/** Width of a frame's title, including the branch that ran. */
+/** Return the width of a frame's title, including the branch that ran. */
 export function titleWidth({ title, id, bodies }: NodeEntry): number {
   const longest = bodies.reduce((long, { name }) => (name.length > long.length ? name : long), "");
   return Math.min(FRAME_MOST, textWidth(`${title} · ${longest} ran`, TITLE) + textWidth(id, SMALL) + 12);
@@ -101,30 +101,30 @@ function drawWidth(node: NodeEntry): number {
   return Math.round(Math.min(DRAW.most, Math.max(DRAW.least, 42 + letters * DRAW.letter)));
 }
 
-/** Position of the first port of a box: chains run straight through it. */
+/** Return the x position of a box's first port, through which chains run straight. */
 export function lineOf(node: DrawnNode | null, width: number): number {
   if (node?.place) return node.place.line;
   return node && !node.generator ? CARD.line : width / 2;
 }
 
-/** Visible inputs: those of a generator only if they are connected. */
+/** Return the visible inputs of a node; a generator shows only connected ones. */
 export function drawnInputs(node: NodeEntry): PortEntry[] {
   return node.generator ? node.inputs.filter((port) => port.fed) : node.inputs;
 }
 
-/** Position of an input: at the upper edge, arguments after positional inputs. */
+/** Return the position of an input: at the upper edge, arguments after positional inputs. */
 export function inputSocket(node: DrawnNode, name: string): Socket {
   const ports = drawnInputs(node).map((port) => port.name);
   return { x: portOffset(node, ports, name), y: 0, side: "top" };
 }
 
-/** Position of an output: at the lower edge. */
+/** Return the position of an output: at the lower edge. */
 export function outputSocket(node: DrawnNode, name: string): Socket {
   const ports = node.outputs.map((port) => port.name);
   return { x: portOffset(node, ports, name), y: sizeOf(node).height, side: "bottom" };
 }
 
-/** Position of the input of an output's pill. */
+/** Return the position of the input of an output's pill. */
 export function pillSocket(edge: EdgeEntry): Socket {
   return { x: outputSize(edge).width / 2, y: 0, side: "top" };
 }
@@ -138,7 +138,7 @@ function portOffset(node: DrawnNode, names: readonly string[], name: string): nu
   return 18 + at * Math.min(PORT.gap, (width - 36) / (names.length - 1));
 }
 
-/** End point of an edge: the outer edge of the port. */
+/** Return the end point of an edge: the outer edge of the port. */
 export function edgePoint(box: Point, socket: Socket): Point {
   const out = PORT.size / 2;
   return { x: box.x + socket.x, y: box.y + socket.y + (socket.side === "top" ? -out : out) };
@@ -148,7 +148,7 @@ export function edgePoint(box: Point, socket: Socket): Point {
 const widths = new Map<string, number>();
 let context: CanvasRenderingContext2D | null = null;
 
-/** Width in pixels; `font` as in CSS. */
+/** Return the width of a text in pixels; `font` is a CSS value. */
 function textWidth(text: string, font: string): number {
   const key = `${font} ${text}`;
   const found = widths.get(key);

@@ -4,17 +4,17 @@
 import type { EdgeEntry, NodeEntry, PortEntry } from "../../payloads";
 
 export interface Group {
-  /** Differs from all node ids. */
+  /** Id that differs from all node ids. */
   id: string;
   title: string;
-  /** Ids of its nodes from top to bottom. */
+  /** Ids of the group's nodes from top to bottom. */
   members: readonly string[];
 }
 
 /** A node, or a group in place of its nodes. */
 export type DrawnEntry = NodeEntry & { group?: Group };
 
-/** Chains are collapsed when a graph with more nodes than this is opened. */
+/** Number of nodes above which chains are collapsed when a graph is opened. */
 const LONG = 12;
 /** Shortest chain that is collapsed. */
 const SHORTEST_CHAIN = 3;
@@ -40,7 +40,7 @@ export function findGroups(
   });
 }
 
-/** All chains, also of different operators and with collapsed blocks and what decides in them. */
+/** Return all chains, also of different operators and with collapsed blocks. */
 export function findAllGroups(
   nodes: readonly NodeEntry[],
   edges: readonly EdgeEntry[],
@@ -59,7 +59,7 @@ export function findAllGroups(
   });
 }
 
-/** Chains of nodes with one input and one output each that a filter accepts, downwards. */
+/** Return chains of nodes that have one input and one output and that a filter accepts. */
 function chainsOf(
   nodes: readonly NodeEntry[],
   edges: readonly EdgeEntry[],
@@ -96,7 +96,7 @@ function countBy(edges: readonly EdgeEntry[], end: "source" | "target"): Map<str
   return counts;
 }
 
-/** Visible nodes and edges: a group replaces its nodes, and has their external edges. */
+/** Return the visible nodes and edges, with groups (and their outer edges) in place of nodes. */
 export function withGroups(
   nodes: readonly NodeEntry[],
   edges: readonly EdgeEntry[],
@@ -126,7 +126,7 @@ export function withGroups(
   return { nodes: drawnNodes, edges: drawnEdges };
 }
 
-/** Positions with those of groups: a group is where its first node was placed. */
+/** Return the positions including groups; a group has the position of its first node. */
 export function withGroupPositions(
   positions: Record<string, number[]>,
   groups: readonly Group[],

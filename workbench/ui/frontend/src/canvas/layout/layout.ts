@@ -10,7 +10,7 @@ const WEIGHTS = { image: 8, encoded: 8, argument: 1, other: 2 };
 
 export interface Layout {
   spots: Map<string, Point>;
-  /** Edge that passes other boxes -> its x position. */
+  /** x position of each edge that passes other boxes, by edge id. */
   lanes: Map<string, number>;
 }
 
@@ -19,7 +19,7 @@ export interface Box extends Size {
   node: DrawnNode | null;
 }
 
-/** All boxes: nodes, and a pill for each output. */
+/** Return all boxes: nodes, and a pill for each output. */
 export function boxesOf(nodes: readonly DrawnNode[], edges: readonly EdgeEntry[]): Box[] {
   const outputs = edges.filter((edge) => !edge.target);
   return [
@@ -67,7 +67,7 @@ export function arrange(
   return { spots, lanes };
 }
 
-/** Whether the first output is left of the average of all outputs. */
+/** Return whether the first output is left of the average of all outputs. */
 function isFirst({ places }: Ranks, ends: readonly string[]): boolean {
   const lines = ends.map((id) => places.get(id)!.x);
   const mean = lines.reduce((sum, x) => sum + x, 0) / lines.length;

@@ -28,7 +28,7 @@ export interface LayoutCache {
   settled: ReadonlyMap<string, Point>;
   routes: ReadonlyMap<string, Route>;
   bounds: Bounds;
-  /** Level below which nodes run on the GPU; null if there are none. */
+  /** Height below which nodes run on the GPU; null if none does. */
   line: number | null;
   /** Nodes in frames. */
   inner: ReadonlyMap<string, InnerLayout>;
@@ -36,7 +36,7 @@ export interface LayoutCache {
   scopes: ReadonlyMap<string, string>;
   /** The visible body. */
   scope: string;
-  /** Body in a frame -> its upper left corner, without the current drag. */
+  /** Upper left corner of each body in a frame, without the current drag. */
   corners: ReadonlyMap<string, Point>;
 }
 
@@ -68,14 +68,14 @@ interface Placed {
   positions: Record<string, number[]>;
   moved: ReadonlyMap<string, Point> | null;
   dragging: boolean;
-  /** How often a new layout was requested. */
+  /** Number of times that a new layout was requested. */
   arranged: number;
 }
 
-/** Pixels that a card may grow, by a line about a fault, without covering the next one. */
+/** Pixels that a card may grow, by a line on a fault, without covering the next card. */
 const GROWTH = 24;
 
-/** Whether edges were cut and nothing else: then everything stays where it is. */
+/** Return whether only edges were removed; all positions then remain. */
 function isCut(before: Placed | null, { nodes, edges, positions, arranged }: Placed): boolean {
   if (before?.positions !== positions || before.arranged !== arranged) return false;
   if (edges.length >= before.edges.length || nodes.length !== before.nodes.length) return false;
@@ -95,7 +95,7 @@ function isCut(before: Placed | null, { nodes, edges, positions, arranged }: Pla
   );
 }
 
-/** Layout of a state; the same object while no position changes. */
+/** Return the layout of a state, the same object while no position changes. */
 export function useLayoutCache(state: Placed): LayoutCache {
   const { nodes, edges, positions, moved, dragging, arranged } = state;
   const shape = useMemo(() => shapeOf(nodes, edges), [nodes, edges]);
@@ -162,7 +162,7 @@ export function useLayoutCache(state: Placed): LayoutCache {
   );
 }
 
-/** Key of the layout: changed values that affect neither sizes nor edges keep it. */
+/** Return a key that only changes when sizes or edges change. */
 function shapeOf(nodes: readonly NodeEntry[], edges: readonly EdgeEntry[]): string {
   return JSON.stringify([
     nodes.map((node) => {

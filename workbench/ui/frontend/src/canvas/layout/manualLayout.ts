@@ -55,7 +55,7 @@ function makeRoom(boxes: readonly Box[], spots: Map<string, Point>): void {
   }
 }
 
-/** First position to the right at which a box covers nothing. */
+/** Return the first position to the right at which a box covers no other box. */
 export function freeSpot(
   from: Point,
   box: Size,

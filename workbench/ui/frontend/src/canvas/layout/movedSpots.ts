@@ -7,7 +7,7 @@ type Spots = ReadonlyMap<string, Point>;
 
 const blockOf = (scope: string): string => scope.slice(0, scope.lastIndexOf("."));
 
-/** Position of a box; boxes in a moved frame move with it. */
+/** Return the position of a box; boxes in a moved frame move with the frame. */
 export function spotWith(
   id: string,
   spots: Spots,
@@ -29,7 +29,7 @@ export function spotsWith(spots: Spots, moved: Spots, scopes: ReadonlyMap<string
   return new Map([...spots].map(([id, at]) => [id, spotWith(id, spots, moved, scopes) ?? at]));
 }
 
-/** Body in a frame -> its upper left corner. */
+/** Return the upper left corner of each body in a frame. */
 export function cornersOf(nodes: readonly DrawnNode[], spots: Spots): Map<string, Point> {
   const corners = new Map<string, Point>();
   for (const { id, place } of nodes) {
@@ -41,7 +41,7 @@ export function cornersOf(nodes: readonly DrawnNode[], spots: Spots): Map<string
   return corners;
 }
 
-/** Minimum position of a box in its body: inside its edges, below its bar. */
+/** Return the minimum position of a box in a body: inside the edges, below the bar. */
 export function leastSpot(corner: Point): Point {
   return { x: corner.x + BODY.pad, y: corner.y + BODY.bar.height + BODY.gap };
 }
@@ -68,7 +68,7 @@ export function placements(
   return found;
 }
 
-/** Position of the input card when the body is opened: that of its bar. */
+/** Return the position of the input card in the opened body, that of the body's bar. */
 function openedBar(bar: DrawnNode | null): number[] {
   const line = bar?.place?.line ?? BODY.line;
   return [Math.round(line - CARD.line), BODY.bar.height - CARD.height];

@@ -11,19 +11,19 @@ export interface InnerLayout extends Point {
 }
 
 export interface NestedLayout {
-  /** Sizes of boxes that depend on their contents; the others have their default size. */
+  /** Sizes of boxes that depend on their contents; all others have their default size. */
   places: ReadonlyMap<string, BlockSize>;
   inner: ReadonlyMap<string, InnerLayout>;
-  /** Edge inside a frame -> its reserved lane, relative to the frame's left edge. */
+  /** Reserved lane of each edge inside a frame, relative to the frame's left edge. */
   lanes: ReadonlyMap<string, InnerLayout>;
 }
 
-/** The visible body; empty for the graph itself. */
+/** Return the visible body; empty for the whole graph. */
 export function shownScope(breadcrumb: readonly ScopeEntry[]): string {
   return breadcrumb.at(-1)?.bodies.find((body) => body.shown)?.scope ?? "";
 }
 
-/** Body of each node, edge and output pill. */
+/** Return the body of each node, edge and output pill. */
 export function scopesOf(
   nodes: readonly NodeEntry[],
   edges: readonly EdgeEntry[],
@@ -33,7 +33,7 @@ export function scopesOf(
   return scopes;
 }
 
-/** Nodes with their computed sizes. */
+/** Return the nodes with their computed sizes. */
 export function sized(
   nodes: readonly NodeEntry[],
   places: NestedLayout["places"],
@@ -45,7 +45,7 @@ export function sized(
   });
 }
 
-/** `positions` are manual positions. A body without any is laid out automatically. */
+/** Lay out all frames. A body without manual `positions` is laid out automatically. */
 export function layOutFrames(
   nodes: readonly NodeEntry[],
   edges: readonly EdgeEntry[],
@@ -56,7 +56,7 @@ export function layOutFrames(
   return maker;
 }
 
-/** Positions including the contents of frames. */
+/** Return the positions including the contents of frames. */
 export function withInner(
   spots: Map<string, Point>,
   inner: ReadonlyMap<string, InnerLayout>,
@@ -145,7 +145,7 @@ class Maker implements NestedLayout {
     const down = Math.max(0, BODY.bar.height + BODY.gap - Math.min(...tops)) - bar.y;
     const wide = BODY.bar.width;
     let [left, right, bottom] = [bar.x, Math.max(wide, bar.x + wide), BODY.bar.height];
-    if (this.isByHand(own, edges)) left += BODY.line - CARD.line; // so that it keeps its position
+    if (this.isByHand(own, edges)) left += BODY.line - CARD.line; // so that its position is unchanged
     for (const box of boxes) {
       const at = spots.get(box.id)!;
       at.y += down;
@@ -176,7 +176,7 @@ class Maker implements NestedLayout {
     return { spots: manualLayout(nodes, edges, positions), lanes: new Map() };
   }
 
-  /** BlockSize the contents of a frame relative to the outermost frame. */
+  /** Place the contents of a frame, relative to the outermost frame. */
   private put({ id }: NodeEntry, frame: string, corner: Point): void {
     for (const { scope, x, y } of this.places.get(id)!.rects!) {
       const { spots, lanes } = this.bodies.get(scope)!;

@@ -2,7 +2,7 @@
 
 import type { NodeEntry } from "../../payloads";
 
-/** Part of the id that is not in the operator's name: `2` of `flip_2`, all of `left_view`. */
+/** Return the part of an id that is not the operator's name: `2` in `flip_2`, or `left_view`. */
 function idSuffix({ id, op, title, twin }: NodeEntry): string {
   if (!op) return "";
   const last = op.split(".").at(-1) ?? op;
@@ -15,17 +15,17 @@ function idSuffix({ id, op, title, twin }: NodeEntry): string {
   return word && ([...usual, "reader", "decode"].includes(word) || op.includes(word)) ? number![2]! : id;
 }
 
-/** Letters in the first line of a card: a longer id is only shown if names are equal. */
+/** Letters in a card's first line. A longer id is only shown if another node has the same name. */
 const ROOM = 26;
 
-/** Text next to the operator's name. */
+/** Return the text next to the operator's name. */
 export function labelNextTo(node: NodeEntry): string {
   const id = idSuffix(node);
   if (node.bodies.length) return id;
   return node.twin || node.title.length + id.length <= ROOM ? id : "";
 }
 
-/** Text of a generator's pill: distribution and parameters. */
+/** Return the text of a generator's pill: distribution and parameters. */
 export function randomValueText({ op, output }: NodeEntry): [string, string] {
   const word = op.replace(/^random\./, "");
   return [word, output.startsWith(`${word} `) ? output.slice(word.length + 1) : output];
@@ -33,7 +33,7 @@ export function randomValueText({ op, output }: NodeEntry): [string, string] {
 
 const SHORT = { cpu: "CPU", mixed: "CPU and GPU", gpu: "GPU" } as const;
 
-/** Screen reader text: first the visible text in its order, then the tooltip. */
+/** Return the screen reader text: the visible text in its order, then the tooltip. */
 export function described(node: NodeEntry, lines: readonly string[]): string {
   const seen = node.generator
     ? randomValueText(node)
@@ -50,7 +50,7 @@ export function described(node: NodeEntry, lines: readonly string[]): string {
   return [seen.filter(Boolean).join(" "), ...more.filter(Boolean)].join(", ");
 }
 
-/** Tooltip; undefined if the card shows everything. */
+/** Return the tooltip; undefined if the card shows all text. */
 export function tipOf(node: NodeEntry): string | undefined {
   const hidden = idSuffix(node) !== labelNextTo(node) || node.values || node.draws.length > 1;
   if (!hidden && node.known && !node.fault && !node.generator) return undefined;

@@ -3,7 +3,7 @@
 import type { EdgeEntry, PortEntry } from "../../payloads";
 import { inputSocket, outputSocket, type DrawnNode, type Point } from "./geometry";
 
-/** Nodes with ordered ports; nodes that are already ordered stay the same object. */
+/** Return the nodes with ordered ports; nodes in the right order remain the same objects. */
 export function orderPorts(
   nodes: readonly DrawnNode[],
   edges: readonly EdgeEntry[],
@@ -35,7 +35,7 @@ function add(found: Map<string, number[]>, key: string, x: number): void {
   found.set(key, [...(found.get(key) ?? []), x]);
 }
 
-/** Unconnected ports are last. */
+/** Return the mean position; infinity for unconnected ports, so that they are last. */
 function mean(xs: readonly number[] | undefined): number {
   return xs ? xs.reduce((sum, x) => sum + x, 0) / xs.length : Infinity;
 }

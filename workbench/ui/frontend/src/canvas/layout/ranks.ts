@@ -26,7 +26,7 @@ export interface Ranked {
 
 export interface Ranks {
   places: Map<string, Ranked>;
-  /** Edge that passes other boxes -> its position. */
+  /** Position of each edge that passes other boxes, by edge id. */
   lanes: Map<string, number>;
 }
 
@@ -36,7 +36,7 @@ export interface Ranks {
  */
 const MANY = 60;
 
-/** `last` are placed below all others. `straight` selects the branch that continues straight. */
+/** Compute the ranks. `last` are placed below all others; `straight` is the straight branch. */
 export function ranks(
   boxes: readonly Boxed[],
   edges: readonly Joined[],
@@ -96,7 +96,7 @@ function ranked(
 
 const END = " end";
 
-/** The same, mirrored. */
+/** Return the ranks mirrored horizontally. */
 export function mirrored({ places, lanes }: Ranks): Ranks {
   return {
     places: new Map([...places].map(([id, { rank, x }]) => [id, { rank, x: -x }])),
