@@ -96,6 +96,18 @@ def test_functions_of_bytes_arrays_and_pillow_images_are_accepted(
         assert words in repr(found)
 
 
+def test_a_composition_with_a_class_of_the_user_runs_as_one_step(small: Path) -> None:
+    torch = pytest.importorskip("torch")
+
+    class Shrink(torch.nn.Module):  # type: ignore[misc, name-defined]
+        def forward(self, image: Image.Image) -> Image.Image:
+            return image.resize((40, 32), Image.Resampling.BILINEAR)
+
+    found = wb.diff(torch.nn.Sequential(Shrink()), resized, small)
+    assert found.equal, found
+    assert "runs as one step, because diff cannot run Shrink alone" in repr(found)
+
+
 def test_a_list_of_functions_has_steps(graph: Graph, small: Path) -> None:
     def flip(image: Array) -> Array:
         return image[:, ::-1]
@@ -283,6 +295,7 @@ def test_different_sizes_are_reported(graph: Graph, small: Path) -> None:
     found = wb.diff(graph, graph["resize"].set(size=(30, 40)), small, samples=3)
     assert found.sizes == found.images == 3
     assert "(32, 40, 3) and (30, 40, 3)" in found.shapes
+    assert np.mean([mean for _, mean in found.worst]) == pytest.approx(found.mean)
     assert "Limited to the first 3 of 9 images" in repr(found)
 
 

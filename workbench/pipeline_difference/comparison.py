@@ -119,7 +119,7 @@ class _Measured:
     sizes: int = 0
     shapes: str = ""
     failed: list[tuple[str, str]] = field(default_factory=list)
-    worst: list[tuple[float, int, str, Array, Array]] = field(default_factory=list)
+    worst: list[tuple[float, int, str, Array, Array, float]] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
     nan: list[str] = field(default_factory=list)
     logit: float = 0.0
@@ -239,7 +239,8 @@ class _Comparison:
             if one.shapes:
                 m.sizes += 1
                 m.shapes = m.shapes or one.shapes
-            entry = (one.cost * levels, -(start + at), file.name, a, b)
+            mean = one.mean * levels  # the rank also counts different shapes
+            entry = (one.cost * levels, -(start + at), file.name, a, b, mean)
             (heapq.heappush if len(m.worst) < WORST else heapq.heappushpop)(m.worst, entry)
         if self._model is not None and both:
             self._predict(both)
@@ -370,8 +371,8 @@ class _Comparison:
             m.sizes,
             m.shapes,
             tuple(dict.fromkeys(m.failed)),
-            tuple((name, cost) for cost, _, name, _, _ in worst),
-            tuple(pair_picture(name, a, b, cost) for cost, _, name, a, b in worst)
+            tuple((name, mean) for _, _, name, _, _, mean in worst),
+            tuple(pair_picture(name, a, b, mean) for _, _, name, a, b, mean in worst)
             if differs
             else (),
             model,

@@ -130,6 +130,23 @@ def library_side(call: TransformCall, name: str, label: str) -> Side:
     return Side(name, (decode, *steps), tuple(f"{name}: {note}" for note in sentences))
 
 
+def unsupported_transform(call: TransformCall) -> str:
+    """Return the first transform that a call does not describe completely; empty if there is none.
+
+    Such are the user's classes, and transforms with a function as argument.
+    """
+    for each in _flattened(call, [], ""):
+        known = {**LIBRARIES, OWN.name: OWN}.get(each.library)
+        values = (*each.args, *each.kwargs.values())
+        if (
+            known is None
+            or each.short_name not in known.importers
+            or any(isinstance(value, TransformCall) for value in values)
+        ):
+            return each.short_name
+    return ""
+
+
 def _tail_or_name(call: TransformCall) -> str:
     return TAIL if comparison_of(call).role == "form" else call.short_name
 
@@ -156,9 +173,6 @@ def _flattened(call: TransformCall, notes: list[str], name: str) -> Iterator[Tra
     elif comparison.role == "form" or call.short_name == "ToPILImage":
         yield call
     elif comparison.role != "nothing":
-        known = {**LIBRARIES, OWN.name: OWN}.get(call.library)
-        if known is None or call.short_name not in known.importers:
-            notes.append(f"{call.short_name} runs as it is; it must not be random.")
         for pinned in fixed_values(call):
             notes.extend(pinned.notes)
             yield pinned.call

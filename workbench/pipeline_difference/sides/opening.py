@@ -36,6 +36,7 @@ from workbench.pipeline_difference.sides.library_steps import (
     decode_with_pillow,
     library_backend,
     library_side,
+    unsupported_transform,
 )
 from workbench.pipeline_difference.steps import (
     DECODE,
@@ -122,9 +123,16 @@ class Sides:
 
     def _composition(self, what: Any, library: str, label: str) -> Side:
         name = f"{label} ({library})"
-        if library == "albumentations" and hasattr(what, "to_dict"):
-            return library_side(call_of_albumentations(what), name, label)
-        return library_side(call_of_object(what, library), name, label)
+        has_dict = library == "albumentations" and hasattr(what, "to_dict")
+        call = call_of_albumentations(what) if has_dict else call_of_object(what, library)
+        unsupported = unsupported_transform(call)
+        if not unsupported or library == "kornia":
+            return library_side(call, name, label)
+        note = f"{name} runs as one step, because diff cannot run {unsupported} alone."
+        decode, sentence = decode_step(library)
+        run = (lambda image: what(image=image)["image"]) if has_dict else _of_pillow(what)
+        step = function_step(run, name, (WHOLE,))
+        return Side(name, (decode, step), (f"{name}: {sentence}", note))
 
     def _function(self, function: Callable[[Any], Any], label: str, trial: Sequence[bytes]) -> Side:
         name = f"{label} ({getattr(function, '__name__', type(function).__name__)})"
@@ -241,6 +249,10 @@ def _annotation(function: Any) -> str:
 
 def _identity(value: Any) -> Any:
     return value
+
+
+def _of_pillow(transform: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda array: transform(_as_pillow(array))
 
 
 def _as_pillow(array: Any) -> Any:
