@@ -13,6 +13,7 @@ from tests.thorough import one_in
 from tests.training.audit.planted import Loader, factory
 from workbench.training.audit.coverage import coverage_findings
 from workbench.training.audit.findings import KINDS
+from workbench.training.audit.fixes import _FIXES, fix_text
 from workbench.training.audit.randomness import hoeffding_bound, randomness_findings, randomness_of
 from workbench.training.audit.streams import Stream
 
@@ -141,6 +142,7 @@ def test_loaders_of_pytorch(name: str) -> None:
     kind, make_loader = torch_cases()[name]
     audit = wb.audit(make_loader, samples=101)
     assert {*audit.kinds} == {*filter(None, [kind]), *ALSO.get(name, ())}, audit
+    assert not any("reader" in each.fix or "tf." in each.fix for each in audit.findings), audit
 
 
 @pytest.mark.thorough
@@ -172,6 +174,27 @@ def test_albumentations_in_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not wb.audit(seeded, samples=101).findings
 
 
+@pytest.mark.parametrize(("name", "words"), [
+    ("torch.utils.data.dataloader", "pass shuffle=True to the DataLoader"),
+    ("nvidia.dali.plugin.pytorch", "pass random_shuffle=True to the reader"),
+    ("workbench.engine.build.in_process_loader", "pass random_shuffle=True to wb.read"),
+    ("tensorflow.python.data.ops", "call dataset.shuffle(buffer_size"),
+    ("mine", "shuffle the samples before each epoch"),
+])  # fmt: skip
+def test_a_fix_is_that_of_the_kind_of_loader(name: str, words: str) -> None:
+    """Also of a loader in a wrapper, as timm's."""
+    made = type("Made", (list,), {"__module__": name})([[1, 2], [3, 4]])
+    wrapper = type("Wrapper", (), {"loader": made, "__iter__": lambda self: iter(made)})()
+    for loader in (made, wrapper):
+        (finding,) = wb.audit(loader).findings
+        assert words in finding.fix
+
+
+def test_each_kind_of_finding_has_a_fix_for_any_loader() -> None:
+    assert {each.partition(",")[0] for each in _FIXES} == {*KINDS} - {"raised"}
+    assert all(fix_text(problem, ("any",)) for problem in _FIXES)
+
+
 def test_every_loader_of_pytorch_is_tried() -> None:
     assert {*TORCH, *WITH_WORKERS} == {*torch_cases()}
 
@@ -193,3 +216,4 @@ def test_loaders_of_dali(name: str) -> None:
     kind, make_loader = FAULTS.get(name) or ("", CORRECT[name])
     audit = wb.audit(make_loader, samples=101)
     assert {*audit.kinds} == {*filter(None, [kind]), *ALSO.get(name, ())}, audit
+    assert not any("DataLoader" in each.fix or "tf." in each.fix for each in audit.findings), audit

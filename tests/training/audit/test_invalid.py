@@ -118,8 +118,11 @@ def test_empty_batches_and_epochs_without_batches() -> None:
     empty = [{"index": np.arange(3)}, {"index": np.arange(0)}]
     assert "empty_batch" in wb.audit(lambda: empty).kinds
     audit = wb.audit(list)
-    assert audit.verdict == "Nothing was read."
-    assert [each.sentence for each in audit.findings] == ["The loader has no batches."]
+    assert audit.verdict == "The loader is empty: there are no samples in 3 epochs of 1 rank."
+    (finding,) = audit.findings
+    assert finding.sentence == "The loader has no batches in 3 epochs."
+    assert finding.fix.startswith("The list of samples is probably empty")
+    assert wb.audit(lambda: 1 / 0).verdict == "No samples were read, so nothing was checked."
 
 
 def test_a_loader_that_exists() -> None:

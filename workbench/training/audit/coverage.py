@@ -125,7 +125,6 @@ def _replacement_finding(epochs: dict[int, list[Stream]], total: int) -> Finding
         "with_replacement",
         f"Samples are delivered as if drawn with replacement: epoch {epoch} repeats "
         f"{repeated[epoch]} of {total} samples and misses {total - len(times[epoch])}.",
-        "If this is not intended, use a sampler without replacement.",
         "information",
     )
 
@@ -162,10 +161,7 @@ def _repeated(epochs: dict[int, list[Stream]]) -> Iterator[Finding]:
             "overlapping_shards",
             f"Ranks {a} and {b} both read {len(common)} of the {size} samples of rank {b} in "
             f"epoch {epoch} ({ids_text(common)}){_other_epochs_text(across)}.",
-            "Give each rank its own shard: DistributedSampler(dataset, ranks, rank), or "
-            "shard_id=rank, num_shards=ranks in a DALI reader."
-            if len(common) > size / 2
-            else "Check where shards begin and end; in a DALI reader set pad_last_batch=True.",
+            case="" if len(common) > size / 2 else "edge",
         )
     if within:
         epoch, (rank, times) = next(iter(within.items()))
@@ -177,10 +173,7 @@ def _repeated(epochs: dict[int, list[Stream]]) -> Iterator[Finding]:
             "repeated",
             f"Rank {rank} reads {len(times)} of {len({*(stream.ids or ())})} samples {how} in "
             f"epoch {epoch} ({ids_text({*times})}){_other_epochs_text(within)}.",
-            "If each worker of an IterableDataset reads everything, divide the samples: "
-            "islice(samples, info.id, None, info.num_workers) with info = get_worker_info()."
-            if workers
-            else "Check the sampler: its indices must be a permutation.",
+            case="workers" if workers else "",
         )
     if not across and not within:
         yield from _padding_findings(epochs, padded)
@@ -200,8 +193,6 @@ def _padding_findings(
             "padded_last_batch",
             f"The last batch of rank {rank} in epoch {epoch} repeats {len(tails[rank])} samples "
             f"({ids_text({*tails[rank]})}); all ranks repeat {number}{_other_epochs_text(padded)}.",
-            "For evaluation, use last_batch_policy=LastBatchPolicy.PARTIAL in a DALI iterator, or "
-            "remove the repeated samples from the metric.",
         )
         return
 
@@ -248,8 +239,6 @@ def _missed_findings(
             "dropped_remainder",
             f"Epoch {epoch} misses {lacking[epoch]} of {total} samples{which}: {what}, "
             f"{'others' if others else 'the same'} in each epoch.",
-            "For evaluation, or without shuffling, set drop_last=False (PyTorch) or "
-            "last_batch_policy=LastBatchPolicy.PARTIAL (DALI).",
             "information" if others and training else "fault",
         )
         return
@@ -257,7 +246,6 @@ def _missed_findings(
         yield Finding(
             "never_seen",
             f"{never} of {total} samples are in none of {plural(len(epochs), 'epoch')}.",
-            "Check the list of samples, the size of the sampler, and the number of shards.",
         )
     elif any(missed.values()):
         epoch = next(each for each, found in missed.items() if found)
@@ -267,8 +255,6 @@ def _missed_findings(
             f"({ids_text(missed[epoch])})"
             f"{_other_epochs_text([e for e, found in missed.items() if found])}; "
             f"{never or 'none'} of them are missing in all epochs.",
-            "Check where the epoch ends, and that each rank reads its whole shard. For "
-            "DALI readers set pad_last_batch=True, as a batch takes samples of the next epoch.",
         )
 
 
@@ -294,9 +280,6 @@ def _order(epochs: dict[int, list[Stream]], training: bool | None) -> Iterator[F
             f"The {len(first)} samples of rank {fixed[0]} have the same order in all "
             f"{len(epochs)} epochs{', ascending' if ascending else ''} (probability "
             f"1/{len(first)}! if shuffled).",
-            "For training, set shuffle=True; with a DistributedSampler call "
-            "loader.sampler.set_epoch(epoch) before each epoch; in a DALI reader set "
-            "random_shuffle=True.",
             "fault" if training else "information",
         )
         return
@@ -313,8 +296,6 @@ def _order(epochs: dict[int, list[Stream]], training: bool | None) -> Iterator[F
             "weak_shuffle",
             f"The order of rank {rank} in epoch {epoch} follows the sample numbers: rank "
             f"correlation {rho:.2f}, about 0 if shuffled.",
-            "Use a larger shuffle buffer (initial_fill in DALI, shuffle(N) in tf.data), or shuffle "
-            "the file list.",
             "fault" if training else "information",
         )
 
@@ -365,8 +346,6 @@ def _shard_findings(epochs: dict[int, list[Stream]]) -> Iterator[Finding]:
         f"Rank {first[0].rank} reads the same {size} of {total} samples in all {len(epochs)} "
         f"epochs, and so does each other rank (probability 1 in 10^{len(str(chance)) - 1} per "
         "epoch if shuffled across ranks).",
-        "Shuffle across ranks: DistributedSampler with set_epoch(epoch); in a DALI reader set "
-        "stick_to_shard=False, or shuffle_after_epoch=True instead of random_shuffle.",
     )
 
 

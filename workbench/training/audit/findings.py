@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from workbench.training.audit.batches import Id
+from workbench.training.audit.fixes import fix_text
 
 Level = Literal["fault", "information"]
 KINDS: dict[str, str] = {
@@ -46,14 +47,20 @@ class Finding:
 
     ``level`` is ``fault``, or ``information`` for behaviour that is right for some uses.
     ``probability`` is an upper bound of the probability of the repeated values if random values
-    were independent.
+    were independent. ``case`` selects the fix if a kind has several causes.
     """
 
     kind: str
     sentence: str
-    fix: str
     level: Level = "fault"
     probability: float | None = None
+    case: str = ""
+    fix: str = ""
+
+    def with_fix(self, loader: tuple[str, ...]) -> Finding:
+        """Return the finding with the fix for a loader of these kinds, unless it has a fix."""
+        problem = f"{self.kind}, {self.case}" if self.case else self.kind
+        return self if self.fix else replace(self, fix=fix_text(problem, loader))
 
     def __str__(self) -> str:
         return f"{self.sentence} {self.fix}".rstrip()

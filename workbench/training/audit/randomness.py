@@ -182,7 +182,6 @@ def _across_workers(
             f"{plural(count, 'batch')} of {len(parts)} in epoch {stream.epoch} of rank "
             f"{stream.rank} repeat the random values of an earlier batch (batches {j} and {k}: "
             f"{field_text(name)} is equal for {same} of {n} samples). {_probability(p, random)}",
-            _FIX["repeated_across_workers"],
             probability=p,
         )
 
@@ -216,21 +215,8 @@ def _repetition_findings(
         kind,
         f"Random values repeat: {field_text(random.field)} is equal for {equal} of {pairs} pairs "
         f"of {where}. {_probability(p, random)}",
-        _FIX[kind],
         probability=p,
     )
-
-
-_FIX = {
-    "repeated_across_epochs": "Derive the seed from the epoch too, or seed once before the first "
-    "epoch: np.random.default_rng((seed, epoch, worker)), or persistent_workers=True.",
-    "repeated_across_ranks": "Add the rank to the seed: seed + rank.",
-    "repeated_across_workers": "Seed each worker differently in worker_init_fn, with "
-    "seed = get_worker_info().seed % 2**32: np.random.seed(seed), default_rng(seed), or "
-    "set_random_seed(seed) of an albumentations.Compose.",
-    "repeated_across_samples": "Sample the random values for each image, not once per batch.",
-    "equal_views": "Sample random values for each view; do not copy the generator or its seed.",
-}
 
 
 def _equal_views(streams: Sequence[Stream], known: dict[str, Randomness]) -> Finding | None:
@@ -252,7 +238,6 @@ def _equal_views(streams: Sequence[Stream], known: dict[str, Randomness]) -> Fin
                 "equal_views",
                 f"The views {field_text(first)} and {field_text(second)} are equal for "
                 f"{int(same.sum())} of {len(same)} samples. {_probability(p, random)}",
-                _FIX["equal_views"],
                 probability=p,
             )
     return None

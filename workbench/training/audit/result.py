@@ -62,9 +62,11 @@ class Audit(DocumentedResult):
         where = f"{plural(epochs, 'epoch')} of {plural(ranks, 'rank')}"
         others = len(self.findings) - len(self.faults)
         remark = f", {plural(others, 'remark')}" if others else ""
-        if not any(stream.size for stream in self.streams):
-            return "Nothing was read."
         begin = "Interrupted. " if self.interrupted else ""
+        if not any(stream.size for stream in self.streams):
+            if self.interrupted or "raised" in self.kinds:
+                return f"{begin}No samples were read, so nothing was checked."
+            return f"The loader is empty: there are no samples in {where}."
         if self.faults:
             return f"{begin}{plural(len(self.faults), 'fault')}{remark} in {where}."
         if any(stream.ids is None for stream in self.streams):

@@ -22,6 +22,7 @@ from workbench.training.audit.coverage import (
     same_order,
 )
 from workbench.training.audit.findings import Finding, field_text, plural
+from workbench.training.audit.fixes import kinds_of_loader
 from workbench.training.audit.numbered import SAMPLES
 from workbench.training.audit.randomness import Randomness, randomness_findings, randomness_of
 from workbench.training.audit.reading import (
@@ -144,6 +145,7 @@ class _Run:
         self.factory, self.epochs, self.ranks = factory, epochs, ranks
         self.samples = samples
         self.reads: list[EpochRead] = []
+        self.kinds: tuple[str, ...] = ("any",)
         self.ids: str | None = None
         self.second: tuple[EpochRead, EpochRead] | None = None
         self.resumed: ResumeRead | str | None = None
@@ -186,6 +188,7 @@ class _Run:
             set_rank(rank, self.ranks)
             try:
                 loader = self.factory(rank, self.ranks)
+                self.kinds = kinds_of_loader(loader)
                 if self.samples is None:
                     self.samples = dataset_size(loader)
             except Exception as error:
@@ -247,7 +250,6 @@ class _Run:
                 Finding(
                     "no_random_values",
                     "The outputs of a sample are equal in every epoch, although training=True.",
-                    "Check that the random transforms are applied, and their probabilities.",
                 )
             )
         findings += self._reproducibility_findings()
@@ -266,7 +268,10 @@ class _Run:
             self.note("a resumed run", self.resumed)
         self._notes_about_order(delivered, training, random)
         return Audit(
-            tuple(sorted(findings, key=lambda each: each.level != "fault")),
+            tuple(
+                each.with_fix(self.kinds)
+                for each in sorted(findings, key=lambda each: each.level != "fault")
+            ),
             tuple(self.notes),
             tuple(delivered),
             tuple(each for each in random if not each.field.endswith(VALUES)),
@@ -306,8 +311,6 @@ class _Run:
                     "not_reproducible",
                     "The order of two runs with the same global seeds of Python, NumPy and "
                     "PyTorch differs.",
-                    "If runs should be reproducible, pass a seed or generator to the sampler, or "
-                    "seed= to the DALI pipeline.",
                     "information",
                 )
             ]
@@ -318,9 +321,8 @@ class _Run:
                         "not_reproducible",
                         f"Two runs with the same global seeds of Python, NumPy and PyTorch differ: "
                         f"{share:.0%} of {field_text(name)} in the first {n} samples differ.",
-                        "If runs should be reproducible, seed the augmentation: seed= in "
-                        "albumentations.Compose or in the DALI pipeline.",
                         "information",
+                        case="values",
                     )
                 ]
         return []

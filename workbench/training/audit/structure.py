@@ -19,8 +19,7 @@ def structure_findings(reads: Sequence[EpochRead], streams: Sequence[Stream]) ->
     if is_empty:
         yield Finding(
             "empty_epoch",
-            "The loader has no batches.",
-            "Check that the data set is not empty or smaller than a batch that is dropped.",
+            f"The loader has no batches in {plural(len(whole), 'epoch')}.",
         )
     for stream in () if is_empty else whole:
         if stream.epoch and not stream.sizes:
@@ -28,8 +27,7 @@ def structure_findings(reads: Sequence[EpochRead], streams: Sequence[Stream]) ->
                 "empty_epoch",
                 f"Epoch {stream.epoch} of rank {stream.rank} has no batches: the loader can be "
                 "read only once.",
-                "Return an object whose __iter__ starts a new epoch, not a generator; for a DALI "
-                "iterator set auto_reset=True.",
+                case="once",
             )
             break
     for stream in streams:
@@ -38,7 +36,6 @@ def structure_findings(reads: Sequence[EpochRead], streams: Sequence[Stream]) ->
                 "empty_batch",
                 f"Batch {stream.sizes.index(0)} of rank {stream.rank} in epoch {stream.epoch} has "
                 "no samples.",
-                "Skip empty batches, or move a sample of the previous batch there.",
             )
             break
     for epoch, members in by_epoch(whole).items():
@@ -49,8 +46,6 @@ def structure_findings(reads: Sequence[EpochRead], streams: Sequence[Stream]) ->
                 "uneven_ranks",
                 f"In epoch {epoch} rank {most} has {plural(counts[most], 'batch')} and rank "
                 f"{least} has {counts[least]}: synchronised training waits forever.",
-                "Pad the shards to the same size (DistributedSampler, pad_last_batch=True in a "
-                "DALI reader), or train with join().",
             )
             break
     yield from _field_findings(reads)
@@ -70,7 +65,7 @@ def _error_findings(reads: Sequence[EpochRead]) -> Iterator[Finding]:
             wrong = f"{read.argument}=" if read.argument else "the loader"
             called = f"{wrong} at " if read.argument else ""
             yield Finding("raised", f"An error occurred in {called}{where}: {read.error}.",
-                          f"Correct {wrong} and repeat the audit.{hint}")  # fmt: skip
+                          fix=f"Correct {wrong} and repeat the audit.{hint}")  # fmt: skip
             return
 
 
@@ -92,10 +87,7 @@ def _length_findings(reads: Sequence[EpochRead]) -> Iterator[Finding]:
             "wrong_length",
             f"len(loader) is {read.length}, but epoch {read.epoch} of rank {read.rank} has "
             f"{at_least}{plural(found, 'batch')}{also}.",
-            "Count the batches of one rank, rounded up unless a short one is dropped: "
-            "-(-samples // batch_size)."
-            if read.whole
-            else "End the iteration after len(loader) batches.",
+            case="" if read.whole else "endless",
         )
 
 
@@ -110,7 +102,6 @@ def _field_findings(reads: Sequence[EpochRead]) -> Iterator[Finding]:
                     f"Batch {number} of rank {read.rank} in epoch {read.epoch} has the fields "
                     f"{', '.join(batch.names) or 'none'}; the first batch had "
                     f"{', '.join(first) or 'none'}.",
-                    "Return the same fields in every batch.",
                 )
                 return
 
@@ -124,7 +115,7 @@ def left_early_findings(first: Stream, second: Stream, usual: Stream) -> tuple[l
     left = plural(len(first.sizes), "batch")
     if not second.sizes and second.whole:
         sentence = f"After an epoch was left after {left}, the next iteration has no batches."
-        return [Finding("left_early", sentence, _FIX_LEFT)], ""
+        return [Finding("left_early", sentence)], ""
     if not second.whole:
         return [], f"Not checked: the order after an epoch was left early ({left}), because " + (
             "the next epoch was not read to its end."
@@ -145,10 +136,7 @@ def left_early_findings(first: Stream, second: Stream, usual: Stream) -> tuple[l
         f"After an epoch of {usual.size} samples was left after {left}, the next iteration has "
         f"{plural(second.size, 'sample')}, neither the other {rest} nor a whole epoch.{new}"
     )
-    return [Finding("left_early", sentence, _FIX_LEFT)], ""
-
-
-_FIX_LEFT = "Start a new epoch in __iter__, or continue with the batch after the last one returned."
+    return [Finding("left_early", sentence)], ""
 
 
 def resume_findings(read: ResumeRead, ids: str | None, values: bool) -> tuple[list[Finding], str]:
@@ -163,7 +151,7 @@ def resume_findings(read: ResumeRead, ids: str | None, values: bool) -> tuple[li
     raised = next((each for each in read.resumed if each.end == "raised"), None)
     if raised is not None:
         sentence = f"A run resumed {after} raised {raised.error}."
-        return [Finding("resume_differs", sentence, "Correct load_state_dict.")], ""
+        return [Finding("resume_differs", sentence, case="raised")], ""
     again = resumed[0]
     if not rest.whole or not again.whole:
         return [], "Not checked: the resumed run, because it was not read to its end."
@@ -179,7 +167,7 @@ def resume_findings(read: ResumeRead, ids: str | None, values: bool) -> tuple[li
             f"A run resumed {after} of {whole} starts again at the first sample: it has "
             f"{plural(len(again.sizes), 'batch')} instead of {len(rest.sizes)}."
         )
-        return [Finding("resume_restarts", sentence, _FIX_RESUME)], ""
+        return [Finding("resume_restarts", sentence)], ""
     twice, lost = {*got} & {*start}, {*expected} - {*got}
     sentence = (
         f"A run resumed {after} differs from the uninterrupted one: of {len(expected)} samples "
@@ -188,10 +176,7 @@ def resume_findings(read: ResumeRead, ids: str | None, values: bool) -> tuple[li
     )
     if not lost and not twice:
         sentence = f"A run resumed {after} has the right samples in another order."
-    return [Finding("resume_differs", sentence, _FIX_RESUME)], ""
-
-
-_FIX_RESUME = "Store the number of delivered samples and the seed of the order in the state."
+    return [Finding("resume_differs", sentence)], ""
 
 
 def _compare_values(
@@ -204,7 +189,7 @@ def _compare_values(
             f"A run resumed {after} finishes its epoch correctly, but the order of the next "
             "epoch differs from the uninterrupted run."
         )
-        return [Finding("resume_differs", sentence, _FIX_RESUME)], ""
+        return [Finding("resume_differs", sentence)], ""
     for name in (each for each in rest.prints if values and each in again.prints):
         same = (rest.prints[name] == again.prints[name]).mean()
         if same < 1:
@@ -213,8 +198,7 @@ def _compare_values(
                 f"{1 - same:.0%} differs from the uninterrupted run: the state has no random "
                 "numbers."
             )
-            fix = "Store the state of the random number generators, or derive seeds from the step."
-            return [Finding("resume_differs", sentence, fix, "information")], ""
+            return [Finding("resume_differs", sentence, "information", case="values")], ""
     return [], f"A run resumed {after} equals the uninterrupted run."
 
 
