@@ -1,1 +1,1 @@
-"""The commands of ``workbench``, which ``cli.py`` registers."""
+"""The commands of ``workbench``, which are registered in ``cli.py``."""

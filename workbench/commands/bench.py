@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 # ``workbench bench``: CPU against mixed decoding.
 
 OPERATORS = "operators"
-"""File name suffix of the record with the costs of single operators."""
+"""Suffix in the file name of the record that contains the costs of single operators."""
 
 
 @click.command()

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _LINES = 50
 MOST_DROPPED = 5
-"""Maximum number of names to print of files that a ``file_list`` cannot contain."""
+"""Maximum number of good files to name in the message that a ``file_list`` cannot contain them."""
 
 
 @click.command()
@@ -130,7 +130,7 @@ def check(
 
 
 def _read_by(source: str, data: Dataset) -> tuple[Dataset, Faults]:
-    """Return the data as the graph reads them, and its warnings. Raises GraphFaultsError."""
+    """Return the data as the graph reads it, and the graph's warnings. Raises GraphFaultsError."""
     from workbench.catalog import load_catalog
     from workbench.graph.checks.check import require_sound
     from workbench.graph.execution.dataset_parameters import datasets_as_read, parameters
@@ -155,7 +155,7 @@ def _as_dataset(data: str | Dataset) -> Dataset:
 
 
 def _dropped(good: str, names: Sequence[str]) -> str:
-    """Return the message about good files whose names a ``file_list`` cannot contain."""
+    """Return a message about good files with names that a ``file_list`` cannot contain."""
     named = ", ".join(map(repr, names[:MOST_DROPPED]))
     more = f" and {len(names) - MOST_DROPPED:,} more" if len(names) > MOST_DROPPED else ""
     count = "1 good file" if len(names) == 1 else f"{len(names):,} good files"

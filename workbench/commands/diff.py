@@ -1,4 +1,4 @@
-"""``workbench diff``: compare two pipelines on a data set, and find what makes them equal."""
+"""``workbench diff``: compare two pipelines on data, and find which arguments make them equal."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def diff_command(
 
 
 def _function(spec: str) -> Callable[[Any], Any]:
-    """Load the function that ``--model`` names. Raises ArgumentError."""
+    """Load the function that ``--model`` names. Raises ArgumentError if that fails."""
     from workbench.pipeline_difference.sides.foreign import load_function
 
     return load_function(spec)

@@ -1,4 +1,4 @@
-"""Shared by the commands that measure: options, progress bar, output and records."""
+"""Code shared by the commands that measure: options, progress bar, output and records."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def ascending_numbers(
 ) -> Callable[..., tuple[float, ...] | None]:
     """Return a callback that parses increasing, comma-separated numbers such as 1,2,4.
 
-    The largest allowed number is ``most``.
+    ``most`` is the largest allowed number.
     """
 
     def read(_: click.Context, __: click.Parameter, text: str | None) -> tuple[float, ...] | None:
@@ -98,7 +98,7 @@ def names_among(known: Sequence[str], noun: str) -> Callable[..., tuple[str, ...
 def numbers_to_try(
     name: str, setting: str, words: str
 ) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Return an option for increasing, comma-separated values of a graph setting."""
+    """Return a decorator that adds an option for increasing, comma-separated setting values."""
     most = SETTINGS[setting][1]
     return click.option(name, metavar="N,...", callback=ascending_numbers(int, most), help=words)
 
@@ -154,7 +154,7 @@ BUDGET = click.option(
 class MeasureOptions:
     """Options shared by the commands that measure one graph on one device.
 
-    ``device`` is None if the graph determines the device.
+    If ``device`` is None, the graph's own device is used.
     """
 
     graph: Graph
@@ -165,11 +165,14 @@ class MeasureOptions:
     picture: str | None
 
     def write(self, report: Report) -> None:
-        """Write the record and its chart, if requested. Raises SaveError."""
+        """Write the record and its chart, if requested. Raises SaveError if that fails."""
         write_record(report, self.record, self.picture)
 
     def finish(self, report: Report) -> None:
-        """Report an interruption and write the record. Exit with code 1 if a result is missing."""
+        """Print a message after an interruption, and write the record.
+
+        Exits with code 1 if a result is missing.
+        """
         print_interrupted(report)
         self.write(report)
         require_measured(report)
@@ -178,7 +181,7 @@ class MeasureOptions:
 def measure_options(
     function: Callable[Concatenate[MeasureOptions, P], None],
 ) -> Callable[..., None]:
-    """Decorate a command with these options, passed as ``MeasureOptions`` in the first argument."""
+    """Add the options of ``MeasureOptions`` to a command, which gets them as its first argument."""
 
     @SOURCE
     @DATA
@@ -211,7 +214,7 @@ def measure_options(
 
 @contextmanager
 def progress_bar() -> Iterator[Progress]:
-    """Show a progress bar on standard error. Yields the callback that updates it."""
+    """Context manager that shows a progress bar on standard error. Yields its update callback."""
     with click.progressbar(length=1000, label="measuring", file=sys.stderr, show_eta=False) as bar:
 
         def progress(share: float, text: str) -> None:
@@ -251,7 +254,7 @@ def print_machine(report: Report) -> None:
 
 
 def print_rows(report: Report, rows: Sequence[Measurement] | None = None) -> None:
-    """Print the machine, and a line for each of ``rows`` (default: all rows of the report)."""
+    """Print the machine, and a line for each of ``rows``, by default all rows of the report."""
     from workbench.bench.measuring.measurement import rate_figure, rate_text
 
     print_machine(report)
@@ -275,7 +278,7 @@ def print_rows(report: Report, rows: Sequence[Measurement] | None = None) -> Non
 
 
 def print_quality_flags(rows: Sequence[Measurement]) -> None:
-    """Print the reasons not to trust a result, each reason once."""
+    """Print each reason not to trust a result, without duplicates."""
     from workbench.bench.records.report_text import quality_flags
 
     for words in quality_flags(rows):
@@ -283,7 +286,7 @@ def print_quality_flags(rows: Sequence[Measurement]) -> None:
 
 
 def write_record(report: Report, record: str | None, picture: str | None) -> None:
-    """Write the record and its chart, if requested. Raises SaveError."""
+    """Write the record and its chart, if requested. Raises SaveError if that fails."""
     from workbench.bench.records.record import dump_report
     from workbench.files import write_text
 
@@ -304,7 +307,7 @@ def print_interrupted(report: Report) -> None:
 def require_measured(report: Report) -> None:
     """Exit with code 1 if a configuration that this machine supports was not measured.
 
-    An interrupted run does not count, because the user ended it.
+    This does not apply to an interrupted run, because the user ended it.
     """
     if report.extra.get("interrupted"):
         return

@@ -1,4 +1,4 @@
-"""Code that all commands share: parsing of graph, data and file arguments, and error output."""
+"""Code shared by all commands: parse graph, data and file arguments, and report errors."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ R = TypeVar("R")
 def report_errors(function: Callable[P, R]) -> Callable[P, R]:
     """Convert WorkbenchError, a full disk and out-of-memory errors to a message and exit code 1.
 
-    Invalid arguments, including a file that is not a record, have exit code 2.
+    Invalid arguments, including a file that is not a record, exit with code 2.
     """
 
     @wraps(function)
@@ -82,7 +82,7 @@ def report_errors(function: Callable[P, R]) -> Callable[P, R]:
 def load_source_graph(source: str) -> Graph:
     """Load a graph file, a shared picture or a recipe, and print the nodes that do not run.
 
-    Raises BadParameter if it does not exist or contains no graph.
+    Raises BadParameter if ``source`` does not exist or contains no graph.
     """
     graph = _graph_of(source)
     context = click.get_current_context(silent=True)
@@ -120,7 +120,7 @@ def _graph_of(source: str) -> Graph:
 def _parse_datasets(
     _: click.Context, __: click.Parameter, values: tuple[str, ...]
 ) -> dict[str, Dataset]:
-    """Parse ``[NAME=]PATH`` to data sets by parameter name. The default name is ``data``."""
+    """Parse ``[NAME=]PATH`` options to datasets by parameter name. The default name is ``data``."""
     found: dict[str, Dataset] = {}
     for value in values:
         name, equals, path = value.partition("=")
@@ -146,7 +146,7 @@ def _dataset(path: str, hint: str = "") -> Dataset:
 
 
 def require_filled(dataset: Dataset, hint: str = "'--data'") -> None:
-    """Raise BadParameter if the data contain no file. Searches only for the first one."""
+    """Raise BadParameter if the data contains no file. The search stops at the first file."""
     try:
         if not load_source(dataset.kind).is_listed or any(True for _ in list_samples(dataset)):
             return
@@ -172,7 +172,7 @@ def print_warnings(warnings: Faults) -> None:
 
 
 def _is_factory_reference(text: str) -> bool:
-    """Return whether a text is ``module:factory`` or ``file.py:factory``, not a path or kind."""
+    """Return True if a text is ``module:factory`` or ``file.py:factory``, not a path or kind."""
     kind, _, _ = text.partition(":")
     if kind in source_kinds() or os.path.exists(text):
         return False
@@ -180,7 +180,7 @@ def _is_factory_reference(text: str) -> bool:
 
 
 def _factory_data(text: str) -> Dataset:
-    """Call a factory. Only the command line accepts one, because calling it runs code."""
+    """Call a factory and return its data. Only the command line may do this, as it runs code."""
     from workbench.sources.kinds.memory import memory_dataset, open_images
 
     sys.path.insert(0, os.getcwd())  # as for a script in this folder
@@ -195,7 +195,7 @@ def _factory_data(text: str) -> Dataset:
 
 
 def existing_data(value: str) -> str | Dataset:
-    """Return the data at a path. Raises BadParameter if they cannot be read."""
+    """Return the data at a path. Raises BadParameter if the data cannot be read."""
     dataset = _dataset(value)
     return dataset if dataset.items else value
 
@@ -205,12 +205,12 @@ def _existing(_: click.Context, __: click.Parameter, value: str | None) -> str |
 
 
 def data_option(*names: str, **attributes: Any) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Return an option for one data set, which must exist if it is passed."""
+    """Return a decorator that adds an option for one data set, which must exist if it is passed."""
     return click.option(*names, callback=_existing, **attributes)
 
 
 def renamed_option(old: str, new: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a hidden option that raises an error with the name of the option to use instead."""
+    """Return a decorator for a hidden option that raises an error with the option's new name."""
 
     def refuse(_: click.Context, option: click.Parameter, value: bool | None) -> None:
         if value is not None:
@@ -222,7 +222,7 @@ def renamed_option(old: str, new: str) -> Callable[[Callable[..., Any]], Callabl
 
 
 def writable_path(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
-    """Refuse paths that cannot be written, and "-", because standard output is for messages."""
+    """Return the path. Raises BadParameter if it cannot be written, or is "-" (standard output)."""
     if value == "-":
         raise click.BadParameter("standard output is not supported. Use a file.")
     try:
@@ -234,21 +234,21 @@ def writable_path(_: click.Context, __: click.Parameter, value: str | None) -> s
 
 
 def writable_file(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
-    """Refuse folders and paths that cannot be written."""
+    """Return the path. Raises BadParameter if it is a folder or cannot be written."""
     if value is not None and Path(value).is_dir():
         raise click.BadParameter(f"{value} is a folder. Use a file.")
     return writable_path(context, option, value)
 
 
 def picture_file(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
-    """Refuse paths that cannot be written or do not end in .png or .svg."""
+    """Return the path. Raises BadParameter if it cannot be written, or is not .png or .svg."""
     if value is not None and Path(value).suffix.lower() not in (".png", ".svg"):
         raise click.BadParameter(f"{value} ends in neither .png nor .svg.")
     return writable_file(context, option, value)
 
 
 def write_figure(figure: Figure, path: str) -> Path:
-    """Write a figure as PNG or SVG, depending on the file extension. Raises SaveError."""
+    """Write a figure as PNG or SVG, depending on the file extension. Raises SaveError on error."""
     from workbench.figures import render_figure
     from workbench.files import write_bytes
 
@@ -271,9 +271,9 @@ def refuse_overwriting_source(source: str, *outputs: str | None) -> None:
 def open_graph_on_data(graph: Graph, data: Datasets) -> tuple[Graph, Datasets]:
     """Connect a graph to its data.
 
-    Return the graph, with the data's annotations, and the data it uses. Both mappings of data are
-    by parameter name. A graph that contains its file names needs no data and ignores them; its
-    relative file names are relative to the current folder.
+    Returns the graph, with the data's annotations, and the data that it uses. Both mappings of data
+    are by parameter name. A graph that contains its file names needs no data and ignores ``data``;
+    its relative file names are relative to the current folder.
     """
     wanted = parameters(without_loose(graph).nodes)
     if not wanted:

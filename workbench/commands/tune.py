@@ -178,7 +178,7 @@ def tune(
 
 
 def unchanged_note(report: Report, base: Config) -> str:
-    """Return a note in parentheses on why the graph's own setting is the best of a record."""
+    """Return a note in parentheses with the reason why the graph's own setting is the best."""
     others = [row for row in report.measurements if row.config != base]
     if any(row.rounds for row in others):
         return " (unchanged: no other setting is faster)"
@@ -190,7 +190,7 @@ def unchanged_note(report: Report, base: Config) -> str:
 
 
 def _names(_: click.Context, option: click.Parameter, text: str | None) -> tuple[str, ...]:
-    """Parse comma-separated names of rewrites; --apply also accepts "all" and "exact"."""
+    """Parse comma-separated names of rewrites. For --apply, "all" and "exact" are names too."""
     from workbench.graph.rewrites import find_rewrite
     from workbench.optimiser.result import ALL, EXACT
 

@@ -1,6 +1,6 @@
-"""Run the exported script as a user does: in a new Python process without the workbench.
+"""Run the exported script as a user would: in a new Python process without the workbench.
 
-It can also run one epoch of the exported PyTorch loader.
+One epoch of the exported PyTorch loader can be run in the same way.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from workbench.errors import EngineError, WorkerSilentError, WorkerTimeoutError
 from workbench.sources import Datasets
 
 LIMIT = 300.0
-"""Timeout in seconds for one batch of the script; the first one builds the pipeline."""
+"""Timeout for one batch of the script, in seconds. The first batch includes building."""
 _TICK = 0.05
 _LINE = re.compile(r'File "([^"]+)", line (\d+)')
 
@@ -91,10 +91,10 @@ END = "the end of an epoch"
 
 
 class ScriptError(EngineError):
-    """Raised if the exported script fails on this data.
+    """Raised if the exported script fails on the given data.
 
-    ``node`` is the node whose line DALI quoted, or None. ``silent`` is True if there is no error
-    message.
+    ``node`` is the node whose line DALI quoted, or None. ``silent`` is True if the script failed
+    without an error message.
     """
 
     def __init__(self, message: str, node: str | None = None, silent: bool = False) -> None:
@@ -104,7 +104,7 @@ class ScriptError(EngineError):
 
 
 class ExportedScript:
-    """Runs a script in its own process, which produces one batch after another."""
+    """Runs a script in its own process, which produces batch after batch."""
 
     def __init__(
         self,
@@ -115,9 +115,9 @@ class ExportedScript:
         go_on: Callable[[], None],
         on_silence: Callable[[bool], None] = warn_of_silence,
     ) -> None:
-        """``folder`` is where the batches are written.
+        """``folder`` is the folder to which the batches are written.
 
-        ``go_on`` is called repeatedly and raises to stop. ``on_silence`` is as for ``Engine``.
+        ``go_on`` is called repeatedly, and raises to stop. ``on_silence`` is as for ``Engine``.
         """
         path = Path(folder, "exported.py")
         path.write_text(source.text, encoding="utf-8")
@@ -163,7 +163,7 @@ class ExportedScript:
         return self
 
     def batch(self, number: int) -> str | None:
-        """Return the path of the file with the next batch (see ``read_batch``).
+        """Run the script's next batch, and return the path of its file (see ``read_batch``).
 
         Returns None at the end of a loader's epoch.
         """
@@ -214,7 +214,7 @@ class ExportedScript:
         )
 
     def _node(self, text: str) -> str | None:
-        """Return the node of the last script line that a text quotes."""
+        """Return the node of the last line of the script that a text quotes, or None."""
         quoted = [int(line) for path, line in _LINE.findall(text) if path == self._path]
         nodes = [node for node in map(self._source.node_at, quoted) if node]
         return nodes[-1] if nodes else None
@@ -226,7 +226,7 @@ class ExportedScript:
 
 
 def read_batch(path: str, outputs: int) -> list[list[NDArray[Any]]]:
-    """Return the samples of a batch for each output, from a file of ``ExportedScript.batch``."""
+    """Return the samples of each output, from a file written by ``ExportedScript.batch``."""
     arrays = []
     with open(path, "rb") as file:
         while file.peek(1):
@@ -236,7 +236,7 @@ def read_batch(path: str, outputs: int) -> list[list[NDArray[Any]]]:
 
 
 def _script_error(text: str) -> str:
-    """Return DALI's error in a script's output, else its exception, else the last lines.
+    """Return the error in a script's output: DALI's error, or an exception, or the last lines.
 
     If DALI aborts the process while Python prints an exception, the traceback lacks its last line.
     """

@@ -1,4 +1,4 @@
-"""Functions behind methods of a graph that run it: ``batch``, ``show``, calling the graph."""
+"""Methods of a graph that run it: ``batch``, ``show``, and calling the graph with an image."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SMALLEST_TILE = 8
-"""Tile size in pixels for requests whose tiles are not displayed."""
+"""Side in pixels of the tiles of requests whose tiles are not displayed."""
 _IMAGES = ("folder", "file_list", "memory")
 
 
@@ -39,10 +39,10 @@ def batch(
     """Return batch ``number`` (from 0) as arrays: ``.images``, ``.labels``, ``.draws``.
 
     The batch is bit-identical to that of the exported script. Numbers continue through all epochs:
-    of 120 samples in batches of 16, batch 8 has samples of the second epoch. The graph runs in a
+    with 120 samples and batches of 16, batch 8 has samples of the second epoch. The graph runs in a
     worker process that all graphs of this process share. Findings of ``check_warnings``, and
     samples that cannot be used, are issued as a UserWarning. ``samples`` is the number of samples,
-    by default all of the batch. ``data`` is any data that ``Workbench`` accepts, by default the
+    by default the whole batch. ``data`` is any data that ``Workbench`` accepts, by default the
     graph's own. Raises GraphFaultsError if the graph cannot run, DataError if the data cannot be
     used, and PipelineError if DALI reports an error.
 
@@ -65,11 +65,11 @@ def show(
     figsize: tuple[float, float] | None = None,
     output: str = "",
 ) -> None:
-    """Display a grid of pictures of one batch: with classes, random values, boxes and masks.
+    """Display a grid of pictures of one batch, with classes, random values, boxes and masks.
 
-    ``rows`` is the number of rows, by default at most four; ``figsize`` is in inches. Outside of a
-    notebook the path of a picture file is printed. ``graph.batch(0).plot()`` returns the figure.
-    Raises the errors of ``batch`` and ``OutputBatch.plot``.
+    ``rows`` is the number of rows, by default at most four. ``figsize`` is in inches. Outside of a
+    notebook, the pictures are saved to a file and its path is printed. ``graph.batch(0).plot()``
+    returns the figure. Raises the errors of ``batch`` and ``OutputBatch.plot``.
 
     ::
 

@@ -31,7 +31,7 @@ from workbench.sources import Data, Datasets, open_datasets
 
 SHOWN = ("original", "augmented", "both", "difference")
 MOST_PIXELS = 2**27
-"""Maximum number of pixels of a sheet (three bytes each), which is encoded in one piece."""
+"""Maximum number of pixels of a sheet (three bytes each), which is encoded as a whole."""
 
 MOST_RAW = 2**24
 """Maximum number of pixels of an uncompressed sheet: 64 MiB."""
@@ -125,7 +125,7 @@ class PreviewRequest:
             )
 
     def require_room(self, groups: int) -> None:
-        """Raise GraphError if ``groups`` images per sample exceed the maximum size of a sheet."""
+        """Raise GraphError if ``groups`` images per sample do not fit into a sheet."""
         count = min(self.tiles, self.graph.settings.batch_size) * groups
         if count * self.tile_size**2 > MOST_PIXELS:
             side = math.isqrt(MOST_PIXELS // count)
@@ -146,11 +146,11 @@ def replayed(request: PreviewRequest, draw: SavedSample) -> PreviewRequest:
 
 @dataclass(frozen=True, slots=True)
 class GraphRun:
-    """All outputs of all nodes that the graph's outputs depend on, for one request."""
+    """The run of a graph for one request, with the outputs of all nodes before its outputs."""
 
     request: PreviewRequest
     resolved: ResolvedGraph
-    """The active part of the request's graph, which is the part that runs."""
+    """The part of the request's graph that runs."""
     result: Result
     targets: bool = True
     """True if annotations are drawn into images."""
@@ -166,24 +166,25 @@ class GraphRun:
 
     @property
     def images(self) -> Mapping[str, Port]:
-        """The graph's image outputs by name."""
+        """The graph's image outputs: name -> port."""
         return self.resolved.images
 
     @property
     def inner_nodes(self) -> tuple[Node, ...]:
-        """The nodes inside the blocks among ``nodes``, at any depth."""
+        """The nodes inside blocks, at any depth, among ``nodes``."""
         return tuple(_inside(self.nodes))
 
     def key(self, port: Port) -> str:
-        """Return the cache key of an output: outputs with equal keys are bit-identical."""
+        """Return the cache key of a port. Outputs with equal keys are bit-identical."""
         outer = self.graph.outermost(port.node)
         inner = "" if outer == port.node else f" {port.node}"
         return f"{self.result.keys[outer]}{inner}"
 
     def place(self, scope: str, index: int) -> int | None:
-        """Return a sample's index in the outputs of a block body, which omit other samples.
+        """Return a sample's index in the outputs of a block body, which contain only some samples.
 
-        ``scope`` is the body, such as ``branch.then``. None if the sample did not reach it.
+        ``scope`` is the body, such as ``branch.then``. Returns None if the body did not run for the
+        sample.
         """
         if not scope:
             return index
@@ -191,14 +192,17 @@ class GraphRun:
         return places.index(index) if index in places else None
 
     def output_place(self, node: str, index: int) -> int | None:
-        """Return the index of a sample in a node's outputs. Generators run for all samples."""
+        """Return a sample's index in a node's outputs, or None if the node did not run for it.
+
+        A generator without inputs runs for all samples, even inside a block.
+        """
         alone = is_batch_generator(self.graph.node(node), self.resolved.catalog)
         return index if alone else self.place(self.graph.scope_of(node), index)
 
     def fed(self, port: Port, index: int) -> NDArray[np.generic]:
         """Return the value of a port for a sample that reaches it.
 
-        An input of a block body is looked up at the block's own input.
+        For an input of a block body, the value of the block's own input is returned.
         """
         while not self.graph.has(port.node):
             port = self.graph.node(block_of(port.node)).inputs[port.output]
@@ -209,7 +213,7 @@ class GraphRun:
 
     @property
     def original(self) -> Port | None:
-        """Port of the decoded image, or of the frames of a video; None if there is neither."""
+        """Port of the decoded image or of a video's frames, or None if there is neither."""
         decoder = next((n for n in self.nodes if decodes(self.resolved.spec(n))), None)
         if decoder is not None:
             return output_ports(decoder, self.resolved.spec(decoder))[0]
@@ -223,9 +227,9 @@ class GraphRun:
         return next(read, None)
 
     def port(self, of: str) -> Port:
-        """Return the port for a name: ``original``, an output's name, or ``node.output``.
+        """Return the port with a name: ``original``, an output's name, or ``node.output``.
 
-        Raises GraphError with the available names.
+        For any other name, raises GraphError with the available names.
         """
         node, _, output = of.rpartition(".")
         found = {**self.graph.outputs, **({"original": self.original} if self.original else {})}
@@ -238,7 +242,7 @@ class GraphRun:
         return port
 
     def require_sample(self, index: int) -> None:
-        """Raise GraphError if the sample does not exist."""
+        """Raise GraphError if there is no sample with this index."""
         if not 0 <= index < len(self.result.samples):
             raise GraphError(
                 f"There is no sample {index}. Use 0 to {len(self.result.samples) - 1}."
@@ -262,9 +266,10 @@ def running_part(worker: Worker, request: PreviewRequest) -> ResolvedGraph:
 def run_steps(
     worker: Worker, request: PreviewRequest, targets: bool = True, between: bool = True
 ) -> GraphRun:
-    """Run every node, to display its output. ``between`` adds annotations for every image.
+    """Run every node, so that its output can be displayed.
 
-    Raises the errors of ``run_request``, also if the run was interrupted.
+    If ``between``, the annotations of every image are computed too. Raises the errors of
+    ``run_request``, including CancelledError if the run is interrupted.
     """
     resolved = running_part(worker, request)
     if not targets or not between:
@@ -284,7 +289,7 @@ def _run(
     one_by_one: bool = False,
     more: tuple[Node, ...] = (),
 ) -> GraphRun:
-    """Run a graph and the nodes ``more``, which no output depends on."""
+    """Run a graph, and the nodes ``more``, which no output depends on."""
     nodes = resolved.nodes
     result = worker.runner.run(
         resolved.graph,

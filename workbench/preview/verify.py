@@ -1,7 +1,7 @@
 """Compare the batches of an exported script or PyTorch loader with the preview, bit for bit.
 
-The exported code runs in a new process (``exported_script.py``) and writes one batch at a time to a
-temporary folder; the preview engine runs the same batch and compares it sample by sample. Of a
+The exported code runs in a new process (``exported_script.py``), and writes one batch at a time to
+a temporary folder. The preview engine runs the same batch and compares it sample by sample. With a
 loader, at most one epoch is compared.
 """
 
@@ -48,15 +48,15 @@ if TYPE_CHECKING:
 
 _NAMED = 20
 VerifiedTarget = Literal["script", "pytorch"]
-"""Export targets that can be compared. Labels of a loader are int64 and are compared by value."""
+"""Export targets that can be compared. A loader's labels are int64 and are compared by value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deviation:
     """Difference between preview and script in one output of one sample.
 
-    ``values`` is the number of differing elements of ``total``, and ``largest`` the largest
-    absolute difference; both are None if shapes or element types differ. ``text`` describes the
+    ``values`` is the number of differing elements of ``total``, and ``largest`` is the largest
+    absolute difference. Both are None if shapes or element types differ. ``text`` describes the
     difference.
     """
 
@@ -74,7 +74,7 @@ class Deviation:
 class Verification:
     """Number of compared samples, and of samples that are identical in every output.
 
-    ``deviations`` has the first difference of each output of a sample; ``failure`` is the reason if
+    ``deviations`` has the first difference in each output of a sample. ``failure`` is the reason if
     the comparison ended early, else empty. Both programs ran without the bad files ``left_out``.
 
     ::
@@ -103,9 +103,9 @@ class Verification:
         )
 
     def lines(self) -> list[str]:
-        """Return the lines of the report; the last is ``identical: N of N`` if no file is missing.
+        """Return the lines of the report. The last is ``identical: N of N`` if no file is missing.
 
-        Only samples of usable files count; another line names the unusable files.
+        Only samples of usable files count. Another line names the unusable files.
         """
         found = [
             f"batch {one.batch}, sample {one.sample} ({one.file}), {one.output}: {one.text}"
@@ -153,7 +153,7 @@ class Verification:
 
 
 class Verifier:
-    """Runs one comparison; ``cancel`` may be called from any thread."""
+    """Runs one comparison. ``cancel`` may be called from any thread."""
 
     def __init__(
         self,
@@ -167,7 +167,7 @@ class Verifier:
     ) -> None:
         """``device`` overrides the graph's device. Files outside the ``roots`` are excluded.
 
-        The preview runs in ``engine``, alternating with its other calls, or in a new one.
+        The preview runs in ``engine``, between other calls, or by default in a new engine.
         """
         if batches < 1:
             raise ArgumentError(f"verify: batches is {batches}. Use 1 or more.")
@@ -186,7 +186,7 @@ class Verifier:
         self._so_far = Verification(0, 0, 0, graph.settings.device, ())
 
     def cancel(self) -> None:
-        """Cancel the comparison: ``run`` raises CancelledError, within 0.1 s with a new engine."""
+        """Cancel the comparison: ``run`` raises CancelledError, with a new engine within 0.1 s."""
         self._cancelled.set()
         if self._own:
             self._calls.cancel()
@@ -194,10 +194,10 @@ class Verifier:
             self._calls.interrupt()
 
     def run(self, on_progress: Progress = lambda share, text: None) -> Verification:
-        """Compare on the data without bad files.
+        """Compare all batches. Bad files are excluded from the data first.
 
         Raises GraphFaultsError, DataError, CancelledError, and the errors of the preview engine. A
-        failing script does not raise: the Verification reports it.
+        failing script raises no error: the Verification contains the failure.
         """
         progress = self._progress
         progress.listener = on_progress
@@ -279,7 +279,7 @@ class Verifier:
         return report
 
     def _user_function_error(self, data: Datasets) -> str:
-        """Return the preview's error for the batch on which the script failed, or empty.
+        """Return the preview's error for the batch on which the script failed; may be empty.
 
         Unlike the script, the preview checks the results of user functions.
         """
@@ -333,11 +333,10 @@ def run_batch(worker: Worker, graph: Graph, data: Datasets, batch: int) -> None:
 def compare_batch(
     worker: Worker, graph: Graph, data: Datasets, batch: int, path: str, target: VerifiedTarget
 ) -> tuple[int, int, list[Deviation]]:
-    """Task: compare a batch; return the numbers of missing and identical samples, and deviations.
+    """Task: compare a batch. Returns the numbers of missing and identical samples, and deviations.
 
-    Samples may be missing in a loader's last batch.
-
-    ``path`` is the file with the outputs of the exported code.
+    Samples may be missing in a loader's last batch. ``path`` is the file with the outputs of the
+    exported code.
     """
     size = graph.settings.batch_size
     theirs = read_batch(path, len(graph.outputs))
@@ -360,7 +359,7 @@ def compare_batch(
 
 
 def deviation(preview: NDArray[Any], script: NDArray[Any]) -> Deviation | None:
-    """Return the bit-exact difference of two arrays; None if they are equal."""
+    """Return the difference between two arrays, compared bit for bit, or None if they are equal."""
 
     def differs(text: str, *amounts: Any) -> Deviation:
         return Deviation(0, 0, "", "", text, *amounts)

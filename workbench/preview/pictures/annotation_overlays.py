@@ -1,4 +1,4 @@
-"""Overlays of boxes, points, masks and class names, and functions that draw them over images."""
+"""Overlays of boxes, points, masks and class names, and functions that draw them on images."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _LETTERS = 11
 
 
 class PlacedName(NamedTuple):
-    """A class name on a mask; ``x``, ``y`` are its position relative to the image's size."""
+    """A class name on a mask. ``x`` and ``y`` are its position relative to the image's size."""
 
     text: str
     colour: int
@@ -48,8 +48,8 @@ class PlacedName(NamedTuple):
 class AnnotationOverlay:
     """A box, a point (if its corners coincide), an outline, or a mask.
 
-    ``corners`` are left, top, right and bottom relative to the image size; ``colour`` is equal for
-    equal classes. ``mask`` is a PNG, transparent outside the mask, with ``names`` on it;
+    ``corners`` are left, top, right and bottom, relative to the image size. ``colour`` is equal for
+    equal classes. ``mask`` is a PNG that is transparent outside the mask, with ``names`` on it.
     ``outline`` has the x and y of consecutive vertices. If ``left`` is set, the annotation was
     outside the image at some step, and the overlay is drawn at the image's edge.
     """
@@ -69,7 +69,7 @@ Overlays = tuple[AnnotationOverlay, ...]
 def draw_overlays(
     picture: NDArray[np.uint8], marks: Overlays, names: bool = False
 ) -> NDArray[np.uint8]:
-    """Draw overlays into an image (h, w, 3), with the class names where there is space."""
+    """Draw overlays on an image (h, w, 3), with class names where there is enough space."""
     if not marks:
         return picture
     image = Image.fromarray(picture)
@@ -106,7 +106,7 @@ def draw_overlays(
 def _write(
     pen: ImageDraw.ImageDraw, name: PlacedName, sides: tuple[int, int], before: float = 0.0
 ) -> None:
-    """Write dark text on the class colour, inside the image.
+    """Write dark text on a rectangle in the class colour, inside the image.
 
     The fraction ``before`` of the text's width and height is to the left of and above its position.
     """
@@ -121,7 +121,7 @@ def _write(
 
 
 def colour_of(number: int) -> tuple[int, ...]:
-    """Return the colour of a class, the same as for its boxes in ``preview/overlays.tsx``."""
+    """Return the colour of a class. Boxes have the same colours in ``preview/overlays.tsx``."""
     shade = colorsys.hls_to_rgb(number * 5 % HUES / HUES, 0.62, 0.95)
     return tuple(round(255 * each) for each in shade)
 
@@ -129,16 +129,16 @@ def colour_of(number: int) -> tuple[int, ...]:
 # Boxes, points and masks of the samples, as marks to be drawn over their images.
 
 _MOST_MARKS = 100
-"""Maximum number of overlays per image. More could not be distinguished."""
+"""Maximum number of overlays per image. More overlays could not be distinguished."""
 _DRAWN = ("boxes", "points", "mask")
 _LARGEST_FILE = 64 * 2**20
-"""Maximum size in bytes of an annotation file that is read for class names."""
+"""Maximum size in bytes of an annotation file from which class names are read."""
 
 
 def overlays_of(
     worker: Worker, run: GraphRun, image: Port, only: int | None = None
 ) -> list[Overlays]:
-    """Return the overlays on the image of a port for each sample, or only for sample ``only``."""
+    """Return each sample's overlays on the image of a port, or only those of sample ``only``."""
     count = len(run.result.samples)
     none: list[Overlays] = [()] * count
     chosen = range(count) if only is None else (only,)
@@ -191,9 +191,9 @@ def overlays_of(
 def with_overlays(
     worker: Worker, run: GraphRun, port: Port, index: int, picture: NDArray[np.uint8]
 ) -> NDArray[np.uint8]:
-    """Draw a sample's annotations into its thumbnail.
+    """Draw a sample's annotations on its thumbnail.
 
-    The picture is unchanged inside blocks, where annotations are not known.
+    Inside blocks the picture is unchanged, because annotations are not known there.
     """
     is_image = run.resolved.kind(port) == "image"
     if not is_image or not run.targets or run.graph.scope_of(port.node):
@@ -216,7 +216,7 @@ def _outlines(
     labels: NDArray[np.generic],
     names: Sequence[str],
 ) -> list[AnnotationOverlay]:
-    """Return the outlines of rows (instance, first vertex, end) in the colours of their classes."""
+    """Return an outline per row (instance, first vertex, end), in the colour of its class."""
     numbers = [int(each) for each in np.ravel(labels)]
     made = []
     for instance, first, end in np.asarray(polygons).reshape(-1, 3)[:_MOST_MARKS].tolist():
@@ -253,7 +253,7 @@ def _marks(
 
 
 def _targets_on(run: GraphRun, image: Port) -> list[tuple[Node, Port, PortKind]]:
-    """Return the boxes, points and masks that belong to an image: node, port and kind of each."""
+    """Return (node, port, kind) for the boxes, points and masks that belong to an image."""
     graph = run.graph
     read = {n for n in ancestors(graph, [image]) if isinstance(graph.node(n), Source)}
     takers = {
@@ -293,25 +293,25 @@ def _targets_on(run: GraphRun, image: Port) -> list[tuple[Node, Port, PortKind]]
 
 
 def _is_depth(run: GraphRun, port: Port) -> bool:
-    """Return whether a mask, or a node that transforms it, uses linear interpolation."""
+    """Return True if a mask, or a node that transforms it, uses linear interpolation."""
     nodes = [node for node in run.graph.nodes if port in node.inputs.values()]
     given = [run.graph.node(port.node), *nodes]
     return any(follows(node) and node.args.get("interpolation") == "linear" for node in given)
 
 
 def _are_changed(run: GraphRun, labels: Port) -> bool:
-    """Return whether labels were computed and do not use the source's class numbers."""
+    """Return True if labels were computed, so that they are not the source's class numbers."""
     given = labels in run.result.batches
     return given and labels_source(run.graph, run.resolved.catalog, labels) is None
 
 
 def _point_labels(run: GraphRun, node: Node) -> Sequence[NDArray[np.generic]] | None:
-    """Return the labels of points from their source; None if points were removed."""
+    """Return the labels of points from their source, or None if points were removed."""
     return _related_output(run, node, "labels")
 
 
 def _related_output(run: GraphRun, node: Node, name: str) -> Sequence[NDArray[np.generic]] | None:
-    """Return the output ``name`` of a node that transforms boxes or points, else of its source."""
+    """Return the output ``name`` of a node, or of the first node before it that has this output."""
     while Port(node.id, name) not in run.result.batches:
         port = node.inputs.get("points") if follows(node) else None
         if port is None or not run.graph.has(port.node):
@@ -321,14 +321,14 @@ def _related_output(run: GraphRun, node: Node, name: str) -> Sequence[NDArray[np
 
 
 def _are_key_points(run: GraphRun, node: Node) -> bool:
-    """Return whether a node's points are key points rather than the corners of outlines."""
+    """Return True if a node's points are key points, and not the corners of outlines."""
     while follows(node) and run.graph.has(node.inputs["points"].node):
         node = run.graph.node(node.inputs["points"].node)
     return isinstance(node, Source) and node.kind != "coco"
 
 
 def _stored_class_names(worker: Worker, dataset: Dataset) -> list[str]:
-    """Return the class names of annotations that are not stored in COCO format."""
+    """Return the class names stored with annotations that are not in COCO format."""
     kind = load_source(dataset.kind)
     if not {"boxes", "masks"} & {*kind.outputs}:
         return []
@@ -343,7 +343,7 @@ def _stored_class_names(worker: Worker, dataset: Dataset) -> list[str]:
 
 
 def _class_names(worker: Worker, run: GraphRun, node: Node) -> list[str]:
-    """Return the names of the classes 1, 2, ..., if the source has names."""
+    """Return the names of the classes 1, 2, ..., or an empty list if the source has no names."""
     while not isinstance(node, Source):
         port = next(
             (node.inputs[n] for n in ("boxes", "points", "masks", "data") if n in node.inputs), None
@@ -375,12 +375,13 @@ def _class_names(worker: Worker, run: GraphRun, node: Node) -> list[str]:
 # Masks as marks: classes, instances and panoptic ids by colour, depth and heat by one scale.
 
 _MASK_SIDE = 512
-"""Maximum side of a drawn mask in pixels."""
+"""Maximum side of a mask's overlay in pixels."""
 _MOST_NAMES = 12
 """Maximum number of class names shown on one mask and listed in its text."""
 _CLASSES = 255
-"""Largest number that is displayed as a class. Larger numbers are ids: consecutive ids get very
-different colours."""
+"""Largest number that is displayed as a class. Larger numbers are instance ids, which get very
+different colours even if they are consecutive.
+"""
 _LEVELS = 254
 _SCALE = ((68, 1, 84), (59, 82, 139), (33, 145, 140), (94, 201, 98), (253, 231, 37))
 """Colour scale from low to high: five colours of matplotlib's viridis."""
@@ -390,7 +391,7 @@ _WHOLE = (0.0, 0.0, 1.0, 1.0)
 def fitting_mask(
     mask: NDArray[np.generic], sides: tuple[int, int], names: Sequence[str], is_depth: bool = False
 ) -> Overlays:
-    """Return the overlay of a mask. A mask of another size becomes a frame with a note."""
+    """Return the overlay of a mask. If the sizes differ, it is a frame with a note instead."""
     height, width = mask.shape[:2]
     if (width, height) == sides:
         return (
@@ -401,9 +402,10 @@ def fitting_mask(
 
 
 def mask_overlay(mask: NDArray[np.generic], names: Sequence[str]) -> Overlays:
-    """Return the overlay of a mask (h, w, 1) of class or instance numbers; 0 is background.
+    """Return the overlay of a mask (h, w, 1) of class or instance numbers. 0 is background.
 
-    Empty if all values are 0. A large mask is reduced by skipping pixels, without interpolation.
+    The result is empty if all values are 0. A large mask is reduced by skipping pixels, without
+    interpolation.
     """
     numbers = _subsampled_mask(mask).astype(np.int64)
     classes, counts = np.unique(numbers[numbers > 0], return_counts=True)
@@ -426,7 +428,7 @@ def mask_overlay(mask: NDArray[np.generic], names: Sequence[str]) -> Overlays:
 
 
 def depth_overlay(values: NDArray[np.generic]) -> Overlays:
-    """Return the overlay of a depth or heat map (h, w, 1), scaled from minimum to maximum.
+    """Return the overlay of a depth or heat map (h, w, 1), scaled from its minimum to its maximum.
 
     Pixels that are 0 or not finite are transparent.
     """
@@ -443,14 +445,14 @@ def depth_overlay(values: NDArray[np.generic]) -> Overlays:
 
 
 def _subsampled_mask(mask: NDArray[np.generic]) -> NDArray[np.generic]:
-    """Return the first channel, subsampled to at most ``_MASK_SIDE`` rows and columns."""
+    """Return the first channel, reduced to at most ``_MASK_SIDE`` rows and columns."""
     whole = np.asarray(mask).reshape(*mask.shape[:2], -1)[..., 0]
     rows, columns = (_sampled_indices(side, max(whole.shape)) for side in whole.shape)
     return whole[np.ix_(rows, columns)]
 
 
 def _sampled_indices(side: int, longest: int) -> NDArray[np.int64]:
-    """Return the indices of the selected rows or columns: the middle of each group."""
+    """Return the indices of the rows or columns to use: the middle of each group."""
     count = max(1, round(side * min(1.0, _MASK_SIDE / longest)))
     return ((np.arange(count) + 0.5) * side / count).astype(np.int64)
 

@@ -1,4 +1,4 @@
-"""Arrange tiles in one image, and encode it on the device of the tiles.
+"""Arrange tiles in one image, and encode the image on the device of the tiles.
 
 Used in the worker process only.
 """
@@ -19,27 +19,28 @@ from workbench.engine.resources.batch_store import Memory
 from workbench.preview.pictures.tiles import Tiles, on_host
 
 Encoder = Callable[[Any], bytes]
-"""Function that encodes uint8 (h, w, 3), a host array or DALI tensor on a GPU, as JPEG bytes."""
+"""Function that encodes uint8 (h, w, 3), an array or a DALI tensor on a GPU, as JPEG."""
 
 RAW = "image/x-rgba"
-"""MIME type of uncompressed sheets: RGBA, 8 bits each, row by row from the top."""
+"""MIME type of uncompressed sheets: RGBA with 8 bits per channel, row by row from the top."""
 MOST_SHOWN = 70_000
-"""Maximum sheet size in bytes in a notebook. Base64 encoding adds a third."""
+"""Maximum size in bytes of a sheet in a notebook. Base64 encoding adds a third to this."""
 QUALITY = 88
-"""JPEG quality of the sheet: no visible blocks, 7 ms for 32 tiles of 224 on one core."""
+"""JPEG quality of the sheet. Blocks are not visible; 32 tiles of 224 take 7 ms on one core."""
 ENCODER_BIAS = (-2, 0, -2)
-"""Values that the GPU's encoder adds to the red, green and blue of an image.
+"""Values that the GPU's encoder adds to red, green and blue.
 
-On average these are -1.6, 0.4 and -1.8, at quality 92 as at 88; Pillow adds at most 0.05 (16
-photos, nvimgcodec 0.9 on an H100)."""
+The averages are -1.6, 0.4 and -1.8, at quality 92 as at 88. Pillow adds at most 0.05 (measured with
+16 photos, nvimgcodec 0.9 on an H100).
+"""
 
 BAD, BAD_FRAME = (250, 236, 236), (178, 58, 58)
-"""RGB colours of the placeholder tile of an unusable file, and of its frame."""
+"""RGB colours of the tile that represents an unusable file, and of its frame."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Layout of tiles: the first sample's tile of every group, then the next sample's."""
+    """Layout of tiles: the tiles of sample 0 in all groups, then those of sample 1, and so on."""
 
     groups: int
     count: int
@@ -70,9 +71,9 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class ContactSheet:
-    """Tiles arranged in one image; ``pixels`` is uint8 (h, w, 3).
+    """Tiles arranged in one image. ``pixels`` is uint8 (h, w, 3).
 
-    ``groups`` are the tiles of each output, and ``bad`` the indices of unusable samples.
+    ``groups`` has the tiles of each output, and ``bad`` the indices of unusable samples.
     """
 
     pixels: NDArray[np.uint8]
@@ -86,7 +87,7 @@ class ContactSheet:
 
 
 def grid_of(groups: Sequence[Tiles]) -> Grid:
-    """Return the layout of groups. All must have the same number of tiles and tile size."""
+    """Return the layout for groups, which must all have the same number and size of tiles."""
     return Grid(len(groups), *groups[0].shape)
 
 
@@ -96,8 +97,8 @@ def compose(
     """Arrange tiles in the layout of ``grid_of``.
 
     Samples in ``bad`` get a placeholder tile. If the ``last`` sheet has the same size, its memory
-    is reused and its unchanged groups are not rewritten: allocating memory for 128 tiles of 224
-    takes longer (4.8 ms) than writing the changed tiles.
+    is reused, and groups that did not change are not written again: allocating memory for 128 tiles
+    of 224 takes longer (4.8 ms) than writing the changed tiles.
     """
     grid = grid_of(groups)
     width, height = grid.extent
@@ -125,8 +126,9 @@ def compose(
 def compose_on_gpu(groups: Sequence[Tiles], cache: dict[Any, Any]) -> Any:
     """Arrange tiles on a GPU in a DALI tensor uint8 (h, w, 3). There must be no bad samples.
 
-    ``cache`` stores the pipeline of the last grid. Host memory is not used, because page faults
-    took 5 of 22 ms for 64 tiles of 224. Returns None if the tiles are not contiguous in memory.
+    ``cache`` stores the pipeline of the most recent grid. Host memory is not used, because page
+    faults took 5 of 22 ms for 64 tiles of 224. Returns None if the tiles are not contiguous in
+    memory.
     """
     grid = grid_of(groups)
     if not all(group.pictures.is_dense_tensor() for group in groups):
@@ -142,9 +144,9 @@ def compose_on_gpu(groups: Sequence[Tiles], cache: dict[Any, Any]) -> Any:
 
 
 def build_layout(grid: Grid, device: Memory) -> Any:
-    """Build a pipeline that arranges its inputs ``group 0``, ``group 1``, ... in the sheet.
+    """Build a pipeline that arranges its inputs ``group 0``, ``group 1``, ... in a sheet.
 
-    Each input has one sample, which contains all tiles of a group.
+    Each input is a batch of one sample, which contains all tiles of a group.
     """
     from nvidia.dali import fn
 
@@ -167,7 +169,7 @@ def build_layout(grid: Grid, device: Memory) -> Any:
 
 
 def _built(define: Callable[[], Any], device: Memory) -> Any:
-    """Build a pipeline of one sample without prefetching."""
+    """Build a pipeline for batches of one sample, without prefetching."""
     from nvidia.dali import pipeline_def
 
     pipe = pipeline_def(define)(
@@ -187,9 +189,10 @@ def _mark_bad(tile: NDArray[np.uint8]) -> None:
 
 
 def _samples_in_a_row(count: int, tiles: int) -> int:
-    """Return the number of samples per row; each sample has ``tiles`` tiles.
+    """Return the number of samples per row. Each sample has ``tiles`` tiles.
 
-    Minimises the number of empty cells first; then prefers a nearly square sheet, then a wide one.
+    The number of empty cells is minimised first. Among equal results, a nearly square sheet is
+    preferred, and then a wide one.
     """
     square = math.sqrt(count / tiles)
     near = range(max(1, math.floor(square / 1.5)), math.ceil(square * 1.5) + 1)
@@ -197,7 +200,7 @@ def _samples_in_a_row(count: int, tiles: int) -> int:
 
 
 def encode(sheet: Any, mime: str = "image/jpeg", encoder: Encoder | None = None) -> bytes:
-    """Encode the sheet as JPEG (on a GPU with ``encoder``), PNG or ``RAW``."""
+    """Encode the sheet as JPEG (with ``encoder`` if it is on a GPU), PNG or ``RAW``."""
     if mime == RAW:
         pixels = np.full((*sheet.shape[:2], 4), 255, np.uint8)
         pixels[..., :3] = sheet
@@ -223,8 +226,8 @@ def decode(image: bytes, mime: str, size: tuple[int, int]) -> Image.Image:
 def gpu_encoder() -> Encoder:
     """Create a JPEG encoder on the GPU.
 
-    It takes 0.5 ms for 32 tiles of 224 on an H200, Pillow 4.8 ms. It is installed with DALI. Raises
-    ImportError or RuntimeError if it is unavailable.
+    It takes 0.5 ms for 32 tiles of 224 on an H200, where Pillow takes 4.8 ms. It is installed with
+    DALI. Raises ImportError or RuntimeError if it is unavailable.
     """
     from nvidia import nvimgcodec
 
@@ -244,7 +247,7 @@ def gpu_encoder() -> Encoder:
 
 
 def build_bias_correction(device: Memory) -> Any:
-    """Build a pipeline that subtracts the bias of the GPU's encoder from its input ``sheet``."""
+    """Build a pipeline that subtracts ``ENCODER_BIAS`` from its input ``sheet``."""
     from nvidia.dali import fn, types
 
     def corrected() -> Any:
@@ -256,12 +259,12 @@ def build_bias_correction(device: Memory) -> Any:
 
 
 def small_jpeg(image: bytes, mime: str, size: tuple[int, int], most: int = MOST_SHOWN) -> bytes:
-    """Re-encode a sheet as a JPEG of at most ``most`` bytes."""
+    """Encode a sheet again, as a JPEG of at most ``most`` bytes."""
     return jpeg_within(decode(image, mime, size).convert("RGB"), most)
 
 
 def jpeg_within(picture: Image.Image, most: int = MOST_SHOWN) -> bytes:
-    """Shrink an image until its JPEG has at most ``most`` bytes."""
+    """Return an image as a JPEG of at most ``most`` bytes. The image is shrunk if necessary."""
     while True:
         buffer = io.BytesIO()
         picture.save(buffer, "JPEG", quality=80)

@@ -1,4 +1,4 @@
-"""Convert sequences and sounds to images: frames in a grid, waveforms or spectrograms.
+"""Convert sequences and sounds to images: frames in a grid, waveforms, or spectrograms.
 
 Used in the worker process only.
 """
@@ -23,7 +23,7 @@ from workbench.preview.pictures.value_scaling import Scaling, min_max_scaling
 # Used in the worker process only.
 
 _WIDTH, _HEIGHT = 256, 192
-"""Size of a waveform image in pixels; spectrograms have this width and at least this height."""
+"""Size of a waveform image in pixels. Spectrograms have this width and at least this height."""
 _TICKS = 4
 """Number of intervals into which ticks divide an axis."""
 _TICK = 4
@@ -32,10 +32,10 @@ _INK, _ZERO_LINE, _PAPER = 230, 90, 24
 
 
 def is_sound(batch: Batch, kind: PortKind = "any") -> bool:
-    """Return whether each sample is a waveform or a spectrogram.
+    """Return True if each sample is a waveform or a spectrogram.
 
     Spectrograms have the layout ``ft`` or ``tf``. Waveforms have no layout and are recognised by
-    the port's ``kind``, because image operators may also produce samples with a single axis.
+    the port's ``kind``, because image operators can also produce samples with a single axis.
     """
     axes = {len(shape) for shape in batch.shapes}
     if not batch.dtype.startswith(("float", "int", "uint")):
@@ -46,7 +46,7 @@ def is_sound(batch: Batch, kind: PortKind = "any") -> bool:
 
 
 def sound_pictures(batch: Batch) -> list[NDArray[Any]]:
-    """Return an array (rows, columns) per sample: grey values 0 to 1, or spectrogram values."""
+    """Return an array (rows, columns) per sample: grey from 0 to 1, or spectrogram values."""
     if len(batch.shapes[0]) == 2 and batch.layout:
         across = batch.layout == "tf"
         return [_spectrogram(np.asarray(a).T if across else np.asarray(a)) for a in batch.arrays()]
@@ -54,14 +54,14 @@ def sound_pictures(batch: Batch) -> list[NDArray[Any]]:
 
 
 def sound_scaling(batch: Batch) -> Scaling:
-    """Return the display scaling: unchanged for waveforms, minimum to maximum for spectrograms."""
+    """Return the scaling for display: none for waveforms, minimum to maximum for spectrograms."""
     if len(batch.shapes[0]) == 2 and batch.layout:
         return replace(min_max_scaling(batch.arrays()), note=axes_note(batch))
     return Scaling((255.0,), (0.0,), axes_note(batch))
 
 
 def axes_note(batch: Batch) -> str:
-    """Describe the axes of the images."""
+    """Return a text that describes the axes of waveform or spectrogram images."""
     first = batch.shapes[0]
     if len(first) == 2 and batch.layout:
         windows = max(shape[batch.layout.index("t")] for shape in batch.shapes)
@@ -79,9 +79,10 @@ def _maximum_text(batch: Batch, most: int) -> str:
 
 
 def _wave(samples: NDArray[Any]) -> NDArray[np.float32]:
-    """Draw a curve per channel from the minimum and maximum of each column, with a zero line.
+    """Draw a curve per channel, from the minimum and maximum of each column, with a zero line.
 
-    The vertical range is that of the element type; for floats -1 to 1, or larger if values are.
+    The vertical range is that of the element type. For floats it is -1 to 1, or larger if the
+    values are.
     """
     channels = samples.reshape(len(samples), -1).T[:_MOST_CHANNELS]
     finite = channels[np.isfinite(channels)] if channels.dtype.kind == "f" else channels
@@ -134,11 +135,11 @@ def _draw_ticks(picture: NDArray[Any], ink: Any) -> None:
 # Used in the worker process only.
 
 MOST_FRAMES = 16
-"""Maximum number of frames per tile; longer sequences are sampled at equal intervals."""
+"""Maximum number of frames per tile. From longer sequences, frames at equal intervals are shown."""
 
 
 def is_sequence(batch: Batch) -> bool:
-    """Return whether each sample is an image sequence: FHWC, FCHW or FHW."""
+    """Return True if each sample is an image sequence: FHWC, FCHW or FHW."""
     return sorted(batch.layout) in (sorted("FHWC"), sorted("FHW")) and batch.layout[0] == "F"
 
 
@@ -169,19 +170,19 @@ def one_frame(batch: Batch, frame: int) -> Batch:
 
 
 def value_layout(batch: Batch) -> str:
-    """Return the layout, including a frame axis. Raises GraphError if the batch is not images."""
+    """Return the layout, including a frame axis. Raises GraphError if the batch has no images."""
     return batch.layout if is_sequence(batch) else picture_layout(batch)
 
 
 def shown_frames(count: int) -> list[int]:
-    """Return the indices of the frames that are shown of a sequence of ``count`` frames."""
+    """Return the indices of the frames to show from a sequence of ``count`` frames."""
     if count <= MOST_FRAMES:
         return list(range(count))
     return [round(i * (count - 1) / (MOST_FRAMES - 1)) for i in range(MOST_FRAMES)]
 
 
 def _strip(sequence: NDArray[Any], layout: str) -> NDArray[Any]:
-    """Arrange the frames in a nearly square grid; empty cells are 0."""
+    """Arrange the frames in a nearly square grid. Empty cells are 0."""
     frames = sequence[shown_frames(len(sequence))]
     at = {axis: 1 + layout.index(axis) for axis in layout}
     height, width = frames.shape[at["H"]], frames.shape[at["W"]]

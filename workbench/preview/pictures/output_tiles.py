@@ -1,4 +1,4 @@
-"""Create the tiles of outputs and of differences, reusing tiles of unchanged outputs.
+"""Create the tiles for outputs and differences. Tiles of unchanged outputs are reused.
 
 Used in the worker process only.
 """
@@ -23,7 +23,7 @@ from workbench.preview.pictures.value_scaling import Scaling, scaling_of
 from workbench.preview.request import GraphRun
 
 NO_DIFFERENCE = (70, 70, 76)
-"""RGB colour of a tile for which no difference can be computed."""
+"""RGB colour of a tile whose difference cannot be computed."""
 _KEPT_SCALINGS = 4096
 _STRETCHED = ", as shown: stretched from black to white, so brightness is ignored"
 
@@ -32,7 +32,7 @@ _STRETCHED = ", as shown: stretched from black to white, so brightness is ignore
 class DifferenceTiles:
     """Absolute difference between an output and the output of the node ``baseline``, as displayed.
 
-    ``notes`` has a text per sample: the size of the difference, or the reason why there is none.
+    ``notes`` has a text per sample: the mean difference, or the reason why there is none.
     """
 
     tiles: Tiles
@@ -41,7 +41,7 @@ class DifferenceTiles:
 
 
 def tiles_of(worker: Worker, run: GraphRun, port: Port, size: int) -> Tiles:
-    """Return the tiles of an output for the whole batch. Raises GraphError if it is not images."""
+    """Return an output's tiles for the whole batch. Raises GraphError if it is not an image."""
     batch = run.result.batches[port]
     key = f"tiles {len(batch)} {size} {port.output} {run.result.keys[port.node]}"
     cached = worker.runner.store.get(key)
@@ -61,7 +61,7 @@ def pictures_of(run: GraphRun, port: Port, batch: Batch) -> Batch:
 
 
 def scaling_for(worker: Worker, run: GraphRun, port: Port) -> Scaling | None:
-    """Return the display scaling of an output's values, the same for all samples of the batch."""
+    """Return the scaling with which an output is displayed. It is the same for the whole batch."""
     known: dict[tuple[str, str, int], Scaling | None] = worker.kept.setdefault(("scalings",), {})
     key = run.key(port), port.output, len(run.result.samples)
     if key not in known:
@@ -76,7 +76,7 @@ def scaling_for(worker: Worker, run: GraphRun, port: Port) -> Scaling | None:
 
 
 def gpu_jpeg_encoder(worker: Worker) -> Encoder | None:
-    """Return the GPU's JPEG encoder, or None if unavailable; Pillow is the fallback."""
+    """Return the GPU's JPEG encoder, or None if it is unavailable and Pillow must be used."""
     if ("encoder",) not in worker.kept:
         try:
             worker.kept[("encoder",)] = gpu_encoder()
@@ -87,9 +87,10 @@ def gpu_jpeg_encoder(worker: Worker) -> Encoder | None:
 
 
 def differences_of(worker: Worker, run: GraphRun, size: int) -> list[DifferenceTiles]:
-    """Return the difference of each image output from ``baseline``; grey if independent of it.
+    """Return the difference between each image output and ``baseline``.
 
-    Raises GraphError if no output depends on the baseline.
+    The tiles of an output that does not depend on the baseline are grey. Raises GraphError if no
+    output depends on it.
     """
     ports = list(run.images.values())
     wanted = run.request.baseline
@@ -102,7 +103,7 @@ def differences_of(worker: Worker, run: GraphRun, size: int) -> list[DifferenceT
 
 
 def _difference_of(worker: Worker, run: GraphRun, port: Port, size: int) -> DifferenceTiles:
-    """Return |output - baseline| for each displayed pixel and channel; 0 is black."""
+    """Return |output - baseline| for each displayed pixel and channel, so that 0 is black."""
     of = tiles_of(worker, run, port, size)
     after = on_host(of)
     extents = _extents(run, port)
@@ -152,7 +153,7 @@ def _extents(run: GraphRun, port: Port) -> list[tuple[int, int]]:
 
 
 def _steps_before(run: GraphRun, port: Port) -> list[Port]:
-    """Return the image outputs that an output depends on, in topological order."""
+    """Return the image ports that an output depends on, in topological order."""
     before = ancestors(run.graph, [port])
     return [
         found
@@ -162,7 +163,7 @@ def _steps_before(run: GraphRun, port: Port) -> list[Port]:
 
 
 def _baseline_port(run: GraphRun, port: Port) -> Port | None:
-    """Return the port an output is compared with: the requested one, or the first of equal size."""
+    """Return the port to compare an output with: the requested one, or the first of equal size."""
     steps = _steps_before(run, port)
     wanted = run.request.baseline
     if wanted:

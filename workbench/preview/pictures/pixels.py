@@ -1,4 +1,4 @@
-"""Read the exact values of one sample, or its full-size image.
+"""Return the exact values of one sample, or its image in full size.
 
 Used in the worker process only.
 """
@@ -22,18 +22,18 @@ from workbench.preview.pictures.tiles import make_tiles, picture_layout
 from workbench.preview.request import PreviewRequest, run_request
 
 MOST_VALUES = 2**20
-"""Maximum number of values per call, enough for 590 x 590 pixels with three channels."""
+"""Maximum number of values per call, which is enough for 590 x 590 pixels with three channels."""
 LARGEST_SIDE = 4096
-"""Maximum side of an image in pixels; larger images are scaled down."""
+"""Maximum side of an image in pixels. Larger images are scaled down."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pixels:
     """Values of a region of an image.
 
-    ``values`` has shape (height, width, channels), regardless of the output's layout, and the
-    output's element type; ``x`` and ``y`` are the top left corner of the region, ``size`` is
-    (width, height) of the whole image.
+    ``values`` has the shape (height, width, channels), whatever the output's layout, and the
+    output's element type. ``x`` and ``y`` are the top left corner of the region, and ``size`` is
+    the (width, height) of the whole image.
     """
 
     values: NDArray[Any]
@@ -46,10 +46,10 @@ class Pixels:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """One sample of one output as PNG, in original size up to a limit.
+    """One sample of an output as a PNG, in original size up to a limit.
 
-    ``size`` is the (width, height) of the PNG, ``full`` that of the sample; ``note`` describes how
-    values and channels are displayed.
+    ``size`` is the (width, height) of the PNG, and ``full`` is that of the sample. ``note``
+    describes how values and channels are displayed.
     """
 
     image: bytes
@@ -58,7 +58,7 @@ class Picture:
     note: str
     sample: Sample
     frames: int = 0
-    """Number of frames of the sample; 0 if it is not a sequence."""
+    """Number of frames of the sample, or 0 if it is not a sequence."""
 
 
 @task
@@ -73,7 +73,7 @@ def read_pixels(
     height: int | None = None,
     frame: int | None = None,
 ) -> Pixels:
-    """Task: return the values of a region of sample ``index``; by default of the whole image.
+    """Task: return the values in a region of sample ``index``, by default in the whole image.
 
     ``of`` is ``original``, an output's name, or ``node.output``. For sequences, ``frame`` (from 0)
     selects a frame; without it the frames are arranged as on a tile. The region is clipped to the

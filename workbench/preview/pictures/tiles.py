@@ -1,7 +1,7 @@
-"""Convert any image batch to 8-bit RGB tiles of one size, on the batch's device.
+"""Convert any batch of images to 8-bit RGB tiles of one size, on the batch's device.
 
-Used in the worker process only. These pipelines only prepare images for display; their inputs come
-from emitted source.
+Used in the worker process only. The pipelines in this module only prepare images for display; their
+inputs are computed by generated code.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from workbench.preview.pictures.value_scaling import Scaling, per_channel, scale
 
 _THREADS = min(8, usable_cores())
 _KEPT_PIPELINES = 8
-"""Maximum number of cached pipelines, each with its own threads; building one takes 1.5 ms."""
+"""Maximum number of cached pipelines. Each has its own threads; building one takes 1.5 ms."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tiles:
     """Images fitted into squares of one size, on the device where they were created.
 
-    ``pictures`` is uint8 (n, size, size, 3), a host array or DALI list on a GPU, with each image in
-    the top left corner of its square (``on_host`` converts either); ``sizes`` has the (width,
-    height) of each image; ``note`` describes how values and channels are displayed.
+    ``pictures`` is uint8 (n, size, size, 3), an array or a DALI list on a GPU, with each image in
+    the top left corner of its square (``on_host`` converts either to an array). ``sizes`` has the
+    (width, height) of each image. ``note`` describes how values and channels are displayed.
     """
 
     pictures: Any
@@ -41,7 +41,7 @@ class Tiles:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Number of tiles, and the side of a tile in pixels."""
+        """Number of tiles, and side of a tile in pixels."""
         if self.device == "gpu":
             return len(self.pictures), self.pictures.shape()[0][0]
         return len(self.pictures), self.pictures.shape[1]
@@ -53,9 +53,9 @@ class Tiles:
 
 
 def make_tiles(worker: Worker, batch: Batch, size: int, scaling: Scaling | None) -> Tiles:
-    """Scale values, convert to HWC and RGB, and fit each image into ``size`` x ``size`` pixels.
+    """Scale the values, convert to HWC and RGB, and fit each image into ``size`` x ``size`` pixels.
 
-    Raises GraphError if the batch is not images.
+    Raises GraphError if the batch has no images.
     """
     layout = picture_layout(batch)
     height, width = layout.index("H"), layout.index("W")
@@ -112,7 +112,7 @@ def on_host(tiles: Tiles) -> NDArray[np.uint8]:
 def picture_layout(batch: Batch) -> str:
     """Return the layout, such as ``HWC``, ``CHW`` or ``HW``.
 
-    Raises GraphError if it is not images.
+    Raises GraphError if the batch has no images.
     """
     dims = len(batch.shapes[0])
     layout = batch.layout or {2: "HW", 3: "HWC"}.get(dims, "")
@@ -129,7 +129,7 @@ def picture_layout(batch: Batch) -> str:
 
 
 def _channel_note(channels: Sequence[int]) -> str:
-    """Describe which channels are displayed; empty if there are three."""
+    """Return a text that says which channels are displayed; empty if there are three."""
     least, most = min(channels), max(channels)
     if least == most == 3:
         return ""
@@ -148,11 +148,11 @@ class _DisplayPipelineKey:
     device: str
     layout: str
     channels: tuple[int, ...]
-    """Channel counts that occur in the batch."""
+    """Numbers of channels that occur in the batch."""
     fits: bool
     dtype: str
     scaled: bool
-    """True if values are scaled in the pipeline, which is only done on a GPU."""
+    """True if the pipeline scales the values, which it does only on a GPU."""
 
 
 def _build(look: _DisplayPipelineKey) -> Any:

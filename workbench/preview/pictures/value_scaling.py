@@ -1,4 +1,4 @@
-"""Scale element values to 8 bits for display.
+"""Scale the values of an image to 8 bits for display.
 
 Used in the worker process only.
 """
@@ -20,10 +20,10 @@ from workbench.graph.resolved import ResolvedGraph
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
-    """Maps element values to 0..255: ``value * gain + offset``, per channel or for all channels.
+    """Maps values to 0..255: ``value * gain + offset``, with one or one per channel.
 
     ``stretched`` is True if black and white are the minimum and maximum of the batch, so that the
-    brightness of images of different batches is not comparable.
+    brightness of images in different batches cannot be compared.
     """
 
     gain: tuple[float, ...]
@@ -33,11 +33,12 @@ class Scaling:
 
 
 def scaling_of(resolved: ResolvedGraph, port: Port, batch: Batch) -> Scaling | None:
-    """Return the display scaling of an output; None for uint8, which needs none.
+    """Return the scaling with which an output is displayed, or None for uint8, which needs none.
 
-    Inverts ``crop_mirror_normalize`` (out = (in - mean) / std * scale + shift). Values in the range
-    of 8-bit pixels or 0 to 1 keep that scale, so that pixel arithmetic such as halving makes an
-    image darker. All other values are stretched from the minimum to the maximum of the batch.
+    ``crop_mirror_normalize`` (out = (in - mean) / std * scale + shift) is inverted. Values in the
+    range of 8-bit pixels or in 0 to 1 are scaled from that range, so that pixel arithmetic such as
+    halving makes an image darker. Any other values are stretched from the minimum to the maximum of
+    the batch.
     """
     if batch.dtype == "uint8":
         return None
@@ -63,7 +64,7 @@ def scaling_of(resolved: ResolvedGraph, port: Port, batch: Batch) -> Scaling | N
 
 
 def min_max_scaling(arrays: Sequence[NDArray[Any]]) -> Scaling:
-    """Map the minimum of all values to black, the maximum to white."""
+    """Return the scaling that maps the minimum of all values to black and the maximum to white."""
     low, high, _ = _extent(arrays)
     return _stretched(low, high)
 
@@ -75,7 +76,7 @@ def _stretched(low: float, high: float, reason: str = "") -> Scaling:
 
 
 def _white(dtype: str, low: float, high: float) -> int:
-    """Return the value displayed as white, 1 or 255; 0 if the values have neither scale."""
+    """Return the value to display as white, 1 or 255, or 0 if the values have neither range."""
     if low < -high / 2:
         return 0
     if dtype.startswith("float") and high <= _UNIT:
@@ -84,13 +85,16 @@ def _white(dtype: str, low: float, high: float) -> int:
 
 
 _UNIT = 8
-"""Maximum value of an image that has the scale 0 to 1, even if it was brightened."""
+"""Images of floats whose maximum is at most this are assumed to range from 0 to 1, possibly
+brightened.
+"""
 _BRIGHTEST = 4 * 255
-"""Images whose maximum is at most this are treated as having the scale 0 to 255, possibly
-brightened. 12-bit images usually have larger values.
+"""Images whose maximum is at most this are assumed to range from 0 to 255, possibly brightened.
+12-bit images usually have larger values.
 """
 _CLASSES = 64
-"""Integers up to this value may be classes of a mask, which the scale 0 to 255 would show as black.
+"""Largest integer that may be a class in a mask. With a range of 0 to 255, classes would look
+black.
 """
 
 _NORMALISE = ("mean", "std", "scale", "shift")
@@ -102,7 +106,7 @@ def _numbers(value: Value | None) -> tuple[float, ...]:
 
 
 def _extent(arrays: Sequence[NDArray[Any]]) -> tuple[float, float, float]:
-    """Return the minimum and maximum finite value, and the fraction of non-finite values.
+    """Return the minimum and maximum finite value, and the fraction of values that are not finite.
 
     Minimum and maximum are 0 if no value is finite.
     """
@@ -118,9 +122,9 @@ def _extent(arrays: Sequence[NDArray[Any]]) -> tuple[float, float, float]:
 def scale_on_host(array: NDArray[Any], layout: str, scaling: Scaling) -> NDArray[np.uint8]:
     """Return ``value * gain + offset``, rounded and clipped to 0..255, as uint8 (h, w, c).
 
-    NaN becomes 0. NumPy takes 3.4 ms on one core for 16 samples of 3x224x224 float32, DALI's
-    ``crop_mirror_normalize`` 15.8 ms on two; NumPy's ``clip`` takes a fifth of the time of ``fmin``
-    and ``fmax``, which handle NaN.
+    NaN becomes 0. NumPy takes 3.4 ms on one core for 16 samples of 3x224x224 float32, and DALI's
+    ``crop_mirror_normalize`` takes 15.8 ms on two. NumPy's ``clip`` takes a fifth of the time of
+    ``fmin`` and ``fmax``, which handle NaN.
     """
     axes = layout if "C" in layout else f"{layout}C"
     image = (array if "C" in layout else array[..., None]).transpose(
@@ -148,7 +152,7 @@ def scale_on_host(array: NDArray[Any], layout: str, scaling: Scaling) -> NDArray
 
 
 def per_channel(values: NDArray[np.float32], channels: int) -> NDArray[np.float32]:
-    """Extend values to ``channels`` items by repeating the last, for padding channels."""
+    """Extend values to ``channels`` items by repeating the last, for channels added by padding."""
     if len(values) in (1, channels):
         return values
     return np.pad(values, (0, channels - len(values)), mode="edge")

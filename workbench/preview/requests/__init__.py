@@ -1,1 +1,1 @@
-"""Kinds of requests: batch, steps, effect, statistics, search, shared picture."""
+"""Kinds of preview requests: batch, steps, effect, statistics, search, shared picture."""

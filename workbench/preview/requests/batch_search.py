@@ -1,4 +1,4 @@
-"""Search for a batch with a sample that passes the preview's filter."""
+"""Search for a batch that has a sample that passes the preview's filter."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from workbench.preview.requests.texts import label_port, labels_of, names_of_lab
 
 @dataclass(frozen=True, slots=True)
 class SampleFilter:
-    """Filter for samples of the ``classes`` that ran through the ``branches``.
+    """Filter for samples by class, by the branches that ran, and by automatic augmentations.
 
-    For each block, one of the given branches (``block.body``) must have run; for each automatic
-    augmentation, one of the ``augmentations`` (``node.name``) must have been applied. Empty sets
-    match everything.
+    A sample's class must be in ``classes``. For each block in ``branches`` (``block.body``), one of
+    the branches must have run. For each node in ``augmentations`` (``node.name``), one of the
+    augmentations must have been applied. Empty sets match everything.
     """
 
     classes: tuple[str, ...] = ()
@@ -34,14 +34,14 @@ class SampleFilter:
     augmentations: tuple[str, ...] = ()
 
     def by_block(self) -> dict[str, set[str]]:
-        """Return the branches of the filter, by block."""
+        """Return the branches of the filter, grouped by block."""
         found: dict[str, set[str]] = {}
         for scope in self.branches:
             found.setdefault(block_of(scope), set()).add(scope)
         return found
 
     def by_node(self) -> dict[str, set[str]]:
-        """Return the augmentations of the filter, by node."""
+        """Return the augmentations of the filter, grouped by node."""
         found: dict[str, set[str]] = {}
         for key in self.augmentations:
             node, _, name = key.rpartition(".")
@@ -52,10 +52,10 @@ class SampleFilter:
 def find_batch(
     engine: Caller, request: PreviewRequest, wanted: SampleFilter, back: bool, most: int
 ) -> int | None:
-    """Return the nearest batch after (or before) the request's with a matching sample, or None.
+    """Return the nearest batch with a matching sample after (or before) the request's, or None.
 
-    Searches the first ``request.tiles`` samples of each batch, up to batch ``most``. Decodes
-    nothing except the inputs of block conditions. Raises GraphError if the graph has no labels, and
+    The first ``request.tiles`` samples of each batch are searched, up to batch ``most``. Nothing is
+    decoded except the inputs of block conditions. Raises GraphError if the graph has no labels, and
     the errors of ``preview_batch``.
     """
     found: int | None = engine.call(search, request, wanted, back, most)
@@ -66,7 +66,7 @@ def find_batch(
 def search(
     worker: Worker, request: PreviewRequest, wanted: SampleFilter, back: bool, most: int
 ) -> int | None:
-    """Task that implements ``find_batch`` in the worker."""
+    """Task that performs ``find_batch`` in the worker."""
     resolved = running_part(worker, request)
     if back:  # readers only run forward: one pass over all batches
         return max(_with_one(worker, request, resolved, wanted, range(request.batch)), default=None)
@@ -94,7 +94,7 @@ def _with_one(
 def _matching_samples(
     worker: Worker, request: PreviewRequest, graph: Graph, wanted: SampleFilter
 ) -> Iterator[Set[int]]:
-    """Yield the samples that match branches and augmentations, for each batch from batch 0."""
+    """Yield the indices of samples that match branches and augmentations, batch by batch from 0."""
     count = min(request.tiles, graph.settings.batch_size)
     shown = frozenset(range(count))
     blocks, augmented = wanted.by_block(), wanted.by_node()

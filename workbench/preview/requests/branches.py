@@ -1,4 +1,4 @@
-"""Find which block bodies ran for each sample of a batch, and count how often each runs.
+"""Find which block bodies ran for each sample of a batch, and count how often each body runs.
 
 Used in the worker process only, except ``wilson_interval``.
 """
@@ -25,16 +25,17 @@ from workbench.preview.request import GraphRun, PreviewRequest, running_part
 from workbench.preview.requests.texts import augmentations_of, augmented_at
 
 _NAMED = 2
-"""Maximum number of operators named in a body's text; if there are more, only their number is
-shown."""
+"""Maximum number of operators that a body's text names. If there are more, the text has their
+number.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Branch:
     """A body of a block, which is a branch of the graph.
 
-    ``text`` is ``branch: then`` or ``one_of: option_1 (rotate)``, or has the body's name if it has
-    one: ``one_of: stronger``.
+    ``text`` is for example ``branch: then`` or ``one_of: option_1 (rotate)``. If the body has a
+    title, it is ``one_of: stronger``.
     """
 
     scope: str
@@ -44,7 +45,7 @@ class Branch:
 
 
 def branches_of(resolved: ResolvedGraph) -> tuple[Branch, ...]:
-    """Return all bodies of all blocks of a graph, outer bodies first."""
+    """Return all bodies of all blocks of a graph. Outer bodies precede inner ones."""
     return tuple(_branches(resolved.graph.nodes, resolved.catalog))
 
 
@@ -59,7 +60,7 @@ def _branches(nodes: Sequence[Node], catalog: Catalog) -> Iterator[Branch]:
 
 
 def _content(body: Body) -> str:
-    """Summarise the operators of a body."""
+    """Return a short text with the operators of a body."""
     names = [node.id for node in body.nodes if not node.op.startswith("random.")]
     if len(names) > _NAMED:
         return f"{len(names)} operators"
@@ -67,9 +68,9 @@ def _content(body: Body) -> str:
 
 
 def executed_scopes(run: GraphRun) -> list[tuple[str, ...]]:
-    """Return the bodies (``branch.then``) that ran for each sample, sorted as ``branches_of``.
+    """Return the bodies (``branch.then``) that ran for each sample, ordered as ``branches_of``.
 
-    Empty for a sample whose file could not be read.
+    For a sample whose file could not be read, there are none.
     """
     scopes = [branch.scope for branch in branches_of(run.resolved)]
     reached = run.result.reached
@@ -95,7 +96,7 @@ class Augmentation:
 
 
 def augmentations_offered(run: GraphRun) -> tuple[Augmentation, ...]:
-    """Return all augmentations that the automatic augmentations of a run may apply."""
+    """Return all augmentations that the automatic augmentations of a graph may apply."""
     return tuple(
         Augmentation(key_of(node.id, name), node.id, name)
         for node in (*run.nodes, *run.inner_nodes)
@@ -105,7 +106,7 @@ def augmentations_offered(run: GraphRun) -> tuple[Augmentation, ...]:
 
 
 def augmentation_keys(run: GraphRun) -> list[tuple[str, ...]]:
-    """Return the keys of each sample's augmentations; empty if its file could not be read."""
+    """Return the keys of each sample's augmentations. A sample that could not be read has none."""
     found = {node: augmented_at(run, node) for node in run.result.augmented}
     return [
         ()
@@ -120,7 +121,7 @@ def augmentation_keys(run: GraphRun) -> list[tuple[str, ...]]:
 
 
 def augmentation_texts(run: GraphRun) -> list[tuple[str, ...]]:
-    """Return the automatic augmentations applied to each sample as texts: ``rotate -27``."""
+    """Return texts of each sample's automatic augmentations, such as ``rotate -27``."""
     found = augmentations_of(run).values()
     return [
         tuple(texts[index] for texts in found if texts[index] and not sample.error)
@@ -129,7 +130,7 @@ def augmentation_texts(run: GraphRun) -> list[tuple[str, ...]]:
 
 
 def key_of(node: str, name: str) -> str:
-    """Return the key of one augmentation at one node."""
+    """Return the key of an augmentation that a node applies."""
     return f"{node}.{name}"
 
 
@@ -139,12 +140,12 @@ def key_of(node: str, name: str) -> str:
 
 CONFIDENCE = 0.99
 _AT_ONCE = 0.2
-"""Maximum seconds per call, so that other requests are not delayed."""
+"""Maximum time per call in seconds, so that other requests are not delayed."""
 
 
 @dataclass(frozen=True, slots=True)
 class BodyShare:
-    """Number of samples that reached a body. ``asked`` is its configured probability, or None."""
+    """Number of samples for which a body ran. ``asked`` is its configured probability, or None."""
 
     name: str
     text: str
@@ -154,10 +155,10 @@ class BodyShare:
 
 @dataclass(frozen=True, slots=True)
 class BlockShares:
-    """Number of samples that reached a block and each of its bodies.
+    """Numbers of samples for which a block and each of its bodies ran.
 
-    Inside a repeated body (``in_turns``), a sample counts once per iteration, because random values
-    are sampled again.
+    Inside a loop (``in_turns``), each iteration of a sample counts, because random values are
+    sampled again.
     """
 
     block: str
@@ -170,7 +171,7 @@ class BlockShares:
 
 @dataclass(frozen=True, slots=True)
 class BranchShares:
-    """Counts of samples for each block, over the first ``batches`` batches.
+    """Numbers of samples for each block, in the first ``batches`` batches.
 
     ``reads`` is True if the conditions need data, so that a batch takes as long as decoding.
     """
@@ -182,10 +183,10 @@ class BranchShares:
 
 @task
 def count_branches(worker: Worker, request: PreviewRequest, batches: int) -> BranchShares:
-    """Task: count samples in the blocks that the outputs depend on, over ``batches`` batches.
+    """Task: count for how many samples the blocks before the outputs run, in ``batches`` batches.
 
-    Continues the previous call for the same blocks and returns at the end of a batch after 0.2 s;
-    call it until all batches are counted. Raises the errors of ``render``.
+    This continues the previous call for the same blocks, and returns at the end of a batch after
+    0.2 s; call it until all batches are counted. Raises the errors of ``render``.
     """
     resolved = running_part(worker, request)
     graph = resolved.graph
@@ -218,7 +219,7 @@ def count_branches(worker: Worker, request: PreviewRequest, batches: int) -> Bra
 
 
 def _samples_of(counts: Mapping[str, int], block: Node, body: str) -> int:
-    """Return the number of samples that reached a body, in any iteration of its block."""
+    """Return the number of samples for which a body ran, in any iteration of its block."""
     found = _counts_in_scope(counts, block.scope(body))
     if (
         kind_of(block).repetitions(block) is not None
@@ -232,7 +233,7 @@ def _counts_in_scope(counts: Mapping[str, int], scope: str) -> dict[str, int]:
 
 
 def _runs_repeatedly(graph: Graph, scope: str) -> bool:
-    """Return whether a body runs several times per sample, due to its block or an outer one."""
+    """Return True if a body, or one that encloses it, is in a loop with several iterations."""
     while scope:
         block = graph.node(block_of(scope))
         if (kind_of(block).repetitions(block) or 1) > 1:
@@ -249,11 +250,11 @@ def _with_nested(blocks: Sequence[Node]) -> Iterator[Node]:
 
 
 def wilson_interval(count: int, total: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
-    """Return the confidence interval of a proportion if ``count`` of ``total`` were observed.
+    """Return the confidence interval of a proportion, given ``count`` of ``total`` observations.
 
     It is 0 to 1 if ``total`` is 0. E. B. Wilson, "Probable inference, the law of succession, and
-    statistical inference", Journal of the American Statistical Association 22 (1927), 209-212;
-    unlike the normal approximation it is accurate for proportions near 0 and 1: L. D. Brown, T. T.
+    statistical inference", Journal of the American Statistical Association 22 (1927), 209-212.
+    Unlike the normal approximation, it is accurate for proportions near 0 and 1: L. D. Brown, T. T.
     Cai and A. DasGupta, "Interval estimation for a binomial proportion", Statistical Science 16
     (2001).
     """

@@ -1,4 +1,4 @@
-"""Render one sample at every node, as thumbnails on the node cards of the canvas.
+"""Render one sample at every node, as thumbnails for the node cards of the canvas.
 
 Used in the worker process only.
 """
@@ -40,10 +40,10 @@ _IDENTITY = Scaling((1.0,), (0.0,))
 class CardPicture:
     """A node's output for the sample.
 
-    ``box`` is the rectangle of its first image in the sheet, None if it outputs no image. ``text``
-    then has the values of the first output, if there are only a few. ``draws`` are the random
-    values of the node's arguments; ``branches`` names the bodies of a block that ran for the
-    sample, in any iteration.
+    ``box`` is the rectangle of the node's first image in the sheet, or None if it outputs no image.
+    Without an image, ``text`` has the values of the first output, if there are only a few.
+    ``draws`` are the random values of the node's arguments. ``branches`` names the bodies of a
+    block that ran for the sample, in any iteration.
     """
 
     node: str
@@ -55,11 +55,12 @@ class CardPicture:
 
 @dataclass(frozen=True, slots=True)
 class CardPictures:
-    """Cards of all nodes that the outputs depend on and that the sample reaches.
+    """Cards of the nodes that the outputs depend on and that ran for the sample.
 
     The cards are in topological order, followed by nodes inside blocks. ``image`` is a JPEG of
-    ``size`` (width, height), empty if no node outputs an image. ``index`` is the sample's index in
-    the batch, and ``samples`` the number of displayed samples. A sample with an error has no cards.
+    ``size`` (width, height), or empty if no node outputs an image. ``index`` is the sample's index
+    in the batch, and ``samples`` is the number of displayed samples. A sample with an error has no
+    cards.
     """
 
     index: int
@@ -82,9 +83,9 @@ def render_card_pictures(
 ) -> CardPictures:
     """Task: render sample ``index`` of the request's batch at each node.
 
-    Images have at most ``tile_size`` pixels per side. Cached outputs are used. ``targets`` draws
-    annotations, ``between`` also on images between the original and the outputs. Raises the errors
-    of ``render``.
+    Images have at most ``tile_size`` pixels per side. Cached outputs are used. If ``targets``,
+    annotations are drawn; if ``between``, also on images between the original and the outputs.
+    Raises the errors of ``render``.
     """
     start = time.perf_counter()
     run = run_steps(worker, request, targets, between)
@@ -118,7 +119,7 @@ def render_card_pictures(
 def _sheet(
     pictures: Sequence[NDArray[np.uint8]], side: int
 ) -> tuple[NDArray[np.uint8], list[tuple[int, int]], tuple[int, int]]:
-    """Return the sheet of all images, the position of each, and the sheet's width and height."""
+    """Return a sheet with all images, each image's position, and the sheet's width and height."""
     squares = np.zeros((len(pictures), side, side, 3), np.uint8)
     grid = grid_of([Tiles(squares, [], "")])
     width, height = grid.extent
@@ -188,7 +189,7 @@ def _picture(
 
 @dataclass(frozen=True, slots=True)
 class _CachedImage:
-    """A cached image; None if the output is not an image."""
+    """A cached image, or None if the output is not an image."""
 
     pixels: NDArray[np.uint8] | None
     device: Memory = "cpu"
@@ -201,7 +202,7 @@ class _CachedImage:
 def _thumbnail(
     array: NDArray[np.generic], layout: str, scaling: Scaling | None, side: int
 ) -> NDArray[np.uint8]:
-    """Convert an image of any layout and type to RGB of at most ``side`` pixels per side."""
+    """Convert an image of any layout and type to RGB with at most ``side`` pixels per side."""
     if scaling is not None or layout != "HWC":
         array = scale_on_host(_subsampled(array, layout, side), layout, scaling or _IDENTITY)
     else:
@@ -214,6 +215,6 @@ def _thumbnail(
 
 
 def _subsampled(array: NDArray[np.generic], layout: str, side: int) -> NDArray[np.generic]:
-    """Skip rows and columns of an image that is much larger than its displayed size."""
+    """Reduce an image that is much larger than its displayed size by skipping rows and columns."""
     step = max(1, min(array.shape[layout.index(axis)] for axis in "HW") // (4 * side))
     return array[tuple(slice(None, None, step if axis in "HW" else None) for axis in layout)]

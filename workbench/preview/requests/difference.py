@@ -1,4 +1,4 @@
-"""Compute differences of outputs: between the tiles of two graphs, and between arrays."""
+"""Compute differences: between the tiles of two graphs, and between arrays."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class TileDistance:
     """Distance between the tiles of two graphs for one sample.
 
     ``means`` has the mean absolute difference of each image output of the first graph, in display
-    values, 0 to 255. It is None if the other graph has no such output or one of another size,
-    or if the file cannot be shown. ``same_photo`` is True if both use the same file.
+    values from 0 to 255. It is None if the other graph has no such output, if the sizes differ, or
+    if the file cannot be shown. ``same_photo`` is True if both graphs use the same file.
     """
 
     means: tuple[float | None, ...]
@@ -36,9 +36,9 @@ class TileDistance:
 def tile_distances(
     worker: Worker, request: PreviewRequest, other: PreviewRequest
 ) -> tuple[TileDistance, ...]:
-    """Task: return the distance of ``other`` from ``request`` for each sample.
+    """Task: return the distance between ``request`` and ``other`` for each sample.
 
-    Outputs are paired by name; if no names match, by position. Raises the errors of ``render``.
+    Outputs are paired by name or, if no names match, by position. Raises the errors of ``render``.
     """
     run, beside = run_request(worker, request), run_request(worker, other)
     images, others = run.images, beside.images
@@ -79,11 +79,11 @@ def tile_distances(
 
 @dataclass(frozen=True, slots=True)
 class PixelDifference:
-    """Difference of images in 8-bit levels. ``psnr`` (dB) is relative to 255.
+    """Difference between images in 8-bit levels. ``psnr`` (in dB) is relative to 255.
 
-    ``psnr`` is infinite without a difference; ``equal`` is the fraction of equal values, 0 to 1.
-    ``sizes`` describes images whose sizes differ: these are excluded, and results are NaN if no
-    image is left.
+    ``psnr`` is infinite if there is no difference. ``equal`` is the fraction of equal values, 0 to
+    1. ``sizes`` describes images whose sizes differ. They are excluded, and the results are NaN if
+    no image is left.
     """
 
     mean: float = math.nan
@@ -99,13 +99,13 @@ class PixelDifference:
 
     @property
     def psnr_text(self) -> str:
-        """Return ``equal``, or the PSNR such as ``35.2 dB``."""
+        """``equal``, or the PSNR such as ``35.2 dB``."""
         return "equal" if self.psnr == math.inf else f"{self.psnr:.1f} dB"
 
 
 @dataclass(slots=True)
 class DifferenceSums:
-    """Running sums of differences over all arrays."""
+    """Sums over the differences of several pairs of arrays."""
 
     values: int = 0
     same: int = 0
@@ -114,10 +114,10 @@ class DifferenceSums:
     largest: float = 0.0
 
     def add(self, one: NDArray[Any], other: NDArray[Any], within: float = 0.0) -> float:
-        """Add the difference of two arrays of equal shape and type; return the mean squared error.
+        """Add the difference of two arrays of equal shape and type. Returns the mean squared error.
 
-        Values that differ by less than ``within`` count as equal; if it is 0, only bit-identical
-        values.
+        Values that differ by less than ``within`` count as equal. If ``within`` is 0, only bit-
+        identical values do.
         """
         self.values += one.size
         if one.tobytes() == other.tobytes():
@@ -135,7 +135,7 @@ class DifferenceSums:
         return squared / one.size
 
     def difference(self, sizes: str = "") -> PixelDifference:
-        """Return the total difference, for values on the 8-bit scale."""
+        """Return the difference over all arrays added so far, for values on the 8-bit scale."""
         if not self.values:
             return PixelDifference(sizes=sizes)
         psnr = psnr_of(self.squared / self.values, 255.0)
@@ -144,16 +144,16 @@ class DifferenceSums:
 
 
 def psnr_of(error: float, peak: float) -> float:
-    """Return the PSNR in dB of a mean squared error; 0 if undefined (no peak or no values)."""
+    """Return the PSNR in dB of a mean squared error, or 0 if undefined (no peak or no values)."""
     if error == 0:
         return math.inf
     return 10 * math.log10(peak**2 / error) if peak > 0 and math.isfinite(error) else 0.0
 
 
 def difference(pairs: Iterable[tuple[NDArray[Any], NDArray[Any]]]) -> PixelDifference:
-    """Compare images with values 0 to 255.
+    """Compare pairs of images with values from 0 to 255.
 
-    If the sizes of a pair differ, the result only reports that.
+    If the sizes of a pair differ, the result contains only this fact.
     """
     sums = DifferenceSums()
     for one, other in pairs:

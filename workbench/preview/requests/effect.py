@@ -1,4 +1,4 @@
-"""Show the effect of an argument: one sample at an image output for several values."""
+"""Show the effect of an argument: one sample of an image output for several values."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from workbench.preview.request import PreviewRequest, run_request
 from workbench.preview.requests.render import Box
 
 MOST_VARIANTS = 16
-"""Maximum number of variants. Each runs the nodes after the changed one for the whole batch."""
+"""Maximum number of variants. Each runs the nodes after the changed node for the whole batch."""
 
 
 def effect_values(arg: ArgSpec, count: int) -> tuple[Value, ...]:
-    """Return the values to show: both booleans, every choice, or ``count`` values of the range.
+    """Return the values to show: both booleans, every choice, or ``count`` values in the range.
 
-    Empty if the argument has no choices and no known range.
+    The result is empty if the argument has neither choices nor a known range.
     """
     if arg.kind == "bool":
         return (False, True)
@@ -47,12 +47,12 @@ def effect_values(arg: ArgSpec, count: int) -> tuple[Value, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """Sheet of the variants' images.
+    """A sheet with the images of the variants.
 
-    ``boxes`` has the rectangle of each; None if the variant failed. ``errors`` has the reasons,
-    empty for variants with an image. ``image`` is empty if all failed. ``alike`` has for each
-    variant the first variant with bit-identical output. Outputs are compared before display,
-    because the display scales normalised values.
+    ``boxes`` has the rectangle of each variant's image, or None if the variant failed. ``errors``
+    has the reasons, which are empty for variants with an image. ``image`` is empty if all variants
+    failed. ``alike`` has, for each variant, the first variant with bit-identical output. Outputs
+    are compared before they are scaled for display.
     """
 
     boxes: tuple[Box | None, ...]
@@ -75,8 +75,8 @@ def render_effect(
     """Task: render sample ``index`` at the first image output of each graph.
 
     All graphs use the request's seeds. Raises GraphError for more than ``MOST_VARIANTS`` graphs,
-    and the errors of ``run_request``, except that DALI errors and missing images are reported per
-    variant.
+    and the errors of ``run_request``. DALI's errors and missing images are not raised, but reported
+    for each variant.
     """
     if len(graphs) > MOST_VARIANTS:
         raise GraphError(f"{len(graphs)} variants are too many. Use at most {MOST_VARIANTS}.")

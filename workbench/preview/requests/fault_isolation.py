@@ -1,7 +1,7 @@
-"""Identify the node that crashed the worker process.
+"""Find the node that crashed the worker process.
 
 A failed C++ assertion in DALI aborts the process, in which several nodes may be running. To find
-the cause, the nodes are run one by one in a new worker, whose last report names the crashing node.
+the cause, the nodes run one by one in a new worker, whose last report names the node that crashes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from workbench.preview.request import PreviewRequest, run_request
 P = ParamSpec("P")
 T = TypeVar("T")
 LIMIT = 20.0
-"""Timeout in seconds for one node of the second run."""
+"""Timeout for each node in the second run, in seconds."""
 
 
 def call_isolating_faults(
@@ -31,13 +31,13 @@ def call_isolating_faults(
     *arguments: Any,
     on_report: ReportListener | None = None,
 ) -> Any:
-    """Call ``engine.call(task, request, *arguments)`` and attribute crashes to nodes.
+    """Call ``engine.call(task, request, *arguments)``, and attribute a crash to a node.
 
-    If several nodes ran when the worker crashed, they are run again one by one. The error of that
-    second run is then raised: a WorkerCrashedError or WorkerTimeoutError that names the node, or
-    another error such as DALI's PipelineError. If the second run succeeds, the first error is
-    raised. After a worker was killed from outside there is no second run, because it cannot reveal
-    the cause. After a timeout, the error names the user's own functions, if there are any.
+    If several nodes were running when the worker crashed, they are run again one by one. The error
+    of this second run is then raised: a WorkerCrashedError or WorkerTimeoutError that names the
+    node, or another error such as DALI's PipelineError. If the second run succeeds, the first error
+    is raised. If the worker was killed from outside, there is no second run, because it cannot
+    reveal the cause. After a timeout, the error names the user's own functions, if there are any.
     """
     try:
         if on_report is None:
@@ -60,7 +60,7 @@ def call_isolating_faults(
 def isolating_faults(
     task: Callable[Concatenate[Worker, P], T],
 ) -> Callable[Concatenate[Caller, P], T]:
-    """Wrap a task that accepts a request so that it is called through ``call_isolating_faults``."""
+    """Return a function that calls a task with a request through ``call_isolating_faults``."""
     parameters = inspect.signature(task)
 
     @wraps(task)
@@ -75,7 +75,7 @@ def isolating_faults(
 
 
 def find_failing_node(engine: Caller, request: PreviewRequest) -> WorkbenchError | None:
-    """Run the nodes one by one; return the error, with its node if known, or None if there is none.
+    """Run the nodes one by one. Returns the error, with its node if known, or None.
 
     Raises CancelledError if this run is cancelled.
     """

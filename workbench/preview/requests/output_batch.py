@@ -1,4 +1,4 @@
-"""Outputs of a graph for one batch as arrays: the batch that its exported script returns."""
+"""The outputs of a graph for one batch as arrays, as returned by its exported script."""
 
 from __future__ import annotations
 
@@ -35,23 +35,23 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_BYTES = 2**30
-"""Maximum size of a batch in bytes, which the worker sends in one piece."""
+"""Maximum size of a batch in bytes. The worker sends the batch as a whole."""
 _MOST_LINES = 4
-"""Maximum number of caption lines above a picture."""
+"""Maximum number of lines of the caption above a picture."""
 _MARKED_SIDE = 240
-"""Minimum side in pixels of a picture with names; smaller pictures are enlarged to it."""
+"""Minimum side in pixels of a picture with names. Smaller pictures are enlarged to this size."""
 BATCH_LIBRARIES = ("numpy", "torch", "jax", "cupy")
 
 
 @dataclass(frozen=True, slots=True)
 class OutputArrays:
-    """One output as the exported script returns it, with an array per sample."""
+    """One output, as returned by the exported script, with an array per sample."""
 
     name: str
     layout: str
     arrays: tuple[NDArray[Any], ...]
     marks: tuple[Overlays, ...] = ()
-    """Overlays (boxes, points and masks) on each sample's picture."""
+    """Overlays (boxes, points and masks) for each sample's picture."""
     is_label: bool = False
     drawn: frozenset[str] = frozenset()
     """Ids of the nodes whose random values this output depends on."""
@@ -61,10 +61,10 @@ class OutputArrays:
 class BatchArrays:
     """All outputs of a batch, and its random values.
 
-    ``draws`` has a value per sample for each generator, empty if the sample did not reach it.
-    ``applied`` describes, for each node of automatic augmentation, the augmentations of each
-    sample; ``classes`` has the name of each sample's class; ``folder`` changes when the data
-    change; ``epochs`` has the first and the last epoch of the samples.
+    ``draws`` has one value per sample for each generator; it is empty if the sample did not reach
+    the generator. ``applied`` describes, for each node of automatic augmentation, the augmentations
+    of each sample. ``classes`` has the name of each sample's class. ``folder`` is a text that
+    changes when the data changes. ``epochs`` has the first and the last epoch of the samples.
     """
 
     outputs: tuple[OutputArrays, ...]
@@ -75,7 +75,7 @@ class BatchArrays:
     folder: str = ""
     epochs: tuple[int, ...] = ()
     unlabelled: frozenset[str] = frozenset()
-    """Outputs with labels that the data do not have."""
+    """Label outputs for which the data has no labels."""
 
 
 @task
@@ -127,7 +127,7 @@ def read_outputs(worker: Worker, request: PreviewRequest) -> BatchArrays:
 
 
 def _epochs(worker: Worker, run: GraphRun) -> tuple[int, ...]:
-    """Return the first and the last epoch of a batch's samples, from 1; empty if unknown."""
+    """Return the first and last epoch of a batch's samples, from 1; empty if unknown."""
     sources, settings = run.graph.sources, run.graph.settings
     if len(sources) != 1 or settings.pipelines > 1:
         return ()
@@ -159,9 +159,9 @@ class RandomValues(dict[str, list[Any]]):
 class OutputBatch(Mapping[str, Any]):
     """One batch of a graph: its outputs by name, as attributes or items.
 
-    An output is one array of shape (samples, ...) if all samples have the same shape, else a tuple
-    of arrays. Labels with one number per sample have the shape (samples,), as in exported loaders.
-    Pixels are in the output's own layout (``layouts``) and element type.
+    If all samples of an output have the same shape, it is one array of shape (samples, ...),
+    otherwise a tuple of arrays. Labels with one number per sample have the shape (samples,), as in
+    exported loaders. Pixels are in the output's own layout (``layouts``) and element type.
 
     Attributes
     ----------
@@ -176,13 +176,13 @@ class OutputBatch(Mapping[str, Any]):
         None if the sample did not reach a node inside a block. For automatic augmentation, the
         value is a text: ``rotate -27, equalize``.
     classes:
-        The name of each sample's class, or its label as text; empty if the data have no labels.
+        The name of each sample's class, or its label as text; empty if the data has no labels.
     epochs:
         The first and the last epoch of the samples, counted from 1; empty if unknown.
     folder:
-        A text that changes whenever the data change.
+        A text that changes whenever the data changes.
 
-    An unknown output raises UnknownNameError, which lists the known ones.
+    An unknown output raises UnknownNameError, which lists the known outputs.
 
     ::
 
@@ -326,7 +326,7 @@ class OutputBatch(Mapping[str, Any]):
         rows: int | None = None,
         figsize: tuple[float, float] | None = None,
     ) -> None:
-        """Display ``plot`` in the notebook; elsewhere save the picture and print its path.
+        """Display ``plot`` in a notebook. Elsewhere, save the picture and print its path.
 
         ::
 
@@ -335,7 +335,7 @@ class OutputBatch(Mapping[str, Any]):
         show_figure(self.plot(output, rows=rows, figsize=figsize), f"batch-{self.number}")
 
     def _caption(self, index: int, name: str, with_name: bool) -> str:
-        """Return a sample's class, or else its file, and the random values of an output."""
+        """Return the caption: a sample's class or file, and the random values of an output."""
         named = self.classes[index] if self.classes else self.files[index]
         if self.files[index] in self.errors:
             named = f"replaces {self.files[index]}"
@@ -363,7 +363,7 @@ class OutputBatch(Mapping[str, Any]):
 
     @property
     def _epoch_text(self) -> str:
-        """The epochs of the samples, unless all are of the first epoch."""
+        """Text with the epochs of the samples; empty if all samples are in the first epoch."""
         if not self.epochs or self.epochs[1] == 1:
             return ""
         first, last = self.epochs
@@ -418,7 +418,7 @@ def output_batch(number: int, found: BatchArrays, sheet: bytes = b"") -> OutputB
 
 
 def unusable_text(errors: Mapping[str, str], count: int) -> str:
-    """Describe the samples of a batch of ``count`` samples that cannot be used, with reasons."""
+    """Return a text that lists the unusable samples of a batch of ``count``, with reasons."""
     listed = ", ".join(f"{file} ({reason.rstrip('.')})" for file, reason in errors.items())
     return f"{len(errors)} of {count} samples: {shortened(listed, 300)}."
 
@@ -445,7 +445,7 @@ def _picture(value: Any, layout: str) -> NDArray[Any]:
 
 
 def _number(value: NDArray[Any]) -> Any:
-    """Return a random value as a Python object; None if there is none."""
+    """Return a random value as a Python object, or None if there is none."""
     return None if value.shape == (0,) else value.tolist()
 
 

@@ -1,4 +1,4 @@
-"""The worker's part of a preview: run changed nodes, make tiles, compose and encode the sheet."""
+"""Render a preview in the worker: run changed nodes, make tiles, compose and encode the sheet."""
 
 from __future__ import annotations
 
@@ -74,9 +74,10 @@ class Tile:
 
     ``draws`` has a text per generator, such as ``angle -7.24``. ``notes`` are remarks on the tile,
     such as the size of its difference, or that it is one of many random variants. ``class_name`` is
-    the name of the label, or the label if unnamed. ``branches`` are the block bodies that ran for
-    the sample (``branch.then``), ``augmentations`` the keys of the automatic augmentations applied,
-    ``applied`` their text per node, such as ``rotate -27, equalize``.
+    the name of the label, or the label itself without a name. ``branches`` are the block bodies
+    that ran for the sample (``branch.then``). ``augmentations`` are the keys of the automatic
+    augmentations applied, and ``applied`` is their text for each node, such as ``rotate -27,
+    equalize``.
     """
 
     index: int
@@ -92,12 +93,14 @@ class Tile:
     augmentations: tuple[str, ...] = ()
     applied: tuple[str, ...] = ()
     marks: tuple[Overlays, ...] = ()
-    """Overlays of the original, if it is displayed, followed by those of each augmented picture."""
+    """Overlays for the original, if it is displayed, and then for each augmented picture."""
     values: Mapping[str, Any] = field(default_factory=dict)
-    """Random values by generator, except those on a GPU; None if the sample does not reach the
-    generator."""
+    """Generator -> random value, except for generators on a GPU; None if the sample does not reach
+    the generator.
+    """
     targets: tuple[str, ...] = ()
-    """Texts of annotations that cannot be drawn: ``image_ids 17``, ``labels cat 0.70, dog 0.30``.
+    """Texts of annotations that are not drawn, such as ``image_ids 17`` or ``labels cat 0.70, dog
+    0.30``.
     """
 
 
@@ -105,12 +108,12 @@ class Tile:
 class PreviewResult:
     """A contact sheet and its description.
 
-    ``size`` is (width, height); ``note`` describes how values and channels are displayed; ``facts``
-    has the output of each node, ``224×224×3 u8``; ``reran`` names the nodes that had to run;
-    ``milliseconds`` is the time in the worker; ``baseline`` names, for a difference, the node that
-    each output is compared with; ``folder`` changes whenever the data change; ``branches`` are all
-    bodies of the graph's blocks; ``augmentations`` are all that its automatic augmentations may
-    apply.
+    ``size`` is (width, height). ``note`` describes how values and channels are displayed. ``facts``
+    has the shape and type of each node's output, such as ``224×224×3 u8``. ``reran`` names the
+    nodes that had to run. ``milliseconds`` is the time in the worker. For a difference,
+    ``baseline`` names the node that each output is compared with. ``folder`` is a text that changes
+    whenever the data changes. ``branches`` are all bodies of the graph's blocks. ``augmentations``
+    are all augmentations that its automatic augmentations may apply.
 
     ::
 
@@ -134,7 +137,7 @@ class PreviewResult:
     branches: tuple[Branch, ...] = ()
     augmentations: tuple[Augmentation, ...] = ()
     warnings: tuple[Fault, ...] = ()
-    """Warnings of ``check_warnings`` about the graph and these data."""
+    """Warnings of ``check_warnings`` for the graph and this data."""
 
     def to_frame(self) -> Any:
         """Return a pandas data frame with a row per sample.
@@ -179,7 +182,7 @@ class PreviewResult:
     def annotated(self) -> Image.Image:
         """Return the sheet in RGB with boxes, points, masks and names, as displayed on the screen.
 
-        ``image`` is the sheet without annotations.
+        The attribute ``image`` is the sheet without annotations.
         """
         sheet = decode(self.image, self.mime, self.size)
         for tile in self.tiles:
@@ -257,7 +260,7 @@ def render(worker: Worker, request: PreviewRequest) -> PreviewResult:
 
 
 def _picture(worker: Worker, run: GraphRun, groups: list[Tiles], mime: str) -> bytes:
-    """Encode the sheet: on the GPU if all tiles are on it, else in reused host memory."""
+    """Encode the sheet: on the GPU if all tiles are there, otherwise in reused host memory."""
     bad = [index for index, sample in enumerate(run.result.samples) if sample.error]
     on_gpu = any(group.device == "gpu" for group in groups)
     encoder = gpu_jpeg_encoder(worker) if on_gpu and mime == "image/jpeg" else None
@@ -332,12 +335,12 @@ def _repeat_note(run: GraphRun, index: int) -> tuple[str, ...]:
 
 
 def _sentences(warnings: Sequence[Fault]) -> list[str]:
-    """Convert warnings to texts without final full stops, to be joined by semicolons."""
+    """Return the warnings without final full stops, so that they can be joined by semicolons."""
     return [str(warning).removesuffix(".") for warning in warnings]
 
 
 def _note(groups: list[Tiles]) -> str:
-    """Join the notes of the groups without duplicates, augmented images first."""
+    """Join the notes of the groups without duplicates. Notes of augmented images are first."""
     notes: list[str] = []
     reported: set[str] = set()
     for group in reversed(groups):

@@ -42,13 +42,13 @@ def replay(
     values: Mapping[str, Any],
     data: Data | None = None,
 ) -> OutputBatch:
-    """Reproduce the sample that a loader made from a file with these random values.
+    """Reproduce a sample of a loader, given its file and random values.
 
     The result is bit-identical on the CPU. ``file`` and ``values`` come from a loader exported with
     ``with_="samples"``: ``values`` maps the ids of the random nodes to numbers, lists or arrays.
     ``data`` is the data that the loader read, by default the graph's own. Raises GraphError for a
-    graph with other randomness, such as ``random_resized_crop``, and for missing or unknown values;
-    DataError if the data have no such file, and for video sequences::
+    graph with other randomness, such as ``random_resized_crop``, and for missing or unknown values.
+    Raises DataError if the data has no such file, and for video sequences::
 
         batch = w.batch(0)
         values = {name: drawn[0] for name, drawn in batch.draws.items()}
@@ -102,7 +102,7 @@ def _shown(graph: Graph, dataset: Dataset) -> OutputBatch:
 
 
 def _sample(dataset: Dataset, file: str) -> Sample:
-    """Return the sample of a file name, relative to the data or to the current folder."""
+    """Return the sample with a file name that is relative to the data or to the current folder."""
     names = {os.path.abspath(os.path.join(dataset.root, file)), os.path.abspath(file)}
     for sample in list_samples(dataset):
         known = {os.path.abspath(os.path.join(dataset.root, sample.name))}

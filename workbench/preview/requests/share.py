@@ -1,7 +1,8 @@
 """Write a contact sheet as a PNG that contains its graph.
 
-The graph's text is stored in an ``iTXt`` chunk before the pixels (PNG, third edition, 11.3.3.4), so
-that only the start of the file needs to be read. It is untrusted data and checked like any graph.
+The graph file's text is in an ``iTXt`` chunk before the pixels (PNG, third edition, 11.3.3.4), so
+that only the start of the PNG needs to be read. It is untrusted data, and checked like any graph
+file.
 """
 
 from __future__ import annotations
@@ -30,23 +31,22 @@ from workbench.preview.requests.render import Box, PreviewResult
 
 KEY = "dali-workbench-graph"
 LONGEST = 1_000_000
-"""Maximum number of characters of a graph in a picture, which is Pillow's limit for reading text.
-"""
+"""Maximum number of characters of a graph in a PNG. This is Pillow's limit for reading text."""
 
 WIDTH, MARGIN, GAP = 1200, 28, 6
-"""Width of the sheet, its margin and the gap between tiles, in pixels."""
+"""Width of the sheet, its margin, and the gap between tiles, in pixels."""
 TILES, TILE = 32, 192
-"""Maximum number of tiles, and their side in pixels."""
+"""Maximum number of tiles, and side of a tile in pixels."""
 PAPER, FRAME, INK, QUIET = (255, 255, 255), (246, 247, 249), (29, 36, 51), (92, 102, 120)
 HINT = "Drop this picture on a DALI Workbench to open its graph."
 _HEAD = 8_000_000
-"""Maximum number of bytes read from a file: the graph is stored before the pixels."""
+"""Maximum number of bytes that are read from a file, because the graph precedes the pixels."""
 _BROKEN = (OSError, ValueError, SyntaxError, EOFError, KeyError, IndexError, OverflowError)
-"""Pillow's exceptions for files that are not PNG, are truncated, or have wrong sizes."""
+"""Exceptions that Pillow raises for files that are not PNG, are truncated, or have wrong sizes."""
 
 
 def share_sheet(engine: Caller, request: PreviewRequest, text: str) -> bytes:
-    """Render a batch and return the sheet as PNG, with the graph's file ``text`` in it.
+    """Render a batch, and return the sheet as a PNG that contains ``text``, the graph's file.
 
     Raises the errors of ``preview_batch`` and ``write_shared``.
     """
@@ -89,7 +89,7 @@ def compose_sheet(
 
 
 def write_shared(sheet: Image.Image, text: str) -> bytes:
-    """Encode the sheet as PNG with the graph's file text.
+    """Encode the sheet as a PNG that contains ``text``, the graph's file.
 
     Raises SaveError if the text is too long.
     """
@@ -106,7 +106,7 @@ def write_shared(sheet: Image.Image, text: str) -> bytes:
 
 
 def read_shared(picture: bytes) -> str:
-    """Return the graph's file text in a PNG; the part before the pixels suffices.
+    """Return the text of the graph file in a PNG. The part of the PNG before the pixels is enough.
 
     Raises GraphFormatError if it is not a PNG, is damaged, or contains no graph.
     """
@@ -138,7 +138,7 @@ def read_picture(path: str | Path) -> Graph:
 
 
 def _columns(count: int, each: int) -> int:
-    """Return the number of samples per row: about eight tiles, and a well-filled last row."""
+    """Return the number of samples per row: about eight tiles, and few gaps in the last row."""
     most = max(1, min(count, 8 // each)) if count else 1
     return min(range(max(1, most - 1), most + 1), key=lambda n: (-count % n, -n))
 

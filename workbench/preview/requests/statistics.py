@@ -1,4 +1,4 @@
-"""Compute value statistics of a batch for each image output and channel.
+"""Compute statistics of the values in a batch, for each image output and channel.
 
 Used in the worker process only.
 """
@@ -22,15 +22,17 @@ from workbench.preview.request import GraphRun, PreviewRequest, run_request
 BINS = 64
 NORMALISERS = ("crop_mirror_normalize", "normalize")
 FAR_MEAN, NARROW, WIDE = 1.5, 0.3, 3.0
-"""Maximum mean, and minimum and maximum deviation, of correctly normalised photos. Of at least
-``ENOUGH`` photos, other values indicate a wrong normalisation: 16 sample photos of one or two
-classes, normalised with ImageNet's figures, had means within 1.3 and deviations of 0.41 to 1.4.
-Fewer photos, or random variants of one photo, may exceed the limits although mean and std are
-right."""
+"""Maximum mean, and minimum and maximum standard deviation, of correctly normalised photos. If at
+least ``ENOUGH`` photos have other values, the normalisation is probably wrong: 16 sample photos of
+one or two classes, normalised with ImageNet's mean and std, had means within 1.3 and deviations of
+0.41 to 1.4. Fewer photos, or random variants of one photo, may exceed these limits although mean
+and std are right.
+"""
 ENOUGH = 16
 OUT_OF_REACH = 30.0
-"""Upper limit of any mean or deviation of 8-bit photos normalised with a mean of 0 to 255 and a
-deviation of 8.5 or more: 255 / 8.5."""
+"""Upper limit for any mean or deviation of 8-bit photos that are normalised with a mean of 0 to 255
+and a std of 8.5 or more: 255 / 8.5.
+"""
 _RANGES = (
     *((0.0, 1.0), (-1.0, 1.0), (-3.0, 3.0), (-10.0, 10.0)),
     *((0.0, 256.0), (-32.0, 32.0), (-128.0, 128.0)),
@@ -43,7 +45,7 @@ class ChannelStatistics:
 
     ``counts`` has the number of values in each of 64 equal bins between the output's ``low`` and
     ``high``. ``mean``, ``deviation``, ``smallest`` and ``largest`` are those of the finite values,
-    None if there are none; ``not_finite`` counts the other values.
+    or None if there are none. ``not_finite`` is the number of other values.
     """
 
     counts: tuple[int, ...]
@@ -56,7 +58,7 @@ class ChannelStatistics:
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """Histograms of an image's channels; ``low`` and ``high`` are the ends of the axis."""
+    """Histograms of an image's channels. ``low`` and ``high`` are the ends of the axis."""
 
     low: float
     high: float
@@ -68,9 +70,9 @@ class OutputStatistics:
     """Statistics of one image output of a batch.
 
     ``low`` and ``high`` are the ends of the histogram's axis (see ``axis_range``). ``samples`` is
-    the number of readable samples. ``hint`` describes suspicious values of normalised floats, or is
-    empty. With fewer than 16 different photos, only values that no correct mean and std can produce
-    are suspicious.
+    the number of readable samples. ``hint`` describes suspicious values of normalised floats; it is
+    empty if there are none. With fewer than 16 different photos, only values that no correct mean
+    and std can produce are suspicious.
     """
 
     output: str
@@ -87,7 +89,8 @@ class OutputStatistics:
 def batch_statistics(worker: Worker, request: PreviewRequest) -> tuple[OutputStatistics, ...]:
     """Task: return statistics of each image output, over the readable samples.
 
-    If samples differ in their number of channels, only the channels that all have are included.
+    If the number of channels differs between samples, only the channels that all samples have are
+    included.
     """
     run = run_request(worker, request)
     found = []
@@ -132,7 +135,7 @@ def _statistics(run: GraphRun, name: str, port: Port) -> OutputStatistics:
 def histogram_of(
     arrays: Sequence[NDArray[Any]], layout: str, dtype: str | None = None
 ) -> Histogram:
-    """Return the histogram of images of one type; ``dtype`` is required without images."""
+    """Return the histogram of images of the same type. Without images, ``dtype`` is required."""
     channels = _by_channel(arrays, layout)
     ends = [_finite_extremes(values) for values in channels]
     low, high = axis_range(
@@ -170,11 +173,11 @@ def _finite_extremes(values: NDArray[Any]) -> tuple[float | None, float | None]:
 def axis_range(dtype: np.dtype[Any], low: float, high: float) -> tuple[float, float]:
     """Return both ends of the histogram's axis.
 
-    For 8-bit integers the axis has all possible values. For other types it is the first of the
-    ranges 0..1, -1..1, -3..3, -10..10, 0..256, -32..32, -128..128 that contains ``low`` and
-    ``high``, or else extends to the smallest sufficient power of two, symmetrically if ``low`` is
-    negative. So the axis rarely changes with the values, and all bins of integers contain the same
-    number of values.
+    For 8-bit integers, the axis contains all possible values. For other types it is the first of
+    the ranges 0..1, -1..1, -3..3, -10..10, 0..256, -32..32, -128..128 that contains ``low`` and
+    ``high``. If none does, the axis extends to the smallest sufficient power of two, symmetrically
+    if ``low`` is negative. Therefore the axis rarely changes with the values, and all bins of
+    integers contain the same number of possible values.
     """
     if dtype.kind in "iu" and dtype.itemsize == 1:
         info = np.iinfo(dtype)
@@ -213,7 +216,7 @@ def _channel(
 
 
 def _normalisation_hint(channels: Sequence[ChannelStatistics], enough: bool) -> str:
-    """Describe suspicious normalised values; empty if there are none.
+    """Return a text about suspicious normalised values; empty if there are none.
 
     The limits are narrower if there are ``enough`` photos.
     """

@@ -1,4 +1,4 @@
-"""Show one sample at all nodes: image, shape and type, random values, time of each step.
+"""Show one sample at all nodes: image, shape and type, random values, and time of each node.
 
 Used in the worker process only.
 """
@@ -39,10 +39,10 @@ _KEPT_TIMES = 4096
 class StepOutput:
     """One output of a node for the sample.
 
-    ``low`` and ``high`` are its minimum and maximum finite value, None if there is none; ``device``
-    is the device that stores it. For an image, ``box`` is its rectangle in the sheet and ``note``
-    describes how values and channels are displayed; otherwise ``text`` has the value. ``histogram``
-    has an image's values if a single node was requested.
+    ``low`` and ``high`` are the minimum and maximum finite value, or None if there is none.
+    ``device`` is the device that stores the output. For an image, ``box`` is its rectangle in the
+    sheet and ``note`` describes how values and channels are displayed. For other outputs, ``text``
+    has the value. ``histogram`` has an image's values if a single node was requested.
     """
 
     name: str
@@ -63,9 +63,9 @@ class StepOutput:
 class Step:
     """One node and its outputs for the sample.
 
-    ``device`` is the device that ran it; ``draws`` has the random values of its arguments for this
-    sample, ``angle -7.24``; ``drawn`` is True if it also has internal randomness that DALI does not
-    expose; ``time`` is None if times were not requested.
+    ``device`` is the device that ran the node. ``draws`` has the random values of the node's
+    arguments for this sample, such as ``angle -7.24``. ``drawn`` is True if the node also has
+    internal randomness that DALI does not expose. ``time`` is None if times were not requested.
     """
 
     node: str
@@ -81,10 +81,10 @@ class Step:
 class Steps:
     """Every step of one sample, and one sheet with the images of all steps.
 
-    ``size`` is (width, height) of the sheet; ``image`` is empty if no step is an image. A sample
-    with an error has no outputs: another file replaces it. Times are for the whole batch of
-    ``samples`` samples: ``timing`` describes the measurement, and ``floor`` is the time of an empty
-    pipeline in milliseconds.
+    ``size`` is the (width, height) of the sheet. ``image`` is empty if no step is an image. A
+    sample with an error has no outputs, because another file replaces it. Times are for the whole
+    batch of ``samples`` samples: ``timing`` describes the measurement, and ``floor`` is the time of
+    an empty pipeline in milliseconds.
     """
 
     index: int
@@ -112,11 +112,11 @@ def render_steps(
 ) -> Steps:
     """Task: render sample ``index`` of the request's batch, from cached outputs.
 
-    ``node`` selects one node, with histograms; if empty, all nodes are rendered without histograms.
-    ``times`` runs each node alone a few times, once per change of it: up to 0.1 s per node, 1.6 s
-    more to build a mixed decoder. ``targets`` and ``between`` are as for ``render_card_pictures``.
-    Raises the errors of ``render``, and GraphError if no output depends on the node, or if the
-    sample did not reach it.
+    ``node`` selects one node, with histograms. If it is empty, all nodes are rendered without
+    histograms. If ``times``, each node runs alone a few times whenever it has changed: this takes
+    up to 0.1 s per node, and 1.6 s more to build a mixed decoder. ``targets`` and ``between`` are
+    as for ``render_card_pictures``. Raises the errors of ``render``, and GraphError if no output
+    depends on the node, or if the node did not run for the sample.
     """
     start = time.perf_counter()
     run = run_steps(worker, request, targets, between)
@@ -184,7 +184,7 @@ def _step(worker: Worker, run: GraphRun, node: Node, index: int, pictures: list[
 
 
 def _place(run: GraphRun, node: str, index: int) -> int:
-    """Return the sample's index in a node's outputs. Raises GraphError if it is not there."""
+    """Return the sample's index in a node's outputs. Raises GraphError if the node did not run."""
     place = run.output_place(node, index)
     if place is None:
         scope = run.graph.scope_of(node)
@@ -260,7 +260,7 @@ def _placed(step: Step, places: list[tuple[int, int]]) -> Step:
 
 
 def finite_range(array: NDArray[np.generic]) -> tuple[float | None, float | None]:
-    """Return the minimum and maximum finite value, or None and None."""
+    """Return the minimum and maximum finite value, or (None, None) if there is none."""
     if array.dtype.kind not in "biuf" or not array.size:
         return None, None
     if array.dtype.kind == "f":
@@ -271,7 +271,7 @@ def finite_range(array: NDArray[np.generic]) -> tuple[float | None, float | None
 
 
 def _time(worker: Worker, run: GraphRun, node_id: str) -> NodeTime:
-    """Return the time of a node. It is measured again only if its cache key changes."""
+    """Return the time of a node. It is measured again only if the node's cache key changes."""
     worker.report_running([node_id])
     times: dict[str, NodeTime] = worker.kept.setdefault(("times",), {})
     if run.graph.scope_of(node_id):
@@ -287,7 +287,7 @@ def _time(worker: Worker, run: GraphRun, node_id: str) -> NodeTime:
 
 
 def _empty_pipeline_time(worker: Worker, run: GraphRun) -> float | None:
-    """Return the time of an empty pipeline with the batch size of the last preview."""
+    """Return the time of an empty pipeline for the batch size of the last preview, or None."""
     port = next(iter(run.images.values()), None)
     if port is None:
         return None

@@ -32,13 +32,13 @@ _FEW_ROWS = 8
 
 
 def describe_shape(shape: tuple[int, ...], dtype: str) -> str:
-    """Format shape and type: ``3×224×224 f32``."""
+    """Format shape and type, such as ``3×224×224 f32``."""
     short = dtype.replace("uint", "u").replace("int", "i").replace("float", "f")
     return f"{'×'.join(map(str, shape)) or 'scalar'} {short}"
 
 
 def shape_and_type_text(run: GraphRun, node: Node) -> str:
-    """Format shape and type of a node's output: ``?×?×3 u8``, with ``?`` if samples differ."""
+    """Format shape and type of a node's output: ``?×?×3 u8``, with ``?`` where samples differ."""
     parts = []
     for output in outputs_of(node, run.resolved.spec(node)):
         if output.kind in ("encoded", "label"):
@@ -53,11 +53,11 @@ def shape_and_type_text(run: GraphRun, node: Node) -> str:
 
 
 Drawn = Mapping[str, Sequence[NDArray[Any] | None]]
-"""Random values by the generator's id, one per sample; None for samples that do not reach it."""
+"""Generator id -> random values, one per sample; None for samples that do not reach it."""
 
 
 def random_value_texts(run: GraphRun, sampled: Drawn) -> dict[str, list[str]]:
-    """Convert random values to texts; empty for None."""
+    """Convert random values to texts. None becomes an empty text."""
     return {
         name: [
             "" if value is None else short_values(value, is_truth(run.graph.node(name)))
@@ -68,14 +68,14 @@ def random_value_texts(run: GraphRun, sampled: Drawn) -> dict[str, list[str]]:
 
 
 def plain_random_value(value: NDArray[Any] | None) -> Any:
-    """Convert a random value to a number or a list; None stays None."""
+    """Convert a random value to a number or a list. None is returned unchanged."""
     return None if value is None else value.tolist()
 
 
 def random_values(run: GraphRun, devices: Collection[str] = ("cpu", "gpu")) -> Drawn:
     """Return the random values of the generators that run on one of ``devices``.
 
-    Fetching values from a GPU after every change would take too long.
+    The preview omits generators on a GPU, because copying values from it takes too long.
     """
     found: dict[str, list[NDArray[Any] | None]] = {}
     for node in (*run.nodes, *run.inner_nodes):
@@ -96,7 +96,7 @@ def random_values(run: GraphRun, devices: Collection[str] = ("cpu", "gpu")) -> D
 
 
 def augmentations_of(run: GraphRun) -> dict[str, list[str]]:
-    """Return what each automatic augmentation applied to each sample; empty if not reached."""
+    """Map each automatic augmentation to a text per sample with what it applied; may be empty."""
     return {
         node: [_augmentation_text(each) for each in augmented_at(run, node)]
         for node in run.result.augmented
@@ -104,7 +104,7 @@ def augmentations_of(run: GraphRun) -> dict[str, list[str]]:
 
 
 def augmented_at(run: GraphRun, node: str) -> list[tuple[Augmented, ...]]:
-    """Return the augmentations that a node applied to each sample, in all iterations."""
+    """Return the augmentations that a node applied to each sample, in all iterations of a loop."""
     turns = run.result.augmented[node]
     return [
         tuple(each for turn in turns for each in turn[index])
@@ -117,9 +117,9 @@ def _augmentation_text(augmented: Sequence[Augmented]) -> str:
 
 
 def random_argument_texts(run: GraphRun, node: Node, index: int) -> list[str]:
-    """Return the random values of a node's arguments for a sample: ``angle -7.24``.
+    """Return the random values of a node's arguments for a sample, such as ``angle -7.24``.
 
-    The sample must reach the node.
+    The node must have run for the sample.
     """
     args = run.resolved.spec(node).args
     found = []
@@ -144,7 +144,7 @@ def label_port(resolved: ResolvedGraph) -> Port | None:
 
 
 def labels_of(port: Port | None, batches: Mapping[Port, Batch]) -> list[str]:
-    """Return the labels of a port, one text per sample; empty without a port."""
+    """Return the labels of a port, one text per sample. Without a port, the list is empty."""
     if port is None:
         return []
     arrays = batches[port].arrays()
@@ -152,12 +152,12 @@ def labels_of(port: Port | None, batches: Mapping[Port, Batch]) -> list[str]:
 
 
 def is_truth(node: Node) -> bool:
-    """Return whether a generator's numbers represent booleans."""
+    """Return True if the numbers of a generator represent booleans."""
     return node.op == "random.coin_flip"
 
 
 def short_values(array: NDArray[Any], as_yes_no: bool = False) -> str:
-    """Format the first few values on one line: ``-7.24``, ``yes``, ``224, 180``."""
+    """Format the first values of an array on one line: ``-7.24``, ``yes``, ``224, 180``."""
     values = array.reshape(-1)
     convert = _yes_no if as_yes_no else number_text
     texts = [convert(value) for value in values[:6]]
@@ -169,7 +169,7 @@ def _yes_no(value: Any) -> str:
 
 
 def number_text(value: Any) -> str:
-    """Format an integer, or a float to three digits, rounded to an integer if 1,000 or more."""
+    """Format an integer, or a float with three digits. Floats of 1,000 or more become integers."""
     if isinstance(value, np.bool_ | bool):
         return _yes_no(value)
     if isinstance(value, np.integer | int):
@@ -180,7 +180,7 @@ def number_text(value: Any) -> str:
 
 
 def long_values(array: NDArray[Any]) -> str:
-    """Format all values of a small array, one line per row, or the first rows of a large array."""
+    """Format a small array with one line per row, or only the first rows of a large array."""
     if array.dtype.kind not in "biuf":
         return f"{array.dtype} values"
     if array.ndim < 2:
@@ -192,7 +192,7 @@ def long_values(array: NDArray[Any]) -> str:
 
 
 def describe_encoded(data: NDArray[np.uint8]) -> str:
-    """Format the type and size of encoded data: ``JPEG 640×480, 51.2 kB``."""
+    """Format the type and size of encoded data, such as ``JPEG 640×480, 51.2 kB``."""
     size = f"{data.nbytes / 1000:.1f} kB"
     try:
         with Image.open(io.BytesIO(data.tobytes())) as image:
@@ -210,9 +210,9 @@ _LEAST_SHARE = 0.005
 
 
 def target_texts(worker: Worker, run: GraphRun, label: Port | None) -> list[tuple[str, ...]]:
-    """Return each sample's annotations that cannot be drawn, as texts such as ``image_ids 17``.
+    """Return each sample's annotations that are not drawn, as texts such as ``image_ids 17``.
 
-    The output ``label`` is omitted, because a tile shows it anyway.
+    The output ``label`` is omitted, because a tile shows it in any case.
     """
     found: list[list[str]] = [[] for _ in run.result.samples]
     for name, port in run.graph.outputs.items():
@@ -232,7 +232,7 @@ def target_texts(worker: Worker, run: GraphRun, label: Port | None) -> list[tupl
 
 
 def target_text(worker: Worker, run: GraphRun, port: Port, array: NDArray[Any]) -> str:
-    """Return a file path or the class proportions of a one-hot label as text, or empty."""
+    """Return a file path, or the class proportions of a one-hot label, as text; may be empty."""
     node = run.graph.node(port.node)
     if node.op == "get_property":
         return array.astype(np.uint8).tobytes().decode(errors="replace")
@@ -252,9 +252,9 @@ def target_text(worker: Worker, run: GraphRun, port: Port, array: NDArray[Any]) 
 def names_of_labels(
     worker: Worker, run: GraphRun, port: Port | None, labels: Sequence[str]
 ) -> list[str]:
-    """Return the class name of each label of a port, or the label itself if unnamed.
+    """Return the class name of each label of a port, or the label itself if it has no name.
 
-    The names are empty if the data have no labels, for which readers output 0.
+    The names are empty if the data has no labels, because readers then output 0.
     """
     names = class_names_of(worker, run, port)
     if labels and not names and {*labels} == {"0"} and _of_data(worker, run, port, is_unlabelled):
@@ -268,14 +268,14 @@ def _name(names: Sequence[str], label: str) -> str:
 
 
 def class_names_of(worker: Worker, run: GraphRun, port: Port | None) -> list[str]:
-    """Return the class names of a source's data, cached until the data change."""
+    """Return the class names of a source's data. They are cached until the data changes."""
     return _of_data(worker, run, port, class_names) or []
 
 
 def _of_data(
     worker: Worker, run: GraphRun, port: Port | None, read: Callable[[Dataset], T]
 ) -> T | None:
-    """Return a property of a source's data, cached until the data change; None if unknown."""
+    """Return ``read(dataset)`` for a source's dataset, cached until the data changes, or None."""
     plan = run.result.plan
     source = next((n for n in run.nodes if port is not None and n.id == port.node), None)
     dataset = plan.dataset(source) if isinstance(source, Source) else None

@@ -39,7 +39,7 @@ export interface GraphDifference {
   after: string;
 }
 
-/** Histograms of an image's channels; ``low`` and ``high`` are the ends of the axis. */
+/** Histograms of an image's channels. ``low`` and ``high`` are the ends of the axis. */
 export interface Histogram {
   low: number;
   high: number;
