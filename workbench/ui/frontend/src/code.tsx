@@ -192,7 +192,7 @@ function Code({ link, root }: PanelProps<"code">) {
   );
 }
 
-/** Why there is no code for the current graph. */
+/** Reason why there is no code for the current graph. */
 function Fault({ link }: Pick<PanelProps<"code">, "link">) {
   const { message = "", node = "" } = useField(link, "fault", {});
   return (

@@ -175,7 +175,7 @@ function Inputs({ parameters }: { parameters: DataParameter[] }) {
   );
 }
 
-/** 12,346 MB, or of less than one MB 57 kB. */
+/** Format a size as `12,346 MB`, or below one megabyte as `57 kB`. */
 function bytesText(megabytes: number): string {
   return megabytes < 1 ? `${thousands(Math.max(1, megabytes * 1000))} kB` : `${thousands(megabytes)} MB`;
 }

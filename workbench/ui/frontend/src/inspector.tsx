@@ -54,7 +54,7 @@ function Inspector({ link, root }: PanelProps<"inspector">) {
   const open = opened.has(id) || tucked.some((row) => row.error);
   const policyErrors = rows.flatMap(({ editor, error }) => (editor === "policy" && error ? [error] : []));
   const wrong = rows.filter(({ editor, error }) => error && editor !== "policy");
-  /** Message of the focused row, else of the first row that has one. */
+  /** Message of the focused row, or of the first row that has a message. */
   const { name: wrongName = "", error: wrongWords = "" } =
     wrong.find(({ name }) => name === inUse) ?? wrong[0] ?? {};
   /**

@@ -198,13 +198,13 @@ function Preview({ link, root }: PanelProps<"preview">) {
   );
 }
 
-/** Tiles that fill whole rows, or all if the batch has no more. */
+/** Return the tiles that fill whole rows, or all tiles if the batch has no more. */
 function wholeRows({ tiles, of }: SheetHeader, columns: number): TileEntry[] {
   const whole = tiles.length - (tiles.length % columns);
   return tiles.length < of && whole ? tiles.slice(0, whole) : tiles;
 }
 
-/** Whether originals are shown while a button or key is held, and a function to hold them. */
+/** Return whether originals are shown (while a button or key is held), and a setter. */
 function useShowingOriginal(
   { link, root }: PanelProps<"preview">,
   header: SheetHeader | undefined,

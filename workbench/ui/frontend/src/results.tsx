@@ -1,4 +1,4 @@
-// Entry of the "results" bundle: results of tools, a list and the one that is shown.
+// Results panel: the list of results, and the selected result.
 
 import { useLayoutEffect } from "preact/hooks";
 import { IconButton } from "./lib/button";
@@ -74,7 +74,7 @@ function Entry({ entry: { title, verdict, created }, shown, show, remove }: Entr
   );
 }
 
-/** Local date and time; the text itself if it is none. */
+/** Format a time as local date and time; other text is unchanged. */
 function timeText(created: string): string {
   const time = new Date(created);
   if (Number.isNaN(time.getTime())) return created;

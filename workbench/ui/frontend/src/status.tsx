@@ -93,7 +93,7 @@ function Speed({ device, rate, frames, when, settings, unstable }: LastSpeed) {
   );
 }
 
-/** `2 min ago`; empty if it was not recorded. */
+/** Return a time as `2 min ago`; "" if it was not recorded. */
 function elapsedText(when: string): string {
   const minutes = Math.floor((Date.now() - Date.parse(when)) / MINUTE);
   if (Number.isNaN(minutes)) return "";

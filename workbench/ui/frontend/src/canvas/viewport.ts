@@ -23,13 +23,13 @@ import type { LayoutCache } from "./layout/layoutCache";
 const GLIDE = 180;
 const LEAST_HEIGHT = 336;
 
-/** Duration of an animation; 0 if the user prefers reduced motion. */
+/** Return the duration of an animation; 0 if the user prefers reduced motion. */
 export const animationDuration = (duration: number): number =>
   matchMedia("(prefers-reduced-motion: reduce)").matches ? 0 : duration;
 
-/** Size of the canvas on the page. */
+/** Return the size of the canvas on the page. */
 export function useSize(store: CanvasStore): { width: number; height: number } {
-  // As a function, so that only the first rendering forces a layout of the page.
+  // A function, so that only the first rendering forces a layout of the page.
   const [size, setSize] = useState(() => ({
     width: store.dom.root.clientWidth || 900,
     height: LEAST_HEIGHT,
@@ -61,7 +61,7 @@ function contentBounds({ boxes, settled, bounds: cards, scope }: LayoutCache, st
   return { bounds, cards, boxes: rectangles, head, current, buttons, breadcrumb: scope !== "" };
 }
 
-/** Positions of boxes that are rendered. */
+/** Return position and size of the boxes `ids`. */
 function boxesOf({ boxes, settled }: LayoutCache, ids: readonly string[]): (Point & Size)[] {
   const found = ids.map((id) => boxes.find((box) => box.id === id));
   return found.flatMap((box) => {
@@ -70,7 +70,7 @@ function boxesOf({ boxes, settled }: LayoutCache, ids: readonly string[]): (Poin
   });
 }
 
-/** Whether any box is partly in view. */
+/** Return whether any box is at least partly in view. */
 const isVisible = ({ boxes, settled }: LayoutCache, { x, y, zoom }: View, { width, height }: Size): boolean =>
   boxes.some((box) => {
     const at = settled.get(box.id);
@@ -79,7 +79,7 @@ const isVisible = ({ boxes, settled }: LayoutCache, { x, y, zoom }: View, { widt
     return left < width && top < height && left + box.width * zoom > 0 && top + box.height * zoom > 0;
   });
 
-/** Report the width that the graph needs, or room for two columns, to the screen around the canvas. */
+/** Report the width that the graph needs (or room for two columns) to the surrounding screen. */
 function adaptPane(store: CanvasStore, { boxes, bounds }: LayoutCache): void {
   const panes = closestAround(store.dom.root, ".wb-screen-panes");
   const width = widthAtHeight(bounds, store.dom.box.clientHeight);
@@ -98,7 +98,7 @@ export function useView(
 ) {
   const flow = useReactFlow();
   const follows = useRef(true);
-  /** Whether the user asked to show everything: later changes are then included. */
+  /** True if the user has requested to show everything, so that later changes are included. */
   const whole = useRef(false);
   const latest = useRef({ places, size });
   latest.current = { places, size };
@@ -138,7 +138,7 @@ export function useView(
     },
     [flow, go],
   );
-  /** Fix the view: it is the user's own from now on. */
+  /** Keep the current view, because the user has panned or zoomed. */
   const stay = useCallback(() => {
     follows.current = false;
     aim.current = null;
@@ -158,14 +158,14 @@ export function useView(
     },
     [flow, stay],
   );
-  /** The layout and the size of the canvas that the view was fitted to. */
+  /** Layout and canvas size for which the view was last computed. */
   const fitted = useRef<readonly [spots: object, size: object]>([{}, {}]);
   const known = useRef({ graph: -1, ids: new Set<string>() });
   /** Boxes of the graph when it was opened. */
   const opened = useRef<LayoutCache["boxes"]>([]);
-  /** The graph whose chains were collapsed because it was too wide. */
+  /** Number of the graph whose chains were collapsed because it was too wide. */
   const crowded = useRef(-1);
-  /** Number of the graph that was last empty: its first nodes are edits. */
+  /** Number of the graph that was last empty; its first nodes are added by edits. */
   const blank = useRef(-1);
   useLayoutEffect(() => {
     const { current } = known;
@@ -187,7 +187,7 @@ export function useView(
     }
     // Only until the first edit: the pane must not change under the pointer.
     if (empty || opened.current === places.boxes) adaptPane(store, places);
-    // Where edges were cut, everything stays where it is.
+    // If edges were removed, all positions remain.
     const moved = fitted.current[0] !== places.spots || fitted.current[1] !== size;
     fitted.current = [places.spots, size];
     if (another || (follows.current && moved)) fit(!another && whole.current, another || !glides ? 0 : GLIDE);

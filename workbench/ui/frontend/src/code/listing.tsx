@@ -8,7 +8,7 @@ interface Props {
   source: string;
   /** Line numbers, from 1. */
   highlighted: readonly number[];
-  /** Changes when the first line should be shown; 0: show the highlighted lines. */
+  /** Changes when the first line should be shown; 0 to show the highlighted lines. */
   fromTop: number;
 }
 

@@ -14,7 +14,7 @@ const KEYWORD = new Set(KEYWORDS.split(" "));
 const TOKEN =
   /(?<comment>#[^\n]*)|(?<string>[rRbBfFuU]{0,2}(?:"""[\s\S]*?(?:"""|$)|'''[\s\S]*?(?:'''|$)|"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?))|(?<number>\b(?:0[xX][\da-fA-F_]+|\d[\d_]*\.?\d*(?:[eE][+-]?\d+)?)\b)|(?<name>@?[A-Za-z_]\w*)/g;
 
-/** Lines of a script as tokens. */
+/** Return the tokens of each line of a script. */
 export function tokenise(source: string): Token[][] {
   const lines: Token[][] = [[]];
   const push = (kind: Token["kind"], piece: string): void => {

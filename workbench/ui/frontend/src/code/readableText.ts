@@ -5,7 +5,7 @@ interface Cell {
   source: string | string[];
 }
 
-/** Notebooks become scripts in the percent format, which editors support: `# %%` starts a cell. */
+/** Return a notebook as a script in the percent format (`# %%` starts a cell), or other text. */
 export function readable(path: string, text: string): string {
   if (!path.endsWith(".ipynb")) return text;
   try {

@@ -19,7 +19,7 @@ interface Props {
   list: () => void;
   look: (path: string) => void;
   open: (path: string) => void;
-  /** Opens data outside the allowed folders after this confirmation. */
+  /** Opens data outside the allowed folders, after the user has confirmed. */
   confirm: (path: string) => void;
 }
 
@@ -46,7 +46,7 @@ export function FolderBrowser(props: Props) {
   useLayoutEffect(() => {
     if (asked.current && !refused) pop.current!.hidePopover();
   }, [data.path, refused, outside]);
-  // The focused element is removed with the previous folder.
+  // Restore the focus, because the focused element was removed with the previous folder.
   useLayoutEffect(() => {
     const card = pop.current!;
     if (!path || !card.matches(":popover-open") || card.querySelector(":focus")) return;

@@ -17,7 +17,7 @@ import { ValueSource } from "./valueSource";
 const TIP_LENGTH = 420;
 
 interface Props {
-  /** Operator and node, the key for previous values. */
+  /** Key for previous values, made of operator and node. */
   owner: string;
   node: string;
   row: ArgRow;
@@ -105,7 +105,7 @@ export function ArgumentRow(props: Props) {
   );
 }
 
-/** While the control is in use, values from Python are deferred. */
+/** Control of an argument. While it is in use, values from Python are deferred. */
 function Control({ owner, node, row, link, guard, memory, randomise }: Props & { randomise: (op: string) => void }) {
   const slot = useRef<HTMLDivElement>(null);
   const shown = useRef<{ shape: string; control: ComponentChild } | null>(null);
@@ -151,7 +151,7 @@ function Control({ owner, node, row, link, guard, memory, randomise }: Props & {
   }
 }
 
-/** Other arguments that use the same random value. */
+/** Note on other arguments that use the same random value. */
 function Note({ row, own }: { row: ArgRow; own: () => void }) {
   const shared = row.random?.shared ?? [];
   return (
@@ -188,7 +188,7 @@ function shortened(words: string, most = TIP_LENGTH): string {
   return words.length > most ? `${words.slice(0, most)}…` : words;
 }
 
-/** Long names can break after an underscore. */
+/** Return a name in which lines can break after an underscore. */
 function breakable(name: string): ComponentChild[] {
   return name.split(/(?<=_)/).flatMap((part, index) => (index ? [<wbr key={index} />, part] : [part]));
 }

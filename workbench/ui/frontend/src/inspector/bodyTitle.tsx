@@ -1,4 +1,4 @@
-// Title of a body of a block: `option_1` may be "stronger".
+// Title of a block's body, such as "stronger" for `option_1`.
 
 import { TextField } from "../lib/fields";
 import type { Link } from "../lib/link";

@@ -54,7 +54,7 @@ export function Weights({ link, guard, block, weights }: Props & { weights: read
   );
 }
 
-/** While a control is in use, values from Python are deferred. */
+/** Renders controls; while a control is in use, values from Python are deferred. */
 export function DeferUpdates({ guard, children }: { guard: InteractionGuard; children: ComponentChildren }) {
   const slot = useRef<HTMLDivElement>(null);
   const shown = useRef<ComponentChildren>(null);

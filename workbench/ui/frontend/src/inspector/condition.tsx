@@ -115,7 +115,7 @@ interface SourceProps {
   ask: (kind: string, change: Change) => void;
 }
 
-/** Output that is compared. */
+/** Menu to select the output that is compared. */
 function Source({ block, asks: { kind, source, sources }, ask }: SourceProps) {
   const all = sources[kind] ?? [];
   const ports = all.includes(source) ? all : [source, ...all];
@@ -134,11 +134,11 @@ interface ClassesProps {
   block: string;
   classes: readonly string[];
   chosen: number[];
-  /** Text is sent to Python too, which refuses it with the reason. */
+  /** `to` may contain text, which Python refuses with the reason. */
   choose: (to: (number | string)[]) => void;
 }
 
-/** By name; by number if the data has no names. */
+/** Selection of classes by name, or by number if the data have no names. */
 function Classes({ block, classes, chosen, choose }: ClassesProps) {
   const name = `classes of ${block}`;
   if (!classes.length) {

@@ -9,7 +9,7 @@ export interface Ask {
   reset(): void;
 }
 
-/** Controls have no state of their own: when rendered again, they show the value from Python. */
+/** Properties of a control. It has no own state: when rendered, it shows the value from Python. */
 export interface ControlProps {
   row: ArgRow;
   ask: Ask;
@@ -32,7 +32,7 @@ export function asText(value: Json): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-/** Connect a field with its error and documentation for accessibility. */
+/** Return attributes that connect a field with its error and documentation for accessibility. */
 export function described(row: ArgRow, wrong = row.error !== "") {
   const doc = row.doc.length > 200 ? `${row.doc.slice(0, 200)}…` : row.doc;
   const words = [row.error, row.locked, row.off, row.unit && `In ${row.unit}.`, doc, row.fixed_only];

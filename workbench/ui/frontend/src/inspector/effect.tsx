@@ -94,7 +94,7 @@ export function EffectSheet({ link, node, rows, panel }: SheetProps) {
 /** Height in pixels of a row of pictures with its header. */
 const ROOM = 110;
 
-/** Whether the panel can show the pictures without scrolling. */
+/** Return whether the panel can show the pictures without scrolling. */
 function hasRoom(section: HTMLElement, panel: HTMLElement): boolean {
   const others = panel.firstElementChild!.scrollHeight - section.offsetHeight;
   return panel.clientHeight - others > ROOM;
@@ -204,7 +204,7 @@ function Pictures({ link, node, rows, args }: Props & { args: string[] }) {
   );
 }
 
-/** Each distinct reason for a missing picture once, with its values. */
+/** Return each distinct reason for a missing picture once, with the values. */
 function failures(pictures: EffectEntry[]): string[] {
   const reasons = new Map<string, { error: string; values: string[] }>();
   for (const { error, shown } of pictures) {
@@ -218,12 +218,12 @@ function failures(pictures: EffectEntry[]): string[] {
 
 let adopted = 0;
 
-/** `size` of `size.h`, which is one of its elements. */
+/** Return the argument of a list element: `size` for `size.h`. */
 function argumentOf(name: string): string {
   return name.split(".")[0]!;
 }
 
-/** The labels of pictures contain their values: the axes are hidden from screen readers. */
+/** Head of a row or column, hidden from screen readers, because pictures are labelled. */
 function AxisHead({ arg, value }: { arg: string; value: Json }) {
   return (
     <span class="wb-effect-axis" data-wb="effect-axis" data-tip={arg} aria-hidden="true">
@@ -237,7 +237,7 @@ interface PictureProps {
   pixels: ImageBitmap;
   args: string[];
   present: boolean;
-  /** Whether Tab reaches it; arrow keys reach the others. */
+  /** True if Tab focuses the picture; arrow keys focus all others. */
   reached: boolean;
   tip: string | undefined;
   adopt: () => void;

@@ -30,7 +30,7 @@ export function FixedControl(props: ControlProps) {
   return <Control {...props} />;
 }
 
-/** Whether a fixed value needs the full width of the row, below the name. */
+/** Return whether a fixed value needs the full width of the row, below the name. */
 export function isWide(row: ArgRow): boolean {
   const { editor, kind, value, parts } = row;
   const given = Array.isArray(value) ? value.length : value === null ? 0 : 1;
@@ -55,7 +55,7 @@ export function isWide(row: ArgRow): boolean {
   }
 }
 
-/** Properties that require a new control when they change. */
+/** Return a key of the properties that require a new control when they change. */
 export function fixedShape(row: ArgRow): string {
   const count = Array.isArray(row.value) ? row.value.length : -1;
   const parts = row.parts.length ? [row.parts, count] : count > 8;
@@ -80,7 +80,7 @@ function NumberInput({ row, ask }: ControlProps) {
   );
 }
 
-/** Number with a usual range. */
+/** Slider and field for a number with a default range. */
 export function Slide({ row, ask }: ControlProps) {
   const value = singleValue(row.value);
   const usual = singleValue(row.default);
@@ -100,12 +100,12 @@ export function Slide({ row, ask }: ControlProps) {
   );
 }
 
-/** A single value, also if it is stored as a list. */
+/** Return a single value, even if it is stored as a list. */
 function singleValue(value: Json): Json {
   return Array.isArray(value) && value.length === 1 ? (value[0] ?? null) : value;
 }
 
-/** Boolean; stored as 1 or 0 if the argument is an integer. */
+/** Checkbox for a boolean, which is stored as 1 or 0 if the argument is an integer. */
 function Checkbox({ row, ask }: ControlProps) {
   const { value, name, kind } = row;
   const known = typeof value === "boolean" || value === 0 || value === 1;
@@ -153,7 +153,7 @@ function Choice({ row, ask }: ControlProps) {
   );
 }
 
-/** Name without the prefix shared by all members of the enumeration. */
+/** Return the name without the prefix that all members of the enumeration share. */
 export function choiceText(choice: Json): string {
   return asText(choice).replace(/^INTERP_(?=\w)/, "") || "none";
 }
@@ -175,7 +175,7 @@ function Line({ row, ask, parse }: ControlProps & { parse: (words: string) => Js
   );
 }
 
-/** `a, b` as a list; `["a, b"]` for text that contains a comma. */
+/** Parse `a, b` as a list; `["a, b"]` is a text that contains a comma. */
 function texts(words: string, kind: string): Json {
   if (words.startsWith("[")) {
     try {
@@ -189,16 +189,16 @@ function texts(words: string, kind: string): Json {
   return parts.map((part) => ({ yes: true, true: true, no: false, false: false })[part] ?? part);
 }
 
-/** Visible lines of a text; longer text scrolls, and the field can be resized. */
+/** Maximum number of visible lines of a text. Longer text scrolls. */
 const MOST_LINES = 12;
-/** Letters per line in a pane of default width. */
+/** Number of letters per line in a pane of default width. */
 const LETTERS = 34;
 
 function linesOf(words: string): number {
   return words.split("\n").reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / LETTERS)), 0);
 }
 
-/** Read-only value; text is shown with its lines. */
+/** Read-only value; text is shown with its line breaks. */
 function Shown({ row }: ControlProps) {
   const words = row.value === null ? "not set" : asText(row.value);
   const tip = row.locked || undefined;

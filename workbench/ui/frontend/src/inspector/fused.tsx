@@ -9,7 +9,7 @@ import type { FusedSpeedEntry } from "../payloads";
 interface Props {
   link: Link<"inspector">;
   block: string;
-  /** The operator. */
+  /** Name of the equivalent operator. */
   op: string;
 }
 

@@ -1,4 +1,4 @@
-// Control in use: Python must not change it meanwhile.
+// Tracks which control is in use, so that values from Python do not change it meanwhile.
 
 import type { Link } from "../lib/link";
 
@@ -7,7 +7,7 @@ import type { Link } from "../lib/link";
  * order.
  */
 const SETTLE = 150;
-/** Key presses closer together than this (milliseconds) are one step of undo. */
+/** Maximum milliseconds between key presses that are one edit for undo. */
 const BURST = 1000;
 
 export class InteractionGuard {
@@ -50,7 +50,7 @@ export class InteractionGuard {
     link.on("ack", () => this.settle());
   }
 
-  /** Group id of all changes of one drag or one burst of keys. */
+  /** Return a group id that is the same for all changes of one drag or one burst of keys. */
   group(el: Element): string {
     const idle = performance.now() - this.lastStep > BURST && this.dragged !== el;
     if (this.groupOf !== el || idle) this.begin(el);
@@ -59,14 +59,14 @@ export class InteractionGuard {
     return `${this.link.view}-${this.groups}`;
   }
 
-  /** Whether a control is being dragged, typed in, or waiting for Python. */
+  /** Return whether a control is being dragged, typed in, or waiting for Python. */
   holds(control: Element): boolean {
     const inside = (el: Element | null): boolean => el !== null && control.contains(el);
     if (inside(this.dragged) || inside(this.typed)) return true;
     return this.link.waiting && inside(this.touched);
   }
 
-  /** Discard the typed text in favour of Python's value; later keys are another step. */
+  /** Replace the typed text with Python's value; later key presses are another edit. */
   letGo(): void {
     this.typed = this.groupOf = null;
   }

@@ -9,9 +9,9 @@ import { fieldText, NumberField, PairSlider, typedIn } from "../lib/numberInputs
 import { asText, described, limitsOf, placeholder, type ControlProps } from "./control";
 import { Slide } from "./fixedValueControls";
 
-/** Longer lists get a multi-line field. */
+/** Maximum length of a list that is edited in a single-line field. */
 const LONG = 8;
-/** From this number on, named elements need the full width of the row. */
+/** Number of named elements that need the full width of the row. */
 export const MANY = 3;
 
 function asList(value: Json): Json[] {
@@ -22,7 +22,7 @@ export function isLong(value: Json): boolean {
   return asList(value).length > LONG;
 }
 
-/** Any number of comma-separated numbers. */
+/** Field for any number of comma-separated numbers. */
 export function Numbers({ row, ask }: ControlProps) {
   const take = (el: HTMLInputElement | HTMLTextAreaElement): void => {
     const words = el.value.trim();
@@ -55,7 +55,7 @@ export function Numbers({ row, ask }: ControlProps) {
   );
 }
 
-/** One field per element. An empty field gets the default value, or that of the others. */
+/** Fields for the elements. An empty field stands for the default, or the other elements' value. */
 export function Fields({ row, ask }: ControlProps) {
   const count = asList(row.value).length || row.parts.length;
   const parts = Array.from({ length: count }, (_, at) => row.parts[at] ?? String(at + 1));
@@ -74,7 +74,7 @@ export function Fields({ row, ask }: ControlProps) {
   );
 }
 
-/** Rows of numbers below the column names. */
+/** Fields for the rows of a matrix, below the column names. */
 export function Matrix({ row, ask }: ControlProps) {
   const columns = row.parts.length;
   const count = asList(row.value).length || asList(row.default).length || columns * columns;
@@ -125,7 +125,7 @@ function useCells({ row, ask }: ControlProps, names: readonly string[]) {
   ));
 }
 
-/** Whether a list's error may concern this element: one that is no allowed number, if there is one. */
+/** Return whether a list's error may concern this element (an invalid one, if there is any). */
 function isWrong(row: ArgRow, values: readonly Json[], value: Json | undefined): boolean {
   const { minimum, maximum } = row;
   const refused = (item: Json | undefined): boolean =>
@@ -133,7 +133,7 @@ function isWrong(row: ArgRow, values: readonly Json[], value: Json | undefined):
   return refused(value) || !values.some(refused);
 }
 
-/** One value for all elements, or one per element. */
+/** Field for one value for all elements, or fields for one value per element. */
 export function Each({ row, ask, roomy = true }: ControlProps & { roomy?: boolean }) {
   const count = asList(row.value).length;
   const bounded = row.low !== null && row.high !== null;
@@ -199,7 +199,7 @@ export function Colour({ row, ask }: ControlProps) {
   );
 }
 
-/** Lower and upper end. */
+/** Fields for the lower and the upper end. */
 export function Range({ row, ask }: ControlProps) {
   return (
     <Ends row={row} value={row.value ?? row.default} set={ask.set}>

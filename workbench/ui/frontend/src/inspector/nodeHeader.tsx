@@ -56,7 +56,7 @@ export function NodeHeader({ link, view, guard }: Props & { guard: InteractionGu
   );
 }
 
-/** Mute or unmute the node. */
+/** Button to mute or unmute the node. */
 function Mute({ link, view }: Props) {
   const { id = "", muted = false } = view;
   const label = muted ? `Unmute ${id}` : `Mute ${id}`;
@@ -76,7 +76,7 @@ function Mute({ link, view }: Props) {
   );
 }
 
-/** Device of the node, and the choice of another one. */
+/** Menu to select the node's device. */
 export function Device({ link, view }: Props) {
   const { id = "", devices = [], device = "", device_set: told = "", follows = "" } = view;
   const side = SIDES[device] ?? device;

@@ -16,7 +16,7 @@ import type { ArgRow, Json, PolicyHeader } from "../payloads";
 import type { InteractionGuard } from "./interactionGuard";
 import { useRowsInView } from "./rowsInView";
 
-/** Name, probability and, if it has one, magnitude. */
+/** Name, probability and, if the augmentation has one, magnitude. */
 type Operation = Json[];
 type Policy = Operation[][];
 
@@ -42,7 +42,7 @@ export function PolicyEditor({ link, node, row, bins, guard }: Props) {
   const list = useRef<HTMLDivElement>(null);
   const shown = useRef<ComponentChild>(null);
   const next = useRef("");
-  // The value last sent is used until Python responds: the next change builds on it.
+  // The value that was last sent, to which later changes are applied until Python responds.
   const present = useRef<Policy>([]);
   if (!link.waiting) present.current = policyOf(row.value);
   useRowsInView(list, link, present.current.length);
@@ -264,7 +264,7 @@ interface ToolsProps {
   stem: "row" | "operation";
   at: number;
   count: number;
-  /** Whether another item is allowed. */
+  /** True if another item can be added. */
   room: boolean;
   /** `to` is the new position of the focused item; `tool` the button to focus. */
   change: (make: <T>(all: T[]) => T[], to: number, tool: string) => void;
@@ -305,7 +305,7 @@ function Tools({ name, stem, at, count, room, change }: ToolsProps) {
         disabled={count === 1}
         onClick={() => {
           const left = Math.min(at, count - 2);
-          // the last item cannot be removed: focus another button
+          // the last item cannot be removed, so focus another button
           change((all) => all.filter((_, place) => place !== at), left, count === 2 ? "copy" : "remove");
         }}
       >

@@ -23,14 +23,14 @@ export class PreviousValues {
     }
   }
 
-  /** Value just sent to Python: the dice may be pressed before the response arrives. */
+  /** Store a value sent to Python, because the dice may be pressed before the response. */
   noteSent(owner: string, row: ArgRow, value: Json): void {
     const past = this.past(owner, row.name);
     past.value = value;
     past.draws.clear(); // the dice then centres its range on the new value
   }
 
-  /** The same for an argument of the distribution. */
+  /** Store a value sent to Python for an argument of the distribution. */
   noteSentDraw(owner: string, row: ArgRow, key: string, value: Json): void {
     if (!row.random) return;
     const { draws } = this.past(owner, row.name);
@@ -38,17 +38,17 @@ export class PreviousValues {
     draws.set(op, { ...args, ...draws.get(op), [key]: value });
   }
 
-  /** Last fixed value, or null. */
+  /** Return the last fixed value, or null. */
   value(owner: string, arg: string): Json {
     return this.past(owner, arg).value;
   }
 
-  /** Last distribution, or an empty text. */
+  /** Return the last distribution, or "". */
   op(owner: string, arg: string): string {
     return this.past(owner, arg).op;
   }
 
-  /** Last arguments of the generator; empty if it was not used yet. */
+  /** Return the last arguments of the generator; empty if it was not used yet. */
   args(owner: string, arg: string, op: string): Record<string, Json> {
     return this.past(owner, arg).draws.get(op) ?? {};
   }

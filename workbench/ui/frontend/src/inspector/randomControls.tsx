@@ -16,12 +16,12 @@ interface Props {
   ask: AskRandom;
 }
 
-/** Default distribution when an argument becomes random. */
+/** Return the distribution to use when an argument becomes random. */
 export function defaultDistribution(row: ArgRow): string {
   return row.distributions[0] ?? "random.uniform";
 }
 
-/** `random.coin_flip` as `coin flip`. */
+/** Return the name of a distribution: `coin flip` for `random.coin_flip`. */
 export function distributionName(op: string): string {
   return op.replace("random.", "").replace("_", " ");
 }
@@ -85,7 +85,7 @@ function CoinFlip({ row, ask }: Props) {
   );
 }
 
-/** Other distributions: a field per argument. */
+/** A field for each argument of a distribution without controls of its own. */
 function Others({ row, ask }: Props) {
   const args = Object.entries(row.random?.args ?? {});
   return (

@@ -1,11 +1,11 @@
-// Visible rows of a list: Python only renders pictures of these.
+// Track the visible rows of a list, because Python renders pictures only for these.
 
 import type { RefObject } from "preact";
 import { useLayoutEffect } from "preact/hooks";
 import { jsonEqual } from "../lib/jsonEquality";
 import type { Link } from "../lib/link";
 
-/** Milliseconds without another row scrolling into view. */
+/** Milliseconds without scrolling after which visible rows are reported. */
 const REST_MS = 100;
 /** Maximum number of pictures that Python renders at once. */
 const MOST_PICTURES = 16;

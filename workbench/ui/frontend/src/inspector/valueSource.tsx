@@ -6,7 +6,7 @@ import { distributionName } from "./randomControls";
 
 export interface AskSource {
   fix(): void;
-  /** Empty: the last distribution. */
+  /** `op` is the distribution; empty for the last one. */
   randomise(op: string): void;
   link(port: string): void;
 }

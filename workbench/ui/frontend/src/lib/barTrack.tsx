@@ -1,4 +1,4 @@
-// Bar of a chart: its share of the track, and overlays.
+// Bar of a chart, with overlays.
 
 import type { ComponentChildren } from "preact";
 

@@ -7,7 +7,7 @@ export interface Payload<H> {
   payload: Uint8Array<ArrayBuffer>;
 }
 
-/** Null for an empty field. */
+/** Return the header and the bytes of a payload; null for an empty field. */
 export function parsePayload<H>(bytes: Bytes | null): Payload<H> | null {
   if (!bytes || bytes.byteLength < 4) return null;
   const all = ArrayBuffer.isView(bytes)

@@ -9,7 +9,7 @@ import type { Host } from "./link";
 export type UnsentChange = Record<string, Json> & { component: string };
 
 export interface ConnectionLoss {
-  /** `silent`: no response; `lost`: disconnected; `gone`: disconnected permanently. */
+  /** `silent` (no response), `lost` (disconnected), or `gone` (disconnected permanently). */
   kind: "silent" | "lost" | "gone";
   text: string;
 }
@@ -19,7 +19,7 @@ const STORAGE_KEY = "dali-workbench-kept";
 /** Milliseconds without a beat (sent every 400) after which Python counts as silent. */
 const SILENCE = 1300;
 const TICK = 100;
-/** Maximum milliseconds counted per tick: a busy page may tick late. */
+/** Maximum milliseconds counted per timer tick, because ticks of a busy page are late. */
 const LONGEST_TICK = 600;
 /** Milliseconds between requests for beats. Python stops 30 s after the last request. */
 const RENEWAL = 10_000;
@@ -52,7 +52,7 @@ export class Connection {
     };
   }
 
-  /** Whether this component shows the message: only one on the page does. */
+  /** Return whether this component shows the message, which only one on the page does. */
   speaks(host: Host): boolean {
     const bar = this.members.find((member) => member.component === "bar");
     return (bar ?? this.members[0])?.host === host;
@@ -129,7 +129,7 @@ export class Connection {
   }
 }
 
-/** The connection of a workbench on this page. */
+/** Return the connection of a workbench on this page. */
 export function connectionOf(workbench: string): Connection {
   const shared = window as unknown as Record<symbol, Map<string, Connection> | undefined>;
   const all = (shared[BEATS] ??= new Map());
@@ -138,7 +138,7 @@ export function connectionOf(workbench: string): Connection {
   return found;
 }
 
-/** Unsent values of the previous page in the same tab. Returned once. */
+/** Return and remove the unsent values of the previous page in this tab. */
 export function takePendingChanges(): UnsentChange[] {
   try {
     const text = sessionStorage.getItem(STORAGE_KEY);

@@ -45,7 +45,7 @@ export class Decoder<H extends Header> {
   constructor(
     private paint: (sheet: Sheet<H>) => void,
     private failed: (reason: string) => void,
-    /** Called when the sheet is removed: the bytes are empty. */
+    /** Called when the sheet is removed because the bytes are empty. */
     private emptied: () => void = () => {},
   ) {}
 

@@ -1,4 +1,4 @@
-// Text leaving the page: downloads and the clipboard.
+// Downloads and the clipboard.
 
 export function download(name: string, content: BlobPart, mime = "text/plain"): void {
   const url = URL.createObjectURL(new Blob([content], { type: mime }));
@@ -10,7 +10,7 @@ export function download(name: string, content: BlobPart, mime = "text/plain"): 
   URL.revokeObjectURL(url);
 }
 
-/** False if it failed; pages not served over https or from localhost have no clipboard. */
+/** Return false if it failed. Pages not from https or localhost have no clipboard. */
 export async function copyText(content: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(content);

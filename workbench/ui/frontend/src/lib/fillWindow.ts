@@ -4,7 +4,7 @@ import { closestAround } from "./siblings";
 
 export type FillingPane = "canvas" | "panels";
 
-/** Whether there is a screen around a part: a part shown alone has none. */
+/** Return whether a part is in a screen; a part that is shown alone is not. */
 export function canFill(part: Element): boolean {
   return closestAround(part, ".wb-screen") !== null;
 }

@@ -1,6 +1,6 @@
 // Keyboard focus.
 
-/** Focused element in this document or shadow root. */
+/** Return the focused element in this document or shadow root. */
 export function focusedElement(inside: Node): Element | null {
   const root = inside.getRootNode();
   return root instanceof Document || root instanceof ShadowRoot ? root.activeElement : null;

@@ -6,12 +6,12 @@ import type { Link } from "./link";
 
 type Fields<N extends keyof Components> = Components[N]["fields"];
 
-/** Function that renders the calling component again. */
+/** Return a function that renders the calling component again. */
 export function useRedraw(): () => void {
   return useReducer((drawn: number) => drawn + 1, 0)[1] as () => void;
 }
 
-/** Current value of a field; renders again when it changes. */
+/** Return the value of a field; render again when the value changes. */
 export function useField<N extends keyof Components, K extends keyof Fields<N> & string>(
   link: Link<N>,
   name: K,
@@ -22,7 +22,7 @@ export function useField<N extends keyof Components, K extends keyof Fields<N> &
   return link.get(name, fallback);
 }
 
-/** Whether Python is disconnected. */
+/** Return whether Python is disconnected. */
 export function useOffline<N extends keyof Components>(link: Link<N>): boolean {
   const redraw = useRedraw();
   useLayoutEffect(() => link.connection.watch(redraw), [link]);
@@ -46,7 +46,7 @@ export function useRootData(root: HTMLElement, name: string, value: string | und
   }, [root, name, value]);
 }
 
-/** Report to Python whether the panel is visible: it only computes what is. */
+/** Report to Python whether the panel is visible, because Python only updates visible panels. */
 export function useInView(
   root: HTMLElement,
   link: { set(name: "in_view", value: boolean): void },

@@ -28,12 +28,12 @@ const SILENT =
   "Python does not respond. The graph is read-only until it does; values that you set are sent afterwards.";
 // Jupyter checks its kernels every 3 s: a stopped kernel is not noticed earlier.
 const KERNEL_SILENT = `${SILENT} If the kernel was restarted, run the cell again.`;
-/** Milliseconds between checks whether the server is back. */
+/** Milliseconds between checks whether the server is reachable again. */
 const PROBE = 1000;
 /** Status of a proxy whose server is not reachable. */
 const BAD_GATEWAY = 502;
 
-/** Message while Python is silent for an unknown reason. */
+/** Return the message to show while Python does not respond for an unknown reason. */
 export function silenceOf(host: Host): string {
   return kernelOf(host) ? KERNEL_SILENT : SILENT;
 }

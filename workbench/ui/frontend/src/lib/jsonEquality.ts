@@ -9,7 +9,7 @@ export function jsonEqual(a: unknown, b: unknown): boolean {
   return names.every((name) => jsonEqual((a as never)[name], (b as never)[name]));
 }
 
-/** `next` with equal items replaced by the objects of `old`; `old` itself if all are equal. */
+/** Return `next` with equal items replaced by those of `old`; `old` itself if all are equal. */
 export function reuseUnchanged<T extends { id: string }>(
   old: readonly T[],
   next: readonly T[],
@@ -23,7 +23,7 @@ export function reuseUnchanged<T extends { id: string }>(
   return unchanged ? old : items;
 }
 
-/** `old` if both are equal, else `next` with equal items of `old`, if the items have ids. */
+/** Return `old` if both are equal, otherwise `next`; equal items with ids are those of `old`. */
 export function reuseEqual<T>(old: T, next: T): T {
   if (areEntries(old) && areEntries(next)) return reuseUnchanged(old, next) as T;
   return jsonEqual(old, next) ? old : next;

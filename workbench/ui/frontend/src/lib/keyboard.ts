@@ -7,7 +7,7 @@ import { followTyping, handlesStep, stepText, type TextField } from "./typedText
 const VALUE = ".wb-val:not([type=search], [role=combobox])";
 const FOCUSABLE = "button, input, select, textarea, a[href], [tabindex]";
 
-/** Keep keys of a component away from Lab. */
+/** Prevent JupyterLab from handling the keys of a component. */
 export function keepKeys(root: HTMLElement): void {
   followTyping(root);
   keepFocus(root);
@@ -51,20 +51,20 @@ export function keepFocus(root: HTMLElement): void {
   });
 }
 
-/** Whether an element or a descendant has the focus, also within a shadow root (Panel). */
+/** Return whether an element or a descendant has the focus, even in a shadow root (Panel). */
 function holdsFocus(el: HTMLElement): boolean {
   const active = focusedElement(el);
   return active !== null && el.contains(active);
 }
 
-/** Let Lab save the notebook. Lab ignores the key itself, as it comes from a marked element. */
+/** Let JupyterLab save the notebook; it ignores the key, which comes from a marked element. */
 function passSaveKey(root: HTMLElement, event: KeyboardEvent): void {
   if (chord(event) !== "Ctrl+S" || event.defaultPrevented || isPage(root)) return;
   const handled = !document.body.dispatchEvent(new KeyboardEvent(event.type, event));
   if (handled) event.preventDefault();
 }
 
-/** `Ctrl+Shift+Z`, `Alt+ArrowLeft`, `/`. Cmd counts as Ctrl. */
+/** Return a key combination as text: `Ctrl+Shift+Z`, `Alt+ArrowLeft`, `/`. Cmd counts as Ctrl. */
 export function chord(event: KeyboardEvent): string {
   const named = event.key.length === 1 ? event.key.toUpperCase() : event.key;
   const shift = event.shiftKey && (event.key.length > 1 || /[a-z]/i.test(event.key));
@@ -78,7 +78,7 @@ export function chord(event: KeyboardEvent): string {
     .join("+");
 }
 
-/** Whether a key is text input. */
+/** Return whether key presses on an element are text input. */
 export function isTyping(target: EventTarget | null): boolean {
   if (target instanceof HTMLTextAreaElement) return true;
   return target instanceof HTMLInputElement && !["range", "checkbox", "file"].includes(target.type);
@@ -140,7 +140,7 @@ export function heldKey(root: HTMLElement, key: string, hold: (on: boolean) => v
   };
 }
 
-/** Target of key events for the workbench: the whole page except inside JupyterLab. */
+/** Return the target of key events: the whole page, or in JupyterLab the workbench. */
 export function keyScope(root: HTMLElement): EventTarget {
   return isPage(root) ? document : root;
 }

@@ -1,4 +1,4 @@
-// Cache for values that are still in use.
+// Cache that drops values that are no longer in use.
 
 /** Returns the same result for the same inputs, per id. */
 export class KeyedMemo<T> {

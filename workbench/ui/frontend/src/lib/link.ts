@@ -39,7 +39,7 @@ export class Link<N extends Name> {
   private texts = new Map<string, { text: string; value: unknown }>();
   private bytes = new Map<string, ArrayBufferView>();
   private listening: [string, () => void][] = [];
-  /** Numbers of edits that newer values replace: on reconnection the last one is sent. */
+  /** Numbers of edits that newer values may replace; only the last is sent on reconnection. */
   private values = new Set<number>();
   private unset = new Map<string, unknown>();
   readonly connection: Connection;
@@ -85,7 +85,7 @@ export class Link<N extends Name> {
     return value;
   }
 
-  /** List or dict that the host sends as JSON text. */
+  /** Parse a list or dict that the host sends as JSON text. */
   private read(name: string, text: string): unknown {
     let last = this.texts.get(name);
     if (last?.text !== text) {
@@ -165,7 +165,7 @@ export class Link<N extends Name> {
     this.host.save_changes();
   }
 
-  /** Whether requests are unacknowledged. */
+  /** True if some requests are not acknowledged yet. */
   get waiting(): boolean {
     return this.pending.length > 0;
   }
@@ -211,7 +211,7 @@ export class Link<N extends Name> {
     this.flush();
   }
 
-  /** A second view of the same model writes the same outbox: keep its edits. */
+  /** Keep the edits of another view of the same model, which writes to the same outbox. */
   private adopt(): void {
     const ack = Number(this.host.get("ack") ?? 0);
     const outbox = (this.host.get("outbox") ?? []) as Edit[];

@@ -14,7 +14,7 @@ export function Notices({ handle, children }: { handle?: RefObject<HTMLDivElemen
 
 interface Props {
   words: string;
-  /** `data-wb` of the message. */
+  /** Value of the attribute `data-wb`. */
   name: string;
   kind?: "warning" | "error";
   role?: "status" | "alert";

@@ -7,11 +7,11 @@ import { roundedText } from "./number";
 import { throttle } from "./throttle";
 import { commitText } from "./typedText";
 
-/** Milliseconds of a frame at 60 Hz: more frequent requests are not visible. */
+/** Minimum milliseconds between requests: a frame at 60 Hz. */
 const FRAME = 16;
 /** Milliseconds after the last key until a typed number is applied. */
 const TYPING = 250;
-/** Steps of an arrow key while Shift is held. */
+/** Number of steps per arrow key press while Shift is held. */
 const STRIDE = 10;
 
 export interface Limits {
@@ -19,7 +19,7 @@ export interface Limits {
   high: number | null;
   step: number | null;
   whole: boolean;
-  /** Accepted range; the ends of a slider may be narrower. */
+  /** Minimum accepted value; the range of a slider may be narrower. */
   minimum: number | null;
   maximum: number | null;
 }
@@ -34,7 +34,7 @@ export const UNBOUNDED: Limits = {
 };
 export const SHARE: Limits = { ...UNBOUNDED, low: 0, high: 1, step: 0.01, minimum: 0, maximum: 1 };
 
-/** Typed value: a number, or text that Python refuses with the reason; null if empty. */
+/** Return the typed value: a number, or text that Python refuses; null if the field is empty. */
 export function typedIn(el: HTMLInputElement): number | string | null {
   const words = el.value.trim();
   if (!words) return null;
@@ -42,7 +42,7 @@ export function typedIn(el: HTMLInputElement): number | string | null {
   return Number.isFinite(value) ? value : words;
 }
 
-/** Value as shown in a field. */
+/** Return the text of a value in a field. */
 export function fieldText(value: Json): string {
   if (value === null || value === undefined) return "";
   return typeof value === "number" ? String(roundedText(value)) : String(value);
@@ -58,7 +58,7 @@ function stepped(from: number, steps: number, limits: Limits): number {
   return Math.min(limits.maximum ?? Infinity, Math.max(limits.minimum ?? -Infinity, to));
 }
 
-/** Show the filled part of a single slider. */
+/** Update the filled part of a slider's track. */
 export function fillSlider(el: HTMLInputElement): void {
   const span = Number(el.max) - Number(el.min) || 1;
   el.style.setProperty("--to", String(((el.valueAsNumber - Number(el.min)) / span) * 100));
@@ -262,7 +262,7 @@ export function PairSlider({ name, limits, pair: [from, to], send }: PairProps) 
 export function SliderField(props: {
   name: string;
   limits: Limits;
-  /** Position of the slider; the field may be empty. */
+  /** Position of the slider, even if the field is empty. */
   at: number;
   value: string;
   send: (value: number | string, el: HTMLInputElement) => void;

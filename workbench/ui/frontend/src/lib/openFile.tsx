@@ -5,7 +5,7 @@ import { WordButton } from "./button";
 
 const LARGEST = 16_000_000;
 
-/** Open a file, with its text and name. */
+/** Callback that opens a file, given its text and name. */
 export type OpenText = (file: { text: string; name: string }) => void;
 
 async function read(file: File | undefined, open: OpenText): Promise<void> {
@@ -16,7 +16,7 @@ async function read(file: File | undefined, open: OpenText): Promise<void> {
 }
 
 interface Props {
-  /** `record` or `result`. */
+  /** Kind of file: `record` or `result`. */
   what: string;
   tip: string;
   open: OpenText;
@@ -49,7 +49,7 @@ export function OpenButton({ what, tip, open }: Props) {
   );
 }
 
-/** Handle dropped files before the bar, which would look for a graph in them. */
+/** Handle dropped files before the bar does, which would search them for a graph. */
 export function acceptDroppedFiles(root: HTMLElement, open: OpenText): () => void {
   const over = (event: DragEvent): void => {
     if (!event.dataTransfer?.types.includes("Files")) return;

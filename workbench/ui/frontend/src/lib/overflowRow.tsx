@@ -12,7 +12,7 @@ export interface RowItem {
   /** Narrow form for a row without room for all `essential` controls. */
   compact?: ComponentChildren;
   essential?: boolean;
-  /** Whether it is in the menu even if the row has room. All such items are last. */
+  /** True to put the item into the menu even if the row has room. Such items are last. */
   tucked?: boolean;
 }
 

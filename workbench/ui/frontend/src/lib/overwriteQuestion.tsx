@@ -8,7 +8,7 @@ interface Props {
   overwrite: (path: string) => void;
 }
 
-/** Hidden without a question. */
+/** Question with a button to overwrite; hidden if nothing is asked. */
 export function OverwriteQuestion({ question, overwrite }: Props) {
   const path = question?.path ?? "";
   return (
@@ -21,7 +21,7 @@ export function OverwriteQuestion({ question, overwrite }: Props) {
   );
 }
 
-/** The open question and a function that closes it; an older question than the panel is closed. */
+/** Return the open question (null if it is older than the panel), and a function to close it. */
 export function useQuestion(question: Partial<Question>): [Partial<Question> | null, () => void] {
   const [closed, close] = useState(question.number);
   const open = question.path && question.number !== closed;

@@ -3,7 +3,7 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { paintPart } from "./contactSheet";
 
-/** `rect` is x, y, width and height in pixels of the sheet. */
+/** Part of a sheet. `rect` is x, y, width and height in pixels of the sheet. */
 export function Picture({ pixels, rect }: { pixels: ImageBitmap; rect: number[] }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   useLayoutEffect(() => paintPart(canvas.current!, pixels, rect), [pixels, rect.join()]);

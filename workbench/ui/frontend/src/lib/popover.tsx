@@ -7,21 +7,21 @@ interface Options {
   label: string;
   align?: "start" | "end";
   role?: "dialog" | "menu";
-  /** Called before it is shown, to fill it in. An element with `autofocus` then gets the focus. */
+  /** Called before the popover is shown. An element with `autofocus` then gets the focus. */
   opening?: () => void;
   opened?: () => void;
 }
 
 interface Props extends Options {
-  /** Handle for the caller to open and close it. */
+  /** Handle for the caller to open and close the popover. */
   handle?: RefObject<HTMLDivElement | null>;
-  /** Button that opens and closes it. */
+  /** Attributes of the button that opens and closes the popover. */
   button: ComponentProps<"button"> & { [data: `data-${string}`]: string | undefined };
   closed?: () => void;
   children: ComponentChildren;
 }
 
-/** Button with the popover that it opens; Escape and a click elsewhere close it too. */
+/** Button with the popover that it opens; Escape and a click elsewhere close the popover. */
 export function Popover({ handle, button, children, label, role = "dialog", ...options }: Props) {
   const anchor = useRef<HTMLButtonElement>(null);
   const own = useRef<HTMLDivElement>(null);
@@ -48,7 +48,7 @@ export function Popover({ handle, button, children, label, role = "dialog", ...o
     };
     const after = (event: ToggleEvent): void => {
       if (event.newState !== "open") return latest.current.closed?.();
-      follow(); // its width is known now
+      follow(); // the width is known now
       latest.current.opened?.();
     };
     card.addEventListener("beforetoggle", before);
@@ -89,7 +89,7 @@ export function Menu({ class: look = "", role, children }: MenuProps) {
   );
 }
 
-/** Below the anchor, or above it if there is more room; inside the window's sides. */
+/** Place a popover below its anchor, or above if there is more room, inside the window. */
 function place(pop: HTMLElement, anchor: Element, align: "start" | "end"): void {
   const box = anchor.getBoundingClientRect();
   const below = innerHeight - box.bottom;

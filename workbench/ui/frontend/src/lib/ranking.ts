@@ -7,13 +7,13 @@ export interface Searchable {
   label?: string;
   /** Synonyms. */
   synonyms?: readonly string[];
-  /** Category, summary, documentation: only whole words and their prefixes count. */
+  /** Category, summary and documentation, in which only whole words and prefixes match. */
   prose?: string;
-  /** Why it cannot be selected; empty if it can. */
+  /** Reason why the item cannot be selected; empty if it can. */
   reason: string;
-  /** Fix that makes it fit; empty if it fits as it is. */
+  /** Fix with which the item can be added; empty if none is needed. */
   fix?: string;
-  /** Queries for which it precedes an item with that exact name. */
+  /** Queries for which the item precedes an item with that exact name. */
   firstFor?: readonly string[];
   /** Higher weights are first among equals. */
   weight?: number;
@@ -22,7 +22,7 @@ export interface Searchable {
 const LEADS = 104;
 const EXACT = 100;
 const EXACT_OTHER = 96;
-/** Last part of a dotted name: `uniform` of `random.uniform`. */
+/** Score if the query is the last part of a dotted name: `uniform` for `random.uniform`. */
 const EXACT_PART = 88;
 const PREFIX = 90;
 const PREFIX_OTHER = 80;
@@ -32,12 +32,12 @@ const INSIDE = 60;
 const SPREAD = 40;
 const SLIP = 30;
 const PROSE = 20;
-/** Maximum penalty for the length of a name: the shorter of two equal hits is first. */
+/** Maximum penalty for a long name, so that the shorter of two equal hits is first. */
 const LONGEST = 1;
-/** Minimum length of a query for parts of words and typos. */
+/** Minimum length of a query to match parts of words, or words with typos. */
 const SHORTEST_FUZZY_QUERY = 3;
 
-/** Items that match a query, best first; for an empty query all, those that fit first. */
+/** Return the items that match a query, best first; all items if the query is empty. */
 export function rank<T extends Searchable>(items: readonly T[], query: string): T[] {
   const wanted = textOf(query);
   const scored = (hit: Hit): { item: T; score: number }[] =>
@@ -53,7 +53,7 @@ export function rank<T extends Searchable>(items: readonly T[], query: string): 
 }
 
 interface Text {
-  /** Lower case without separators; the whole text if it has no letters: `+`. */
+  /** Text in lower case without separators; the original text if it has no letters, such as `+`. */
   joined: string;
   words: readonly string[];
 }
@@ -75,7 +75,7 @@ function textOf(text: string): Text {
   return known;
 }
 
-/** 0 is no match; among equal hits shorter names are first. */
+/** Return the score of an item; 0 if it does not match. Shorter names have higher scores. */
 function scoreOf(query: Text, item: Searchable, hitOf: Hit): number {
   const name = textOf(item.name);
   const others = [item.label ?? "", ...(item.synonyms ?? [])].filter(Boolean).map(textOf);
@@ -112,18 +112,18 @@ function weakHit({ words }: Text, item: Searchable, name: Text, others: readonly
   return hasAll(words, [...spoken, ...prose]) ? PROSE : 0;
 }
 
-/** Whether it is part of one word, or starts with a word. */
+/** Return whether the query is part of one word, or starts with a word. */
 function isInside(joined: string, { words }: Text): boolean {
   if (joined.length < SHORTEST_FUZZY_QUERY) return false;
   return words.some((word, at) => word.includes(joined) || words.slice(at).join("").startsWith(joined));
 }
 
-/** Whether each word is a prefix of one of the others. */
+/** Return whether each of `words` is a prefix of one of `others`. */
 function hasAll(words: readonly string[], others: readonly string[]): boolean {
   return words.every((word) => others.some((other) => other.startsWith(word)));
 }
 
-/** Whether a word is another's prefix with one typo, or two in a long word. */
+/** Return whether `word` is a prefix of `other` with one typo (two in a long word). */
 function isSlip(word: string, other: string): boolean {
   if (other.startsWith(word)) return true;
   if (word.length <= SHORTEST_FUZZY_QUERY) return false;
@@ -133,7 +133,7 @@ function isSlip(word: string, other: string): boolean {
   return ends.some((end) => distance(word, other.slice(0, end)) <= allowed);
 }
 
-/** Damerau-Levenshtein distance; swapped adjacent letters count as one. */
+/** Return the Damerau-Levenshtein distance, in which swapped adjacent letters count as one. */
 function distance(a: string, b: string): number {
   const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, j) => j)];
   for (let i = 1; i <= a.length; i++) {

@@ -7,15 +7,15 @@ import { fillWindow } from "./fillWindow";
 import { closestAround } from "./siblings";
 import { followTheme } from "./theme";
 
-/** Screen width in pixels below which canvas and inspector share a column, or all panes do. */
+/** Screen width in pixels below which canvas and inspector share a column. */
 const MEDIUM = 900;
 const NARROW = 640;
 /** Minimum width of a pane, as in `screen.css`. */
 const NARROWEST_PANE = 160;
 const STEP = 16;
-/** Fraction of a narrow screen's height for the panels; the others share the rest. */
+/** Fraction of a narrow screen's height for the panels; all other panes share the rest. */
 const PANELS_SHARE = 0.5;
-/** The share of the canvas where the inspector is below it, as in `screen.css`. */
+/** Fraction of the height for the canvas if the inspector is below it, as in `screen.css`. */
 const CANVAS_SHARE = 0.57;
 const STORAGE_KEY = "dali-workbench-panes";
 
@@ -86,7 +86,7 @@ function setLength(el: HTMLElement, name: string, pixels: number): void {
   if (el.style.getPropertyValue(name) !== value) el.style.setProperty(name, value);
 }
 
-/** `f` toggles full-window mode of the canvas or the open panel. */
+/** Handle the key `f`, which toggles full-window mode of the canvas or the open panel. */
 function toggleAlone(event: KeyboardEvent, screen: HTMLElement): void {
   const path = event.composedPath();
   if (chord(event) !== "F" || event.defaultPrevented || isTyping(path[0] ?? null)) return;
@@ -111,7 +111,7 @@ function edgeOf(panes: HTMLElement, pane: Pane): HTMLElement {
   const widthNow = (of: Pane | "panels" = pane): number =>
     panes.querySelector(`.wb-pane-${of}`)?.getBoundingClientRect().width ?? NARROWEST_PANE;
   const widen = (to: number): void => {
-    // Only the panels become smaller, down to the minimum width.
+    // Only the panels may become smaller, down to the minimum width.
     const most = widthNow() + widthNow("panels") - NARROWEST_PANE;
     setWidth(panes, pane, Math.min(Math.max(to, NARROWEST_PANE), most));
   };

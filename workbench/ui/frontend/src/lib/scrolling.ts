@@ -1,4 +1,4 @@
-/** Scroll an element's end into view. Only the panel scrolls, not the notebook around it. */
+/** Scroll the panel to show the end of an element, without scrolling the notebook. */
 export function showWithin(panel: Element | null, el: HTMLElement): void {
   if (!panel) return;
   const below = el.getBoundingClientRect().bottom - panel.getBoundingClientRect().bottom;

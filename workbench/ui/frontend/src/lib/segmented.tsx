@@ -5,7 +5,7 @@ import type { TargetedKeyboardEvent } from "preact";
 export interface Choice {
   id: string;
   label: string;
-  /** Why it cannot be selected; empty if it can. */
+  /** Reason why the choice cannot be selected; empty if it can. */
   disabled?: string;
 }
 

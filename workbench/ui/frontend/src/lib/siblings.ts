@@ -1,6 +1,6 @@
 // Other components of the workbench on the page, possibly in their own shadow roots.
 
-/** Root of the component that is closest to `root`. */
+/** Return the root of another component, the closest one to `root`. */
 export function siblingOf(root: Element, component: string): HTMLElement | null {
   for (let place: Element | null = root; place; place = parentOf(place)) {
     const found = within(place, `.wb-${component}`);
@@ -9,7 +9,7 @@ export function siblingOf(root: Element, component: string): HTMLElement | null 
   return null;
 }
 
-/** Nearest ancestor of `el` that matches, in any document or shadow root. */
+/** Return the nearest ancestor of `el` that matches, across shadow roots. */
 export function closestAround(el: Element, selector: string): HTMLElement | null {
   for (let place: Element | null = el; place; place = parentOf(place)) {
     if (place instanceof HTMLElement && place.matches(selector)) return place;
@@ -17,13 +17,13 @@ export function closestAround(el: Element, selector: string): HTMLElement | null
   return null;
 }
 
-/** Control of another component that is on the page and enabled. */
+/** Return a control of another component if it is on the page and enabled. */
 export function controlOf(root: Element, component: string, selector: string): HTMLElement | null {
   const found = siblingOf(root, component)?.querySelector<HTMLElement>(selector);
   return found && !found.hidden && !found.matches(":disabled") ? found : null;
 }
 
-/** Whether an event's target is in the workbench of `root`. */
+/** Return whether an event's target is in the workbench of `root`. */
 export function isNear(root: Element, target: Element): boolean {
   const part = target.closest<HTMLElement>(".wb");
   const name = part?.dataset["wb"];

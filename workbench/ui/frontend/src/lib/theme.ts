@@ -44,7 +44,7 @@ function isDark(): boolean {
   return matchMedia("(prefers-color-scheme: dark)").matches;
 }
 
-/** Luminance of an opaque `rgb(...)`, 0 to 1; null for transparent colours or other notations. */
+/** Return the luminance (0 to 1) of an opaque `rgb(...)`; null for other colours. */
 function luminance(colour: string): number | null {
   const parts = /^rgba?\(([^)]+)\)$/
     .exec(colour)?.[1]

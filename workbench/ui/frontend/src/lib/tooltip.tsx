@@ -4,7 +4,7 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 
 const DELAY = 350;
-/** Delay for cards, which the pointer crosses on its way. */
+/** Delay in milliseconds for cards, which the pointer often only crosses. */
 const CARD_DELAY = 800;
 
 export function Tips({ root }: { root: HTMLElement }) {

@@ -1,6 +1,6 @@
 // Typed text that was not applied yet: its undo belongs to the field, all other undo to the graph.
 
-/** Each component is a separate module, and more than one of them handles a key. */
+/** Global symbol, because each component is a separate module and several may handle a key. */
 const TEXT: unique symbol = Symbol.for("workbench text") as never;
 
 interface Text {
@@ -8,7 +8,7 @@ interface Text {
   taken: string;
   /** Text after the last key. */
   typed: string;
-  /** Text that undo has just removed; null: none. */
+  /** Text that undo has just removed, or null. */
   undone: string | null;
 }
 
@@ -30,19 +30,19 @@ export function followTyping(root: HTMLElement): void {
   });
 }
 
-/** The text now belongs to the graph, and so does its undo. */
+/** Mark the typed text as applied, so that undo affects the graph. */
 export function commitText(field: TextField): void {
   field[TEXT] = { taken: field.value, typed: field.value, undone: null };
 }
 
-/** Whether a field has its own text to undo or redo. */
+/** Return whether a field has typed text to undo or redo. */
 export function handlesStep(field: TextField, redo: boolean): boolean {
   const text = field[TEXT];
   if (!text || field.value !== text.typed) return false; // the graph has set it since
   return redo ? text.undone !== null : text.typed !== text.taken;
 }
 
-/** Undo or redo typed text. JupyterLab blocks the browser's own undo keys. */
+/** Undo or redo typed text, because JupyterLab blocks the browser's undo keys. */
 export function stepText(field: TextField, redo: boolean): void {
   const { taken, typed, undone } = field[TEXT]!;
   field.value = redo ? undone! : taken;

@@ -8,7 +8,7 @@ export async function pack(content: string): Promise<string> {
   return base64(bytes).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
 }
 
-/** Null for invalid text, or text too long for a graph. */
+/** Return the unpacked text; null if it is invalid or too long for a graph. */
 export async function unpack(packed: string): Promise<string | null> {
   try {
     const binary = atob(packed.replaceAll("-", "+").replaceAll("_", "/"));

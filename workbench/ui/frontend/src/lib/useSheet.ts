@@ -10,11 +10,11 @@ interface Source<K extends string> {
 }
 
 interface Shown<H> {
-  /** Last readable sheet; null if the field is empty. */
+  /** Last sheet that could be decoded; null if the field is empty. */
   sheet: Sheet<H> | null;
   /** Number of decoded sheets. */
   count: number;
-  /** Why the latest sheet could not be decoded; else empty. */
+  /** Reason why the latest sheet could not be decoded; empty if it could. */
   unreadable: string;
 }
 
@@ -29,7 +29,7 @@ export function useSheet<H extends { mime: string; sheet: number[] }, K extends 
       (unreadable) => show((last) => ({ ...last, unreadable })),
       () => show(({ count }) => ({ sheet: null, count, unreadable: "" })),
     );
-    // Rendered once the bytes are decoded, not when they arrive.
+    // Render once the bytes are decoded, not when they arrive.
     const push = (): void => decoder.push(link.get(field, new ArrayBuffer(0)));
     push();
     return link.on(field, push);

@@ -14,7 +14,7 @@ interface Props {
 
 const keysOf = ({ augmentations }: TileEntry): string[] => augmentations;
 
-/** Tiles with one of the selected augmentations of each named node; `shown` are `node.name`. */
+/** Return the tiles with one of the selected augmentations (`node.name`) of each named node. */
 export function withAugmentations(tiles: TileEntry[], shown: string[]): TileEntry[] {
   return shown.length ? tiles.filter((tile) => passes(keysOf(tile), shown)) : tiles;
 }

@@ -14,12 +14,12 @@ interface Props {
 
 const keysOf = ({ branches }: TileEntry): string[] => branches;
 
-/** Tiles that ran one of the selected bodies of each block; `shown` are scopes. */
+/** Return the tiles that ran one of the selected bodies (`shown`) of each block. */
 export function ofBranches(tiles: TileEntry[], shown: string[]): TileEntry[] {
   return shown.length ? tiles.filter((tile) => passes(keysOf(tile), shown)) : tiles;
 }
 
-/** Branches of a sample as text: `branch: then`, `one_of: option_1 (rotate)`. */
+/** Return a sample's branches as texts: `branch: then`, `one_of: option_1 (rotate)`. */
 export function branchTexts(tile: TileEntry, known: Branch[]): string[] {
   return known.filter(({ scope }) => tile.branches.includes(scope)).map(({ text }) => text);
 }

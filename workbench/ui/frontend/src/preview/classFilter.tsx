@@ -15,7 +15,7 @@ interface Props {
   tiles: TileEntry[];
 }
 
-/** Tiles of the selected classes. */
+/** Return the tiles of the selected classes. */
 export function ofClasses(tiles: TileEntry[], classes: string[]): TileEntry[] {
   return classes.length ? tiles.filter((tile) => classes.includes(tile.class_name)) : tiles;
 }
@@ -61,7 +61,7 @@ export function ClassFilter({ link, header, tiles }: Props) {
   );
 }
 
-/** `4 of 64 in this batch are cat`; only the first samples of a larger batch are counted. */
+/** Return `4 of 64 in this batch are cat`; of a large batch, only shown samples are counted. */
 function countsText({ tiles, of }: SheetHeader, count: number, shown: string[]): string {
   const all = tiles.length < of ? `the first ${tiles.length} of ${of}` : String(of);
   return `${count} of ${all} in this batch ${count === 1 ? "is" : "are"} ${namedShortly(shown)}`;

@@ -36,7 +36,7 @@ interface Props {
   targetsFor: (tile: TileEntry) => string[];
   /** Sheet of the tiles if originals are shown next to the augmented ones. */
   originals: ImageBitmap | null;
-  /** Back to all tiles from this one. */
+  /** Return to all tiles; `index` is the current one. */
   leave: (index: number) => void;
 }
 
@@ -53,7 +53,7 @@ export function Closeup({ link, closeup, tiles, branches, showingOriginal, ...re
   const tile = tiles[place];
   const asked = useRef("");
   const held = useRef<Held | null>(null);
-  /** What to show again once it has arrived. */
+  /** Picture to show again when the original is released. */
   const again = useRef<Held | null>(null);
   const section = useRef<HTMLElement>(null);
   const look = (to: number, picture: string): void => {
@@ -242,12 +242,12 @@ function Original({ pixels, box }: OriginalProps) {
 
 interface FramesProps {
   frames: number;
-  /** -1: all frames next to each other. */
+  /** Index of the frame; -1 for all frames next to each other. */
   frame: number;
   choose: (frame: number) => void;
 }
 
-/** Frame of a sequence; the left end of the slider shows all. */
+/** Slider to select a frame of a sequence; its left end shows all frames. */
 function Frames({ frames, frame, choose }: FramesProps) {
   const shown = frame < 0 ? "All frames" : `Frame ${frame + 1} of ${frames}`;
   return (
@@ -273,12 +273,12 @@ interface Pixel {
   y: number;
 }
 
-/** Shape and type of the output. */
+/** Return shape and type of the output. */
 function shapeOf({ shape }: TileEntry, of: string): string {
   return of === "original" ? "" : shape;
 }
 
-/** The picture in its element, and the marked pixel. */
+/** Return the zoomable picture, its element, and the marked pixel. */
 function useZoom(
   { header, payload }: Payload<CloseupHeader>,
   section: { current: HTMLElement | null },
@@ -362,11 +362,11 @@ function Reading({ link, header, pixel, byKey, asked }: ReadingProps) {
   );
 }
 
-/** Marked pixel in pixels of the sample: the picture of a very large one is smaller. */
+/** Convert the marked pixel to pixels of the sample, whose picture may be smaller. */
 function inSample(pixel: Pixel | null, { size, full }: CloseupHeader): Pixel | null {
   const [wide = 1, tall = 1] = size;
   const [fullWide = 1, fullTall = 1] = full;
-  // It may have been marked in a larger picture.
+  // The pixel may have been marked in a larger picture.
   if (!pixel || pixel.x >= wide || pixel.y >= tall) return null;
   return {
     x: Math.floor((pixel.x * fullWide) / wide),

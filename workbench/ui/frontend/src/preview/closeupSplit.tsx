@@ -13,11 +13,11 @@ const NONE = new ArrayBuffer(0);
 
 export interface ComparedCloseup {
   header: CloseupHeader;
-  /** Null if it has none, or not yet. */
+  /** Decoded picture; null if there is none, or not yet. */
   pixels: ImageBitmap | null;
 }
 
-/** Picture of the same sample and output in the other graph; null without a comparison. */
+/** Return the picture of the same sample and output in the other graph; null without one. */
 export function useComparedCloseup(
   link: Link<"preview">,
   { index, of }: CloseupHeader,
@@ -77,7 +77,7 @@ interface SidesProps {
   against: string;
 }
 
-/** Which graph is on which side, or why the other's picture is missing. */
+/** Text that names the graph on each side, or the reason why the other picture is missing. */
 export function Sides({ compared: { header, pixels }, against }: SidesProps) {
   const [wide = 0, tall = 0] = header.full;
   const facts = [`${wide}×${tall} px`, header.note].filter(Boolean).join(" · ");

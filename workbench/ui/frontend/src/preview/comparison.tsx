@@ -126,7 +126,7 @@ interface OptionsProps {
   chosen: string;
 }
 
-/** Each option has its own selected state: the selection may arrive before the options. */
+/** Options with their own selected state, because the selection may arrive before the options. */
 function Options({ choices, chosen }: OptionsProps) {
   const groups = [...new Set(choices.map(({ group }) => group))];
   const options = (group: string) =>

@@ -63,7 +63,7 @@ export function Controls({ link, near, showingOriginal, hold }: Props) {
       choose={(id) => link.set("mode", id as PreviewFields["mode"])}
     />
   );
-  /** A click closes the menu of the row. */
+  /** Return content on which a click closes the menu of the row. */
   const closing = (content: ComponentChildren) => (
     <span onClick={({ currentTarget }) => currentTarget.closest<HTMLElement>("[popover]")!.hidePopover()}>
       {content}
@@ -184,7 +184,7 @@ interface WholeNumberProps {
   refuse: (name: Numbered, reason: string) => void;
 }
 
-/** Field for an integer. A refused value stays in it, with the reason below the controls. */
+/** Field for an integer. A refused value remains, with the reason below the controls. */
 function WholeNumber({ link, name, label, pinned, reason, refuse }: WholeNumberProps) {
   const value = useField(link, name, 0);
   const most = useField(link, "limits", {})[name] ?? Number.MAX_SAFE_INTEGER;

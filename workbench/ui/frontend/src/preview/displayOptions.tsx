@@ -15,7 +15,7 @@ interface Props {
   header: SheetHeader | undefined;
   /** Tiles on the screen. */
   tiles: TileEntry[];
-  /** Whether their number is shown elsewhere. */
+  /** True if the number of tiles is shown elsewhere. */
   filtered: boolean;
 }
 

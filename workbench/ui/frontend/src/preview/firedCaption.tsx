@@ -3,7 +3,7 @@
 import { Fragment } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
-/** Width in pixels of the number of others. */
+/** Width in pixels of the number of hidden texts. */
 const MORE = 52;
 
 /**
@@ -23,7 +23,7 @@ export function FiredCaption({ texts }: { texts: string[] }) {
   return (
     <span class="wb-fired" ref={box} data-wb="fired">
       {texts.map((text, at) => (
-        // Hidden, not removed: the position of the others does not depend on how many are shown.
+        // Hidden, not removed, so that positions do not depend on the number of shown texts.
         <Fragment key={at}>
           {at > 0 && " "}
           <span data-cut={at >= shown || undefined}>{at < texts.length - 1 ? `${text} ·` : text}</span>
@@ -38,7 +38,7 @@ export function FiredCaption({ texts }: { texts: string[] }) {
   );
 }
 
-/** Number of texts that fit, next to the number of others if some do not. */
+/** Return the number of texts that fit, with room for the number of hidden ones. */
 function countThatFit(el: HTMLElement): number {
   const texts = [...el.querySelectorAll<HTMLElement>(":scope > span")];
   const room = el.clientHeight;

@@ -8,19 +8,19 @@ import type { SheetHeader, TileEntry } from "../payloads";
 
 export interface Choice {
   key: string;
-  /** One choice per group is sufficient; all groups with choices must match. */
+  /** Group of the choice. A sample must match one selected choice in each group. */
   group: string;
   label: string;
-  /** Text next to other choices. */
+  /** Text of the choice in the list. */
   text: string;
 }
 
-/** Whether a sample with these keys passes the selected ones. */
+/** Return whether a sample with these keys matches the selected ones. */
 export function passes(keys: string[], shown: string[]): boolean {
   return [...groups(shown, groupOf).values()].every((any) => any.some((key) => keys.includes(key)));
 }
 
-/** Part before the last dot: the block of a scope, the node of an augmentation. */
+/** Return the part before the last dot: the block of a body, or the node of an augmentation. */
 function groupOf(key: string): string {
   return key.slice(0, key.lastIndexOf("."));
 }
@@ -105,7 +105,7 @@ function shareText({ tiles }: SheetHeader, key: string, keysOf: Props["keysOf"])
   return `${tiles.filter((tile) => keysOf(tile).includes(key)).length} of ${tiles.length}`;
 }
 
-/** `4 of 64 in this batch · branch: then`; only the first samples of a larger batch are counted. */
+/** Return `4 of 64 in this batch · branch: then`; of a large batch, only shown samples count. */
 function countsText({ tiles, of }: SheetHeader, count: number, props: Props): string {
   const { noun, choices, shown } = props;
   const all = tiles.length < of ? `the first ${tiles.length} of ${of}` : String(of);

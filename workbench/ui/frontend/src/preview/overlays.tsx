@@ -5,27 +5,27 @@ import type { MarkEntry, SheetHeader, TileEntry } from "../payloads";
 
 const HUES = 12;
 
-/** Annotations of one picture of a tile, by its rectangle in the sheet. */
+/** Return the annotations on one picture of a tile, given its rectangle in the sheet. */
 export function overlaysAt({ original, augmented, marks }: TileEntry, rect: number[]): MarkEntry[] {
   const pictures = original.length === 4 ? [original, ...augmented] : augmented;
   return marks[pictures.findIndex((each) => each.join() === rect.join())] ?? [];
 }
 
-/** Annotations of an output, or of the original. */
+/** Return the annotations on an output, or on the original. */
 export function overlaysOf(tile: TileEntry, of: string, { outputs }: SheetHeader): MarkEntry[] {
   const has = tile.original.length === 4;
   if (of === "original") return has ? (tile.marks[0] ?? []) : [];
   return tile.marks[outputs.indexOf(of) + (has ? 1 : 0)] ?? [];
 }
 
-/** Whether there is anything to draw. */
+/** Return whether there are annotations to draw. */
 export function hasOverlays(header: SheetHeader | undefined): boolean {
   const has = ({ marks, targets }: TileEntry): boolean =>
     targets.length > 0 || marks.some((each) => each.length > 0);
   return header?.tiles.some(has) ?? false;
 }
 
-/** Text for screen readers. */
+/** Return a description of annotations for screen readers. */
 export function overlayText(marks: MarkEntry[]): string {
   const counts = new Map<string, number>();
   const masked = marks.filter(({ mask }) => mask).map(({ text }) => `mask: ${text}`);
@@ -101,7 +101,7 @@ function hue(colour: number): string {
   return String(((colour * 5) % HUES) * (360 / HUES));
 }
 
-/** Polygon relative to its bounding box. */
+/** Polygon drawn relative to its bounding box. */
 function Outline({ corners, outline }: Pick<MarkEntry, "corners" | "outline">) {
   const [left = 0, top = 0, right = 0, bottom = 0] = corners;
   const points = outline.map((value, index) =>

@@ -27,7 +27,7 @@ export class PixelValues {
     return new PixelValues(read.header, new DataView(buffer, byteOffset, byteLength));
   }
 
-  /** Channels of a pixel, or null outside the region. */
+  /** Return the channel values of a pixel; null outside the region. */
   at(x: number, y: number): number[] | null {
     const { header } = this;
     const [wide = 0, tall = 0] = header.region;
@@ -40,7 +40,7 @@ export class PixelValues {
   }
 }
 
-/** Integers in full, others with four digits. */
+/** Format a pixel value: integers in full, other numbers with four digits. */
 export function valueText(value: number): string {
   const words = Number.isInteger(value) ? String(value) : value.toPrecision(4);
   return words.replace("-", "−");

@@ -1,4 +1,4 @@
-// Saved samples: stored with the graph, and shown again.
+// List of samples that are saved with the graph and can be shown again.
 
 import { useRef } from "preact/hooks";
 import { IconButton, WordButton } from "../lib/button";

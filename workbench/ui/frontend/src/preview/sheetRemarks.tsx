@@ -7,7 +7,7 @@ import type { PreviewFields, SheetHeader } from "../payloads";
 interface Props {
   header: SheetHeader | undefined;
   mode: PreviewFields["mode"];
-  /** Whether originals replace everything else. */
+  /** True if originals replace all other pictures. */
   originals: boolean;
   manyPhotos: () => void;
   /** Content at the end of the line. */
@@ -43,7 +43,7 @@ export function SheetRemarks({ header, mode, originals, manyPhotos, children }: 
   );
 }
 
-/** Order of the pictures in a tile. */
+/** Return a text on the order of the pictures in a tile. */
 function outputRemark(header: SheetHeader, mode: PreviewFields["mode"]): string {
   const { outputs } = header;
   const several = outputs.length > 1;

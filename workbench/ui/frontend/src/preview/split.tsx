@@ -1,4 +1,4 @@
-// Two pictures in one place: the other graph's left of a slider, the current one's right of it.
+// Two pictures in one place: the other graph on the left of a slider, the current one on the right.
 
 import type { TargetedKeyboardEvent, TargetedPointerEvent } from "preact";
 import type { Sheet } from "../lib/contactSheet";

@@ -114,7 +114,7 @@ interface HistogramProps {
 /** Bars from the low to the high end, with mean ± one standard deviation. */
 function Histogram({ entry, channel, colour }: HistogramProps) {
   const { counts, mean, deviation } = channel;
-  // The end bins often contain all clipped values: they must not flatten the rest.
+  // The end bins often contain all clipped values, which must not determine the scale.
   const inner = Math.max(...counts.slice(1, -1), 1);
   const most = Math.min(Math.max(...counts, 1), inner * 2);
   const step = WIDE / counts.length;

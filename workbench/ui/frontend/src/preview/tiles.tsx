@@ -19,7 +19,7 @@ const NO_PARTS: (number[] | undefined)[] = [];
 interface TileActions {
   look(tile: TileEntry): void;
   choose(tile: TileEntry): void;
-  /** Mark or unmark the tile: notebook cells can read the marked ones. */
+  /** Mark or unmark a tile. Notebook cells can read the marked samples. */
   mark(tile: TileEntry): void;
   repeat(tile: TileEntry): void;
 }
@@ -34,10 +34,10 @@ interface Props {
   /** Tiles that are shown. */
   tiles: TileEntry[];
   mode: Mode;
-  /** Whether originals replace everything else. */
+  /** True if originals replace all other pictures. */
   showingOriginal: boolean;
   sized: boolean;
-  /** Whether the sheet belongs to another graph: its random values are then not shown. */
+  /** True if the sheet shows another graph, so that its random values are not shown. */
   stale: boolean;
   hidden: boolean;
   /** Whether annotations are drawn. */
@@ -123,7 +123,7 @@ export function Tiles({ sheet, tiles, other, split, distances, mode, ...rest }: 
   );
 }
 
-/** Number of columns of a tile list; recomputed with its width and with `drawn`. */
+/** Return the number of columns of a tile list; recomputed with its width and `drawn`. */
 export function useColumns(list: RefObject<HTMLElement | null>, drawn: unknown[]): number {
   const [columns, set] = useState(1);
   useLayoutEffect(() => {
@@ -148,18 +148,18 @@ function frameAt(list: HTMLElement, index: number): HTMLElement | null {
   return (list.children[index]?.firstElementChild as HTMLElement | null | undefined) ?? null;
 }
 
-/** Whether originals replace what the mode shows. */
+/** Return whether originals are shown although the mode shows other pictures. */
 export function isShowingOriginals(header: SheetHeader, mode: Mode, showingOriginal: boolean): boolean {
   const good = header.tiles.find((tile) => !tile.error);
   return mode !== "original" && good !== undefined && showsOriginal(good, showingOriginal);
 }
 
-/** Whether the original replaces the others, also until a sheet with the others arrives. */
+/** Return whether a tile shows only the original, also until other pictures arrive. */
 function showsOriginal(tile: TileEntry, showingOriginal: boolean): boolean {
   return tile.original.length === 4 && (showingOriginal || !tile.augmented.length);
 }
 
-/** Rectangles of a tile's pictures in the sheet, in order. */
+/** Return the rectangles of a tile's pictures in the sheet, in order. */
 function partsOf(tile: TileEntry, mode: Mode, held: boolean, outputs: string[]): number[][] {
   const original = tile.original.length === 4 ? [tile.original] : [];
   if (mode === "original" && original.length) return original;

@@ -1,4 +1,4 @@
-// Verification: whether the preview is bit-identical to the exported script.
+// Result of comparing the preview with the exported script, bit for bit.
 
 import { useRef } from "preact/hooks";
 import { useField } from "../lib/hooks";

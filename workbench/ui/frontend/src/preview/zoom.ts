@@ -3,7 +3,7 @@
 const LARGEST_ZOOM = 64;
 const ZOOM_STEP = 1.25;
 const STRIDE = 10;
-/** Screen pixels per picture pixel from which the marked pixel is outlined. */
+/** Minimum screen pixels per picture pixel to outline the marked pixel. */
 const OUTLINE_FROM_ZOOM = 4;
 
 /** Position and scale of the picture. */
@@ -16,7 +16,7 @@ export interface View {
 export class Zoom {
   private picture: ImageBitmap | null = null;
   private size = [0, 0];
-  /** Screen pixels per picture pixel; null: fit. */
+  /** Screen pixels per picture pixel; null to fit the picture. */
   private scale: number | null = null;
   private left = 0;
   private top = 0;
@@ -54,7 +54,7 @@ export class Zoom {
     this.picture?.close();
   }
 
-  /** Show another picture; it keeps its position if the size is the same. */
+  /** Show another picture, at the same position if its size is the same. */
   show(picture: ImageBitmap | null): void {
     const size = picture ? [picture.width, picture.height] : [0, 0];
     const other = size.join() !== this.size.join();
@@ -150,7 +150,7 @@ export class Zoom {
   private frame(): void {
     const scale = this.now();
     const [wide = 0, tall = 0] = this.size;
-    // It may have been marked in a larger picture.
+    // The pixel may have been marked in a larger picture.
     const inside = this.pixel && this.pixel.x < wide && this.pixel.y < tall;
     this.mark.hidden = !inside;
     if (!this.pixel) return;

@@ -8,7 +8,7 @@ import { Notes, PartialMark } from "./notes";
 import { isStale, Provenance, QualityFlags } from "./provenance";
 import { Table, Wide } from "./table";
 
-/** `stated` is a reason of missing figures that is shown next to the bars. */
+/** `stated` is a reason for missing results that is already shown next to the bars. */
 export function Bars({ on = [], bars = [], ratios = [], notes = [], stated = "" }: Partial<CompareView> & { stated?: string }) {
   const tops = bars.flatMap((bar) => [bar.high ?? bar.median ?? 0, ...bar.rounds]);
   const most = Math.max(1, ...tops) * 1.01; // so that the last whisker is not clipped

@@ -35,7 +35,7 @@ export function Compare({ link }: { link: Speed }) {
   );
 }
 
-/** Another record whose bars are added to those of the current one. */
+/** Menu to select another record whose bars are added. */
 function ComparedRecord({ link, shown }: { link: Speed; shown: string }) {
   const overlay = useField(link, "overlay", "");
   const others = useField(link, "records", []).filter(

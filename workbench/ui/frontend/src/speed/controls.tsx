@@ -142,11 +142,11 @@ interface StartProps {
   link: Speed;
   words: string;
   run: () => void;
-  /** Why it cannot be started. */
+  /** Reason why the measurement cannot be started. */
   impossible?: string;
   /** Key of the time estimate. */
   what?: string;
-  /** Time limit in seconds; 0: none. */
+  /** Time limit in seconds; 0 for none. */
   limit?: number;
 }
 
@@ -181,7 +181,7 @@ export function StartButton({ link, words, run, impossible = "", what = "", limi
 const LIMITS = [0, 1, 2, 5, 10, 30];
 
 interface LimitProps {
-  /** Seconds; 0: none. */
+  /** Time limit in seconds; 0 for none. */
   limit: number;
   choose: (seconds: number) => void;
 }
@@ -201,7 +201,7 @@ export function TimeLimit({ limit, choose }: LimitProps) {
   );
 }
 
-/** Description of a part without figures; while they are measured, that they are. */
+/** Description of a part without results, or a note that a measurement is running. */
 export function Unmeasured(props: { link: Speed; part: Part; hidden: boolean; children: ComponentChildren }) {
   const { link, part, hidden, children } = props;
   const running = useField(link, "running", false);
@@ -213,7 +213,7 @@ export function Unmeasured(props: { link: Speed; part: Part; hidden: boolean; ch
   );
 }
 
-/** Precision: a quick measurement, or the rounds of METHOD.md. */
+/** Choice of the precision: a quick measurement, or the rounds of METHOD.md. */
 export function Effort({ link, usual = "Precise" }: { link: Speed; usual?: string }) {
   return (
     <Segmented

@@ -1,4 +1,4 @@
-// Remarks on a figure: whether it is partial, and others.
+// Remarks on results, for example that they are partial.
 
 import type { MeasuredOn } from "../payloads";
 

@@ -1,4 +1,4 @@
-// Comparison with other installed libraries: those that are ticked.
+// Comparison with the selected ones of the other installed libraries.
 
 import { useState } from "preact/hooks";
 import { useField } from "../lib/hooks";

@@ -6,7 +6,7 @@ import { Icon } from "../lib/icons";
 
 interface Props {
   all: readonly MeasuredOn[];
-  /** Whether warnings are shown here; otherwise they are next to the headline. */
+  /** True to show warnings here; otherwise they are next to the headline. */
   flagged?: boolean;
 }
 
@@ -21,12 +21,12 @@ export function Provenance({ all, flagged = true }: Props) {
   );
 }
 
-/** Whether figures belong to another graph or other data; undefined if they are current. */
+/** Return "true" if results belong to another graph or other data; undefined if not. */
 export function isStale(all: readonly MeasuredOn[] = []): "true" | undefined {
   return all.some(({ earlier }) => earlier) ? "true" : undefined;
 }
 
-/** Warnings about figures: measured quickly, for an earlier graph, on a busy machine. */
+/** Warnings about results: measured quickly, for an earlier graph, or on a busy machine. */
 export function QualityFlags({ all }: { all: readonly MeasuredOn[] }) {
   const named = all.length > 1;
   return (

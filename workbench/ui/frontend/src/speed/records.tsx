@@ -153,7 +153,7 @@ function Row({ link, entry, chosen, choose }: RowProps) {
   );
 }
 
-/** The two selected records: the second over the first. */
+/** Comparison of the two selected records, as ratios of the second to the first. */
 function Comparison({ view }: { view: Partial<ComparisonView> }) {
   const { first, second, pairs = [], warnings = [], only = [] } = view;
   if (!first || !second) {

@@ -1,4 +1,4 @@
-// Rewrites that make the graph faster: each with its gain and pixel differences.
+// Rewrites that make the graph faster, each with its speed-up and pixel differences.
 
 import { useState } from "preact/hooks";
 import type { RewriteEntry, RewritesView } from "../payloads";
@@ -116,7 +116,7 @@ function Figure({ view, link }: { view: RewritesView; link: Speed }) {
   );
 }
 
-/** Progress of an unfinished run: each rewrite with its results so far, none can be applied yet. */
+/** Progress of an unfinished run: results so far of each rewrite, without buttons to apply them. */
 function RewriteProgress({ view }: { view: RewritesView }) {
   return (
     <>

@@ -83,7 +83,7 @@ function Figure({ view }: { view: ScalingView }) {
   );
 }
 
-/** `2`, or `2 × 1 pipeline` if several numbers of pipelines were measured. */
+/** Return the count, `2`, or `2 × 1 pipeline` if several numbers of pipelines were measured. */
 function countText(point: ScalingPoint): string {
   return point.pipelines ? `${point.count} × ${pipelines(point)}` : String(point.count);
 }

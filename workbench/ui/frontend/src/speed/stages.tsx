@@ -9,9 +9,9 @@ import { Notes, PartialMark } from "./notes";
 import { isStale, Provenance, QualityFlags, sentence } from "./provenance";
 import { Table, Wide } from "./table";
 
-/** Fraction of the width below which a name does not fit. */
+/** Fraction of the width below which a segment has no name. */
 const NAME_FROM_SHARE = 0.09;
-/** Fraction of the width below which nothing is drawn. */
+/** Fraction of the width below which a segment is not drawn. */
 const DRAWN_FROM_SHARE = 0.001;
 
 type Show = (node: string) => void;
@@ -140,7 +140,7 @@ function ms(value: number | null): string {
   return value.toFixed(Math.abs(value) < 10 ? 2 : 1).replace("-", "−");
 }
 
-/** Name as on the canvas and in the script: `color (color_twist)`. */
+/** Return the name of a stage, with its operator if it differs: `color (color_twist)`. */
 function titleOf({ name, op }: StageEntry): string {
   return op ? `${name} (${op})` : name;
 }
@@ -149,7 +149,7 @@ interface StackProps {
   label: string;
   stages: readonly StageEntry[];
   value: (stage: StageEntry) => number | null;
-  /** Milliseconds of the whole width. */
+  /** Milliseconds that correspond to the whole width. */
   most: number;
   /** Milliseconds that belong to no stage. */
   rest: number;
@@ -197,12 +197,12 @@ function Stack({ label, stages, value, most, rest, bottleneck, show }: StackProp
   );
 }
 
-/** Times that add up to the whole; older records only have differences. */
+/** Return the time of a stage, corrected for noise; older records only have differences. */
 function stageTime({ exclusive, adds }: StageEntry): number | null {
   return exclusive ?? adds;
 }
 
-/** A difference below zero is noise. */
+/** Format the time that a stage adds; a negative time is noise. */
 function addedTimeText(adds: number | null): string {
   return adds !== null && adds < 0 ? "not measurable" : ms(adds);
 }
@@ -251,7 +251,7 @@ function Part({ stage, spent, share, odd, worst, show }: PartProps) {
 }
 
 function Numbers({ view, show }: { view: StagesView; show: Show }) {
-  /** Whether the time of a stage differs from the measured difference. */
+  /** True if the time of a stage differs from the measured difference. */
   const apart = view.stages.some((stage) => stageTime(stage) !== stage.adds);
   const lines = view.stages.map((stage) => {
     const { name, node, op, kind, device, adds, alone, low, high } = stage;

@@ -1,4 +1,4 @@
-// Figures as a table: for exact numbers, and for screen readers.
+// Results as a table, for exact numbers and for screen readers.
 
 import type { ComponentChildren } from "preact";
 import { FieldHead } from "../lib/fields";
@@ -38,7 +38,7 @@ interface WideProps {
   children: ComponentChildren;
 }
 
-/** Region that scrolls horizontally in a narrow panel, also by key. */
+/** Region that scrolls horizontally in a narrow panel, also with the keyboard. */
 export function Wide({ label, hidden = false, children }: WideProps) {
   return (
     <div class="wb-speed-wide" tabIndex={0} role="region" aria-label={label} hidden={hidden}>

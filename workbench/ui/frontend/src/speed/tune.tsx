@@ -72,7 +72,7 @@ interface ValuesProps {
   usual: Record<string, string>;
 }
 
-/** Values to try; empty fields show and use the defaults. */
+/** Fields for the values to try; empty fields show and use the defaults. */
 function Values({ list, usual }: ValuesProps) {
   return (
     <details class="wb-speed-fold wb-speed-try" ref={list}>

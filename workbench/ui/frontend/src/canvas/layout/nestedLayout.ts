@@ -45,7 +45,7 @@ export function sized(
   });
 }
 
-/** Lay out all frames. A body without manual `positions` is laid out automatically. */
+/** Compute the layout of all frames. A body without manual `positions` is laid out automatically. */
 export function layOutFrames(
   nodes: readonly NodeEntry[],
   edges: readonly EdgeEntry[],

@@ -14,7 +14,7 @@ export function CodeCopy() {
   useEffect(() => {
     const take = async (): Promise<void> => {
       const { text = "" } = store.link.get("copied_code", {});
-      // Other pages of the workbench are notified too.
+      // Python notifies all pages of the workbench, but only one has requested the code.
       if (!store.wantsCode || !text) return;
       store.wantsCode = false;
       if (await copyText(text)) {

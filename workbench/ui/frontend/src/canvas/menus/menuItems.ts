@@ -22,14 +22,14 @@ function item(id: string, name: string, group: string, rest: Partial<Item> = {})
   };
 }
 
-/** Outputs of a node to connect. */
+/** Return the outputs of a node that can be connected. */
 export function outputItems(node: NodeEntry): Item[] {
   return node.outputs.map(({ name, kind, flows }) =>
     item(name, `${node.id}.${name}`, "Which output?", { chips: [kind], note: flows }),
   );
 }
 
-/** Inputs that an output can be connected to, then the others with the reason. */
+/** Return the inputs that an output can be connected to, then all others with the reason. */
 export function offerItems(
   nodes: readonly NodeEntry[],
   edges: readonly EdgeEntry[],
@@ -41,7 +41,7 @@ export function offerItems(
     const [target, input] = [id.slice(0, at), id.slice(at + 1)];
     if (only ? target !== only : target === connectTargets.source?.replace(/\.[^.]*$/, "")) return [];
     const node = nodes.find((entry) => entry.id === target);
-    if (!node) return []; // has no card of its own
+    if (!node) return []; // the node has no card
     const port = node.inputs.find((entry) => entry.name === input);
     const group = reason ? "Cannot connect" : "Can connect";
     const chips = port ? [port.kind] : ["argument"];
@@ -69,7 +69,7 @@ export function offerItems(
   ];
 }
 
-/** Outputs of a node to connect to an input. */
+/** Return the outputs that can be connected to an input. */
 export function edgeItems(id: string, edges: readonly EdgeEntry[]): Item[] {
   const into = edges.filter((edge) => edge.target === id);
   const out = edges.filter((edge) => edge.source === id);
@@ -86,7 +86,7 @@ export function edgeItems(id: string, edges: readonly EdgeEntry[]): Item[] {
   ];
 }
 
-/** Alignments for `count` boxes, and automatic layout. */
+/** Return the alignments for `count` boxes, and automatic layout. */
 export function alignmentItems(count: number): Item[] {
   return [
     ...ALIGNMENTS.map(({ how, label, least }) =>

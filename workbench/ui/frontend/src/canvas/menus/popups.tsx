@@ -16,7 +16,7 @@ type PopupOf<K extends Popup["kind"]> = Extract<Popup, { kind: K }>;
 
 const WIDTH = 460;
 const HEIGHT = 350;
-/** Number of first results that are tried on the graph before one is selected. */
+/** Number of search results that are tried on the graph before one is selected. */
 const MOST_TRIED = 8;
 
 export function Popups() {
@@ -40,7 +40,7 @@ export function Popups() {
   }
 }
 
-/** Shared by all lists: closing and position. */
+/** Return what all lists share: how to close the list, and its position. */
 function usePopup(popup: Popup) {
   const store = useCanvasStore();
   const close = (chosen = false): void => {
@@ -56,7 +56,7 @@ function usePopup(popup: Popup) {
   return { store, close, style };
 }
 
-/** Near the pointer, else at the top of the canvas; always on the screen. */
+/** Return a position near the pointer, or at the top of the canvas, always on the screen. */
 function popupStyle({ at }: Popup, box: DOMRect): CSSProperties {
   const width = Math.min(WIDTH, innerWidth - 24);
   const left = at ? at.x - 40 : box.left + (box.width - width) / 2;
@@ -124,7 +124,7 @@ function Search({ popup }: { popup: PopupOf<"search"> }) {
 
 const isBranch = (place: Place): boolean => place.do === "branch" && place.node !== "";
 
-/** The place, or that of the inspected node if undo has removed the node. */
+/** Return the place, or that of the inspected node if undo has removed the place's node. */
 function usePresentPlace(place: Place): Place {
   const store = useCanvasStore();
   const after = useCanvasState(() =>
@@ -172,7 +172,7 @@ function Connect({ popup }: { popup: PopupOf<"connect"> }) {
   );
 }
 
-/** After a drop on a node with several possible ports. */
+/** List of ports after a drop on a node with several possible ports. */
 function Drop({ popup }: { popup: PopupOf<"drop"> }) {
   const { store, close, style } = usePopup(popup);
   const { linking, node: id } = popup;
@@ -260,7 +260,7 @@ function Align({ popup }: { popup: PopupOf<"align"> }) {
   );
 }
 
-/** Name for a snippet of the selected nodes. */
+/** Field for the name of a snippet of the selected nodes. */
 function SnippetName({ popup }: { popup: PopupOf<"snippet"> }) {
   const { store, close, style } = usePopup(popup);
   const snippets = useCanvasState((state) => state.snippets);

@@ -26,7 +26,7 @@ type View = readonly [number, number, number];
 const GAP = 8;
 /** Screen pixels below a toolbar at the bottom of the canvas, as in `canvas.css`. */
 const SPACE_BELOW = 46;
-/** Weight of the area outside of the canvas, relative to area on other nodes. */
+/** Weight of an area outside of the canvas, relative to an area on other nodes. */
 const OUTSIDE_WEIGHT = 4;
 /** Fraction of the toolbar that may cover other nodes before it moves away from its node. */
 const MOST_COVERED = 0.2;
@@ -88,7 +88,7 @@ export function freeEdge(
   return overlap(onScreen(box, at, view), bottom) > 0 ? "top-right" : "bottom-center";
 }
 
-/** Distance from the node at which the toolbar also clears wider cards above and below. */
+/** Return the distance from the node at which the toolbar covers no wider card above or below. */
 function clearDistance(own: Area, side: Side, size: Size, seen: Area[]): number {
   const area = placed(own, side, size);
   const beyond = seen

@@ -157,7 +157,7 @@ function outline(counts: readonly number[], most: number): string {
   return `M${points.join("L")}`;
 }
 
-/** Next to the card, wherever there is room in the window. */
+/** Place the popup next to the card, where the window has room. */
 function place(box: HTMLElement, card: HTMLElement | null): void {
   const { clientWidth, clientHeight } = document.documentElement;
   const { offsetWidth: width, offsetHeight: height } = box;

@@ -11,10 +11,9 @@ export interface Line {
 }
 
 /**
- * Lines below a card's name: two at most, the shape only if there is room. `faint` if the sample
- * did not reach the node.
+ * Return the lines below a card's name: two at most, the shape only if there is room. `faint` if
+ * the sample did not reach the node.
  */
-/** `faint` where the chosen sample did not come there. */
 export function useLines(node: NodeEntry, faint = false): Line[] {
   const drawn = useCanvasState(({ cards }) => cards.get(node.id)?.draws);
   const known = node.draws.map(({ text }) => text.replace("~ uniform ", "~ "));
@@ -28,10 +27,10 @@ export function useLines(node: NodeEntry, faint = false): Line[] {
   return lines.filter(({ text }) => text).slice(0, 2);
 }
 
-/** Output type if there is no picture. */
+/** Text in place of a picture, by kind of output. */
 const WORDS: Record<string, string> = { encoded: "JPEG", number: "number" };
 
-/** A click opens the output of the node. */
+/** Picture of the node's output; a click opens the output in detail. */
 export function NodePicture({ node, faint = false }: { node: NodeEntry; faint?: boolean }) {
   const store = useCanvasStore();
   const canvas = useRef<HTMLCanvasElement>(null);

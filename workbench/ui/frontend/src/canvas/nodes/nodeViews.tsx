@@ -70,7 +70,7 @@ function Bodies({ node }: { node: NodeEntry }) {
   );
 }
 
-/** Attributes of every node's element. */
+/** Return the attributes that the elements of all nodes have. */
 export function facts(
   { entry, current, reached }: OpFlow["data"],
   selected: boolean,
@@ -95,7 +95,7 @@ export function facts(
   };
 }
 
-/** A name with line breaks allowed after each of its words. */
+/** Return a name in which lines can break after each word. */
 function breakable(name: string) {
   return name.split(/(?<=[_.])/).map((word, at) => (
     <Fragment key={at}>

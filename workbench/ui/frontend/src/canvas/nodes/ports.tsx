@@ -23,7 +23,7 @@ interface Props {
   edge?: string;
 }
 
-/** `fits`, `refused`, `fixed` for the fixed end, empty without an edge drag. */
+/** Return `fits`, `refused`, or `fixed` (the fixed end) during an edge drag, otherwise "". */
 function linkState({ linking, connect_targets: connectTargets }: State, node: string, port: string, into: boolean): string {
   if (!linking) return "";
   const own = linking.node === node && linking.port === port;
@@ -39,7 +39,7 @@ export const Port = memo(function Port({ node, port, into, at, edge }: Props) {
   const id = edge ?? `${node}:${port.name}`;
   const what = `${port.name} · ${port.kind}${port.argument ? " · argument" : ""}`;
 
-  /** Computed on demand: searching for the edge on every change would be slow. */
+  /** Search for the edge on demand, because searching on every change would be slow. */
   const tell = (event: TargetedPointerEvent<HTMLElement>): void => {
     const own = fed ? store.edge(id) : undefined;
     const source = own ? `connected to ${own.source}.${own.output}` : "";

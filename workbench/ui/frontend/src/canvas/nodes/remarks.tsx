@@ -27,7 +27,7 @@ const TIPS = {
   note: "Click to show all, double-click to edit",
 };
 
-/** Key of the text being edited, as `renaming` of the store. */
+/** Return the key of a text, which is stored as `renaming` while the text is edited. */
 const key = (kind: "frame" | "note", id: string): string => `${kind}:${id}`;
 
 /** Start editing an element that was requested, once it exists. */
@@ -177,7 +177,7 @@ function focusAndSelect<F extends Field>(el: F | null): void {
   el?.select();
 }
 
-/** Text that a double click or Enter edits, and the button that removes it. */
+/** Text that a double click or Enter edits, and a button that removes the element. */
 function Writable({ kind, id, text, label, most, write, remove, choose, move }: WritableProps) {
   const store = useCanvasStore();
   const name = key(kind, id);

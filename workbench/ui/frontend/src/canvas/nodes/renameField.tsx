@@ -3,7 +3,7 @@
 import { useCanvasStore, useCanvasState } from "../state/context";
 import { isOutput, outputOf } from "../layout/geometry";
 
-/** Converted as Python would: spaces and hyphens become underscores while typing. */
+/** Convert typed text like Python: spaces and hyphens become underscores. */
 const asName = (typed: string): string => typed.trimStart().replace(/[\s-]/g, "_");
 const NAME = /^[\p{L}_][\p{L}\p{N}_]*$/u;
 
@@ -44,7 +44,7 @@ export function RenameField({ id, name }: { id: string; name: string }) {
         const field = event.currentTarget;
         if (event.key === "Enter" && field.value && !NAME.test(field.value)) {
           field.setCustomValidity("Use a Python name: letters, digits and _, not starting with a digit");
-          field.reportValidity(); // the typed text stays
+          field.reportValidity(); // the typed text remains
           return;
         }
         end(event.key === "Enter" ? field.value : null);

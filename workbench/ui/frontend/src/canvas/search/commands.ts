@@ -25,9 +25,9 @@ import type { Command } from "./searchItems";
 
 interface Run extends Command {
   run: (store: CanvasStore) => void;
-  /** Control that it presses; the command is available only if that control is on the page. */
+  /** Control that the command presses; the command is only available if it is on the page. */
   control?: readonly [component: string, selector: string];
-  /** Number of selected nodes it requires. */
+  /** Number of selected nodes that the command requires. */
   selected?: number;
 }
 
@@ -268,7 +268,7 @@ const COMMANDS: readonly Run[] = [
   },
 ];
 
-/** Commands that are currently available. */
+/** Return the commands that are currently available. */
 export function commandsNow(store: CanvasStore): readonly Command[] {
   const { selected, unread_masks } = store.get();
   const offered = COMMANDS.filter(

@@ -1,4 +1,4 @@
-// Insertion of search results: suggestions before, and the insertion itself.
+// Insertion of search results, and suggestions of what can be inserted.
 
 import type { NodeEntry } from "../../payloads";
 import { imageOf } from "../state/actions";

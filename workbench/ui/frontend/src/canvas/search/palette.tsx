@@ -20,7 +20,7 @@ import { PREFIXES, type Item } from "./searchItems";
 /** Pixels of movement after which a press is a drag. */
 const THRESHOLD = 5;
 const MOST_FOUND = 60;
-/** Removed from the start of names for lack of space; the tooltip has the full name. */
+/** Prefix that is omitted from names to save space; the tooltip has the full name. */
 const EXPERIMENTAL = /^experimental\./;
 
 interface Dragged {
@@ -29,7 +29,7 @@ interface Dragged {
   drop: Drop | null;
 }
 
-/** Where a click adds: on the selected edge, after the inspected node, or at the end. */
+/** Return where a click adds: on the selected edge, after the inspected node, or at the end. */
 function selectedPlace(store: CanvasStore): Place {
   const edge = [...store.get().picked][0];
   if (edge && (store.edge(edge) || isOutput(edge))) return { do: "add_on", edge };
@@ -57,7 +57,7 @@ function Column({ store, dropUnder }: { store: CanvasStore; dropUnder: (at: Poin
   const [dragged, setDragged] = useState<Dragged | null>(null);
   const column = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
-    // Not if the palette was already open when the page loaded.
+    // The focus does not move if the palette was already open when the page loaded.
     if (store.dom.root.matches(":focus-within")) column.current?.querySelector("input")?.focus();
   }, []);
   const all = { operators, categories, templates, snippets, blocks, recipes, selected };
@@ -103,7 +103,7 @@ function Column({ store, dropUnder }: { store: CanvasStore; dropUnder: (at: Poin
     } else if (group && (event.key === "ArrowRight" || event.key === "ArrowLeft")) {
       toggle(group, event.key === "ArrowRight");
     } else if (!typing && event.key.length === 1 && event.key !== " ") {
-      return column.current?.querySelector("input")?.focus(); // typed characters go there
+      return column.current?.querySelector("input")?.focus(); // typed characters go into the field
     } else return;
     event.preventDefault();
   };
@@ -182,14 +182,14 @@ interface OptionProps {
   item: Item;
   take: (item: Item) => void;
   move: (at: Point) => void;
-  /** Null if the drag was cancelled. */
+  /** Called at the end of a drag; `at` is null if the drag was cancelled. */
   release: (at: Point | null) => void;
 }
 
 function Option({ item, take, move, release }: OptionProps) {
   const latest = useRef({ move, release });
   latest.current = { move, release };
-  /** The click at the end of a drag is ignored. */
+  /** True during a drag, whose final click is ignored. */
   const dragging = useRef(false);
   const end = useRef<(() => void) | null>(null);
   useEffect(() => () => end.current?.(), []);

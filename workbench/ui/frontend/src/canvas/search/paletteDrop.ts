@@ -14,12 +14,12 @@ export type Drop =
   | { do: "branch"; node: string; output: string; at?: number[] }
   | { do: "add_into"; node: string; input: string };
 
-/** Distance from a port's centre that counts as the port, at zoom 1. */
+/** Maximum distance from a port's centre for a drop on the port, at zoom 1. */
 const REACH = 11;
 
 type Places = Pick<LayoutCache, "boxes" | "nodes" | "settled" | "routes">;
 
-/** Drop target at a point of the canvas: a port, a card, an edge, or none. */
+/** Return the drop target at a point of the canvas: a port, a card, an edge, or none. */
 export function dropAt({ boxes, nodes, settled, routes }: Places, point: Point): Drop {
   for (const node of nodes) {
     const at = node.group ? undefined : settled.get(node.id);
@@ -45,7 +45,7 @@ function portAt(node: NodeEntry, { x, y }: Point): Drop | null {
   return output ? { do: "branch", node: node.id, output: output.name } : null;
 }
 
-/** Text next to the pointer that describes the drop. */
+/** Return the text next to the pointer that describes the drop. */
 export function previewPaletteDrop(store: CanvasStore, { id }: Item, drop: Drop): string {
   if (id.startsWith(PREFIXES.recipe)) return "opens the recipe";
   if (id.startsWith(PREFIXES.block)) return "around the selected nodes";
@@ -64,7 +64,7 @@ export function addDropped(store: CanvasStore, item: Item, drop: Drop): void {
     else store.link.ask("add_into", { op: id, node: drop.node, input: drop.input, sound: true });
   } else if (!isLoose(drop)) addTo(store, drop, item);
   else if (template) addTo(store, { do: "add", after: "" }, item);
-  // Without connections it may lack inputs, which the user connects later.
+  // An operator without connections may lack inputs, which the user connects later.
   else store.link.ask("branch", { op: id, node: "", output: "", ...(drop.at && { at: drop.at }) });
 }
 

@@ -26,7 +26,7 @@ function byName(items: readonly Item[]): Item[] {
   return [...items].sort((a, b) => key(a).localeCompare(key(b)));
 }
 
-/** Items that cannot be used here are only found by a filter, with the reason. */
+/** Return the groups of items, without unusable items, which only a filter lists. */
 export function paletteGroups(state: PaletteState): PaletteGroup[] {
   const { operators, categories, templates, snippets, blocks, recipes, selected } = state;
   const usable = operators.filter((op) => !op.unusable);
@@ -44,7 +44,7 @@ export function paletteGroups(state: PaletteState): PaletteGroup[] {
   ].filter(({ items }) => items.length > 0);
 }
 
-/** Items that match a query, best first. */
+/** Return the items that match a query, best first. */
 export function paletteFinds(state: PaletteState, query: string): Item[] {
   const { operators, templates, snippets, blocks, recipes, selected } = state;
   return rank(

@@ -36,7 +36,7 @@ export const SOURCES = [
 ] as const satisfies readonly (keyof State)[];
 type Source = (typeof SOURCES)[number];
 
-/** Items that can be added at a place; `everything` adds all other items. */
+/** Return the items that can be added at a place; with `everything`, also all other items. */
 export function searchItems(
   store: CanvasStore,
   sources: Pick<State, Source>,
@@ -68,7 +68,7 @@ export function searchItems(
 
 const SNIPPET = `${PREFIXES.template}snippet:`;
 
-/** Operator or template that an item would add to the graph, if any; not for snippets. */
+/** Return the operator or template that an item adds to the graph; null for other items. */
 export function insertedName(item: Item): string | null {
   const { id } = fixOf(item);
   if (id.startsWith(SNIPPET)) return null;
@@ -93,10 +93,10 @@ export function chooseItem(store: CanvasStore, place: Place, item: Item): void {
   }
 }
 
-/** Value controls first, then the others. */
+/** Selectors of controls in a row, in the order in which they are focused: values first. */
 const CONTROLS = ["input", "select, textarea", "[data-wb=source], [data-wb=dice]", "button"];
 
-/** Focus the row of an argument in the inspector, also if it is collapsed. */
+/** Focus the row of an argument in the inspector, even if the row is collapsed. */
 function editArgument(store: CanvasStore, name: string): void {
   const inspector = siblingOf(store.dom.root, "inspector");
   if (!inspector) return;

@@ -16,7 +16,7 @@ export interface Item extends Searchable {
   chips: readonly string[];
   note: string;
   group: string;
-  /** Whether it replaces the whole graph and must be confirmed. */
+  /** True if the item replaces the whole graph, which must be confirmed. */
   replaces?: boolean | undefined;
 }
 
@@ -29,7 +29,7 @@ export const PREFIXES = {
   command: "command:",
   node: "node:",
   folder: "folder:",
-  /** Added together with its fix. */
+  /** Adds an operator together with a fix. */
   fix: "fix:",
 } as const;
 
@@ -46,7 +46,7 @@ const MADE_FOR = 0.5;
 /** Usual first nodes, listed first among sources and decoders. */
 const USUAL = ["readers.file", "decoders.image"];
 
-/** `asked` is the place that the reasons must refer to. */
+/** Return the items of operators. `asked` is the place to which the reasons must refer. */
 export function operatorItems(
   operators: readonly OperatorEntry[],
   compatibleOps: Partial<CompatibleOps>,
@@ -76,7 +76,7 @@ export function operatorItems(
   });
 }
 
-/** One item per fix, in place of the item with the reason. */
+/** Return an item per fix, in place of the item with the reason. */
 function repairedItems(item: Item, fixes: readonly string[] = []): Item[] {
   if (!fixes.length) return [item];
   const made = (fix: string): Item => ({ ...item, id: fixId(item.id, fix), fix, reason: "", group: REPAIRED });
@@ -85,7 +85,7 @@ function repairedItems(item: Item, fixes: readonly string[] = []): Item[] {
 
 const fixId = (id: string, fix: string): string => `${PREFIXES.fix}${fix}:${id}`;
 
-/** Added operator and fix of an item. */
+/** Return the operator that an item adds, and the fix. */
 export function fixOf({ id, fix = "" }: Item): { id: string; fix: string } {
   return { id: fix ? id.slice(PREFIXES.fix.length + fix.length + 1) : id, fix };
 }
@@ -100,7 +100,7 @@ export function templateItems(
   templates: readonly TemplateEntry[],
   compatibleOps: Partial<CompatibleOps>,
   asked: string,
-  /** Whether there is a second image to mix. */
+  /** True if there is a second image to mix. */
   second = false,
 ): Item[] {
   const reasons = compatibleOps.place === asked ? (compatibleOps.reasons ?? {}) : {};
@@ -125,7 +125,7 @@ export function templateItems(
   });
 }
 
-/** Templates saved by the user. */
+/** Return the items of snippets saved by the user. */
 export function snippetItems(snippets: readonly TemplateEntry[]): Item[] {
   return templateItems(snippets, {}, "").map((item) => ({
     ...item,
@@ -135,7 +135,7 @@ export function snippetItems(snippets: readonly TemplateEntry[]): Item[] {
   }));
 }
 
-/** Blocks that can be made of the selected nodes. */
+/** Return the items of blocks in which the selected nodes can be wrapped. */
 export function blockItems(blocks: readonly OperatorEntry[], selected: readonly string[]): Item[] {
   return blocks.map((block) => ({
     id: PREFIXES.block + block.name,
@@ -151,7 +151,7 @@ export function blockItems(blocks: readonly OperatorEntry[], selected: readonly 
   }));
 }
 
-/** `empty`: recipes are listed between sources and other items if the graph is empty. */
+/** Return the items of recipes. If the graph is `empty`, they are listed after the sources. */
 export function recipeItems(recipes: readonly RecipeLine[], empty = false): Item[] {
   return recipes.map(({ name, line }) => ({
     id: PREFIXES.recipe + name,
@@ -215,9 +215,9 @@ export interface Command {
   keys?: string;
   note: string;
   synonyms: readonly string[];
-  /** Queries for which it is the first result. */
+  /** Queries for which the command is the first result. */
   firstFor?: readonly string[];
-  /** Whether it replaces the whole graph. */
+  /** True if the command replaces the whole graph. */
   replaces?: boolean | undefined;
 }
 

@@ -20,11 +20,11 @@ interface Props {
   choose: (item: Item) => void;
   /** Item for the typed text itself, listed before the results. */
   typed?: (text: string) => Item;
-  /** Whether results stay in their groups; otherwise the best of all groups is first. */
+  /** True to keep results in groups; otherwise the best result of all groups is first. */
   grouped?: boolean;
   /** Called with the results, best first. */
   onFound?: (found: readonly Item[]) => void;
-  /** Whether the order of the results may still change: Enter then waits. */
+  /** Return whether the order of the results may still change, so that Enter must wait. */
   isPending?: (found: readonly Item[]) => boolean;
   /** Called when Delete is pressed on an item. */
   cut?: (item: Item) => void;
@@ -32,7 +32,7 @@ interface Props {
 }
 
 const REPLACES = "Replaces the graph; undo restores it. Press Enter or click again to confirm.";
-/** Number of rendered items; more are added while scrolling. */
+/** Number of items that are rendered at first; more are added while scrolling. */
 const SHOWN = 80;
 
 function find(items: readonly Item[], query: string, grouped: boolean): Item[] {
@@ -69,9 +69,9 @@ export function SearchableList({
   const [query, setQuery] = useState("");
   const [chosen, setChosen] = useState("");
   const [shown, setShown] = useState(SHOWN);
-  /** Item that replaces the graph when selected again. */
+  /** Id of the item that was selected once and replaces the graph if selected again. */
   const [confirmed, setConfirmed] = useState("");
-  /** Enter was pressed before the final order was known. */
+  /** True if Enter was pressed before the final order was known. */
   const [entered, setEntered] = useState(false);
   const pop = useRef<HTMLDivElement>(null);
   const list = useRef<HTMLDivElement>(null);

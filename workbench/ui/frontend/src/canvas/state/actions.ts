@@ -7,7 +7,7 @@ import { isOutput, outputOf, type Point } from "../layout/geometry";
 import type { NodeEntry } from "../../payloads";
 import type { Feed } from "./edgeDrag";
 
-/** `own` is the edge whose end was moved; empty for a new edge. */
+/** Request a connection. `own` is the edge whose end was moved; empty for a new edge. */
 export function connectTo(store: CanvasStore, feed: Feed, own: string): void {
   if (own === `${feed.target}:${feed.input}` && store.edge(own)?.source === feed.source) {
     if (store.edge(own)?.output === feed.output) return;
@@ -27,19 +27,19 @@ export function search(store: CanvasStore, everything = false, opener?: HTMLElem
   store.set({ popup: { kind: "search", place, everything, ...(opener ? { opener } : {}) } });
 }
 
-/** Inspected node after which an operator can be added, or empty. */
+/** Return the inspected node after which an operator can be added, or "". */
 export function inspectedOperator(store: CanvasStore): string {
   const node = store.node(store.inspected);
   return node && !node.generator ? node.id : "";
 }
 
-/** The output behind which an operator is added: the picture's, where there is one. */
+/** Return the output after which an operator is added: the image output if there is one. */
 export function imageOf(store: CanvasStore, id: string): string {
   const outputs = store.node(id)?.outputs ?? [];
   return (outputs.find(({ kind }) => kind === "image") ?? outputs[0])?.name ?? "";
 }
 
-/** Opens the search for the first operator of a new branch of the inspected node. */
+/** Open the search for the first operator of a new branch of the inspected node. */
 export function branch(store: CanvasStore): void {
   const output = imageOf(store, store.inspected);
   if (!output) return store.say("Select the node to branch from");
@@ -56,7 +56,7 @@ export function remove(store: CanvasStore): void {
   store.set({ picked: NONE }); // Python sets the next selection
 }
 
-/** Has everything laid out automatically. */
+/** Discard manual positions, so that the layout is automatic. */
 export function arrange(store: CanvasStore): void {
   store.link.ask("arrange", {});
   store.set({ arranged: store.get().arranged + 1 });
@@ -74,7 +74,7 @@ export function duplicate(store: CanvasStore): void {
   if (selected.length) store.link.ask("duplicate", { nodes: [...selected] });
 }
 
-/** Open a body of a block; empty: the whole graph. */
+/** Show a body of a block; empty for the whole graph. */
 export function openScope(store: CanvasStore, scope: string): void {
   if (scope === store.scope) return;
   store.link.ask("open_scope", { scope });
@@ -94,7 +94,7 @@ export function enter(store: CanvasStore): boolean {
   return !!first;
 }
 
-/** Leave the visible body. Returns false for the whole graph. */
+/** Leave the visible body. Returns false if the whole graph is visible. */
 export function leave(store: CanvasStore): boolean {
   const { breadcrumb } = store.get();
   if (breadcrumb.length) openScope(store, shownScope(breadcrumb.slice(0, -1)));
@@ -145,12 +145,12 @@ export function showTargets(store: CanvasStore): void {
   store.say(shown ? "Annotations shown" : "Annotations hidden");
 }
 
-/** Run one of the selected nodes for each sample; a single node or no operation. */
+/** Run one of the selected nodes for each sample; if one is selected, that node or none. */
 export function chooseOneOf(store: CanvasStore): void {
   wrap(store, "one_of");
 }
 
-/** Run all selected nodes as one option, the other being no operation. */
+/** Run all selected nodes or none for each sample. */
 export function chooseChain(store: CanvasStore): void {
   wrap(store, "one_of", true);
 }
@@ -165,7 +165,7 @@ export function repeat(store: CanvasStore): void {
   wrap(store, "repeat");
 }
 
-/** Replace the inspected block by the nodes of its first body. */
+/** Replace the inspected block with the nodes of its first body. */
 export function unwrap(store: CanvasStore): void {
   const node = store.node(store.inspected);
   if (!node?.bodies[0]) return;
@@ -173,7 +173,7 @@ export function unwrap(store: CanvasStore): void {
   store.say(`${node.id} unwrapped`);
 }
 
-/** Add a second condition, used if that of the inspected `if` is false. */
+/** Add a second condition to the inspected `if`, used if the first is false. */
 export function addElif(store: CanvasStore): void {
   const node = store.node(store.inspected);
   if (node?.op !== "if") return store.say("Select an if to add an elif");

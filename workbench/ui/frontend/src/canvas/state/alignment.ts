@@ -31,7 +31,7 @@ export interface Rectangle extends Point, Size {
   id: string;
 }
 
-/** New positions of boxes. Their bounding box stays the same or becomes smaller. */
+/** Return the new positions of boxes. Their bounding box does not become larger. */
 export function alignedBoxes(how: Alignment, boxes: readonly Rectangle[]): Map<string, Point> {
   const across = how === "left" || how === "centre" || how === "right" || how === "across";
   const start = (box: Rectangle): number => (across ? box.x : box.y);
@@ -58,7 +58,7 @@ export function alignedBoxes(how: Alignment, boxes: readonly Rectangle[]): Map<s
   return new Map(boxes.map((box) => moved(box, low + share * (high - low - length(box)))));
 }
 
-/** The selected boxes at their current positions. */
+/** Return the selected boxes at their current positions. */
 export function selectedBoxes(store: CanvasStore): Rectangle[] {
   const { selected, picked } = store.get();
   const chosen = new Set([...selected, ...[...picked].filter(isOutput)]);

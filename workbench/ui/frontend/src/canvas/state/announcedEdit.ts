@@ -1,9 +1,9 @@
-// Edit described by the screen reader text, which is cleared by the next change of the graph.
+// Edit described by the text for screen readers, which the next change of the graph clears.
 
 import type { Link } from "../../lib/link";
 import type { EdgeEntry, NodeEntry } from "../../payloads";
 
-/** Milliseconds in which a requested edit appears on the canvas. */
+/** Maximum milliseconds until a requested edit appears on the canvas. */
 const EDIT_TIMEOUT = 1000;
 
 export class AnnouncedEdit {
@@ -29,7 +29,7 @@ export class AnnouncedEdit {
     if (!this.result && !link.waiting) this.result = ids(link.get("nodes", []), link.get("edges", []));
   }
 
-  /** Whether nodes and edges result from another edit. */
+  /** Return whether nodes and edges result from another edit. */
   isOver(nodes: readonly NodeEntry[], edges: readonly EdgeEntry[]): boolean {
     const own = this.link.waiting || performance.now() - this.startedAt < EDIT_TIMEOUT;
     return !own || (this.result !== "" && this.result !== ids(nodes, edges));

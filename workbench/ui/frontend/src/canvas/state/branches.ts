@@ -4,10 +4,10 @@ import { useCanvasState } from "./context";
 import type { State } from "./canvasState";
 import { shownScope } from "../layout/nestedLayout";
 
-/** `ran`, `not`, or empty if unknown or if the body is not in a frame. */
+/** `ran`, `not` (did not run), or empty if unknown or if the body is not in a frame. */
 export type BranchState = "" | "ran" | "not";
 
-/** Text about a block for the selected sample: `option_0, option_2 ran`; empty if unknown. */
+/** Return which bodies ran for the selected sample: `option_0, option_2 ran`; "" if unknown. */
 export function useBranchText(block: string): string {
   return useCanvasState(({ cards, nodes }) => {
     const branches = cards.get(block)?.branches;
@@ -31,5 +31,5 @@ export function branchState(state: State, scope: string): BranchState {
   return found;
 }
 
-/** Whether the selected sample reached a body in a frame. */
+/** Return whether the selected sample reached a body in a frame. */
 export const useRan = (scope: string): BranchState => useCanvasState((state) => branchState(state, scope));

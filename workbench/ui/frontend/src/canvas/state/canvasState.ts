@@ -64,11 +64,11 @@ export const FIELDS = {
   compatible_ops: {},
   /** Ids of nodes; the last is the inspected one. */
   selected: [],
-  /** Sample on the cards. */
+  /** Index of the sample on the cards. */
   sample: 0,
-  /** Why the cards' pictures do not show the current graph; empty if they do. */
+  /** Reason why the cards' pictures do not show the current graph; empty if they do. */
   stale: "",
-  /** The nodes whose pictures are those of the present graph nevertheless. */
+  /** Ids of the nodes whose pictures are still up to date while `stale` is set. */
   unchanged: [],
   /** Node whose details are open; empty if there is none. */
   detail_of: "",
@@ -85,7 +85,7 @@ interface ViewState {
   /** Positions of nodes while they are dragged, and until Python has them. */
   readonly moved: ReadonlyMap<string, Point> | null;
   readonly dragging: boolean;
-  /** How often a new layout was requested. */
+  /** Number of times that a new layout was requested. */
   readonly arranged: number;
   readonly linking: Linking | null;
   readonly popup: Popup | null;
@@ -101,7 +101,7 @@ interface ViewState {
   readonly detail: Sheet<DetailHeader> | null;
   /** Chains that are shown as one card each. */
   readonly groups: readonly Group[];
-  /** Whether chains are cards and saved positions are ignored, because the canvas is small. */
+  /** True if chains are cards and saved positions are ignored, because the canvas is small. */
   readonly crowded: boolean;
   /** Whether the palette is open. */
   readonly palette: boolean;
@@ -142,24 +142,24 @@ export class CanvasState {
   /** Call a function after each change. Returns a function that stops this. */
   readonly watch = this.state.subscribe;
 
-  /** Change parts of the state; without a difference nothing is called. */
+  /** Change parts of the state. If nothing differs, no callback is called. */
   set(change: Partial<State>): void {
     const now = this.get();
     const names = Object.keys(change) as (keyof State)[];
     if (names.some((name) => !Object.is(now[name], change[name]))) this.state.setState(change);
   }
 
-  /** Node in the inspector. */
+  /** Id of the node in the inspector. */
   get inspected(): string {
     return this.get().selected.at(-1) ?? "";
   }
 
-  /** Target of keyboard shortcuts: the inspected node, else a selected output. */
+  /** Target of keyboard shortcuts: the inspected node, or a selected output. */
   get current(): string {
     return this.inspected || [...this.get().picked].find(isOutput) || "";
   }
 
-  /** The visible body; empty for the graph itself. */
+  /** The visible body; empty for the whole graph. */
   get scope(): string {
     return shownScope(this.get().breadcrumb);
   }

@@ -43,7 +43,7 @@ export class CanvasStore extends CanvasState {
     link.watch(["detail"], () => detail.push(link.get("detail", NO_BYTES)));
   }
 
-  /** Adopt Python's fields; unchanged objects are reused. */
+  /** Copy the fields from Python, reusing unchanged objects. */
   private adopt(): void {
     const old = this.get();
     const names = Object.keys(FIELDS) as FieldName[];
@@ -66,7 +66,7 @@ export class CanvasStore extends CanvasState {
     this.dom.root.dataset["nodes"] = String(nodes.length);
   }
 
-  /** Adopt Python's positions, also if it refused the move. */
+  /** Use the positions from Python, even if Python has refused the move. */
   private answered(): void {
     this.announced.settle();
     if (!this.link.waiting && !this.get().dragging) this.set({ moved: null });
@@ -89,7 +89,7 @@ export class CanvasStore extends CanvasState {
     this.link.set("sample", chosen);
   }
 
-  /** Open the details of a node, or close them. */
+  /** Show a node in detail, or close its details. */
   look(node: string): void {
     const detail_of = node === this.get().detail_of ? "" : node;
     this.set({ detail_of, detail: null });
@@ -102,7 +102,7 @@ export class CanvasStore extends CanvasState {
     this.set({ groups: findGroups(nodes, edges, selected, 0) });
   }
 
-  /** Draws every chain as one card: the graph is too wide for the canvas. */
+  /** Show every chain as one card, because the graph is too wide for the canvas. */
   collapseAll(): void {
     const { nodes, edges, selected } = this.get();
     this.set({ groups: findAllGroups(nodes, edges, selected), crowded: true });
@@ -128,7 +128,7 @@ export class CanvasStore extends CanvasState {
   }
 }
 
-/** Groups that contain none of the given nodes. */
+/** Return the groups that contain none of the nodes `shown`. */
 function without(groups: readonly Group[], ...shown: readonly (readonly string[])[]): readonly Group[] {
   const ids = new Set(shown.flat());
   const left = groups.filter(({ members }) => !members.some((id) => ids.has(id)));

@@ -12,13 +12,13 @@ export function useCanvasStore(): CanvasStore {
   return store;
 }
 
-/** `pick` must return the same object for the same state. */
+/** Return a part of the state. `pick` must return the same object for the same state. */
 export function useCanvasState<T>(pick: (state: State) => T): T {
   const store = useCanvasStore();
   return useSyncExternalStore(store.watch, () => pick(store.get()));
 }
 
-/** Some parts of the state, in an object that changes only with them. */
+/** Return some parts of the state, in an object that changes only if one of them changes. */
 export function useCanvasParts<Name extends keyof State>(...names: Name[]): Pick<State, Name> {
   const parts = useRef<Pick<State, Name> | null>(null);
   return useCanvasState((state) => {

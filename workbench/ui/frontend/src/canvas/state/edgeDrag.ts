@@ -1,4 +1,4 @@
-// An edge being dragged: where it may end, and why not elsewhere.
+// Drag of an edge: where the edge may end, and the reasons why it may not end elsewhere.
 
 import type { EdgeEntry, NodeEntry, ConnectTargets } from "../../payloads";
 import { isOutput, outputOf } from "../layout/geometry";
@@ -19,11 +19,11 @@ export interface Feed {
   input: string;
 }
 
-/** Port of a handle id: `in:data`, `out:images`. */
+/** Return the port of a React Flow handle, whose id is `in:data` or `out:images`. */
 export const portOf = (handle: string | null | undefined): string =>
   (handle ?? "").replace(/^(in|out):/, "");
 
-/** Edge that would result from dropping the dragged end on this port. */
+/** Return the edge that would result from dropping the dragged end on a port. */
 export function feedTo(linking: Linking, node: string, port: string): Feed {
   const [source, output] = linking.fixed === "source" ? [linking.node, linking.port] : [node, port];
   const [target, input] = linking.fixed === "source" ? [node, port] : [linking.node, linking.port];
@@ -32,7 +32,7 @@ export function feedTo(linking: Linking, node: string, port: string): Feed {
     : { source, output, target, input };
 }
 
-/** Why an edge is not possible: empty if it is, undefined if unknown. */
+/** Return the reason why an edge is impossible; "" if it is possible, undefined if unknown. */
 export function refusal(connectTargets: Partial<ConnectTargets>, feed: Feed): string | undefined {
   if (!feed.target) return "";
   if (connectTargets.source !== `${feed.source}.${feed.output}`) return undefined;
@@ -41,7 +41,7 @@ export function refusal(connectTargets: Partial<ConnectTargets>, feed: Feed): st
   );
 }
 
-/** Ports and arguments of a node that can be connected. */
+/** Return the ports and arguments of a node that can be connected. */
 export function acceptingPorts(connectTargets: Partial<ConnectTargets>, linking: Linking, node: NodeEntry): string[] {
   if (linking.fixed === "target") return node.outputs.map((output) => output.name);
   if (connectTargets.source !== `${linking.node}.${linking.port}`) return [];
@@ -49,14 +49,14 @@ export function acceptingPorts(connectTargets: Partial<ConnectTargets>, linking:
   const free = Object.entries(connectTargets.reasons ?? {})
     .filter(([id, reason]) => id.startsWith(prefix) && !reason)
     .map(([id]) => id.slice(prefix.length));
-  // The first port is meant, unless only arguments are left.
+  // Use the first port, unless only arguments are left.
   const ports = free.filter((name) =>
     node.inputs.some((port) => port.name === name && !port.argument),
   );
   return ports.length ? ports : free;
 }
 
-/** First reason why a node cannot be connected. */
+/** Return the first reason why a node cannot be connected. */
 export function nodeRefusal(connectTargets: Partial<ConnectTargets>, linking: Linking, node: NodeEntry): string {
   if (node.id === linking.node) return "an operator cannot use its own output";
   if (linking.fixed === "target") return `${node.id} has no output`;

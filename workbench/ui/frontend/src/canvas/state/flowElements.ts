@@ -25,14 +25,14 @@ export interface OpData extends Record<string, unknown> {
   entry: DrawnNode;
   current: boolean;
   reached: boolean;
-  /** Whether it is on the other side of the line between the devices. */
+  /** True if the node is on the wrong side of the line between CPU and GPU. */
   strays: boolean;
 }
 export type OpFlow = Node<OpData, "op" | "group" | "draw" | "block" | "body">;
 export type OutFlow = Node<{ edge: EdgeEntry; reached: boolean }, "out">;
 export type BoxFlow = OpFlow | OutFlow;
 
-/** Whether a box looks the same: React Flow passes new properties with every move. */
+/** Return whether a box looks the same although React Flow passed new properties. */
 export function rendersEqually<T extends BoxFlow>(a: NodeProps<T>, b: NodeProps<T>): boolean {
   return a.data === b.data && a.selected === b.selected;
 }
@@ -42,7 +42,7 @@ const SIDES = {
   top: Position.Top,
   bottom: Position.Bottom,
 };
-/** Removes React Flow's role description, which is not valid for elements without a role. */
+/** Attribute that removes React Flow's role description, invalid for elements without a role. */
 const BARE = { "aria-roledescription": undefined } as const;
 
 const inHandle = (name: string): string => `in:${name}`;
@@ -92,7 +92,7 @@ export class Flow {
     const reached = nodes.some((node) => node.id === current) ? current : nodes[0]?.id;
     const where = (id: string): Point =>
       spotWith(id, spots, state.moved ?? NOTHING, scopes) ?? { x: 0, y: 0 };
-    /** A box in a frame moves within its body, without limit down and to the right. */
+    /** Limit a box in a frame to its body, which extends down and to the right. */
     const bound = (id: string, at: Point): Pick<BoxFlow, "draggable" | "extent"> | undefined => {
       const corner = corners.get(scopes.get(id) ?? "");
       if (!corner) return undefined;
@@ -111,7 +111,7 @@ export class Flow {
         reached: id === reached,
         strays: isBelowGpuLine(entry, at, line) && !inner.has(id),
       };
-      // Moved boxes keep these, so that their card is not rendered again.
+      // The same object for moved boxes, so that their cards are not rendered again.
       const data = this.data.take(id, [entry, ...Object.values(flags)], () => ({ entry, ...flags }));
       const sockets = this.sockets.take(id, [entry], () => handles(entry));
       return this.boxes.take(id, [data, at.x, at.y, corner?.x, corner?.y, selected, moving], () => ({
