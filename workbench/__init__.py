@@ -320,7 +320,6 @@ def __dir__() -> list[str]:
 
 
 def _register_completion() -> None:
-    """Register completion of graphs if the package is imported in IPython."""
     running = sys.modules.get("IPython.core.getipython")
     shell = running.get_ipython() if running else None
     if shell is not None:

@@ -65,7 +65,6 @@ def main(context: click.Context, trust: bool) -> None:
 
 
 def _require_gpu(graph: Graph) -> None:
-    """Raise WorkbenchError if the graph needs a GPU and the machine has none."""
     from workbench.catalog import load_catalog
     from workbench.engine.resources.machine import describe_machine
     from workbench.graph.types.devices import infer_devices

@@ -231,7 +231,6 @@ def _markdown(text: str) -> str:
 
 
 def _heading_anchors() -> dict[str, str]:
-    """Return the anchor of each heading. Equal headings are numbered, as on GitHub."""
     taken, found = Counter({"reference": 1}), {}
     for title, (_, listed) in GROUPS.items():
         for heading in (title, *listed.split()):

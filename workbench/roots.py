@@ -26,10 +26,8 @@ class Roots:
 
     folders: tuple[str, ...]
     extensible: bool = field(default=False, compare=False)
-    """Whether a page may add a folder after its user has confirmed it.
-
-    True on the user's own machine, unless ``--root`` lists the folders.
-    """
+    """Whether a page may add a folder after its user has confirmed it. True on the user's own
+    machine, unless ``--root`` lists the folders."""
     added: list[str] = field(default_factory=list, compare=False)
     """Folders that users added, shared by all pages of this process."""
 

@@ -26,11 +26,8 @@ from workbench.system_limits import is_memory_refusal, memory_remedy
 _DEVICES: tuple[Device, ...] = ("cpu", "gpu", "mixed")
 
 _LEFT_OUT = frozenset({"seed", "device", "name", "save_attrs"})
-"""Schema arguments that are not arguments of nodes.
-
-The graph sets ``seed``, ``device`` and ``name``. ``save_attrs`` adds outputs for testing only,
-according to DALI.
-"""
+"""Schema arguments that are not arguments of nodes. The graph sets ``seed``, ``device`` and
+``name``. ``save_attrs`` adds outputs for testing only, according to DALI."""
 
 _SCALAR_KINDS: dict[str, ArgKind] = {
     "BOOL": "bool",

@@ -23,19 +23,14 @@ ArgKind = Literal[
     "bool", "int", "float", "str", "enum",
     "bool_list", "int_list", "float_list", "str_list", "enum_list", "object", "policy",
 ]  # fmt: skip
-"""Type of an argument. ``policy`` is a custom policy for automatic augmentation.
-
-Policies are defined in ``graph.model.policy``.
-"""
+"""Type of an argument. ``policy`` is a custom policy for automatic augmentation. Policies are
+defined in ``graph.model.policy``."""
 
 Form = Literal["", "flag", "fields", "each", "colour", "range", "matrix", "index", "shown"]
-"""Form control of an argument, if its kind allows several.
-
-``flag`` is an integer used as a boolean. For lists: ``fields`` has one value for each of ``parts``,
-``each`` has one value for all elements or one per element, ``colour`` is a colour, ``range`` a low
-and a high end, ``matrix`` rows of numbers. For texts: ``index`` is an index such as ``:, 3:9``;
-``shown`` is read-only.
-"""
+"""Form control of an argument, if its kind allows several. ``flag`` is an integer used as a
+boolean. For lists: ``fields`` has one value for each of ``parts``, ``each`` has one value for all
+elements or one per element, ``colour`` is a colour, ``range`` a low and a high end, ``matrix`` rows
+of numbers. For texts: ``index`` is an index such as ``:, 3:9``; ``shown`` is read-only."""
 
 PortKind = Literal[
     "encoded", "image", "sound", "label", "boxes", "mask", "points", "number", "any"
@@ -46,11 +41,9 @@ SHOWN_KINDS: tuple[PortKind, ...] = ("image", "sound")
 """Port kinds that the preview renders as images."""
 
 PortDevice = Literal["operator", "either", "any", "cpu"]
-"""Device on which an input's data must be.
-
-``operator``: the device of the operator; ``either``: that device or the CPU; ``any``: any device,
-because only shape or type is used; ``cpu``: always the CPU.
-"""
+"""Device on which an input's data must be. ``operator``: the device of the operator; ``either``:
+that device or the CPU; ``any``: any device, because only shape or type is used; ``cpu``: always the
+CPU."""
 
 FITTING: Mapping[PortKind, frozenset[PortKind]] = {
     "image": frozenset({"mask", "sound"}),  # a mask is read from a file like an image
@@ -60,10 +53,8 @@ FITTING: Mapping[PortKind, frozenset[PortKind]] = {
     "number": frozenset({"label", "boxes", "points", "sound"}),
     "label": frozenset({"number"}),
 }
-"""Other kinds that a port of each kind accepts, besides ``any``.
-
-In DALI, data of all these kinds are numeric arrays.
-"""
+"""Other kinds that a port of each kind accepts, besides ``any``. In DALI, data of all these kinds
+are numeric arrays."""
 
 
 def kind_fits(want: PortKind, got: PortKind) -> bool:
@@ -90,23 +81,15 @@ class OutputRule:
 
     dtype: str | None = "input"
     """Element type: a member of ``DALIDataType``, the name of an input with the same type, or a
-    word.
-
-    Words are ``input`` for the type of the first input and, for arithmetic, ``promoted`` from all
-    operands or ``floating`` if integers produce floats. None if the type depends on the data.
-    """
+    word. Words are ``input`` for the type of the first input and, for arithmetic, ``promoted`` from
+    all operands or ``floating`` if integers produce floats. None if the type depends on the
+    data."""
     layout: str | None = "input"
-    """Layout such as ``HWC``, or empty for data without a layout.
-
-    ``input`` is the input's layout, changed by the words in ``shape``. None if the layout depends
-    on the data.
-    """
+    """Layout such as ``HWC``, or empty for data without a layout. ``input`` is the input's layout,
+    changed by the words in ``shape``. None if the layout depends on the data."""
     shape: tuple[ShapeWord, ...] | tuple[int | None, ...] | None = ("input",)
-    """Words or sizes, or None if even the number of axes is unknown.
-
-    Words are applied from left to right to the first input's shape. A size is None if it depends on
-    the data.
-    """
+    """Words or sizes, or None if even the number of axes is unknown. Words are applied from left to
+    right to the first input's shape. A size is None if it depends on the data."""
 
 
 _TENSOR_TYPES = {"int": "INT32", "float": "FLOAT", "DALIInterpType": "INTERP_TYPE"}
@@ -223,21 +206,16 @@ class OpSpec:
     devices: tuple[Device, ...]
     inputs: tuple[PortSpec, ...] = ()
     max_inputs: int = 0
-    """Maximum number of inputs.
-
-    Larger than ``len(inputs)`` for operators with any number of inputs, such as ``cat``. Their
-    unnamed inputs are called ``input_2``, ``input_3``, ...
-    """
+    """Maximum number of inputs. Larger than ``len(inputs)`` for operators with any number of
+    inputs, such as ``cat``. Their unnamed inputs are called ``input_2``, ``input_3``, ..."""
     outputs: tuple[PortSpec, ...] = ()
     args: Mapping[str, ArgSpec] = field(default_factory=dict)
     """Arguments by name. ``seed`` is not included, because the graph sets it (see ``seeded``)."""
     seeded: bool = False
     """Whether the operator accepts a ``seed``."""
     random_state: bool = False
-    """Whether the operator samples from Philox(seed, batch * batch_size).
-
-    The argument ``_random_state`` sets that position.
-    """
+    """Whether the operator samples from Philox(seed, batch * batch_size). The argument
+    ``_random_state`` sets that position."""
     doc: str = ""
     summary: str = ""
     category: str = "other"
@@ -259,25 +237,20 @@ class OpSpec:
     """Groups of arguments and ports; at least one of each group must be set."""
     same_dtype: tuple[tuple[str, ...], ...] = ()
     """Groups of ports that need equal element types, such as ``anchor`` and ``shape_input``.
-    Unnamed ports belong to the group of the last named port.
-    """
+    Unnamed ports belong to the group of the last named port."""
     whole_batch: bool = False
     """Whether the result for a sample depends on the other samples of its batch."""
     module: str = ""
     """Module of a function of ``nvidia.dali.auto_aug``; empty for other operators."""
     expression: str = ""
     """Python expression with ``{}`` for each operand, such as ``{} + {}`` or ``math.sqrt({})``.
-
-    Empty if the operator is a call of ``fn`` in the exported code.
-    """
+    Empty if the operator is a call of ``fn`` in the exported code."""
     operands: tuple[tuple[str, ...], ...] = ()
     """For each ``{}`` in ``expression``: names of ports and arguments; the first that is set is
-    used.
-    """
+    used."""
     written_numbers: Mapping[str, str] = field(default_factory=dict)
     """Argument that stores an integer used in place of an input (``fn.random.choice(3)``), by
-    input.
-    """
+    input."""
     stays: bool = False
     """Whether the operator runs on the CPU unless set otherwise, even with GPU inputs."""
     counted_outputs: str = ""
@@ -363,11 +336,9 @@ def _opaque(count: int) -> OpSpec:
 OPAQUE: Mapping[str, OpSpec] = {
     spec.name: spec for spec in map(_opaque, range(MOST_OPAQUE_OUTPUTS + 1))
 }
-"""Operators ``opaque.N``, which represent imported code that a graph cannot contain.
-
-They have any number of inputs (``input_0``, ...) and N outputs (``output``, or ``output_0``, ...).
-Such nodes can be stored and displayed, but can neither run nor be added by users.
-"""
+"""Operators ``opaque.N``, which represent imported code that a graph cannot contain. They have any
+number of inputs (``input_0``, ...) and N outputs (``output``, or ``output_0``, ...). Such nodes can
+be stored and displayed, but can neither run nor be added by users."""
 
 
 class Catalog(Mapping[str, OpSpec]):

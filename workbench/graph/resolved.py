@@ -32,17 +32,13 @@ class ResolvedGraph(TypedGraph):
 
     facts: Mapping[str, DataFacts] = field(default_factory=dict)
     beside: Mapping[str, str] = field(default_factory=dict)
-    """Suffix of the data path for each constant in ``data_constants``.
-
-    The exported program appends the suffix to its own path without ``.py``.
-    """
+    """Suffix of the data path for each constant in ``data_constants``. The exported program appends
+    the suffix to its own path without ``.py``."""
     file: str = ""
     """File name of the exported program, or empty for the default name of the target."""
     hints: bool = False
-    """Whether the exported code has a comment with the command that finds a bad file.
-
-    The comment is at the line that DALI's error message quotes.
-    """
+    """Whether the exported code has a comment with the command that finds a bad file. The comment
+    is at the line that DALI's error message quotes."""
 
     @cached_property
     def outputs(self) -> Mapping[str, TensorType]:

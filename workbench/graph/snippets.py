@@ -273,6 +273,5 @@ def _node(graph: Graph, catalog: Catalog, node: TemplateNode, ports: Mapping[str
 
 
 def _has_known_size(graph: Graph, catalog: Catalog, port: Port) -> bool:
-    """Return whether the height and width of images at a port are known."""
     flow = infer_types(graph, catalog).get(port)
     return flow is not None and flow.shape is not None and None not in flow.shape[:2]

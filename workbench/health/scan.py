@@ -57,23 +57,17 @@ class FolderFacts:
     """Largest (width, height) in pixels among ``SAMPLE`` images, or None if none can be opened."""
     class_counts: dict[str, int] = field(default_factory=dict)
     """Number of images, or of ``targets``, by class name or by class number if it has no name.
-
-    Empty if there are no classes, or more than ``MOST_NUMBERS`` without a name.
-    """
+    Empty if there are no classes, or more than ``MOST_NUMBERS`` without a name."""
     targets: Literal["", "boxes", "masks"] = ""
     """What ``class_counts`` counts: boxes, masks that contain the class, or images if empty."""
     targets_of: int = 0
     """Number of images whose annotations were counted, or 0 if all images were counted."""
     without_targets: int = 0
-    """Number of images without annotations, if known.
-
-    These images are valid, but the option ``skip_empty`` excludes them.
-    """
+    """Number of images without annotations, if known. These images are valid, but the option
+    ``skip_empty`` excludes them."""
     at_fault: int = 0
-    """Number of samples with a fault: missing parts, unreadable annotations or empty files.
-
-    Invalid headers and masks are found only among ``SAMPLE`` images. ``check_folder`` checks all.
-    """
+    """Number of samples with a fault: missing parts, unreadable annotations or empty files. Invalid
+    headers and masks are found only among ``SAMPLE`` images. ``check_folder`` checks all."""
     of_no_sample: int = 0
     """Number of faulty entries that belong to no sample, such as masks without an image."""
     first_fault: str = ""
@@ -93,10 +87,8 @@ class FolderFacts:
     not_read: tuple[str, ...] = ()
     """Sentences about files and folders that are not read, and about empty class folders."""
     size_counts: dict[str, int] = field(default_factory=dict)
-    """Number of images among ``SAMPLE`` by size, such as ``640×480``, smallest size first.
-
-    With more than ``MOST_SIZES`` sizes, they are counted by longer side, such as ``513 … 768``.
-    """
+    """Number of images among ``SAMPLE`` by size, such as ``640×480``, smallest size first. With
+    more than ``MOST_SIZES`` sizes, they are counted by longer side, such as ``513 … 768``."""
 
 
 SAMPLE = 400

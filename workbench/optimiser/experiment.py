@@ -159,8 +159,7 @@ class OptimisationExperiment(SpeedExperiment):
         self._steps: tuple[CandidateRewrite, ...] = ()
         self._known: tuple[tuple[Measurement, ...], tuple[CandidateRewrite, ...]] = ((), ())
         """Measurements and rewrites of the last complete round, for the record of an interrupted
-        run.
-        """
+        run."""
         self._compared: dict[str, Difference] = {}
         self._needed: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._relied: dict[tuple[str, ...], frozenset[str]] = {}

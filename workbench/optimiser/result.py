@@ -233,7 +233,6 @@ def _row(proposal: Proposal) -> dict[str, Any]:
 
 
 def _worst_samples_figure(title: str, worst: Sequence[WorstSample]) -> str:
-    """Return HTML with the worst samples of a proposal, before and after."""
     cells = "".join(
         f"<figure style='display:inline-block;margin:4px'>{_image(each.before)}"
         f"{_image(each.after)}<figcaption>{escape(each.file.rpartition('/')[2][:60])}, "

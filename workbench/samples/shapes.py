@@ -116,12 +116,12 @@ class Scene:
 
     @property
     def classes(self) -> NDArray[np.uint8]:
-        """Return the (h, w) mask of class numbers."""
+        """Mask (h, w) of class numbers."""
         return self.mask(lambda _, shape: shape.label)
 
     @property
     def instances(self) -> NDArray[np.uint8]:
-        """Return the (h, w) mask of shape numbers, from 1."""
+        """Mask (h, w) of shape numbers, from 1."""
         return self.mask(lambda index, _: index + 1)
 
     @property

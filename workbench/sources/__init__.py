@@ -92,7 +92,7 @@ def write_remaining(dataset: Dataset, names: Collection[str], place: Path) -> Pa
 def require_dataset(dataset: Dataset, device: str = "") -> None:
     """Raise DataError, with a fix, if a dataset cannot be read.
 
-    If ``device`` is ``cpu`` or ``mixed``, also checks that the reader can decode on that device.
+    If ``device`` is ``cpu`` or ``mixed``, the reader must also be able to decode on that device.
     """
     kind = load_source(dataset.kind)
     kind.require(dataset)

@@ -145,7 +145,7 @@ def describe_unread(data: str, suffixes: tuple[str, ...], noun: str = "image") -
 
 
 def _entries(data: str, classes: list[str]) -> Iterator[tuple[str, str, bool]]:
-    """Yield parent folder (relative to ``data``), name, and "is a folder" of each folder entry."""
+    """Yield each folder entry: parent folder (relative to ``data``), name, True for a folder."""
     for place in ["", *classes]:
         with os.scandir(os.path.join(data, place)) as entries:
             for entry in entries:

@@ -38,10 +38,7 @@ class DataFacts:
     outside: int = 0
     unusable: int = 0
     """Minimum number of samples that no reader can read: faulty entries, and empty or missing
-    files.
-
-    More samples may be unreadable, because files are not opened.
-    """
+    files. More samples may be unreadable, because files are not opened."""
     without_area: int = 0
     first_outside: str = ""
     first_without_area: str = ""
@@ -49,15 +46,11 @@ class DataFacts:
     """Sample rates of the float WAV files among the first 1,000 sounds."""
     turned: int = 0
     """Number of images, among the first 1,000 with annotations, that EXIF orientation rotates.
-
-    Mirrored images are counted too.
-    """
+    Mirrored images are counted too."""
     annotated: Literal["", "stored", "upright"] = ""
     """Whether annotations of rotated images match the size before or after EXIF rotation.
-
     ``stored`` means before, ``upright`` after. Empty if both sizes are equal, or if annotations
-    disagree.
-    """
+    disagree."""
     first_turned: str = ""
     """Name of the first image that EXIF orientation rotates or mirrors."""
     headers_read: int = 0
@@ -163,7 +156,6 @@ def _float_rates(samples: Sequence[Sample]) -> tuple[int, ...]:
 
 
 def _read_head(path: str) -> bytes:
-    """Read the first bytes of a sound file, or return empty bytes if it cannot be read."""
     try:
         with open(path, "rb") as file:
             return file.read(SOUND_HEAD)

@@ -219,11 +219,9 @@ def _by_precedence() -> tuple[str, ...]:
 
 
 Location = str | Path | Dataset | Sequence[str | Path | tuple[str | Path, int | str]] | Frame | Any
-"""Value that a user can pass for one dataset.
-
-It is a path or, in Python, files, (file, label) pairs, a data frame with a path column, or images:
-arrays, encoded bytes, a dataset object (``memory.py``).
-"""
+"""Value that a user can pass for one dataset. It is a path or, in Python, files, (file, label)
+pairs, a data frame with a path column, or images: arrays, encoded bytes, a dataset object
+(``memory.py``)."""
 Data = Location | Mapping[str, Location]
 """Value that a user can pass for a graph: one dataset, or one per data parameter."""
 

@@ -137,7 +137,6 @@ def element_type_fault(array: Any) -> str:
 
 
 def _is_tensor(array: Any) -> bool:
-    """Return whether an array is a PyTorch tensor, whose first axis is the channels."""
     return type(array).__module__.startswith("torch")
 
 
@@ -188,7 +187,7 @@ def _require_rows(rows: Sequence[Any], split: Callable[[Any], tuple[Any, int]]) 
 
 
 def warn_of_labels(labels: Iterable[Any], row: str) -> None:
-    """Warn about the first negative label. ``row`` is what one entry of the data is called."""
+    """Warn about the first negative label. ``row`` is the noun for one entry of the data."""
     for at, label in enumerate(labels):
         text = str(label)
         if text.startswith("-") and text[1:].isdecimal():

@@ -102,7 +102,7 @@ def folder_of(dataset: Dataset) -> str:
 
 
 def fits_list(file: Sample) -> bool:
-    """Return whether a list with one path per line can contain a file (no line break in it)."""
+    """Return whether a ``file_list`` can contain a file: its path has no line break."""
     path = os.path.abspath(file.path)
     return "\n" not in path and "\r" not in path
 
@@ -152,11 +152,9 @@ class SourceKind:
     # Which data it accepts.
 
     precedence: int = 2
-    """Rank among kinds that accept the same path. The highest wins, then the first by name.
-
-    4: a narrower form of another kind; 3: files of many samples; 2: samples in their own files; 1:
-    guesses from names alone, lists, and images that DALI does not decode; 0: any folder.
-    """
+    """Rank among kinds that accept the same path. The highest wins, then the first by name. 4: a
+    narrower form of another kind; 3: files of many samples; 2: samples in their own files; 1:
+    guesses from names alone, lists, and images that DALI does not decode; 0: any folder."""
     suffixes: tuple[str, ...] = ()
     """Suffixes of files that contain many samples. A Python list of such files is of this kind."""
     takes: frozenset[str] = frozenset()
@@ -173,16 +171,15 @@ class SourceKind:
     options: frozenset[str] | None = None
     """Reader options that this kind supports, or None for all options of DALI's reader."""
     demanding: frozenset[str] = frozenset()
-    """Reader options that require certain annotations; ``Dataset.options`` lists those in use."""
+    """Reader options that not all data of this kind support; ``Dataset.options`` has those in use.
+    """
     seeded: bool = True
     """Whether the reader accepts a seed."""
     outputs: tuple[str, ...] = ("jpegs", "labels")
     """Names of the reader's output ports in a graph."""
     pixels: str = ""
-    """Name of the output with pixels if the reader decodes, or empty if decoders follow.
-
-    If set, the exported code passes ``device`` (``cpu``, ``mixed`` or ``gpu``) to ``reader``.
-    """
+    """Name of the output with pixels if the reader decodes, or empty if decoders follow. If set,
+    the exported code passes ``device`` (``cpu``, ``mixed`` or ``gpu``) to ``reader``."""
     has_sequences: bool = False
     """Whether samples can be sequences of images."""
     begins: ClassVar[Mapping[str, int]] = {}
@@ -194,25 +191,19 @@ class SourceKind:
     # Code in the exported program.
 
     find: Callable[[Any], dict[str, Any]]
-    """Static method that converts the data parameter to the reader's arguments.
-
-    Its code is part of the exported program, so it must be self-contained.
-    """
+    """Static method that converts the data parameter to the reader's arguments. Its code is part of
+    the exported program, so it must be self-contained."""
     reader: Callable[..., Any] | None = None
-    """Static method that replaces DALI's reader if its outputs differ from ``outputs``.
-
-    It receives the result of ``find`` and the reader's options. Its code is part of the exported
-    program. The last output must be created last.
-    """
+    """Static method that replaces DALI's reader if its outputs differ from ``outputs``. It receives
+    the result of ``find`` and the reader's options. Its code is part of the exported program. The
+    last output must be created last."""
     helpers: tuple[Any, ...] = ()
     """Functions, classes or code that ``find`` and ``reader`` need, exported before them."""
     imports: tuple[str, ...] = ()
     """Modules that the exported code imports."""
     unread: ClassVar[Mapping[str, Any]] = {}
-    """Substitute for the result of ``find`` if a pipeline is built without data.
-
-    It contains only what the reader needs to have all outputs.
-    """
+    """Substitute for the result of ``find`` if a pipeline is built without data. It contains only
+    what the reader needs to have all outputs."""
     argument_name: str = ""
     """Reader argument that receives the data without ``find``; see ``path_argument``."""
     pipeline_arguments: tuple[str, ...] = ()
@@ -233,20 +224,14 @@ class SourceKind:
     is_indexed: bool = False
     """Whether the reader uses an index. Without an index, the reader scans all data."""
     checked_first: bool = False
-    """Whether all samples are checked before the reader is built.
-
-    Needed if the reader silently skips some faulty samples and stops at others.
-    """
+    """Whether all samples are checked before the reader is built. Needed if the reader silently
+    skips some faulty samples and stops at others."""
     looks_ahead: bool = False
-    """Whether ``list_samples`` finds the first faulty samples quickly.
-
-    A preview can then report samples that the reader accepts silently.
-    """
+    """Whether ``list_samples`` finds the first faulty samples quickly. A preview can then report
+    samples that the reader accepts silently."""
     ends_process: str = ""
     """Words in the fault of a sample that would terminate the process, for a kind that looks ahead.
-
-    Such a sample is excluded in advance.
-    """
+    Such a sample is excluded in advance."""
 
     def accepts(self, path: Path) -> bool:
         """Return whether a path contains data of this kind."""
@@ -356,7 +341,7 @@ class SourceKind:
         return None
 
     def without_targets(self, dataset: Dataset) -> int:
-        """Return the number of samples without annotations; 0 unless one file has them all."""
+        """Return the number of samples without annotations, or 0 if no single file has them all."""
         return 0
 
     def classes_in(
@@ -415,7 +400,7 @@ class SourceKind:
         return self.write_list(dataset, names, place)
 
     def write_list(self, dataset: Dataset, names: Collection[str], place: Path) -> Path:
-        """Write DALI's ``file_list`` without the named samples."""
+        """Write DALI's ``file_list`` without the named samples, and return its path."""
         path = place.with_suffix(".txt")
         path.write_bytes(
             dump_file_list(each for each in self.list_samples(dataset) if each.name not in names)

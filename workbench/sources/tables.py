@@ -82,7 +82,7 @@ class TableRows:
 class NumberedClasses:
     """Rows of a table in which text labels are replaced by their index in ``texts``.
 
-    A text that is not in ``texts`` is replaced by the number that it contains.
+    If all texts are decimal numbers, labels are replaced by these numbers.
     """
 
     def __init__(self, rows: Any, column: Any, texts: Any) -> None:

@@ -41,11 +41,8 @@ POLICY_BINS = 11
 """Number of magnitude bins of the learned policies."""
 
 SubPolicies = tuple[tuple[tuple[str | float | int, ...], ...], ...]
-"""Sub-policies: each image is augmented by one of them, selected at random.
-
-A sub-policy is a sequence of operations, each with a name, a probability and, for some
-augmentations, a magnitude.
-"""
+"""Sub-policies: each image is augmented by one of them, selected at random. A sub-policy is a
+sequence of operations, each with a name, a probability and, for some augmentations, a magnitude."""
 
 AUTO_AUGMENT = read_operators("auto_augment.toml")
 """Specifications of the automatic augmentation functions, by name."""

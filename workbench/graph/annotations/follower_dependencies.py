@@ -67,10 +67,8 @@ _STATES: Mapping[str, tuple[str, ...]] = {
     "follow_masks": ("moved",),
 }
 """Outputs of the carrier nodes of each follower operator
-(``catalog/extra_operators/carriers.toml``).
-
-Carrier nodes pass annotations into and out of blocks.
-"""
+(``catalog/extra_operators/carriers.toml``). Carrier nodes pass annotations into and out of
+blocks."""
 _WARPED = ("map",)
 """Carrier output for masks that are transformed once, by one affine map, after all blocks."""
 _WARPED_AND_CUT = ("map", "seen")

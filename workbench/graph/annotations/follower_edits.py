@@ -181,7 +181,6 @@ def _output_frames(typed: TypedGraph) -> set[Port]:
 
 
 def _is_followed(graph: Graph, output: str) -> bool:
-    """Return whether an output comes from an annotation follower."""
     node = graph.outputs[output].node
     return graph.has(node) and follows(graph.node(node))
 

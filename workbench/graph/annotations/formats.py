@@ -14,10 +14,8 @@ _CLIPPED = {
     "xyzXYZ": ("clip_volumes", 0),
     "xyzWHD": ("clip_sized_boxes", 3),
 }
-"""Helper function of exported code that clips boxes, for each ``bbox_layout``.
-
-The number is the helper's argument ``axes``, or 0 if it has no such argument.
-"""
+"""Helper function of exported code that clips boxes, for each ``bbox_layout``. The number is the
+helper's argument ``axes``, or 0 if it has no such argument."""
 CLIP_FUNCTIONS = frozenset(function for function, _ in _CLIPPED.values())
 
 

@@ -34,7 +34,7 @@ class GeometryStep:
     bodies: Mapping[str, GeometryPath] = field(default_factory=dict)
     """Geometric steps in each body of a block, by body name."""
     mix: Mix | None = None
-    """How a sum of two images combines their annotations, or None for other steps."""
+    """The mix that a sum of two images computes, or None for other steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ class GeometryPath:
 
     @property
     def lacks_mask_call(self) -> bool:
-        """Whether a step has no operator call that transforms masks."""
+        """Whether masks cannot be transformed by an operator call at one of the steps."""
         return any(call.op == "" for step in self.walk() for call in step.rule.calls or ())
 
     @property

@@ -291,7 +291,7 @@ def require_sound_node(graph: Graph, catalog: Catalog, node_id: str) -> None:
 
 
 def neutral_arguments(node: Node) -> KeysView[str]:
-    """Return the arguments that could make a node change its input, if their values do not."""
+    """Return the arguments that must be changed so that a node changes its input; else none."""
     spec, form = load_catalog()[node.op], FUSED_FORMS.get(node.op)
     crops = {name: spec.args[name].default for name in _CROPS} if node.op == "crop" else {}
     neutral = {**form.neutral} if form else crops
@@ -303,7 +303,10 @@ def neutral_arguments(node: Node) -> KeysView[str]:
 
 
 def warn_if_unchanged(block: Node, op: str) -> None:
-    """Warn about a block in which no body changes the images. ``op`` is the operator with ``p``."""
+    """Warn about a block whose bodies do not change the images.
+
+    ``op`` is the operator that was called with ``p``, or empty.
+    """
     nodes = [node for body in block.bodies.values() for node in body.nodes]
     names = [neutral_arguments(node) for node in nodes]
     if _DEFERRED.get() or not all(names):
@@ -396,7 +399,6 @@ def merged_graph(
 
 
 def _require_same_data(graph: Graph, other: Graph) -> None:
-    """Raise GraphEditError if two graphs have different data for the same parameter."""
     datasets = graph.datasets or {}
     for name, dataset in (other.datasets or {}).items():
         kind = load_source(dataset.kind)

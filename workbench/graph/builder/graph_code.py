@@ -77,7 +77,6 @@ def code_of(graph: Graph, datasets: Datasets, data: Mapping[str, str]) -> str:
 
 
 def _rebuild(text: str, graph: Graph, datasets: Datasets) -> Graph:
-    """Build a graph from its code, with the data of the original graph."""
     name = graph.sources[0].dataset
 
     def read(_: object, **options: object) -> Graph:

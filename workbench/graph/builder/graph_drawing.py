@@ -30,19 +30,14 @@ _ROLES = {
     "source": "#6b5f8f", "decode": "#3f6c9c", "geometry": "#2f7a5d", "crop": "#2f7a5d",
     "colour": "#9a5c22", "block": "#ad5f83", "random": "#7c7020",
 }  # fmt: skip
-"""Colour of a node by its role.
-
-Notebooks display the drawing as an image without access to the theme, so it has no background,
-and its colours are readable in light and dark themes.
-"""
+"""Colour of a node by its role. Notebooks display the drawing as an image without access to the
+theme, so it has no background, and its colours are readable in light and dark themes."""
 _OTHER_ROLE = "#666666"
 _INK, _GREY, _ALERT = "#ffffff", "#7a7a7a", "#c05621"
 """Colours of text on nodes, of other text and lines, and of warnings."""
 _LANE, _MOST_LANES = 5, 14
-"""Width in pixels, and maximum number, of the vertical lanes for edges that bypass other nodes.
-
-The edges from one node share a lane.
-"""
+"""Width in pixels, and maximum number, of the vertical lanes for edges that bypass other nodes. The
+edges from one node share a lane."""
 _RANDOM = "random."
 
 

@@ -140,7 +140,7 @@ class _Block:
         return self.operand(node.inputs[first]) + method_call(node.op, self.arguments(node, others))
 
     def operand(self, port: Port) -> str:
-        """Return the expression for a port, in parentheses if operators or dots may follow."""
+        """Return the expression for a port, in parentheses if needed before an operator or dot."""
         text = self.value(port)
         node = self.nodes.get(port.node)
         signed = node is not None and (node.op == "math.neg" or _has_sign(node))

@@ -110,7 +110,7 @@ def _body_faults(typed: TypedGraph, node: Node, spec: OpSpec, name: str) -> Iter
 
 
 def _output_faults(node: Node, spec: OpSpec, types: Mapping[Port, TensorType]) -> Iterator[Fault]:
-    """Report missing or incompatible outputs of bodies. DALI merges them into one batch."""
+    """Report missing outputs of bodies, and outputs that DALI cannot merge into one batch."""
     given = dict.fromkeys(name for body in node.bodies.values() for name in body.outputs)
     if not given:
         yield Fault(

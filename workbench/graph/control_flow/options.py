@@ -154,7 +154,6 @@ def move_option(graph: Graph, block: str, body: str, by: int) -> Graph:
 
 
 def _renamed_body(block: Node, old: str, new: str) -> Body:
-    """Return the body ``old`` with the name ``new``; ports inside it are updated."""
     return block.bodies[old].renamed(block.scope(old), block.scope(new))
 
 

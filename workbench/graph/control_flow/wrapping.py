@@ -233,7 +233,6 @@ def _input_name(
 
 
 def _require_nothing_between(graph: Graph, inside: Collection[Node]) -> None:
-    """Raise GraphEditError if an unselected node is between the selected nodes."""
     if not inside:
         raise GraphEditError("No node is selected. Select the nodes to run for some samples.")
     ids = {node.id for node in inside}

@@ -132,7 +132,7 @@ def _number_ports(typed: TypedGraph) -> Iterator[Port]:
 
 
 def _possible_inputs(node: Node, spec: OpSpec, kind: PortKind) -> Iterator[str]:
-    yield from _ports_with_a_free_one(node, spec)
+    yield from _ports_with_unused_input(node, spec)
     if kind_fits("number", kind):
         yield from (name for name, arg in spec.args.items() if arg.tensor and not arg.deprecated)
 
@@ -145,7 +145,7 @@ def _refusal(typed: TypedGraph, source: _Source, node: Node, into: str) -> str |
         return f"{node.op} is not an operator of this DALI version"
     if into in spec.args:
         return _argument_refusal(source, spec, into)
-    ports = _ports_with_a_free_one(node, spec)
+    ports = _ports_with_unused_input(node, spec)
     if into not in ports:
         return f"{node.op} has no input {into!r}"
     want = ports[into]
@@ -223,7 +223,7 @@ def set_output(graph: Graph, name: str, port: Port | None) -> Graph:
     return replace(graph, outputs=outputs)
 
 
-def _ports_with_a_free_one(node: Node, spec: OpSpec) -> dict[str, PortKind]:
+def _ports_with_unused_input(node: Node, spec: OpSpec) -> dict[str, PortKind]:
     """Return the kinds of positional inputs by name, plus one unused input if supported."""
     ports = dict(positional_ports(node, spec))
     if len(ports) < spec.max_inputs:

@@ -201,7 +201,7 @@ def is_movable(node: Node, catalog: Catalog) -> bool:
 
 
 def without_idle_generators(graph: Graph, catalog: Catalog, removed: Node) -> Graph:
-    """Remove the generators that only the already removed node ``removed`` used."""
+    """Remove the generators whose only consumer was the node ``removed``."""
     feeding = {port.node for port in graph.body.used_ports}
     idle = {
         port.node

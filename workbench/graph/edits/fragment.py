@@ -69,7 +69,10 @@ def paste_fragment(graph: Graph, text: str, scope: str = "") -> tuple[Graph, tup
 
 
 def add_nodes(graph: Graph, part: Graph) -> tuple[Graph, dict[str, str]]:
-    """Add the nodes of ``part`` with unused ids and seeds. Returns the graph and old -> new ids."""
+    """Add the nodes of ``part`` with unused ids and seeds.
+
+    Returns the graph and the new ids by old id.
+    """
     keep_outputs = not graph.outputs
     taken = graph
     renamed: dict[str, str] = {}

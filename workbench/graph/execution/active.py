@@ -1,4 +1,4 @@
-"""Return the active part of a graph: without muted and loose nodes.
+"""Compute the active part of a graph, which has no muted and no loose nodes.
 
 A muted node remains in the file and on the canvas; the active graph is the graph after
 ``remove_nodes``. A loose node is a node that no output of the graph, or of its body, depends on.

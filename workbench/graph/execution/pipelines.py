@@ -36,7 +36,7 @@ def single_pipelines(graph: Graph) -> tuple[Graph, ...]:
 
 
 def pipeline_of_batch(graph: Graph, batch: int) -> tuple[Graph, int]:
-    """Return the graph of the pipeline that outputs a batch, and the batch's number there."""
+    """Return the graph of the pipeline that outputs a batch, and the number of the batch in it."""
     pipelines = single_pipelines(graph)
     return pipelines[batch % len(pipelines)], batch // len(pipelines)
 

@@ -103,7 +103,7 @@ def _working_fixes(case: Case, remedies: Remedies, fault: Fault | None = None) -
 
 
 def _candidates(case: Case, remedies: Remedies) -> Iterator[FixCandidate]:
-    """Yield the candidates of ``remedies`` until it raises GraphEditError (another body's node)."""
+    """Yield the candidates of ``remedies`` up to the first GraphEditError."""
     try:
         yield from remedies(case)
     except GraphEditError:

@@ -79,7 +79,6 @@ def with_own_ids(graph: Graph, shared: str) -> Graph:
 
 
 def _with_id(node: Node, new: str) -> Node:
-    """Return the node with another id; ports inside its bodies are updated."""
     bodies = {
         name: body.renamed(node.scope(name), f"{new}.{name}") for name, body in node.bodies.items()
     }

@@ -49,7 +49,7 @@ def feed_of(spec: OpSpec, into: str) -> Feed | None:
 
 
 def feed_from_new(graph: Graph, catalog: Catalog, node_id: str, into: str) -> Graph | None:
-    """Add the node that the catalogue suggests as a source of an input, and connect both.
+    """Add the node that the catalogue suggests for an input, and connect the node's own inputs.
 
     Returns None if the catalogue has no suggestion.
     """

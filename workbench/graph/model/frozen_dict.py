@@ -12,7 +12,7 @@ from workbench.names import did_you_mean
 K = TypeVar("K")
 V = TypeVar("V")
 EDIT = "graph[NODE].set(ARGUMENT=...)"
-"""How to change an argument, in messages."""
+"""Text for messages on how to change an argument."""
 
 
 class FrozenDict(dict[K, V]):

@@ -43,7 +43,6 @@ def running_order(nodes: tuple[Node, ...]) -> tuple[tuple[Node, ...], tuple[Node
 
 
 def _is_topologically_sorted(nodes: tuple[Node, ...], known: set[str]) -> bool:
-    """Return whether every source precedes its consumers, which is true for most graphs."""
     ahead = set(known)
     for node in nodes:
         if not ahead.isdisjoint(port.node for port in node.inputs.values()):

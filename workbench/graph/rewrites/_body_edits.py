@@ -211,7 +211,6 @@ _FIXED = {"mean", "stddev", "scale", "shift", "dtype"}
 
 
 def _has_fixed_statistics(normalize: Node) -> bool:
-    """Return whether mean and standard deviation are fixed instead of computed from the pixels."""
     values = (normalize.args.get(name) for name in ("mean", "stddev"))
     return all(isinstance(value, int | float) for value in values)
 

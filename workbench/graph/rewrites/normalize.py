@@ -290,7 +290,7 @@ def _fixed_statistics(graph: Graph, node: Node) -> Affine | None:
 
 
 def _numbers(graph: Graph, node: Node, port: str, *args: str) -> Factors | None:
-    """Return the constant at the input ``port``, or the value of the only set argument, or None."""
+    """Return the constant at input ``port``, or the only argument of ``args`` in use, or None."""
     if port in node.inputs:
         return _constant(graph, node.inputs[port])
     values = [node.args[name] for name in args if name in node.args]

@@ -38,12 +38,9 @@ class ImportIssue:
     """A part of the imported program that was not imported exactly."""
 
     kind: Kind
-    """One of four kinds of issue.
-
-    ``opaque``: imported as a node that represents an unsupported call; ``changed``: imported, but
-    behaves differently from the original; ``refused``: omitted; ``fault``: imported, but the
-    workbench cannot run it unchanged.
-    """
+    """One of four kinds of issue. ``opaque``: imported as a node that represents an unsupported
+    call; ``changed``: imported, but behaves differently from the original; ``refused``: omitted;
+    ``fault``: imported, but the workbench cannot run it unchanged."""
     node: str
     """Id of the node; empty if the issue concerns the whole pipeline."""
     place: str
@@ -81,17 +78,13 @@ class ImportReport:
     """Other notes, such as the folder that the imported program reads."""
     assumed: Mapping[str, str] = field(default_factory=FrozenDict)
     """Default used for each value that the program requires and the caller did not pass, by name.
-
     The defaults are Python code. Set other values with ``args``, on the command line with
-    ``--arg``.
-    """
+    ``--arg``."""
     changed_nodes: tuple[str, ...] = ()
     """For a composition: ids of the nodes of changed transforms, whose issues have no node ids."""
     steps: Mapping[str, int] = field(default_factory=FrozenDict)
-    """For a composition: the numbers of ``exact``, ``changed`` and ``omitted`` transforms.
-
-    Empty for a pipeline, in which each node is a step.
-    """
+    """For a composition: the numbers of ``exact``, ``changed`` and ``omitted`` transforms. Empty
+    for a pipeline, in which each node is a step."""
 
     def to_frame(self) -> Any:
         """Return a pandas data frame with one row per issue: kind, node, location, reason.
@@ -137,7 +130,7 @@ class ImportReport:
 
     @property
     def is_exact(self) -> bool:
-        """True if nothing was changed, omitted or assumed."""
+        """Whether nothing was changed, omitted or assumed."""
         return not self.entries and not self.assumed
 
     @property

@@ -62,12 +62,9 @@ class Layout:
     """The user's arrangement of the canvas: positions, frames and notes."""
 
     positions: Mapping[str, Position] = field(default_factory=dict)
-    """Position (x to the right, y down) in pixels by key.
-
-    A key is a node's id, ``:name`` for an output of the graph, ``branch.then:name`` for an output
-    of a body, and ``branch.then`` for its inputs. Bodies without positions are laid out
-    automatically.
-    """
+    """Position (x to the right, y down) in pixels by key. A key is a node's id, ``:name`` for an
+    output of the graph, ``branch.then:name`` for an output of a body, and ``branch.then`` for its
+    inputs. Bodies without positions are laid out automatically."""
     unfolded: frozenset[str] = frozenset()
     """Ids of generators that are drawn as separate nodes although they feed only one argument."""
     collapsed: frozenset[str] = frozenset()

@@ -455,7 +455,7 @@ def _canvas(call: TypedCall, flow: TensorType) -> TensorType:
 
 
 _SLACK = 1e-2
-"""Tolerance in pixels with which DALI avoids that rounding enlarges a canvas."""
+"""Tolerance in pixels that DALI uses so that rounding does not enlarge a canvas."""
 _MOST_ANGLE = 720
 """Maximum angle in degrees for which the canvas is computed. DALI's floats lose precision above."""
 _UNSURE = 1e-3
@@ -465,7 +465,7 @@ _UNSURE = 1e-3
 def _rotated_canvas(call: TypedCall, flow: TensorType, axes: list[str]) -> dict[str, int | None]:
     """Compute the size of a rotated image with DALI's rounding, or None per axis if unknown.
 
-    The parity of a side is that of the original side that is closest to it after the rotation.
+    Each side is odd or even like the original side that is closest to it after the rotation.
     """
     unknown: dict[str, int | None] = dict.fromkeys(axes)
     if flow.axes is None or flow.shape is None:

@@ -200,9 +200,9 @@ def function_location(function: Callable[..., Any], line: int = 1) -> str:
 
 
 def definition_source(source: str, name: str, imports_inside: bool = True) -> str | GraphEditError:
-    """Return what ``function_source`` does for a function in a script, or the error as a value.
+    """Return the source code of a function in a script, like ``function_source``, or the error.
 
-    The script is not imported.
+    The script is not imported, and errors are returned instead of raised.
     """
     try:
         tree = ast.parse(source)

@@ -32,7 +32,7 @@ class _Parts:
     output: str
     """Name of the block's only output."""
     fed: Mapping[Port, Port]
-    """Outer ports connected to the inputs of the first body, by the ports of these inputs."""
+    """Outer port that feeds each input of the first body, by the port of the input."""
     generators: tuple[Node, ...]
 
 

@@ -32,10 +32,8 @@ from workbench.sources.annotation_faults import box_fault, box_remark, outline_f
 class _Document(NamedTuple):
     entries: dict[str, Any]
     is_finite: bool
-    """Whether all numbers are finite, as JSON requires.
-
-    Python also writes and reads NaN and infinity.
-    """
+    """Whether all numbers are finite, as JSON requires. Python also writes and reads NaN and
+    infinity."""
 
 
 @lru_cache(maxsize=2)
@@ -162,10 +160,8 @@ _WORDS = (b'"images"', b'"categories"', b'"annotations"', b'"bbox"')
 OUTLINES = frozenset({"polygon_masks", "pixelwise_masks"})
 """Reader options with which ``readers.coco`` reads outlines."""
 _BY_SIZE = ("ratio", "pixelwise_masks")
-"""Reader options for which ``readers.coco`` uses the image sizes in the file.
-
-If a size is missing, the reader uses the size of another image.
-"""
+"""Reader options for which ``readers.coco`` uses the image sizes in the file. If a size is missing,
+the reader uses the size of another image."""
 
 
 def require_entries(dataset: Dataset, entries: dict[str, Any]) -> None:

@@ -172,7 +172,6 @@ def _require_columns(path: Path) -> None:
 
 
 def _require_separator(path: Path, row: Sequence[str], expected: str) -> None:
-    """Raise DataError if the separator of the first row is not ``expected``."""
     separator = next(
         (each for each in ";\t|," if each != expected and each in "".join(row[:1])), ""
     )

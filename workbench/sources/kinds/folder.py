@@ -298,7 +298,7 @@ class PillowImages(Folder):
             yield Sample(path, name, label, with_pillow=True)
 
     def accepts(self, path: Path) -> bool:
-        """Return whether a folder begins with images for Pillow, and none for DALI."""
+        """Return whether the first entries of a folder include images, but only for Pillow."""
         if not os.path.isdir(path):
             return False
         try:
@@ -332,18 +332,18 @@ class PillowImages(Folder):
 
 
 def request_arguments(data: Any) -> dict[str, Any]:
-    """Return the arguments of the file reader for sample requests: a folder or a ``file_list``."""
+    """Return the arguments of the file reader for example requests: a folder or a ``file_list``."""
     return find_files(data)
 
 
 def read_requests(**options: Any) -> Any:
-    """Read sample requests from files instead of using ``fn.external_source``."""
+    """Read example requests from files instead of using ``fn.external_source``."""
     jpegs, _ = fn.readers.file(**options)
     return jpegs
 
 
 class Request(Folder):
-    """Source kind for images in sample requests, which are files if no server runs."""
+    """Source kind for images that clients send to a server, or of a folder without a server."""
 
     about = "folder of sample requests"
     op = "request"

@@ -35,7 +35,7 @@ _EMPTY = "it is empty"
 
 
 def array_axes(path: str) -> list[int]:
-    """Return the array axes of a file in the order of an image or sequence, or -1 for no channels.
+    """Return the array axes of a file in the order of an image or sequence (-1: no channels).
 
     Raises ValueError for a file that DALI does not read.
     """
@@ -161,7 +161,6 @@ def _batching_fault(array: _Array, first: _Array) -> str:
 
 
 def _first_header(files: list[tuple[str, int]]) -> _Array | None:
-    """Return the header of the first readable array, or None."""
     return next((found for path, _ in files if not (found := _parse_header(path)).fault), None)
 
 

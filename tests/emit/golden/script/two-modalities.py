@@ -78,7 +78,7 @@ def files_of(data: Any, suffixes: tuple[str, ...]) -> tuple[list[str], list[int]
 
 
 def array_axes(path: str) -> list[int]:
-    """Return the array axes of a file in the order of an image or sequence, or -1 for no channels.
+    """Return the array axes of a file in the order of an image or sequence (-1: no channels).
 
     Raises ValueError for a file that DALI does not read.
     """

@@ -293,7 +293,7 @@ def require_index(path: str) -> None:
 
 @lru_cache(maxsize=4096)
 def _check_index(path: str, index: str, *stamps: int) -> None:
-    """Raise DataError if an index is invalid; cached by modification times (``stamps``)."""
+    """Raise DataError if an index is invalid. Cached by modification times (``stamps``)."""
     remedy = f"Create it again (`wds2idx {path} {index}`) or remove it."
     try:
         lines = _indexed(index)
