@@ -258,8 +258,8 @@ def test_a_graph_is_shared_as_a_picture_and_in_the_app_as_a_link(
     other.context.close()
 
 
-def test_the_report_of_an_import_is_read_kept_and_removed(panel: PanelHost, photos: Path) -> None:
-    page = open_page(panel, photos, small())
+def test_the_report_of_an_import_is_read_kept_and_removed(panel: PanelHost, shapes: Path) -> None:
+    page = open_page(panel, shapes / "coco", small())
     chip, rows = (
         bar(page).locator(f"[data-wb={name}]") for name in ("import-report", "import-row")
     )
@@ -273,7 +273,7 @@ def test_the_report_of_an_import_is_read_kept_and_removed(panel: PanelHost, phot
     drop(page, bar(page), "train.json", "application/json", dump_document(imported).encode())
     expect(chip).to_have_text("Imported: 1 of 2 steps exact, 1 changed, 1 omitted")
     page.set_viewport_size({"width": 1024, "height": 768})
-    for each in ("title", "folder", "import-report", "export"):
+    for each in ("title", "folder", "unread", "import-report", "export"):
         found = bar(page).locator(f"[data-wb={each}]")
         expect(found).to_be_in_viewport(ratio=1)
         assert found.evaluate("(chip) => chip.offsetWidth") > 70, f"{each} is cut"
