@@ -176,5 +176,5 @@ def test_a_small_sweep_for_real(photos: Path) -> None:
 
 
 def test_a_sweep_ends_with_the_last_setting_not_with_a_time(photos: Path) -> None:
-    with pytest.raises(ArgumentError, match=r"seconds is 60.0, but every setting is measured"):
+    with pytest.raises(ArgumentError, match=r"seconds is 60.0, but a time limit cannot"):
         SweepExperiment(load_recipe("imagenet-train"), str(photos), seconds=60.0)

@@ -170,7 +170,7 @@ def test_the_checker_runs_without_dali_and_workbench(made: ServingPack) -> None:
         ((), "name either FILE.py:FUNCTION or --triton"),
         (("missing.py:f",), "cannot be imported"),
         (("server.py",), "is not FILE.py:FUNCTION"),
-        ((f"{SERVERS}:MEAN",), "is not a function"),
+        ((f"{SERVERS}:MEAN",), "Name a function"),
         (("--triton", "localhost:1", "--model", "m"), "does not describe a model"),
     ],
 )

@@ -69,7 +69,7 @@ def test_a_column_of_paths_of_any_name_keeps_the_names_of_files(paths: list[str]
         assert [each.path for each in list_samples(dataset)] == paths
     frame = pandas.DataFrame({"where": paths, "what": TEXTS})
     assert found(frame, path="where", label="what") == ([1, 1, 0, 0], ["ant", "dog"])
-    with pytest.raises(DataError, match=r"no column 'wat'\. Choose one of where, what"):
+    with pytest.raises(DataError, match=r"no column 'wat'\. Use one of where, what"):
         wb.read(frame, path="where", label="wat")
     with pytest.raises(DataError, match="columns of a data frame or table"):
         wb.read(paths, label="y")

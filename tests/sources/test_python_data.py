@@ -246,9 +246,9 @@ def test_files_of_many_samples_are_of_their_kind(make: MakeFrame) -> None:
 @pytest.mark.parametrize(
     ("columns", "words"),
     [
-        ({"pfad": ["/a"], "n": [1]}, "no path column; its columns are: pfad, n. Choose"),
-        ({}, "its columns are: none"),
-        ({"path": []}, "The frame has no rows"),
+        ({"pfad": ["/a"], "n": [1]}, "no column named path (columns: pfad, n). Choose"),
+        ({}, "(columns: none)"),
+        ({"path": []}, "The data frame has no rows"),
         ({"path": ["/a", None]}, "Row 1 of the column 'path' is "),
         ({"path": [b"GIF89a"]}, "Row 0 of the column 'path' is 6 bytes, not a path"),
         ({"path": ["/a", " "]}, "Row 1 of the column 'path' is ' ' (str)"),
@@ -258,7 +258,10 @@ def test_files_of_many_samples_are_of_their_kind(make: MakeFrame) -> None:
         ),
         ({"path": ["/a"], "label": [1.5]}, "Row 0 of the column 'label' is 1.5 (float)"),
         ({"path": ["/a", "/b"], "label": ["cat", None]}, "Row 1 of the column 'label' is "),
-        ({"path": ["/a"], "PATH": ["/b"]}, "2 columns 'path', 'PATH'. Keep one"),
+        (
+            {"path": ["/a"], "PATH": ["/b"]},
+            "columns 'path', 'PATH' have the same meaning. Keep one",
+        ),
     ],
 )
 def test_what_does_not_fit_names_column_and_row(

@@ -260,7 +260,7 @@ def _input_kinds(op: OpSpec, kinds: list[str], where: str) -> tuple[PortSpec, ..
     """Return the operator's inputs with these kinds. Unnamed inputs are added if needed."""
     if len(kinds) > max(len(op.inputs), op.max_inputs):
         raise CatalogError(
-            f"{where}: inputs: {len(kinds)} kinds, but it has {len(op.inputs)} named inputs"
+            f"{where}: inputs has {len(kinds)} kinds, but the operator has {len(op.inputs)} inputs"
         )
     further = (replace(op.input(i), optional=False) for i in range(len(op.inputs), len(kinds)))
     ports = (*op.inputs, *further)
@@ -277,7 +277,7 @@ def _output_kinds(op: OpSpec, kinds: Mapping[str, str], where: str) -> tuple[Por
     arguments_say = op.reads and len(kinds) > len(op.outputs)  # some readers: the number of outputs
     if op.outputs and not arguments_say and len(kinds) != len(op.outputs):
         raise CatalogError(
-            f"{where}: outputs: {len(kinds)} ports, but it has {len(op.outputs)} outputs"
+            f"{where}: outputs has {len(kinds)} ports, but the operator has {len(op.outputs)}"
         )
     return tuple(
         PortSpec(name, follows=True)

@@ -81,7 +81,9 @@ class Pack:
             self.manifest = json.loads((self.folder / "manifest.json").read_text("utf-8"))
             found = (self.manifest["format"], self.manifest["version"])
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise PackError(f"{self.folder} is not a pack: {error}.") from None
+            raise PackError(
+                f"{self.folder} is not a pack ({error}). Write one with `workbench pack`."
+            ) from None
         if found != (FORMAT, VERSION):
             raise PackError(f"{self.folder} has version {found[1]}. Use the check.py of this pack.")
         self._read("tensors.npz", self.manifest["tensors"])
@@ -497,7 +499,7 @@ def load_function(text: str) -> Function:
     except Exception as error:
         raise PackError(f"{text} cannot be imported: {type(error).__name__}: {error}.") from None
     if not callable(function):
-        raise PackError(f"{text} is not a function: its type is {type(function).__name__}.")
+        raise PackError(f"{text} has type {type(function).__name__}. Name a function.")
     return function  # type: ignore[no-any-return]
 
 

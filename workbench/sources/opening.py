@@ -52,7 +52,7 @@ def is_data_frame(data: object) -> bool:
 def require_table(data: object) -> None:
     """Raise DataError for a lazy frame, and for a Hugging Face ``DatasetDict`` with splits."""
     if is_data_frame(data) and hasattr(data, "collect"):
-        raise DataError("The frame is lazy and has no rows yet. Pass frame.collect().")
+        raise DataError("The data frame is lazy and has no rows yet. Pass frame.collect().")
     if isinstance(data, Mapping) and hasattr(data, "cast_column"):
         splits = ", ".join(map(repr, data))
         raise DataError(f"The DatasetDict has the splits {splits}. Pass one of them: data['...'].")
@@ -72,9 +72,8 @@ def rows_of_frame(frame: Any) -> tuple[list[Any], list[str]]:
     if name is None:
         found = ", ".join(map(str, names)) or "none"
         raise DataError(
-            f"The frame has no path column; its columns are: {found[:200]}. Choose with "
-            "wb.read(frame, path='COLUMN', label='COLUMN'), or rename them path and "
-            "label."
+            f"The data frame has no column named path (columns: {found[:200]}). Choose columns: "
+            "wb.read(frame, path='COLUMN', label='COLUMN')."
         )
     paths = _paths(frame[name].to_list(), name)
     label = label_column(names)
@@ -94,7 +93,7 @@ def require_no_other(path: Any, names: Sequence[Any]) -> None:
     """Raise DataError if there are columns besides ``path``: one of them may contain the labels."""
     if others := ", ".join(str(name) for name in names if name != path):
         raise DataError(
-            f"No column is named label; besides {path!r} there are: {others[:200]}. Choose one: "
+            f"No column is named label (other columns: {others[:200]}). Choose one: "
             "wb.read(data, label='COLUMN'), or label='' for no labels."
         )
 
@@ -115,11 +114,12 @@ def choose_columns(data: Any, path: str | None, label: str | None) -> Any:
         )
     for given in filter(None, (path, label)):
         if given not in names:
-            raise DataError(f"There is no column {given!r}. Choose one of {', '.join(names)}.")
+            raise DataError(f"There is no column {given!r}. Use one of {', '.join(names)}.")
     path = path or _column(names, (*PATH_COLUMNS, *IMAGE_COLUMNS))
     if path is None:
         raise DataError(
-            f"No column has a usual name for paths or images. Pass path= one of {', '.join(names)}."
+            f"No column has a known name for paths or images. Choose one: path={names[0]!r} "
+            f"(columns: {', '.join(names)})."
         )
     if label is None and (label := label_column(n for n in names if n != path)) is None:
         require_no_other(path, names)
@@ -151,8 +151,8 @@ def _column(names: Sequence[Any], candidates: tuple[str, ...]) -> Any:
         found = [name for name in names if isinstance(name, str) and name.lower() == each]
         if len(found) > 1:
             raise DataError(
-                f"The frame has {len(found)} columns {', '.join(map(repr, found))}. Keep "
-                "one of them."
+                f"The columns {', '.join(map(repr, found))} have the same meaning. Keep one of "
+                "them."
             )
         if found:
             return found[0]
@@ -161,7 +161,7 @@ def _column(names: Sequence[Any], candidates: tuple[str, ...]) -> Any:
 
 def _paths(values: list[Any], column: str) -> list[Any]:
     if not values:
-        raise DataError("The frame has no rows. Add at least one path.")
+        raise DataError("The data frame has no rows. Add at least one path.")
     if _all_texts(values):
         return values
     for row, value in enumerate(values):

@@ -394,8 +394,8 @@ class SourceKind:
         if not self.lists_files:
             first = ", ".join(sorted(names)[:3])
             raise DataError(
-                f"{dataset}: no reader can exclude samples of a {self.about}. Create it again "
-                f"without the {len(names):,} unusable ones ({first})."
+                f"{dataset}: DALI cannot skip samples of this kind of data ({self.about}). Create "
+                f"the data again without the {len(names):,} unusable samples ({first})."
             )
         return self.write_list(dataset, names, place)
 

@@ -276,7 +276,8 @@ def test_faults_inside_are_told_on_the_card_and_lead_inside(make: Make) -> None:
 def test_a_scope_that_is_not_there_is_told(branched: Ready, scope: str) -> None:
     model, screen = branched
     ask(model, "open_scope", scope=scope)
-    assert "There is no" in screen["bar", "message"]
+    message = screen["bar", "message"]
+    assert "There is no node" in message or "has no body" in message
     assert breadcrumb(screen) == []
 
 

@@ -78,8 +78,8 @@ class GridExperiment(SpeedExperiment):
         require_seconds(where, seconds)
         if seconds is not None and self.measures_all:
             raise ArgumentError(
-                f"{where}: seconds is {seconds}, but every setting is measured. Omit seconds, "
-                "or use TuningExperiment."
+                f"{where}: seconds is {seconds}, but a time limit cannot be combined with "
+                "measuring every setting. Omit seconds, or use TuningExperiment."
             )
         super().__init__(graph, data, cache=cache, name=name)
         self.base = replace(config_of(graph, device), regime=regime)

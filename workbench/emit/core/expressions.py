@@ -166,7 +166,7 @@ def constant_type(node: Node, spec: OpSpec) -> str:
 def number_of(value: Value, dtype: str) -> bool | int | float:
     """Convert a constant to a Python number. Raises GraphError if it is not a number."""
     if not isinstance(value, bool | int | float):
-        raise GraphError(f"{value!r} is not a number.")
+        raise GraphError(f"The constant {value!r} is not a number. Use a number.")
     if dtype == "BOOL":
         return bool(value)
     return float(value) if dtype.startswith("FLOAT") else int(value)

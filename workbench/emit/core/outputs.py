@@ -189,8 +189,8 @@ def require_unsharded(nodes: Sequence[Node], target: str) -> None:
         shards = node.args.get("num_shards", 1)
         if shards != 1:
             raise GraphExportError(
-                f"{node.id}.num_shards: the value is {shards}, but {target} assigns a shard to "
-                "each process. Reset it."
+                f"{node.id}.num_shards is {shards}, but {target} assigns a shard to each process. "
+                "Reset num_shards."
             )
 
 
@@ -199,8 +199,8 @@ def require_next_shard(nodes: Sequence[Node], target: str) -> None:
     for node in (node for node in nodes if isinstance(node, Source)):
         if node.args.get("stick_to_shard"):
             raise GraphExportError(
-                f"{node.id}.stick_to_shard: the value is True, but {target} requires readers "
-                "that move to the next shard after each epoch. Reset it."
+                f"{node.id}.stick_to_shard is True, but {target} requires readers that move to "
+                "the next shard after each epoch. Reset stick_to_shard."
             )
 
 

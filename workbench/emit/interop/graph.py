@@ -118,7 +118,9 @@ def _read_saved(path: Path) -> Mapping[str, Any]:
     except Exception as error:
         raise ImportFailedError(f"{path} cannot be read: {error}.") from None
     if not isinstance(found, Mapping):
-        raise ImportFailedError(f"{path} contains {type(found).__name__}, not a saved composition.")
+        raise ImportFailedError(
+            f"{path} is not a saved composition. Save one with albumentations.save."
+        )
     return found
 
 
@@ -138,7 +140,7 @@ def import_transforms(
     library = {**LIBRARIES, OWN.name: OWN}.get(call.library)
     if library is None:
         raise ImportFailedError(
-            f"{call.name} belongs to none of the supported libraries: {', '.join(LIBRARIES)}."
+            f"{call.name} is not supported. Use transforms of {', '.join(LIBRARIES)}."
         )
     start = decoded_images(kind)
     with deferred_checks():

@@ -332,7 +332,7 @@ def export_resolved(
         able = [name for name in target_names() if load_target(name).side_by_side]
         raise GraphExportError(
             f"pipelines is {part.settings.pipelines}, but the target {target} runs one pipeline "
-            f"per process. Set it to 1, or export for {', '.join(able)}."
+            f"per process. Set pipelines to 1, or export for {', '.join(able)}."
         )
     files = _emitter(target, found, with_)(resolved)
     training, samples = _requested_additions(with_)

@@ -162,21 +162,21 @@ def _require_serialisable(nodes: Sequence[Node], catalog: Catalog) -> None:
     readers = [node for node in nodes if isinstance(node, Source)]
     for reader in readers[1:]:
         raise GraphExportError(
-            f"{reader.id}: a Triton client sends one image, and {first.id} already reads it. "
-            "Remove one of the two readers."
+            f"{reader.id}: a Triton client sends one image, which {first.id} already reads. Remove "
+            "one of the two readers."
         )
     if not _encoded_ports(first, catalog):
         raise GraphExportError(
-            f"{first.id}: {first.op} has no encoded images, which a Triton client sends. Read "
-            "image files."
+            f"{first.id}: a Triton client sends encoded images, but {first.op} has none. Use a "
+            "source of image files."
         )
     encoded = _encoded_ports(first, catalog)
     for node in nodes:
         for name, port in node.inputs.items():
             if port.node == first.id and port not in encoded:
                 raise GraphExportError(
-                    f"{node.id}.{name}: its input is {port}, which a Triton client does not send. "
-                    "Remove the node."
+                    f"{node.id}.{name} is connected to {port}, which a Triton client does not "
+                    f"send. Remove {node.id}."
                 )
         if isinstance(node, Source):
             continue

@@ -495,8 +495,8 @@ def require_near(
     if left > _LONGEST:
         reach = first + int(rate * _LONGEST)
         raise DataError(
-            f"Batch {requested:,} is about {_duration(left)} away: {way}. Use a batch up to "
-            f"about {reach:,}."
+            f"Reaching batch {requested:,} would take about {_duration(left)}: {way}. Use a batch "
+            f"up to about {reach:,}."
         )
 
 

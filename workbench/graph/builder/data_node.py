@@ -428,7 +428,8 @@ class _Merger:
             outer = self._other.feeding(port)
             if outer is None:
                 raise GraphEditError(
-                    f"{port} changes in each iteration and can only be used inside its block."
+                    f"{port} changes in each iteration, so it cannot be used outside its block. "
+                    "Use an output of the block."
                 )
             return self.take(outer, scope)
         node = self._other.node(port.node)

@@ -73,7 +73,9 @@ def set_weights(graph: Graph, block: str, weights: Sequence[float]) -> Graph:
     """
     node, generator = _block_and_generator(graph, block)
     if not kind_of(node).weighted:
-        raise GraphEditError(f"{block} is {node.op}, which has no weights.")
+        raise GraphEditError(
+            f"{block} ({node.op}) has no weights. Select a block of kind {ONE_OF.op}."
+        )
     if len(weights) != len(node.bodies):
         raise GraphEditError(
             f"weights has length {len(weights)}, but {block} has {len(node.bodies)} bodies. Use "
@@ -87,7 +89,10 @@ def add_option(graph: Graph, catalog: Catalog, block: str) -> Graph:
     """Add a body that returns its input, with the average probability of the other bodies."""
     node, generator = _block_and_generator(graph, block)
     if len(node.bodies) >= MOST_OPTIONS:
-        raise GraphEditError(f"{block} has {MOST_OPTIONS} options, which is the maximum.")
+        raise GraphEditError(
+            f"{block} already has {MOST_OPTIONS} options, the maximum. Put more options into a "
+            "block inside it."
+        )
     name = catalog[node.op].body_names(len(node.bodies) + 1)[-1]
     outputs, taken = {}, []
     for output in next(iter(node.bodies.values())).outputs:

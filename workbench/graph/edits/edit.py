@@ -172,7 +172,10 @@ def insert_node(graph: Graph, catalog: Catalog, op: str, after: str) -> tuple[Gr
 def _port_to_follow(graph: Graph, catalog: Catalog, after: str, spec: OpSpec) -> Port:
     ports = ports_at(graph, catalog, after)
     if not spec.inputs or not spec.outputs:
-        raise GraphEditError(f"{spec.name} needs an input and an output to be added to a chain.")
+        raise GraphEditError(
+            f"{spec.name} lacks an input or an output, so it cannot be added to a chain. Add it "
+            "without a connection."
+        )
     want = spec.inputs[0].kind
     for port in ports:
         if kind_fits(want, port_kind(graph, catalog, port)):

@@ -98,7 +98,7 @@ def differences_of(worker: Worker, run: GraphRun, size: int) -> list[DifferenceT
     if wanted and wanted not in steps:
         names = ", ".join(steps) or "no step"
         outputs = ", ".join(map(str, ports))
-        raise GraphError(f"{outputs} does not come from images of {wanted!r}, but of {names}.")
+        raise GraphError(f"{outputs} does not depend on {wanted!r}. Compare with {names}.")
     return [_difference_of(worker, run, port, size) for port in ports]
 
 

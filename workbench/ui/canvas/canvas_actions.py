@@ -86,8 +86,8 @@ def _require_kind(graph: Graph, catalog: Catalog, source: Port, output: str) -> 
     had, gives = (port_kind(graph, catalog, port) for port in (before, source))
     if had != gives and "any" not in (had, gives):
         raise GraphEditError(
-            f"The output {output!r} is {had}, but {source} is {gives}. Use another output name, or "
-            "remove that output first."
+            f"The kind of the output {output!r} is {had}, but that of {source} is {gives}. Use "
+            "another output name, or remove the output first."
         )
 
 

@@ -43,7 +43,7 @@ class SetFrame(CanvasEdit, tag="frame", frozen=True):
     def edit_body(self, document: Document, catalog: Catalog) -> Edited:
         graph, layout = document.graph, document.layout
         title = _text(self.title, LONGEST_TITLE, "title of a group")
-        known = _known(layout.frames, self.frame, "frame")
+        known = _known(layout.frames, self.frame, "group")
         nodes = tuple(dict.fromkeys(node for node in self.nodes if node != graph.scope))
         if not nodes and known is not None:
             nodes = known.nodes
@@ -64,7 +64,7 @@ class RemoveFrame(CanvasEdit, tag="remove_frame", frozen=True):
 
     def edit_body(self, document: Document, catalog: Catalog) -> Edited:
         frames = dict(document.layout.frames)
-        _known(frames, self.frame, "frame")
+        _known(frames, self.frame, "group")
         frames.pop(self.frame, None)
         return replace(document, layout=replace(document.layout, frames=frames)), None
 

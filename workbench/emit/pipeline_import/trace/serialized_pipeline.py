@@ -74,8 +74,7 @@ def read_pipeline(data: bytes) -> TracedPipeline:
     """
     if len(data) > LARGEST:
         raise PipelineFormatError(
-            f"The pipeline has {len(data)} bytes; at most {LARGEST} are allowed. Is it a .dali "
-            "file?"
+            f"The pipeline has {len(data)} bytes; at most {LARGEST} are allowed. Use a .dali file."
         )
     message = _parse(data)
     for field in ("batch_size", "num_threads", "device_id", "prefetch_queue_depth"):

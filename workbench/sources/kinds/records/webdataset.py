@@ -106,9 +106,9 @@ def _check_first_samples(stamps: tuple[tuple[str, int], ...]) -> None:
     if all(sample.fault for sample in samples):
         raise DataError(
             f"{path}: the sample {next(iter(components))} and the {len(samples) - 1} "
-            f"after it cannot be used: {samples[0].fault}. Each needs an image (0.jpg; or "
-            f"{', '.join(IMAGES)}), and as its label (0.{LABEL}) digits without a line "
-            "break: DALI reads no class names."
+            f"after it cannot be used: {samples[0].fault}. Each sample needs an image (0.jpg; or "
+            f"{', '.join(IMAGES)}) and a file 0.{LABEL} with the class number in digits, without a "
+            "line break."
         )
 
 
