@@ -83,7 +83,7 @@ def test_an_output_is_given_out_and_cut() -> None:
 
 def test_labels_do_not_become_images_unnoticed() -> None:
     images = {"source": "resize", "output": "output", "target": "", "edge": ""}
-    with pytest.raises(GraphEditError, match=r"'labels' is label, but that of resize\.output is image"):
+    with pytest.raises(GraphEditError, match=r"'labels' is label, but that of resize\.output"):
         done(JITTER, "connect", **images, input="labels")
     document, _ = done(JITTER, "connect", **images, input="images")
     assert document.graph.outputs["images"] == Port("resize", "output")
