@@ -133,17 +133,19 @@ def plot_pictures(
     columns: int = _ACROSS,
     figsize: tuple[float, float] | None = None,
     ax: Any = None,
-) -> Figure:
+) -> Figure | Any:
     """Return a grid of pictures with titles. Pictures are arrays as for matplotlib's ``imshow``.
 
     Without ``rows`` only the first ``MOST_PICTURES`` are shown. ``ax`` is an Axes for the whole
-    grid, or several Axes, one per picture.
+    grid, or several Axes, one per picture: then ``ax`` is returned. Titles are shortened to three
+    lines; in a notebook, the complete text is shown when the mouse is over the figure.
     """
     require_kind("plot: rows", 1 if rows is None else rows, _ROWS)
     require_kind("plot: figsize", (1, 1) if figsize is None else figsize, _SIZE)
     several = None if ax is None or hasattr(ax, "imshow") else _axes_in(ax)
     count = len(several) if several else rows * columns if rows else MOST_PICTURES
-    pictures, titles = pictures[:count], titles[:count]
+    pictures, full = pictures[:count], titles[:count]
+    titles = [*map(_shortened, full)]
     columns = min(columns, len(pictures))
     down = math.ceil(len(pictures) / columns)
     lines = max((words.count("\n") for words in titles), default=0)
@@ -153,9 +155,8 @@ def plot_pictures(
         places = [figure.add_subplot(down, columns, at + 1) for at in range(len(pictures))]
         figure.suptitle(textwrap.fill(title, LINE), fontsize=9)
     elif several:
-        figure, places = _figure_of(several[0]), several
+        places = several
     else:
-        figure = _figure_of(ax)
         ax.axis("off")
         share = 0.8 - 0.06 * lines  # of the height of a place; the rest is for its title
         places = [
@@ -167,11 +168,15 @@ def plot_pictures(
         ]  # fmt: skip
     for place, picture, words in zip(places, pictures, titles, strict=False):
         place.imshow(picture, cmap="gray")
-        place.set_title("\n".join(map(_shortened, words.split("\n"))), fontsize=8)
+        place.set_title(words, fontsize=8)
         place.axis("off")
-    if ax is None:
-        del vars(figure)["_repr_png_"]
-        vars(figure)["_repr_html_"] = partial(_small_picture, figure, title)  # a tenth of the bytes
+    if ax is not None:
+        return ax  # a notebook displays the figure itself
+    del vars(figure)["_repr_png_"]
+    lines_of = (words.replace("\n", " · ") for words in full)
+    hover = "\n".join(f"{number}. {words}" for number, words in enumerate(lines_of, 1))
+    # a tenth of the bytes of PNG
+    vars(figure)["_repr_html_"] = partial(_small_picture, figure, title, hover)
     return figure
 
 
@@ -183,17 +188,16 @@ def _axes_in(ax: Any) -> list[Axes]:
     return found
 
 
-def _figure_of(axes: Axes) -> Figure:
-    figure: Any = axes.figure
-    return figure.figure  # type: ignore[no-any-return]  # also of an Axes in a part of a figure
-
-
 def _is_list(value: object) -> bool:
     return isinstance(value, list | tuple)
 
 
 def _shortened(words: str) -> str:
-    return words if len(words) <= LETTERS else f"…{words[1 - LETTERS :]}"
+    """Shorten a title to one line, and up to two for the rest of its lines."""
+    first, *rest = words.split("\n")
+    first = first if len(first) <= LETTERS else f"{first[: LETTERS - 1]}…"
+    more = textwrap.wrap(" ".join(rest), LETTERS, max_lines=2, placeholder=" …")
+    return "\n".join([first, *more])
 
 
 def show_figure(figure: Figure, name: str) -> None:
@@ -227,13 +231,14 @@ def themed_png(figure: Figure) -> bytes:
     return buffer.getvalue()
 
 
-def _small_picture(figure: Figure, title: str) -> str:
-    """Return the figure as an ``<img>`` element."""
+def _small_picture(figure: Figure, title: str, hover: str) -> str:
+    """Return the figure as an ``<img>`` element with a tooltip."""
     from PIL import Image
 
     width = round(100 * figure.get_size_inches()[0])
     source = webp_url(Image.open(io.BytesIO(themed_png(figure))))
-    return f'<img alt="{escape(title)}" width="{width}" src="{source}">'
+    tooltip = escape(hover).replace("\n", "&#10;")
+    return f'<img alt="{escape(title)}" title="{tooltip}" width="{width}" src="{source}">'
 
 
 def webp_url(picture: Image.Image, max_bytes: int = MOST_SHOWN) -> str:

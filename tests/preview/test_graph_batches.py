@@ -69,15 +69,23 @@ def test_pictures_have_classes_draws_and_boxes(graph: Graph, tmp_path: Path) -> 
     assert len(figure.axes) == 4
     assert tuple(figure.get_size_inches()) == (8, 2)
     lines = figure.axes[0].get_title().split("\n")
-    assert lines[0] == batch.classes[0]
+    assert lines[0].startswith(f"{batch.classes[0]} · {Path(batch.files[0]).stem}")
     assert lines[1].startswith("rotate_chance ")
+    assert 'title="1. ' in figure._repr_html_()
+    value = [wb.random.uniform(range=(0, 2)) for _ in range(3)]
+    many = graph.brightness(brightness=value[0]).contrast(contrast=value[1])
+    many = many.saturation(saturation=value[2]).batch(0)
+    shown = many.plot()
+    assert {axes.get_title().count("\n") for axes in shown.axes} == {2}
+    assert all(axes.get_title().endswith(" …") for axes in shown.axes)
+    assert shown._repr_html_().count(", saturation") == 6, "the tooltip has every value"
     two = wb.outputs(a=graph.images, b=graph.images.flip(horizontal=wb.random.coin_flip()))
     titles = [axes.get_title() for axes in two.batch(0).plot(rows=1).axes[:2]]
     assert ["horizontal" in title for title in titles] == [False, True], "of each view its own"
     own, axes = plt.subplots(1, 2)
-    assert batch.plot(ax=axes) is own
+    assert batch.plot(ax=axes) is axes
     assert all(each.get_title() for each in axes)
-    assert batch.plot(ax=axes[0]) is own
+    assert batch.plot(ax=axes[0]) is axes[0]
     plt.close(own)
     with pytest.raises(wb.GraphError, match=r"no pictures to plot\. The outputs are labels"):
         wb.outputs(labels=graph.labels).batch(0).plot()

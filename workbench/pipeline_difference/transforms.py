@@ -18,7 +18,7 @@ from workbench.emit.pipeline_import.graph import ImportedGraph
 from workbench.engine.protocol.process import Engine
 from workbench.engine.protocol.progress import Progress, with_progress_bar
 from workbench.errors import ArgumentError, CancelledError, DataError, WorkbenchError
-from workbench.figures import LETTERS, plot_pictures
+from workbench.figures import plot_pictures
 from workbench.graph.model import Graph, Source
 from workbench.pipeline_difference.changes.catalogue import levels_of
 from workbench.pipeline_difference.measure import (
@@ -176,7 +176,7 @@ class TransformComparison(DocumentedResult):
         rest = f", the {_MOST_PLOTTED} largest differences of {len(shown)}" if more > 0 else ""
         return plot_pictures(
             [np.asarray(Image.open(io.BytesIO(e.data))) for _, e in shown[:_MOST_PLOTTED]],
-            [text if len(text) <= LETTERS else f"{text[: LETTERS - 1]}…" for text, _ in shown],
+            [text for text, _ in shown],
             f"{self.name}: library, DALI and four times the difference{rest}",
             columns=2,
         )

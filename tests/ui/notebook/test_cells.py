@@ -308,6 +308,8 @@ def completed(completing_shell: Any, text: str) -> list[str]:
         # values
         ("g.resize(size=(4, 4), interp_type='INTERP_LAN", "INTERP_LANCZOS3"),
         ("w['rotate'].interp_type = 'INTERP_L", "INTERP_LINEAR"),
+        ("g.rotate(angle=5, interp_type=", '"INTERP_LINEAR"'),
+        ("b = g.batch(0)\nb['", "labels"),
         ("wb.read('photos').decode(output_type='GR", "GRAY"),
         ("wb.load_recipe('imagenet-t", "imagenet-train"),
         ("wb.read('photos').decode(device='", "mixed"),
@@ -349,9 +351,9 @@ def test_what_is_unknown_completes_nothing(completing_shell: Any, text: str) -> 
 @pytest.mark.parametrize(
     ("code", "words"),
     [
-        ("g.rotate(", ("keep_size: 'bool | None' = False", "One of: INTERP_NN, INTERP_LINEAR")),
-        ("g.flip().rotate(angle=3, ", ("rotate(data", "in °, usually -180 to 180")),
-        ("g.with_p(0.5, lambda x: x.resize(", ("resize(data", "One of: default, stretch")),
+        ("g.rotate(", ("(*, angle: float | wb.DataNode, ", "One of: INTERP_NN, INTERP_LINEAR")),
+        ("g.flip().rotate(angle=3, ", ("keep_size: bool = False", "in °, usually -180 to 180")),
+        ("g.with_p(0.5, lambda x: x.resize(", ("Literal['default', ", "One of: default, stretch")),
         ("wb.read('photos').decode(", ("decode(", "output_type")),
         ("other(", ()),
     ],

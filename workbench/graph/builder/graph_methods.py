@@ -407,7 +407,7 @@ def _operator(owner: Any, op: str, catalog: Catalog) -> Callable[..., Any]:
             return call_operator(op, (owner, *inputs), arguments)
         return call_operator(op, inputs, arguments)
 
-    made = operator_function(call, catalog[op])
+    made = operator_function(call, catalog[op], bound=not isinstance(owner, Fn))
     vars(made)["owner"] = owner  # for completion
     return made
 

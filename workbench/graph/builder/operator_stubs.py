@@ -49,7 +49,7 @@ class Calls(Protocol):
 def register(calls: Calls) -> None: ...
 
 def operator_function(
-    call: Callable[..., Any], spec: Any, name: str = ""
+    call: Callable[..., Any], spec: Any, bound: bool = False
 ) -> Callable[..., Any]: ...
 
 class OperatorGroup:

@@ -123,15 +123,20 @@ class GraphMethods(Operators[Any]):
         return _calls[0].shown(self)
 
 
-def operator_function(call: Callable[..., Any], spec: OpSpec, name: str = "") -> Callable[..., Any]:
-    """Return ``call`` as a function with the signature and documentation of an operator."""
+def operator_function(
+    call: Callable[..., Any], spec: OpSpec, bound: bool = False
+) -> Callable[..., Any]:
+    """Return ``call`` as a function with the signature and documentation of an operator.
+
+    ``bound`` is for methods, whose first input is the graph or value.
+    """
 
     def operator(*inputs: Any, **arguments: Any) -> Any:
         return call(inputs, arguments)
 
-    operator.__name__ = operator.__qualname__ = name or spec.name.rpartition(".")[2]
+    operator.__name__ = operator.__qualname__ = spec.name.rpartition(".")[2]
     operator.__doc__ = documentation_of(spec)
-    vars(operator)["__signature__"] = signature_of(spec)
+    vars(operator)["__signature__"] = signature_of(spec, bound)
     vars(operator)["spec"] = spec  # for completion
     return operator
 

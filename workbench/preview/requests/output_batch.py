@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from html import escape
@@ -16,7 +17,7 @@ from workbench.engine.protocol.registry import task
 from workbench.engine.reading.undecodable_samples import Sample
 from workbench.engine.run.worker import Worker
 from workbench.errors import GraphError, UnknownNameError
-from workbench.figures import plot_pictures, show_figure
+from workbench.figures import LETTERS, plot_pictures, show_figure
 from workbench.graph.model import Graph, Port
 from workbench.graph.model.node_order import ancestors
 from workbench.names import did_you_mean, shortened
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 2**30
 """Maximum size of a batch in bytes. The worker sends the batch as a whole."""
-_MOST_LINES = 4
-"""Maximum number of lines of the caption above a picture."""
 _MARKED_SIDE = 240
 """Minimum side in pixels of a picture with names. Smaller pictures are enlarged to this size."""
 BATCH_LIBRARIES = ("numpy", "torch", "jax", "cupy")
@@ -281,13 +280,14 @@ class OutputBatch(Mapping[str, Any]):
         rows: int | None = None,
         figsize: tuple[float, float] | None = None,
         ax: Any = None,
-    ) -> Figure:
-        """Draw a matplotlib figure of the samples with class, random values and annotations.
+    ) -> Figure | Any:
+        """Return a matplotlib figure of the samples: class, file, random values and annotations.
 
         ``output`` is the name of an image or mask output, by default all images side by side.
-        Without ``rows``, at most 16 pictures are shown. ``figsize`` is in inches; ``ax`` is an Axes
-        into which to draw the grid, or an array of Axes, one for each picture. Values of types
-        other than uint8 are scaled from minimum to maximum; of a sequence the first frame is shown.
+        Without ``rows``, at most 16 pictures are shown. ``figsize`` is in inches. ``ax`` is an Axes
+        into which to draw the grid, or an array of Axes, one for each picture; then ``ax`` is
+        returned. ``batch.draws`` has the complete random values. Values of types other than uint8
+        are scaled from minimum to maximum, and of a sequence the first frame is shown.
         Raises GraphError if there are no pictures, and ArgumentError for invalid arguments.
 
         ::
@@ -335,19 +335,23 @@ class OutputBatch(Mapping[str, Any]):
         show_figure(self.plot(output, rows=rows, figsize=figsize), f"batch-{self.number}")
 
     def _caption(self, index: int, name: str, with_name: bool) -> str:
-        """Return the caption: a sample's class or file, and the random values of an output."""
-        named = self.classes[index] if self.classes else self.files[index]
+        """Return a sample's class and file, and in the second line the output's random values."""
+        file = os.path.basename(self.files[index])
+        named = f"{self.classes[index]} · {file}" if self.classes else file
+        if len(named) > LETTERS:
+            named = os.path.splitext(named)[0]
         if self.files[index] in self.errors:
-            named = f"replaces {self.files[index]}"
-        lines = [f"{named} · {name}" if with_name else named]
+            named = f"replaces {file}"
+        texts = []
         for node, values in self.draws.items():
             value = values[index]
             known = name not in self.drawn or node in self.drawn[name]
             if known and value is not None and value != "":
                 text = value if isinstance(value, str) else short_values(np.array(value))
-                lines.append(f"{node} {text}")
-        left = len(lines) - _MOST_LINES
-        return "\n".join([*lines[:_MOST_LINES], *([f"… {left} more"] if left > 0 else [])])
+                texts.append(f"{node} {text}")
+        more = ", ".join(texts)
+        more = f"{name}: {more}".rstrip(": ") if with_name else more
+        return f"{named}\n{more}".rstrip()
 
     def _marked_picture(self, name: str, index: int) -> NDArray[Any]:
         picture = _picture(self.arrays[name][index], self.layouts[name])

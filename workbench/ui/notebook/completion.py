@@ -99,6 +99,8 @@ def completions(code: str, names: Mapping[str, Any]) -> tuple[str, list[str], st
     previous = before.text(place - 1)
     if previous == ".":
         return begun, _attributes(before.object_before(place - 1)), "function"
+    if previous == "=" and not begun:
+        return "", [f'"{each}"' for each in _texts(before, place)], "text"
     call = before.call_around(end) if previous in ("(", ",") else None
     known = _arguments(call.function) if call else []
     given = call.keywords if call else frozenset()
@@ -156,6 +158,8 @@ def _texts(before: CodeBeforeCursor, place: int) -> Iterable[str]:
     """Return completions of an unfinished string: accepted values, or names of nodes."""
     if before.text(place - 1) == "[" and before.text(place - 2) != "=":
         owner = before.object_before(place - 1)
+        if isinstance(owner, Mapping):  # outputs of a batch or graph, and random values
+            return list(owner)
         graph = getattr(owner, "graph", None) if isinstance(owner, CodeAccess) else owner
         return [node.id for node in graph.walk()] if isinstance(graph, Graph) else []
     opening = before.bracket_around(place)
