@@ -10,21 +10,32 @@
     images = graph.batch(0).images               # arrays, equal to those of the exported script
     wb.Workbench(graph)                          # the editor, in a notebook
 
-The main names::
+The main names, where ``graph`` is a graph and ``w = wb.Workbench(graph)``::
 
-    read, load_recipe, read_graph  start a graph: from data, from a recipe, from a file
-    random, fn, node, outputs      random values, operators as functions, own functions, outputs
-    Graph.show, batch, loader      pictures, arrays, and batches of a data set as tensors
-    Workbench, compare             the editor; two graphs next to each other
-    check_graph, check_warnings    faults and warnings of a graph
-    emit_script, export            the script of a graph, and programs for PyTorch and others
-    from_pipeline, from_file       import DALI pipelines
-    from_torchvision, ...          import transforms; compare_transforms compares them
-    diff                           find out why two pipelines differ
-    Benchmark, optimise            measure a graph; find a faster one
-    check_folder, write_samples    find bad files; write sample photos
-    watch                          measure a training loop: is the loader or the model the limit?
-    audit                          find wrong epochs: samples, shards, order, random values
+    Start a graph
+        read(data)                     from a folder, a list, a data frame, arrays or a data set
+        load_recipe, read_graph        from a recipe such as simclr, or from a file
+        from_pipeline, from_file       from an existing DALI pipeline or script
+        from_torchvision, from_albumentations; compare_transforms compares their pixels
+    Add operators
+        graph.rotate(...), fn, random  DALI's operators, as methods and functions; random values
+        graph.with_p, one_of, some_of  random branches; p= of each operator
+        node, outputs                  your own functions; a graph with the given outputs
+    See results
+        graph.show(), graph.batch(0)   pictures; arrays by name, with classes and random values
+        Workbench, compare             the editor; two graphs next to each other
+        w.param("rotate.angle")        an argument that ipywidgets.link connects to a slider
+    Train
+        loader(graph)                  batches as tensors of torch or jax, or NumPy arrays
+        emit_script, export, w.to_code the script, and programs for PyTorch and others
+        watch, audit                   is the loader the limit? which samples are in each epoch?
+    Measure
+        Benchmark, w.stages()          images per second; the time of each stage
+        w.tune(), w.optimise()         the fastest settings; a faster graph
+    Check
+        check_graph, check_warnings    faults and warnings of a graph
+        check_folder, write_samples    bad files of a folder; sample photos
+        diff, w.verify(), pack         why two pipelines differ; preview and script; a server
 
 ``help(wb.read)`` describes a name, ``dir(wb)`` lists all, and ``REFERENCE.md`` next to this file
 has an example of each. Names are loaded when they are first used.

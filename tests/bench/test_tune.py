@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -52,6 +52,8 @@ from workbench.bench.records.record import dump_report, load_report
 from workbench.engine.protocol.progress import Progress
 from workbench.errors import ArgumentError, CancelledError, EngineError
 from workbench.graph import load_recipe
+from workbench.sources import open_datasets
+from workbench.ui.notebook.notebook_runs import RunAccess
 
 
 def test_the_tuner_finds_it_in_a_fifth_of_the_time_and_measures_it_anew(
@@ -185,7 +187,11 @@ def test_the_time_bounds_the_search_the_turns_and_the_long_run(
     machine = SlowMachine(monkeypatch, 3.0, 5000.0)
     graph = load_recipe("imagenet-train")
     tuner = TuningExperiment(graph, str(photos), grid=GRID, seconds=40.0)
-    told = tuner.run().extra["tune"]
+    texts: list[str] = []
+    told = tuner.run(lambda _, text: texts.append(text)).extra["tune"]
+    probed = [config.settings for config, _, _ in machine.seen[:6]]
+    shown = dict.fromkeys(text.partition(": ")[2] for text in texts if text.startswith("probe "))
+    assert list(shown) == probed, "the progress names each setting"
     assert told["probes"] == 6, "of 3 s in 18 s"
     assert told["stopped"] == TIME_UP
     assert told["seconds"] == machine.now <= 40
@@ -222,6 +228,23 @@ def test_where_there_is_no_time_for_a_long_run_the_choice_is_flagged(
     assert machine.now <= 20
     assert not any(row.confirmed for row in report.measurements)
     assert NOT_FOR_LONG in best_measurement(report).flags
+
+
+@pytest.mark.parametrize(
+    ("options", "seconds"), [({}, 120.0), ({"seconds": 30.0}, 30.0), ({"grid": GRID}, None)]
+)
+def test_a_workbench_limits_tuning_unless_a_grid_is_passed(
+    photos: Path, options: dict[str, Any], seconds: float | None
+) -> None:
+    class Access(RunAccess):
+        graph = load_recipe("imagenet-train")
+        _read_data = open_datasets(photos)
+
+        def _measured(self, experiment: Any) -> NoReturn:
+            raise InterruptedError(experiment.seconds)
+
+    with pytest.raises(InterruptedError, match=str(seconds)):
+        Access().tune(**options)
 
 
 def test_a_time_too_short_is_refused(photos: Path) -> None:

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 
 E = TypeVar("E", bound=SpeedExperiment)
-_STAGE_SECONDS = 60.0
+_STAGE_SECONDS, _TUNE_SECONDS = 60.0, 120.0
+"""Default time limits of ``stages`` and ``tune``."""
 GIVEN = ("graph", "data", "on_progress")
 """Parameters of experiments that the workbench sets, not the user."""
 
@@ -113,14 +114,16 @@ class RunAccess:
 
     @checked()
     def tune(self, device: DecodeDevice | None = None, **options: Any) -> TunedReport:
-        """Find the fastest number of threads, batch size and prefetch on this machine, in minutes.
+        """Find the fastest threads, batch size and prefetch on this machine, in two minutes.
 
-        The report contains every setting that was tried: ``best`` is the rate of the fastest
-        setting, ``best_settings`` the setting, and ``apply()`` returns the graph with it.
+        The progress bar names each setting while it is measured, and the report shows all of them.
+        Of the report, ``best`` is the rate of the fastest, ``best_settings`` its settings, and
+        ``apply()`` returns the graph with them.
 
         ``device`` is ``"cpu"`` or ``"mixed"``, by default the graph's; ``options`` are ``grid``,
-        ``seconds`` (time limit), ``host_limit`` and ``gpu_limit`` (bytes),
-        ``measurement_config``, ``cache`` and ``name``.
+        ``seconds`` (time limit, by default 120, or None if ``grid`` or ``measurement_config`` is
+        passed), ``host_limit`` and ``gpu_limit`` (bytes), ``measurement_config``, ``cache`` and
+        ``name``.
         Raises DataError for data that cannot be used, and EngineError if nothing can be measured.
 
         ::
@@ -131,7 +134,8 @@ class RunAccess:
             w.graph = report.apply()
         """
         data, graph = self._read_data, self.graph
-        given = {"device": device, **options}
+        limit = {} if {"grid", "measurement_config"} & {*options} else {"seconds": _TUNE_SECONDS}
+        given = {"device": device, **limit, **options}
         return tuned_report(
             self._measured(_create_experiment("w.tune", TuningExperiment, given, graph, data)),
             graph,
