@@ -185,6 +185,24 @@ def test_slower_steps_on_new_batches_are_explained_by_the_kind_of_loader(
     assert ["compete" in text for text in texts] == [False, True]
 
 
+@pytest.mark.parametrize(("module", "workers", "words"), [
+    ("torch.utils.data", 0, "pass a larger num_workers: it is 0"),
+    ("torch.utils.data", 999, "More workers will hardly help: num_workers is 999"),
+    ("nvidia.dali.plugin", None, "import its pipeline with wb.from_file"),
+    ("workbench.engine.build.in_process_loader", None, "call report.measure_fix()"),
+    ("tensorflow.data", None, "prefetch(tf.data.AUTOTUNE)"),
+    ("mine", None, "in threads or processes that work ahead"),
+])  # fmt: skip
+def test_a_slow_loader_has_a_remedy_of_its_kind(
+    time: VirtualTime, module: str, workers: int | None, words: str
+) -> None:
+    made: Any = type("Made", (), {"__module__": module, "num_workers": workers})()
+    type(made).__iter__ = lambda self: time.loader(range(100), steady(0.03))
+    watched = wb.watch(made, steps=60, ceiling=False, show=False)
+    run(watched, time, steady(0.01))
+    assert words in str(watched.report())
+
+
 def test_after_the_watch_the_iterator_is_that_of_the_loader(time: VirtualTime) -> None:
     data = batches(100)
     watched = wb.watch(data, steps=40, show=False)
@@ -239,7 +257,7 @@ def test_an_endless_loader_is_watched(time: VirtualTime) -> None:
 
 def test_a_loop_that_ends_early_has_a_report_of_what_was_measured(time: VirtualTime) -> None:
     watched = wb.watch(time.loader(range(20), steady(0.01)), show=False)
-    assert "Nothing can be concluded" in str(watched.report())
+    assert "There is no verdict: no step was watched" in str(watched.report())
     run(watched, time, steady(0.01))
     assert not watched.finished
     assert watched.report().ceiling == pytest.approx(2.0)

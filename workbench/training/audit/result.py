@@ -78,7 +78,9 @@ class Audit(DocumentedResult):
 
     def document(self) -> ResultDocument:
         """Return the verdict, the findings, the notes, and tables of epochs and ranks."""
-        sentences = (self.verdict, *map(str, self.findings), *self.notes)
+        names = {"fault": "Fault", "information": "Remark"}
+        findings = [f"{names[each.level]}: {each}" for each in self.findings]
+        sentences = (self.verdict, *findings, *self.notes)
         tables = [self._ranks()]
         counts = counts_of(self.streams, self.samples)
         if counts:

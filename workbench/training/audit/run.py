@@ -22,7 +22,6 @@ from workbench.training.audit.coverage import (
     same_order,
 )
 from workbench.training.audit.findings import Finding, field_text, plural
-from workbench.training.audit.fixes import kinds_of_loader
 from workbench.training.audit.numbered import SAMPLES
 from workbench.training.audit.randomness import Randomness, randomness_findings, randomness_of
 from workbench.training.audit.reading import (
@@ -50,6 +49,7 @@ from workbench.training.audit.structure import (
     resume_findings,
     structure_findings,
 )
+from workbench.training.loader_kinds import kinds_of_loader
 
 
 @checked(
@@ -209,7 +209,9 @@ class _Run:
     def _leave_early(self) -> None:
         first = next((read for read in self.reads if read.rank == 0 and read.epoch == 0), None)
         if first is None or len(first.batches) < 2 or not first.whole:
-            self.note("an epoch that is left early", "an epoch has fewer than two batches")
+            cut = first is not None and not first.whole
+            why = "was not read to its end" if cut else "has fewer than two batches"
+            self.note("an epoch that is left early", f"an epoch {why}")
             return
         try:
             loader = self.factory(0, self.ranks)
@@ -217,6 +219,9 @@ class _Run:
             self.note("an epoch that is left early", f"make_loader raised {error}")
             return
         half = self.reader.epoch(loader, 0, 0, most=max(1, len(first.batches) // 2))
+        if half.whole and not half.batches:
+            self.note("an epoch that is left early", "the loader can be read only once")
+            return
         with warnings.catch_warnings():  # of wb.loader: this function left the epoch
             warnings.filterwarnings("ignore", "This loop continues the epoch")
             following = self.reader.epoch(loader, 0, 1)
@@ -288,7 +293,8 @@ class _Run:
         first = next((stream for stream in streams if stream.prints), None)
         names = first.prints if first is not None else {}
         if not names:
-            self.note("random values", "the batches contain no arrays of several numbers")
+            why = "the batches contain no arrays of several numbers"
+            self.note("random values", why if any(s.sizes for s in streams) else "nothing was read")
         return [randomness_of(streams, name, self.generated) for name in names]
 
     def _is_training(self, random: list[Randomness]) -> bool | None:

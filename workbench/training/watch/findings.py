@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
 
+from workbench.training.loader_kinds import kinds_of_loader
 from workbench.training.watch import environment
 from workbench.training.watch.recorder import Recorder
 from workbench.training.watch.verdict import LoopTimes, duration_text
@@ -32,6 +34,8 @@ def find_problems(
     ]
     if times is None or times.wait > _WAITS * times.total.value:
         found += _loader_sentences(loader, recorder.device)
+    if times is not None and times.limit in ("loader", "both"):
+        found.append(_faster_loader(loader))
     if times is not None and copied is not None and copied > _SLOW_COPY * times.step.value:
         found.append(
             f"Copying a batch to {recorder.device} takes {duration_text(copied)}, "
@@ -101,11 +105,41 @@ def _wait_sentences(recorder: Recorder) -> list[str]:
     ]
 
 
+_FASTER = {
+    "workbench": "To make the loader faster, call report.measure_fix(): it measures mixed decoding "
+    "and other settings.",
+    "dali": "To make the loader faster, import its pipeline with wb.from_file, and find better "
+    "settings with tune() of wb.Workbench.",
+    "tf": "To make the loader faster, pass num_parallel_calls=tf.data.AUTOTUNE to map, and end "
+    "with prefetch(tf.data.AUTOTUNE).",
+    "any": "To make the loop faster, prepare the batches in threads or processes that work ahead, "
+    "as wb.loader and a DataLoader with num_workers do.",
+}
+"""Kind of loader -> what to do if the loader is the limit."""
+
+
+def _faster_loader(loader: Any) -> str:
+    """Return what to do if the loader is the limit."""
+    kinds = kinds_of_loader(loader)
+    if "torch" not in kinds:
+        return next(_FASTER[kind] for kind in kinds if kind in _FASTER)
+    cores, workers = len(os.sched_getaffinity(0)), getattr(loader, "num_workers", 0)
+    if workers < cores:
+        return (
+            f"To make the loader faster, pass a larger num_workers: it is {workers}, and the "
+            f"process may use {cores} CPU cores."
+        )
+    return (
+        f"More workers will hardly help: num_workers is {workers}, and the process may use "
+        f"{cores} CPU cores. Use cheaper transforms, smaller images, or decoding on a GPU."
+    )
+
+
 def _loader_sentences(loader: Any, device: str) -> list[str]:
     if getattr(loader, "num_workers", None) == 0:
         return [
             "The loader has num_workers=0: it prepares batches in the same thread as the loop, so "
-            "waiting and steps add up. Worker processes work ahead."
+            "waiting and steps add up."
         ]
     if device and getattr(loader, "pin_memory", None) is False:
         return [

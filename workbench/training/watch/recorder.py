@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
+from workbench.training.loader_kinds import kinds_of_loader
 from workbench.training.watch import environment
 from workbench.training.watch.batches import devices_of, kind_of, sample_count
 from workbench.training.watch.clock import Clock, Mark
@@ -22,6 +23,7 @@ _SETTLING = 3
 """Number of steps on the repeated batch before the measurement."""
 _PRECISE = 0.003
 """Steps on the repeated batch end when their mean has at most this relative standard error."""
+_FEWEST_CHECKS = 11
 _QUEUE = 3
 """Number of batches that a loader is assumed to prefetch if it does not report it."""
 _WARM_SECONDS = 1.0
@@ -50,7 +52,7 @@ class Plan:
     def of(cls, steps: int, ceiling: bool) -> Plan:
         """Divide ``steps``: 5 % are for the warm-up, at most 30 % repeat a batch."""
         warm_up = min(10, max(2, steps // 20))
-        repeated, check = (3 * steps // 10, steps // 10) if ceiling else (0, 0)
+        repeated, check = (3 * steps // 10, max(_FEWEST_CHECKS, steps // 10)) if ceiling else (0, 0)
         return cls(warm_up, steps - warm_up - repeated - check, repeated, check)
 
 
@@ -296,5 +298,4 @@ def works_ahead(loader: Any) -> bool:
     workers = getattr(loader, "num_workers", None)
     if isinstance(workers, int):
         return workers > 0
-    own = ("nvidia.dali", "workbench.engine.build.in_process_loader")
-    return any(each.__module__.startswith(own) for each in type(loader).__mro__)
+    return not {"dali", "workbench"}.isdisjoint(kinds_of_loader(loader))

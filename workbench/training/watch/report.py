@@ -119,13 +119,25 @@ class WatchReport(DocumentedResult):
         times = self.times
         pictures: tuple[ResultPicture, ...] = ()
         if times is None:
-            first = "Nothing can be concluded: fewer than 8 steps on the loader's batches were "
-            sentences = [f"{first}measured."]
+            count = sum(each.phase == "loader" for each in self.steps)
+            sentences = [
+                f"There is no verdict: {count} steps were measured after the warm-up, and 8 are "
+                "needed. Watch more steps."
+                if self.steps
+                else "There is no verdict: no step was watched. Iterate over the result of "
+                "wb.watch in place of the loader, and check that the loader is not empty."
+            ]
             tables: tuple[ResultTable, ...] = ()
         else:
             sentences = [
                 verdict(times, self.batches),
-                *time_sentences(times, self.batches, works_ahead(self.loader)),
+                *time_sentences(
+                    times,
+                    self.batches,
+                    works_ahead(self.loader),
+                    getattr(self.loader, "persistent_workers", None) is False
+                    and self.loader.num_workers > 0,
+                ),
                 self._method_sentence(times),
             ]
             tables = (self._table(times),)
@@ -170,7 +182,7 @@ class WatchReport(DocumentedResult):
                 else "ceiling=False avoids them; restore=(model, optimizer) undoes them."
             )
             checks = sum(each.phase == "check" for each in self.steps)
-            few = f"There were {checks or 'no'} check step{'s' * (checks != 1)}"
+            few = f"There were {f'only {checks}' if checks else 'no'} check steps"
             unknown = f" {few}, so whether the machine's speed changed is not known."
             return f"The ceiling was measured: {steps} {effect}{'' if times.checked else unknown}"
         if self.why_bound:

@@ -187,10 +187,13 @@ def verdict(times: LoopTimes, batches: int | None) -> str:
     )
 
 
-def time_sentences(times: LoopTimes, batches: int | None, works_ahead: bool) -> list[str]:
+def time_sentences(
+    times: LoopTimes, batches: int | None, works_ahead: bool, restarts: bool
+) -> list[str]:
     """Return sentences about an epoch, its start, and steps that new batches slow down.
 
-    ``works_ahead`` states whether the loader prepares batches during the steps.
+    ``works_ahead`` states whether the loader prepares batches during the steps, and ``restarts``
+    whether it starts worker processes in each epoch.
     """
     found = []
     epoch = times.start + (batches or 0) * times.total.value
@@ -203,7 +206,9 @@ def time_sentences(times: LoopTimes, batches: int | None, works_ahead: bool) -> 
     if batches and times.start > max(0.05 * epoch, 2 * times.total.value):
         found.append(
             f"The first batch of an epoch takes {duration_text(times.start)}, which is "
-            f"{times.start / epoch:.0%} of an epoch. Loaders with persistent workers start faster."
+            f"{times.start / epoch:.0%} of an epoch."
+            + " Pass persistent_workers=True to the DataLoader."
+            * restarts
         )
     slower = ratio_of(times.step, times.free)
     if times.measured and not times.drift and slower.low > 1 and slower.value > _SLOWER:
