@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _LINES = 50
 MOST_DROPPED = 5
-"""Maximum number of good files to name in the message that a ``file_list`` cannot contain them."""
+"""Maximum number of names in the message about good files that a ``file_list`` cannot contain."""
 
 
 @click.command()
@@ -186,11 +186,11 @@ def check_with_bar(data: str | Dataset, full: bool = True, again: bool = False) 
             ) from None
 
 
-def _as_text(found: FolderCheck) -> str:
+def _as_text(result: FolderCheck) -> str:
     from workbench.engine.protocol.exit_status import printable
 
     lines = []
-    listed = [*found.bad, *found.of_level("damaged"), *found.of_level("unusual")]
+    listed = [*result.bad, *result.of_level("damaged"), *result.of_level("unusual")]
     for one in listed[:_LINES]:
         lines += [
             f"{finding.level:8} {printable(one.file)}: {printable(finding.reason)}"
@@ -198,28 +198,28 @@ def _as_text(found: FolderCheck) -> str:
         ]
     if len(listed) > _LINES:
         lines.append(f"and {len(listed) - _LINES:,} more files; --json and --html list all of them")
-    lines += [f"{count:8,} {kind}" for kind, count in found.counts.items()]
-    all_decoded = found.decoded == found.count
-    decoded = "decoded" if all_decoded else f"{found.decoded:,} decoded"
-    how = decoded if found.full else "headers read; use --full to decode them"
+    lines += [f"{count:8,} {kind}" for kind, count in result.counts.items()]
+    all_decoded = result.decoded == result.count
+    decoded = "decoded" if all_decoded else f"{result.decoded:,} decoded"
+    how = decoded if result.full else "headers read; use --full to decode them"
     lines.append(
-        f"{found.count:,} files ({how}): {len(found.bad):,} bad, "
-        f"{len(found.of_level('damaged')):,} damaged, "
-        f"{len(found.of_level('unusual')):,} unusual"
+        f"{result.count:,} files ({how}): {len(result.bad):,} bad, "
+        f"{len(result.of_level('damaged')):,} damaged, "
+        f"{len(result.of_level('unusual')):,} unusual"
     )
     return "\n".join(lines)
 
 
-def _as_json(found: FolderCheck, warnings: Faults | None) -> dict[str, Any]:
+def _as_json(result: FolderCheck, warnings: Faults | None) -> dict[str, Any]:
     return {
-        "data": os.path.abspath(str(found.dataset)),
-        "full": found.full,
-        "count": found.count,
-        "decoded": found.decoded,
-        "bad": len(found.bad),
-        "damaged": len(found.of_level("damaged")),
-        "kinds": found.counts,
-        "not_read": list(found.not_read),
+        "data": os.path.abspath(str(result.dataset)),
+        "full": result.full,
+        "count": result.count,
+        "decoded": result.decoded,
+        "bad": len(result.bad),
+        "damaged": len(result.of_level("damaged")),
+        "kinds": result.counts,
+        "not_read": list(result.not_read),
         **({} if warnings is None else {"warnings": [_warning(each) for each in warnings]}),
         "files": [
             {
@@ -227,7 +227,7 @@ def _as_json(found: FolderCheck, warnings: Faults | None) -> dict[str, Any]:
                 "level": one.level,
                 "findings": [{"kind": f.kind, "reason": f.reason} for f in one.findings],
             }
-            for one in found.files
+            for one in result.files
         ],
     }
 

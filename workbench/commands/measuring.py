@@ -50,11 +50,11 @@ class FiniteFloatRange(click.FloatRange):
 
 
 def ascending_numbers(
-    kind: type[int] | type[float], most: float = math.inf
+    kind: type[int] | type[float], maximum: float = math.inf
 ) -> Callable[..., tuple[float, ...] | None]:
     """Return a callback that parses increasing, comma-separated numbers such as 1,2,4.
 
-    ``most`` is the largest allowed number.
+    ``maximum`` is the largest allowed number.
     """
 
     def read(_: click.Context, __: click.Parameter, text: str | None) -> tuple[float, ...] | None:
@@ -69,8 +69,8 @@ def ascending_numbers(
             raise click.BadParameter(
                 f"{text!r} is not an increasing list of numbers such as 1,2,4."
             )
-        if found[-1] > most:
-            raise click.BadParameter(f"{found[-1]:g} is out of range. The maximum is {most:g}.")
+        if found[-1] > maximum:
+            raise click.BadParameter(f"{found[-1]:g} is out of range. The maximum is {maximum:g}.")
         return found
 
     return read
@@ -96,11 +96,13 @@ def names_among(known: Sequence[str], noun: str) -> Callable[..., tuple[str, ...
 
 
 def numbers_to_try(
-    name: str, setting: str, words: str
+    name: str, setting: str, help_text: str
 ) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Return a decorator that adds an option for increasing, comma-separated setting values."""
     most = SETTINGS[setting][1]
-    return click.option(name, metavar="N,...", callback=ascending_numbers(int, most), help=words)
+    return click.option(
+        name, metavar="N,...", callback=ascending_numbers(int, most), help=help_text
+    )
 
 
 JSON = click.option(
@@ -181,7 +183,7 @@ class MeasureOptions:
 def measure_options(
     function: Callable[Concatenate[MeasureOptions, P], None],
 ) -> Callable[..., None]:
-    """Add the options of ``MeasureOptions`` to a command, which gets them as its first argument."""
+    """Decorate a command whose first argument is ``MeasureOptions`` with these options."""
 
     @SOURCE
     @DATA

@@ -95,12 +95,12 @@ def _write_some_of(emitter: Emitter, node: Node, lines: Lines) -> None:
             lines.add(body)
 
 
-def _option_lines(emitter: Emitter, node: Node, turn: str) -> Lines:
-    """Write the loop body: look up which body runs in iteration ``turn``, and run it."""
+def _option_lines(emitter: Emitter, node: Node, iteration: str) -> Lines:
+    """Write the loop body: look up which body runs in iteration ``iteration``, and run it."""
     table = [str(number) for order in SOME_OF.orders(node) for number in order]
     option = _free_variable(emitter, f"{node.id}_option")
     keys = [str(at) for at in range(len(table))]
-    place = f" * {SOME_OF.count(node)} + {turn}"
+    place = f" * {SOME_OF.count(node)} + {iteration}"
     made = Lines(_lookup(emitter, node, option, place, keys, table, "INT32"))
     _add_branches(emitter, node, option, made)
     return made
@@ -110,13 +110,13 @@ def _lookup(
     emitter: Emitter,
     node: Node,
     target: str,
-    place: str,
+    index: str,
     keys: Sequence[str],
     values: Sequence[str],
     dtype: str,
 ) -> list[str]:
     table = (f"keys=[{', '.join(keys)}]", f"values=[{', '.join(values)}]", f"dtype=types.{dtype}")
-    choice = f"{emitter.control_text(node, CHOICE)}{place}"
+    choice = f"{emitter.control_text(node, CHOICE)}{index}"
     return call(target, f"{emitter.module}.lookup_table", [choice, *table], emitter.indent)
 
 
@@ -138,13 +138,13 @@ def _write_repeat(emitter: Emitter, node: Node, lines: Lines) -> None:
     )
 
 
-def _iteration_lines(emitter: Emitter, node: Node, turn: str) -> Lines:
+def _iteration_lines(emitter: Emitter, node: Node, iteration: str) -> Lines:
     made, outside = Lines(), emitter.indent
     if TIMES in node.inputs:
-        made.text.append(f"{outside}if {emitter.control_text(node, TIMES)} > {turn}:")
+        made.text.append(f"{outside}if {emitter.control_text(node, TIMES)} > {iteration}:")
     else:
         emitter.indent = outside.removesuffix(INDENT)  # the body needs the loop variable
-    with emitter.random_values_listed(node, turn):
+    with emitter.random_values_listed(node, iteration):
         made.add(_body_or_pass(emitter, node, "body"))
     emitter.indent = outside
     return made

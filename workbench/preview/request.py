@@ -153,7 +153,7 @@ class GraphRun:
     """The part of the request's graph that runs."""
     result: Result
     targets: bool = True
-    """True if annotations are drawn into images."""
+    """True if annotations are drawn on images."""
 
     @property
     def graph(self) -> Graph:

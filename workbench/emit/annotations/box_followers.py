@@ -143,17 +143,16 @@ class BoxWriter(FollowerWriter):
 
     @property
     def _needs_indices(self) -> bool:
-        """True if the indices of the remaining boxes are needed."""
         return bool(self.node.args.get("places")) or "polygons" in self.node.inputs
 
-    def _write_places(self, places: str) -> None:
+    def _write_places(self, indices: str) -> None:
         if "polygons" in self.node.inputs:
-            arguments = (self.fed("polygons"), places)
+            arguments = (self.fed("polygons"), indices)
             self.call(
                 self.output_variable("polygons"), self.helper("renumbered_polygons"), *arguments
             )
         if self.node.args.get("places"):
-            self.add(self.output_variable("places"), places)
+            self.add(self.output_variable("places"), indices)
 
     def _write_all(self) -> None:
         """Write labels, polygons and indices for the case that no box is dropped."""
@@ -182,7 +181,7 @@ class BoxWriter(FollowerWriter):
         self.call(corners, self.helper("clipped_corners"), corners, self.size(port))
 
     def _mix(self, corners: str, step: GeometryStep, mix: Mix) -> None:
-        """Write the lines that combine the boxes and labels of two mixed images."""
+        """Write the code that combines the boxes and labels of two mixed images."""
         order = self.emitter.names[mix.order]
         if mix.window:
             start, extent = (self.emitter.names[port] for port in mix.window)

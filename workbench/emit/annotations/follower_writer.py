@@ -93,13 +93,15 @@ class FollowerWriter:
         used = {*self.emitter.names.values(), *self.emitter.taken, *RESERVED}
         return f"{self._stem}_{word}" if self.emitter.scope or word in used else word
 
-    def variable(self, output: str, fed: str) -> str:
-        """Return the variable in which the output ``output`` is computed from the input ``fed``.
+    def variable(self, output: str, input_name: str) -> str:
+        """Return the variable in which an output is computed from the input ``input_name``.
 
         This is the output's own variable, unless it is also the variable of another input.
         """
         given = self.output_variable(output)
-        others = {self.emitter.names[p] for name, p in self.node.inputs.items() if name != fed}
+        others = {
+            self.emitter.names[p] for name, p in self.node.inputs.items() if name != input_name
+        }
         return self.name(output) if given in others else given
 
     def add(self, target: str, value: str) -> None:
@@ -139,14 +141,14 @@ class FollowerWriter:
     def transform(
         self,
         steps: Sequence[GeometryStep],
-        places: str,
+        positions: str,
         kind: str,
         cut: Callable[[Port], None],
         mix: Callable[[GeometryStep, Mix], None] | None = None,
     ) -> None:
         """Write the code that transforms positions by ``steps``, the first steps of the path.
 
-        ``places`` is the variable of the positions, and ``kind`` is ``corners`` or ``points``.
+        ``positions`` is the variable of the positions, and ``kind`` is ``corners`` or ``points``.
         ``cut`` is called with the image port before each step in ``clipped_before``, and ``mix``
         for each step that mixes two images.
         """
@@ -154,27 +156,27 @@ class FollowerWriter:
         clipped = self.clipped_before
         for at, step in enumerate(steps):
             if at in clipped or step.mix or step.rule.homography:
-                self._move(places, kind, pending)
+                self._move(positions, kind, pending)
             if at in clipped:
                 cut(step.before)
             if step.mix and mix:
                 mix(step, step.mix)
             if step.rule.homography:
                 function = self.helper(f"{kind}_after_perspective")
-                self.call(places, function, places, self._text(*self._matrix(step)))
+                self.call(positions, function, positions, self._text(*self._matrix(step)))
             elif step.rule.map:
                 pending.append(step)
-        self._move(places, kind, pending)
+        self._move(positions, kind, pending)
 
-    def _move(self, places: str, kind: str, steps: list[GeometryStep]) -> None:
+    def _move(self, positions: str, kind: str, steps: list[GeometryStep]) -> None:
         if not steps:
             return
         matrix = self.matrix(steps)
         if kind == "points":
-            moved = f"fn.coord_transform({places}, MT={matrix})"
-            self.call(places, "fn.reshape", moved, "shape=[-1, 2]")
+            moved = f"fn.coord_transform({positions}, MT={matrix})"
+            self.call(positions, "fn.reshape", moved, "shape=[-1, 2]")
         else:
-            self.call(places, self.helper("corners_after_affine"), places, matrix)
+            self.call(positions, self.helper("corners_after_affine"), positions, matrix)
         steps.clear()
 
     def matrix(self, steps: Sequence[GeometryStep], before: str = "", target: str = "") -> str:
@@ -233,7 +235,6 @@ class FollowerWriter:
         return rule.map, arguments or [""]
 
     def _window(self, step: GeometryStep) -> str:
-        """Return the variable that contains the window of a random crop."""
         node = step.node
         image = self.emitter.names[step.before]
         limits = [
@@ -263,18 +264,20 @@ class FollowerWriter:
         target: str,
         text: str,
         function: str,
-        ways: Mapping[str, str],
+        parameters: Mapping[str, str],
         *arguments: str,
         centre: Sequence[float] = (),
     ) -> str:
         """Write the code that mirrors positions as the last steps do, and return their expression.
 
-        Positions are relative, or mirrored about ``centre``. ``ways`` maps directions to parameter
-        names of ``function``.
+        Positions are relative, or mirrored about ``centre``. ``parameters`` maps directions to
+        parameter names of ``function``.
         """
         for step in self.tail:
             if step.rule.flips:
-                self.call(target, function, text, *arguments, *self._mirrors(step, centre, ways))
+                self.call(
+                    target, function, text, *arguments, *self._mirrors(step, centre, parameters)
+                )
                 text = target
         return text
 

@@ -144,6 +144,6 @@ class PointWriter(FollowerWriter):
         self.transform(steps, points, "points", cut)
         return bool(known)
 
-    def _see(self, seen: str, points: str, known: bool = False, size: str = "") -> None:
+    def _see(self, seen: str, points: str, is_assigned: bool = False, size: str = "") -> None:
         inside = self.applied("points_inside", points, size)
-        self.add(seen, f"{seen} & {inside}" if known else inside)
+        self.add(seen, f"{seen} & {inside}" if is_assigned else inside)

@@ -149,12 +149,12 @@ class MaskWriter(FollowerWriter):
         fill = self.node.args.get("fill", 0)
         return fill if isinstance(fill, int) else 0
 
-    def _assign_mask(self, mask: str, fed: str) -> str | None:
+    def _assign_mask(self, mask: str, input_name: str) -> str | None:
         """Assign the mask to a variable, cast to an element type that operators support.
 
         Returns the original element type.
         """
-        flow = self.flows.get(self.node.inputs[fed])
+        flow = self.flows.get(self.node.inputs[input_name])
         dtype = flow.dtype if flow else None
         most = _LARGEST.get(dtype or "", 255)
         if self._fill > most:
@@ -163,9 +163,9 @@ class MaskWriter(FollowerWriter):
                 f"most {most}."
             )
         if dtype in _AS:
-            self.call(mask, "fn.cast", self.fed(fed), f"dtype=types.{_AS[dtype]}")
+            self.call(mask, "fn.cast", self.fed(input_name), f"dtype=types.{_AS[dtype]}")
         else:
-            self.add(mask, self.fed(fed))
+            self.add(mask, self.fed(input_name))
         return dtype
 
     def _cast_back(self, mask: str, dtype: str | None) -> None:

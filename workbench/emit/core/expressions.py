@@ -31,15 +31,15 @@ def written_in_place(
     body: Body,
     catalog: Catalog,
     devices: Mapping[str, Device],
-    named: Collection[Port] = (),
+    with_variable: Collection[Port] = (),
 ) -> Mapping[str, str]:
     """Map the id of each node that is written inline to the id of the node that contains it.
 
     A node is written inline as the condition of an ``if``. A node with its default id is also
     written inline in other arithmetic, or as an argument of a call. It must have no other consumers
     and be on the CPU. Nodes at any depth of blocks are included. ``devices`` are the devices for
-    mixed decoding, because every script must also run with it. ``named`` are ports that need a
-    variable.
+    mixed decoding, because every script must also run with it. ``with_variable`` are ports that
+    need a variable.
     """
     readers = Counter([*body.outputs.values(), *(edge.source for edge in edges_of(body.nodes))])
     ordered, _ = running_order(body.nodes)
@@ -47,7 +47,7 @@ def written_in_place(
     found: dict[str, str] = {}
     for node in reversed(ordered):
         for inner in node.bodies.values():
-            found |= written_in_place(inner, catalog, devices, named)
+            found |= written_in_place(inner, catalog, devices, with_variable)
         kind = kind_of(node)
         decides = kind.decides_in_place
         if node.id in found or (node.bodies and not decides):
@@ -59,7 +59,9 @@ def written_in_place(
             each = nodes.get(port.node)
             if each is None or readers[port] > 1 or not _is_arithmetic(each, catalog, devices):
                 continue
-            if decides or (_is_unnamed(each) and port not in named and nested < _MOST_NESTED):
+            if decides or (
+                _is_unnamed(each) and port not in with_variable and nested < _MOST_NESTED
+            ):
                 nested += 1
                 found[each.id] = node.id
                 waiting += each.inputs.values()
@@ -67,7 +69,7 @@ def written_in_place(
 
 
 def _is_arithmetic(node: Node, catalog: Catalog, devices: Mapping[str, Device]) -> bool:
-    """Return True if a node is written as an expression of CPU values."""
+    """Return True if a node is written as a Python expression of values on the CPU."""
     if node.device is not None or not catalog[node.op].expression:
         return False
     ports = [p for p in node.inputs.values() if node.op != "shape"]
@@ -102,16 +104,16 @@ def parenthesized(spec: OpSpec, operands: Sequence[tuple[str, OpSpec | None]]) -
     ]
 
 
-def _needs_no_parentheses(spec: OpSpec, inner: OpSpec, place: int) -> bool:
+def _needs_no_parentheses(spec: OpSpec, inner: OpSpec, operand_index: int) -> bool:
     """Return True if the expression ``inner`` needs no parentheses as an operand of ``spec``."""
     if inner.expression.endswith((")", "]")):
         return True
     outer, own = _sign(spec), _sign(inner)
     if own not in _BINDS:
-        return place == 0 and spec.name == inner.name and spec.name in _CHAINED
+        return operand_index == 0 and spec.name == inner.name and spec.name in _CHAINED
     if outer not in _BINDS:
         return outer in _COMPARES
-    return _BINDS[own] > _BINDS[outer] or (place == 0 and _BINDS[own] == _BINDS[outer])
+    return _BINDS[own] > _BINDS[outer] or (operand_index == 0 and _BINDS[own] == _BINDS[outer])
 
 
 def _sign(spec: OpSpec) -> str:

@@ -285,7 +285,7 @@ def hoisted_with_repetitions(node: Node, catalog: Catalog) -> list[tuple[Node, t
 
 
 def is_batch_generator(node: Node, catalog: Catalog) -> bool:
-    """Return True for a generator without inputs, which runs for the whole batch."""
+    """Return True if a node is a generator without inputs, which runs for the whole batch."""
     return is_generator(catalog[node.op]) and not node.inputs
 
 

@@ -20,7 +20,7 @@ from workbench.graph.model import Node
 from workbench.graph.user_functions.trust import is_trusted, source_problem
 
 _FUNCTION_ALONE = ("function", "source", "num_outputs", "output_layouts", "setup_fn")
-"""Arguments of a node that are written in another way than as keyword arguments of the call."""
+"""Arguments of a node that are not passed to ``numba_function`` as literals."""
 CALLING = frozenset({*OWN_CODE, PILLOW_DECODER.name})
 """Operators that call a Python function."""
 

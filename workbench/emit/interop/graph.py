@@ -44,10 +44,10 @@ LIBRARIES = {each.name: each for each in (TORCHVISION, ALBUMENTATIONS, KORNIA, T
 def from_torchvision(transform: Any, name: str = "imported") -> ImportedGraph:
     """Import a composition of torchvision's transforms, v1 or v2, or a single transform.
 
-    Each transform becomes equivalent DALI nodes with torchvision's probability, order and ranges;
-    the report lists what DALI does differently (``changed``), and what it cannot do and the graph
+    Each transform becomes equivalent DALI nodes with torchvision's probability, order and ranges.
+    The report lists where DALI differs (``changed``), and what DALI does not support and the graph
     omits (``refused``). ``DIFFERENCES.md`` next to the module has the pixel differences. Raises
-    ImportFailedError if it is not a torchvision transform::
+    ImportFailedError if ``transform`` is not a torchvision transform::
 
         from importlib.util import find_spec
 

@@ -101,7 +101,7 @@ COLOURS = Comparison("colours")
 class Importer:
     """Function that applies the equivalent of a library's class to the images of a graph.
 
-    The parameters of the class are those of ``function`` after the images, and then ``appended``.
+    The class has the parameters that ``function`` has after the images, followed by ``appended``.
     """
 
     function: Callable[..., None]
@@ -384,12 +384,12 @@ _UNKNOWN = Unused("this argument is not supported", usual=())
 _LONGEST_VALUE = 120
 
 
-def _equal(value: Any, usual: Any) -> bool:
-    if isinstance(value, list | tuple) and isinstance(usual, list | tuple):
-        return len(value) == len(usual) and all(map(_equal, value, usual))
-    if isinstance(usual, str):
-        return str(value).rpartition(".")[2].lower() == usual.lower()
-    return bool(value == usual) and isinstance(value, bool) == isinstance(usual, bool)
+def _equal(value: Any, other: Any) -> bool:
+    if isinstance(value, list | tuple) and isinstance(other, list | tuple):
+        return len(value) == len(other) and all(map(_equal, value, other))
+    if isinstance(other, str):
+        return str(value).rpartition(".")[2].lower() == other.lower()
+    return bool(value == other) and isinstance(value, bool) == isinstance(other, bool)
 
 
 def source_text_of(value: Any) -> str:

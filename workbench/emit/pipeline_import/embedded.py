@@ -104,17 +104,17 @@ def _exported_again(content: Mapping[str, Any], graph: Graph, catalog: Catalog) 
         return export_resolved(resolved, target, {}, with_, reads, beside, file)
 
 
-def _is_same_code(found: EmbeddedGraph, program: str) -> bool:
+def _is_same_code(embedded: EmbeddedGraph, program: str) -> bool:
     """Return True if the program differs from its export only in comments and formatting.
 
     A program's docstring can contain warnings about the data, which is unknown here. The docstring
     is therefore ignored if the hash matches.
     """
-    if len(found.code) > _MOST_LONGER * len(program):
+    if len(embedded.code) > _MOST_LONGER * len(program):
         return False
     try:
-        one, other = ast.parse(found.code), ast.parse(program)
-        for tree in (one, other) if found.fits else ():
+        one, other = ast.parse(embedded.code), ast.parse(program)
+        for tree in (one, other) if embedded.fits else ():
             if ast.get_docstring(tree) is not None:
                 del tree.body[0]
         return ast.dump(one) == ast.dump(other)

@@ -272,10 +272,14 @@ def _settings(
     return settings, refused, unsaid
 
 
-def graph_faults(graph: Graph, catalog: Catalog, places: Mapping[str, str]) -> list[ImportIssue]:
+def graph_faults(
+    graph: Graph, catalog: Catalog, lines_by_node: Mapping[str, str]
+) -> list[ImportIssue]:
     """Return the faults of the graph, except the faults of opaque nodes."""
     return [
-        ImportIssue("fault", fault.node, places.get(fault.node, ""), str(replace(fault, node="")))
+        ImportIssue(
+            "fault", fault.node, lines_by_node.get(fault.node, ""), str(replace(fault, node=""))
+        )
         for fault in check_graph(graph, catalog)
         if not fault.node or graph.node(fault.node).op not in OPAQUE
     ]

@@ -29,7 +29,7 @@ def output_names(
     targets = _targets(ops, lines)
     kinds: dict[str, PortKind] = {}
     ends: dict[str, str] = {}
-    """Output edge of a block -> its name."""
+    """Output edge of a block -> name of the output."""
     for op, call in calls:
         first = next((edge.edge for edge in call.inputs.values()), "")
         for index, (edge, _) in enumerate(op.outputs):

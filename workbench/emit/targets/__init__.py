@@ -199,10 +199,10 @@ class Export:
         return target / next(iter(self.files)) if len(self.files) > 1 else target
 
     def require_name(self, path: str | Path) -> None:
-        """Raise SaveError if a single-file export could not be used under that name.
+        """Raise SaveError if a single-file export cannot be used under the name of ``path``.
 
         Python searches a script's folder for modules first: ``jax.py`` that imports jax would
-        import itself, and ``random.py`` would break others that import random.
+        import itself, and ``random.py`` would break other modules that import random.
         """
         name, suffix = Path(path).stem, Path(path).suffix
         ((own, source),) = self.files.items()
@@ -272,18 +272,18 @@ def export(
 ) -> Export:
     """Export the graph as code for a target; nothing is written.
 
-    ``catalog`` defaults to that of the installed DALI. ``with_`` is empty, ``training`` (adds a
+    ``catalog`` is by default that of the installed DALI. ``with_`` is empty, ``training`` (adds a
     training loop to a loader), or ``samples`` (batches of ``pytorch``, ``lightning`` and ``jax``
     also contain the file name and the random values of each sample, which ``wb.replay`` shows
     again). ``training+samples`` is both. ``capture`` is DALI's capture mode, for ``dynamic``.
-    ``data`` is what the code will read, if known: the code then lists the files of a folder without
-    class folders, and its docstring contains warnings about the data. ``facts`` are properties of
-    ``data`` by parameter, if computed already (``workbench.sources.data_facts``); ``{}`` omits
-    these warnings. Unless ``plain``, the main file ends with the graph in a comment, from which
-    ``from_file`` restores it exactly without running the file. ``good`` are data without bad
-    samples, in place of ``data``: the program reads them from its own folder. Raises
-    GraphFaultsError if the graph cannot run, GraphExportError if the target is unknown or does not
-    support the graph::
+    ``data`` is the data that the code will read, if known: the code then lists the files of a
+    folder without class folders, and its docstring contains warnings about the data. ``facts`` are
+    properties of ``data`` by parameter, if computed already (``workbench.sources.data_facts``);
+    ``{}`` omits the warnings. Unless ``plain``, the main file ends with the graph in a comment,
+    from which ``from_file`` restores it exactly without running the file. ``good`` is data without
+    bad samples, used instead of ``data``: the program reads it from its own folder. Raises
+    GraphFaultsError if the graph cannot run, and GraphExportError if the target is unknown or does
+    not support the graph::
 
         loader = wb.export(graph, "pytorch", with_="training", plain=True)
         print(loader.main.text)
@@ -396,7 +396,10 @@ def _with_readers(graph: Graph, reads: Mapping[str, str]) -> Graph:
 
 
 def _requested_additions(with_: str) -> tuple[bool, bool]:
-    """Return if training and if samples are requested. Raises GraphExportError if unknown."""
+    """Return two Booleans: if training and if samples are requested.
+
+    Raises GraphExportError if ``with_`` is unknown.
+    """
     if with_ and with_ not in ADDITIONS:
         known = ", ".join(ADDITIONS)
         raise GraphExportError(f"with_ is {with_!r}. Use one of: {known}.")
@@ -404,7 +407,7 @@ def _requested_additions(with_: str) -> tuple[bool, bool]:
 
 
 def _emitter(name: str, target: Target, with_: str) -> Emit:
-    """Return the function that creates a target's files. Raises GraphExportError without one."""
+    """Return the function that creates a target's files. Raises GraphExportError if unsupported."""
     training, samples = _requested_additions(with_)
     every = [(each, load_target(each)) for each in target_names()] if with_ else []
     if training and target.training is None:

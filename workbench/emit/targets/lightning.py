@@ -16,7 +16,10 @@ from workbench.graph.variants.validation import validation_graph
 
 
 def _module(resolved: ResolvedGraph) -> Module:
-    """Return the module, with validation if the graph has one pipeline, image and parameter."""
+    """Return the module, with a validation pipeline if the graph has only one image output.
+
+    The graph must also have only one data parameter and one pipeline.
+    """
     graph = resolved.graph
     images = outputs_of_kind(resolved.outputs, "image")
     simple = len(images) == len(parameters(graph.nodes)) == graph.settings.pipelines == 1

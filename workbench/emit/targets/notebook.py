@@ -108,7 +108,6 @@ def _steps(nodes: Sequence[Node], emitter: Emitter) -> list[list[Node]]:
 
 
 def _step(step: Sequence[Node], emitter: Emitter) -> dict[str, Any]:
-    """Return the template values of a step."""
     *before, node = step
     spec, names = emitter.catalog[node.op], {each.id for each in before}
     return {

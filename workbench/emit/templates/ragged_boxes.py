@@ -91,9 +91,9 @@ def list_outputs(graph: Graph, outputs: Outputs) -> list[str]:
     return [name for name in outputs if name in ragged]
 
 
-def detection_fields(found: Detection, outputs: Outputs) -> dict[str, Any]:
+def detection_fields(detection: Detection, outputs: Outputs) -> dict[str, Any]:
     """Return the values for the macro ``detection_form`` of ``_training.py.j2``."""
-    flow = outputs[found.image]
+    flow = outputs[detection.image]
     image = "image"
     if flow.axes == "HWC":
         image += ".permute(2, 0, 1)"
@@ -101,21 +101,21 @@ def detection_fields(found: Detection, outputs: Outputs) -> dict[str, Any]:
         image += ".float()"
     if flow.dtype == "UINT8":
         image += " / 255"
-    masks = found.masks or ()
-    read = {"boxes": found.boxes, "labels": found.labels}
+    masks = detection.masks or ()
+    read = {"boxes": detection.boxes, "labels": detection.labels}
     read |= dict(zip(("polygons", "vertices", "places"), masks, strict=False))
-    relative = found.format.startswith("relative")
+    relative = detection.format.startswith("relative")
     if relative or masks:  # which uses the size of an image
         fed = {"image": "images", **{name: f'batch["{each}"]' for name, each in read.items()}}
     else:
         fed = {name: f'batch["{each}"]' for name, each in read.items()}
     return {
         "image": image,
-        "images": found.image,
+        "images": detection.image,
         "names": [*fed],
         "read": [*fed.values(), "strict=True"],
         "relative": relative,
-        "centred": found.format.endswith(" cxcywh"),
-        "sized": not found.format.endswith(" ltrb"),
+        "centred": detection.format.endswith(" cxcywh"),
+        "sized": not detection.format.endswith(" ltrb"),
         "masks": bool(masks),
     }

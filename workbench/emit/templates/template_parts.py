@@ -1,4 +1,4 @@
-"""Values for the program templates: the pipeline function, and the values that the rest needs."""
+"""Values for the program templates: the pipeline function, and values for the code around it."""
 
 from __future__ import annotations
 

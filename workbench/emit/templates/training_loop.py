@@ -40,7 +40,7 @@ def training_fields(module: Module, target: str) -> dict[str, Any]:
 
 
 def require_images_of(module: Module, target: str) -> list[str]:
-    """Return the image outputs that one model accepts: the first, and those with its layout."""
+    """Return the image outputs that one model accepts: the first, and others of its layout."""
     images = require_images(module.graph, module.outputs, target)
 
     def form(name: str) -> tuple[str | None, int | None]:

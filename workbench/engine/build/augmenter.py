@@ -71,7 +71,7 @@ class Augmenter:
     def run(
         self,
         node: Node,
-        draws: Sequence[UniformCall],
+        uniform_calls: Sequence[UniformCall],
         position: int,
         data: Batch,
         shape: Batch | None,
@@ -82,7 +82,7 @@ class Augmenter:
         PipelineError if DALI fails.
         """
         count = len(data)
-        call = _Call(node, draws, position, count, data.device, data.layout)
+        call = _Call(node, uniform_calls, position, count, data.device, data.layout)
         samples = [data.data[index] for index in range(count)]
         self._run(call, range(count), samples, None if shape is None else shape.arrays())
         return Batch(_tensor_list(data)(samples, data.layout, contiguous=False), data.device)
@@ -90,7 +90,7 @@ class Augmenter:
     def function(
         self,
         node: Node,
-        draws: Sequence[UniformCall],
+        uniform_calls: Sequence[UniformCall],
         position: int,
         count: int,
         device: Memory,
@@ -102,15 +102,15 @@ class Augmenter:
         ``shape``, each as a list of CPU arrays. It augments the images on ``device``, and returns
         them. It raises PipelineError if DALI fails.
         """
-        call = _Call(node, draws, position, count, device, layout)
+        call = _Call(node, uniform_calls, position, count, device, layout)
 
-        def augmented(images: list[Any], places: list[Any], shapes: Any = None) -> list[Any]:
+        def augmented(images: list[Any], indices: list[Any], shapes: Any = None) -> list[Any]:
             from nvidia.dali.tensors import TensorCPU
 
             samples: list[Any] = [TensorCPU(image, layout) for image in images]
             if device == "gpu":
                 samples = [sample._as_gpu() for sample in samples]
-            self._run(call, list(map(int, places)), samples, shapes)
+            self._run(call, list(map(int, indices)), samples, shapes)
             if device == "gpu":
                 samples = [sample.as_cpu() for sample in samples]
             return list(map(np.asarray, samples))
@@ -125,9 +125,9 @@ class Augmenter:
         return tuple(self._describe(node, draws, position, count) for draws in calls)
 
     def _describe(
-        self, node: Node, draws: Sequence[UniformCall], position: int, count: int
+        self, node: Node, uniform_calls: Sequence[UniformCall], position: int, count: int
     ) -> tuple[tuple[Augmented, ...], ...]:
-        values = self.drawn(draws, position, count) if draws else []
+        values = self.drawn(uniform_calls, position, count) if uniform_calls else []
         steps = applied_steps(node, values)
         bins = bins_of(node)
         return tuple(
@@ -141,12 +141,12 @@ class Augmenter:
         self._pipelines.clear()
         self._drawn.clear()
 
-    def drawn(self, draws: Sequence[UniformCall], position: int, count: int) -> list[Any]:
+    def drawn(self, uniform_calls: Sequence[UniformCall], position: int, count: int) -> list[Any]:
         """Return the random values of ``count`` samples that begin with index ``position``.
 
-        The list has one array of shape [samples, ...] per call in ``draws``.
+        The list has one array of shape [samples, ...] per call in ``uniform_calls``.
         """
-        text = emit_random_values(draws)
+        text = emit_random_values(uniform_calls)
         key = f"{position} {count}\n{text}"
         if key not in self._drawn:
             pipe = CompiledSource(Code(text, {}))["drawn"](
@@ -161,13 +161,13 @@ class Augmenter:
         return found
 
     def _run(
-        self, call: _Call, places: Sequence[int], samples: list[Any], shapes: Sequence[Any] | None
+        self, call: _Call, indices: Sequence[int], samples: list[Any], shapes: Sequence[Any] | None
     ) -> None:
         try:
             sampled = self.drawn(call.draws, call.position, call.count) if call.draws else []
             for step in applied_steps(call.node, sampled):
                 with self._running:
-                    self._apply(call, [step[place] for place in places], samples, shapes)
+                    self._apply(call, [step[place] for place in indices], samples, shapes)
         except BaseException as error:
             self._pipelines.clear()  # an unfinished run would output this batch in the next call
             if not isinstance(error, Exception):

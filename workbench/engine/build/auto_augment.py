@@ -247,19 +247,19 @@ def reporting_build_progress(listener: Callable[[str], None]) -> Iterator[None]:
 
 @contextmanager
 def replacing_random_values(
-    draws: Sequence[Any], node: str = "", places: int = 0
+    values: Sequence[Any], node: str = "", position_count: int = 0
 ) -> Iterator[None]:
-    """Within the context, automatic augmentation uses the values ``draws``, in order.
+    """Within the context, automatic augmentation uses the values ``values``, in order.
 
-    If ``places`` is not 0, progress is reported; ``places`` is the number of positions in the
-    node's sub-policies.
+    If ``position_count`` is not 0, progress is reported; ``position_count`` is the number of
+    positions in the node's sub-policies.
     """
     listener = _heard.get()
-    if places and listener is not None:
-        with _reporting_places(node, places, listener), replacing_random_values(draws):
+    if position_count and listener is not None:
+        with _reporting_places(node, position_count, listener), replacing_random_values(values):
             yield
         return
-    waiting = list(draws)
+    waiting = list(values)
     modules: list[Any] = [import_module(f"nvidia.dali.auto_aug.{name}") for name in _DRAWING]
     known = [module.fn for module in modules]
     for module in modules:

@@ -137,7 +137,7 @@ def pipeline_error(error: Exception, source: Code, file: str) -> PipelineError:
     return PipelineError(where + (reason or plain_reason(error)), node)
 
 
-def _branches_differ(source: Code, block: str, attribute: str, found: str) -> PipelineError:
+def _branches_differ(source: Code, block: str, attribute: str, values: str) -> PipelineError:
     """Return the error for branches of a block that return different types or shapes.
 
     If there is exactly one user function in the block, the error names it as the cause.
@@ -150,13 +150,13 @@ def _branches_differ(source: Code, block: str, attribute: str, found: str) -> Pi
     ]
     if len(functions) != 1:
         words = (
-            f"{block}: its branches differ in {attribute}: {found}. They must be equal in all "
+            f"{block}: its branches differ in {attribute}: {values}. They must be equal in all "
             "branches"
         )
         return PipelineError(words, block)
     return PipelineError(
         f"{functions[0]}: its function returns another {attribute.removesuffix('s')} than "
-        f"the other branch of {block}: {found}. They must be equal in all branches",
+        f"the other branch of {block}: {values}. They must be equal in all branches",
         functions[0],
     )
 

@@ -33,15 +33,15 @@ class Stage:
         self,
         plan: Plan,
         nodes: Sequence[Node],
-        known: Mapping[Port, Batch],
+        batches: Mapping[Port, Batch],
         threads: int | None = None,
         positions: Mapping[str, int] | None = None,
         apply: Callable[..., Callable[..., Any]] | None = None,
     ) -> None:
         """Prepare the pipeline, which ``build`` builds.
 
-        ``known`` has at least the nodes' inputs from other nodes. ``positions`` maps each scope to
-        its number of samples in earlier batches. ``threads`` is by default a number suitable for
+        ``batches`` has at least the nodes' inputs from other nodes. ``positions`` maps each scope
+        to its number of samples in earlier batches. ``threads`` is by default a number suitable for
         previews. If ``apply`` (``Augmenter.function``) is passed, it runs the automatic
         augmentation in blocks, which is then not built into the pipeline.
         """
@@ -53,7 +53,7 @@ class Stage:
         self._plan = plan
         self._positions = dict(positions or {})
         self._has_blocks = has_blocks(nodes)
-        fed_from_gpu = any(known[port].device == "gpu" for port in self.feeds)
+        fed_from_gpu = any(batches[port].device == "gpu" for port in self.feeds)
         self._uses_gpu = fed_from_gpu or any(plan.devices[node.id] != "cpu" for node in nodes)
         works_on_gpu = all(plan.devices[n.id] == "gpu" or not n.inputs for n in nodes)
         usual = GPU_THREADS if self._uses_gpu and works_on_gpu else THREADS
@@ -62,7 +62,7 @@ class Stage:
             plan.resolved,
             inside,
             taps,
-            {port: known[port].device for port in self.feeds},
+            {port: batches[port].device for port in self.feeds},
             plan.draws,
             applied=apply is not None,
         )
@@ -122,11 +122,11 @@ class Stage:
         """True if the pipeline is built, so that inputs can be set and a batch can be run."""
         return self._pipe is not None
 
-    def feed(self, known: Mapping[Port, Batch]) -> None:
+    def feed(self, batches: Mapping[Port, Batch]) -> None:
         """Set the inputs of the next run."""
         with self._blaming():
             for port in self.feeds:
-                self._pipe.feed_input(str(port), known[port].data)
+                self._pipe.feed_input(str(port), batches[port].data)
             if self._has_blocks:
                 self._pipe.feed_input(str(SAMPLE), np.arange(self._plan.count, dtype=np.int32))
 

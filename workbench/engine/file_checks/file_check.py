@@ -129,8 +129,8 @@ def _has_trailer(file: Any, trailer: bytes) -> bool:
     return found
 
 
-def _read_at(file: Any, at: int, count: int) -> bytes:
-    file.seek(at)
+def _read_at(file: Any, offset: int, count: int) -> bytes:
+    file.seek(offset)
     return bytes(file.read(count))
 
 
@@ -200,15 +200,15 @@ def _is_right(image: Any, content: bytes) -> bool:
     return other.shape == image.shape and bool(np.abs(other.astype(int) - image).max() <= _ROUNDING)
 
 
-def _decode_with_pillow(found: CheckedFile, content: bytes) -> CheckedFile:
-    if found.level == "bad":
-        return found
+def _decode_with_pillow(checked: CheckedFile, content: bytes) -> CheckedFile:
+    if checked.level == "bad":
+        return checked
     try:
         image = decode_with_pillow(content)
     except (OSError, SyntaxError, ValueError) as error:
         refused = Finding("undecodable", f"Pillow does not decode it: {error}")
-        return replace(found, findings=(*found.findings, refused))
-    return replace(found, image_hash=image_hash(np.asarray(image)))
+        return replace(checked, findings=(*checked.findings, refused))
+    return replace(checked, image_hash=image_hash(np.asarray(image)))
 
 
 class _Decoder:

@@ -84,7 +84,10 @@ class CallHandle:
 
     @contextmanager
     def running(self, begin: Callable[[], None], interrupt: Callable[[], None]) -> Iterator[None]:
-        """Call ``begin`` unless cancelled; ``interrupt`` works within the context. For engines."""
+        """Start a call with ``begin``. Within the context, ``interrupt`` can end the call.
+
+        For use by engines. Raises CancelledError if the handle was cancelled or interrupted before.
+        """
         with self._lock:
             self.require_wanted()
             begin()

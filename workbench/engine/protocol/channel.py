@@ -30,7 +30,7 @@ _SMALL = 2**14
 
 
 class ChannelError(Exception):
-    """Raised if received data are not a valid message."""
+    """Raised if received data is not a valid message."""
 
 
 class VersionError(ChannelError):

@@ -38,13 +38,15 @@ def raise_oom_score(pid: int | str = "self") -> None:
         path.write_text(str(min(_MOST, int(path.read_text()) + _ADDED)))
 
 
-def describe_exit(code: int | None, words: str = "") -> str:
+def describe_exit(code: int | None, output: str = "") -> str:
     """Describe an exit code of ``subprocess``: ``was terminated by SIGSEGV (segmentation fault)``.
 
-    A ``code`` of None means that the process still runs. ``words`` is the last output of the
+    A ``code`` of None means that the process still runs. ``output`` is the last output of the
     process.
     """
-    return f"{_describe_code(code)}{' because memory was exhausted' * reports_out_of_memory(words)}"
+    return (
+        f"{_describe_code(code)}{' because memory was exhausted' * reports_out_of_memory(output)}"
+    )
 
 
 def _describe_code(code: int | None) -> str:
@@ -64,16 +66,16 @@ def _describe_code(code: int | None) -> str:
     )
 
 
-def exit_remedy(code: int | None, words: str = "") -> str:
+def exit_remedy(code: int | None, output: str = "") -> str:
     """Return the probable cause and a fix as further sentences; empty if unknown.
 
-    ``words`` is the last output of the process.
+    ``output`` is the last output of the process.
     """
-    if reports_out_of_memory(words):
+    if reports_out_of_memory(output):
         return f" {memory_remedy()}"
     if code in _FOR_WANT_OF_MEMORY and (limit := memory_limit_text()):
         return f" Memory may be exhausted. {limit}"
-    return next((words for number, words in _REMEDIES.items() if code == -number), "")
+    return next((output for number, output in _REMEDIES.items() if code == -number), "")
 
 
 def is_file_fault(message: str) -> bool:

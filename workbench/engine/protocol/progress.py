@@ -57,13 +57,13 @@ class WorkerProgress:
         warn_of_silence(silent)
         self.report(self._share, NO_ANSWER if silent else self._text)
 
-    def on_wait(self, words: str) -> None:
+    def on_wait(self, reason: str) -> None:
         """Report why the worker waits for memory. An empty text ends the message."""
-        self.report(self._share, words or self._text)
+        self.report(self._share, reason or self._text)
 
-    def report(self, share: float, words: str) -> None:
+    def report(self, share: float, text: str) -> None:
         """Call the listener without replacing the current step's description."""
-        self.listener(share, words)
+        self.listener(share, text)
 
 
 class _Part(WorkerProgress):
@@ -75,8 +75,8 @@ class _Part(WorkerProgress):
         self._share, self._text = share, self._fixed or text
         self._whole(self._of_whole(share), self._text)
 
-    def _report_part(self, share: float, words: str) -> None:
-        self._whole.report(self._of_whole(share), words)
+    def _report_part(self, share: float, text: str) -> None:
+        self._whole.report(self._of_whole(share), text)
 
     def _of_whole(self, share: float) -> float:
         return self._begin + share * (self._end - self._begin)
@@ -143,14 +143,14 @@ def with_progress_bar(
 
 
 @contextmanager
-def one_line_interrupt(words: str = "Interrupted.") -> Iterator[None]:
+def one_line_interrupt(message: str = "Interrupted.") -> Iterator[None]:
     """Context manager that, in a notebook, shortens the traceback of an interrupt to one line."""
     try:
         yield
     except KeyboardInterrupt:
         if not _in_notebook():
             raise
-        raise InterruptedRunError(words) from None
+        raise InterruptedRunError(message) from None
 
 
 @contextmanager

@@ -297,10 +297,10 @@ class ReaderCursor:
         self._feed_found({"file_root": self._data.root, "files": files, "labels": labels})
         return bool(self._originals)
 
-    def _feed_found(self, found: dict[str, Any]) -> None:
-        """Make the reader use ``found``, instead of the result of the program's find function."""
+    def _feed_found(self, arguments: dict[str, Any]) -> None:
+        """Make the reader use ``arguments`` instead of the result of the find function."""
         find = load_source(self._source.kind).find.__name__
-        self._compiled.namespace[find] = lambda data: found
+        self._compiled.namespace[find] = lambda data: arguments
 
     def _use_index(self) -> None:
         """Pass a generated index to the reader. A provisional index has only the first samples."""
@@ -389,13 +389,13 @@ class ReaderCursor:
         padded = "_padded" if alone and metas[0]["pad_last_batch"] else ""
         return int(metas[0][f"epoch_size{padded}"]) if alone else 0
 
-    def _copy(self, outputs: Any, at: _Position) -> ReadBatch:
+    def _copy(self, outputs: Any, position: _Position) -> ReadBatch:
         if self._data is None or not self._data.in_memory:
             paths = [outputs[0][i].source_info() for i in range(len(outputs[0]))]
         else:
-            meta = at.pipeline.reader_meta(self._source.id)
+            meta = position.pipeline.reader_meta(self._source.id)
             kind = load_source(self._data.kind)
-            samples = kind.samples_at(self._data, meta["samples"](at.next_batch))
+            samples = kind.samples_at(self._data, meta["samples"](position.next_batch))
             self.unreadable.update((each.name, each.fault) for each in samples if each.fault)
             paths = [each.name for each in samples]
         names = tuple(self._originals.get(path, self._name(path)) for path in paths)
@@ -481,22 +481,22 @@ _LONGEST = 40.0
 
 
 def require_near(
-    requested: int, last: int, current: int, first: int, seconds: float, way: str
+    requested: int, needed: int, current: int, first: int, seconds: float, reason: str
 ) -> None:
-    """Raise DataError if reaching batch ``last``, which batch ``requested`` needs, takes too long.
+    """Raise DataError if reaching batch ``needed``, on which ``requested`` depends, takes too long.
 
-    ``seconds`` is the time taken from batch ``first`` to ``current``. ``way`` is the reason why no
-    batch can be skipped.
+    ``seconds`` is the time taken from batch ``first`` to ``current``. ``reason`` says why no batch
+    can be skipped.
     """
     if current == first or seconds < _JUDGED_AFTER:
         return
     rate = (current - first) / seconds
-    left = (last - current) / rate
+    left = (needed - current) / rate
     if left > _LONGEST:
         reach = first + int(rate * _LONGEST)
         raise DataError(
-            f"Reaching batch {requested:,} would take about {_duration(left)}: {way}. Use a batch "
-            f"up to about {reach:,}."
+            f"Reaching batch {requested:,} would take about {_duration(left)}: {reason}. Use a "
+            f"batch up to about {reach:,}."
         )
 
 

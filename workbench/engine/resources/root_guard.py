@@ -77,45 +77,45 @@ def refuse_named_files(nodes: Iterable[Node]) -> None:
 def outside_roots(
     files: Iterable[str],
     folder: str,
-    read: Iterable[NDArray[Any] | None],
-    holder: Callable[[str], str] | None = None,
+    contents: Iterable[NDArray[Any] | None],
+    container_of: Callable[[str], str] | None = None,
 ) -> dict[str, str]:
     """Map each file that this worker may not show to the reason.
 
-    ``files`` are relative to ``folder``. ``read`` has the bytes of each file as DALI read them, or
-    None. ``holder`` returns the file that contains a sample; then only the location of this file is
-    checked.
+    ``files`` are relative to ``folder``. ``contents`` has the bytes of each file as DALI read them,
+    or None. ``container_of`` returns the file that contains a sample; then only the location of
+    this file is checked.
     """
     roots = roots_of_worker()
     if roots is None:
         return {}
-    if holder is not None:
-        found = {file: roots.refusal(os.path.join(folder, holder(file))) for file in files}
+    if container_of is not None:
+        found = {file: roots.refusal(os.path.join(folder, container_of(file))) for file in files}
         return {file: reason for file, reason in found.items() if reason}
     found = {
         file: _refusal(roots, os.path.join(folder, file), data)
-        for file, data in zip(files, read, strict=True)
+        for file, data in zip(files, contents, strict=True)
     }
     return {file: reason for file, reason in found.items() if reason}
 
 
 def require_shown(
-    node: str, files: Sequence[str], folder: str, holder: Callable[[str], str] | None
+    node: str, files: Sequence[str], folder: str, container_of: Callable[[str], str] | None
 ) -> None:
     """Raise DataError for the first decoded sample whose file is outside the roots."""
-    for file, reason in outside_roots(files, folder, [None] * len(files), holder).items():
+    for file, reason in outside_roots(files, folder, [None] * len(files), container_of).items():
         raise DataError(f"{node}: {file} cannot be shown: {reason}.")
 
 
-def _refusal(roots: Roots, path: str, read: NDArray[Any] | None) -> str:
-    if (reason := roots.refusal(path)) or read is None:
+def _refusal(roots: Roots, path: str, content: NDArray[Any] | None) -> str:
+    if (reason := roots.refusal(path)) or content is None:
         return reason
     try:
         with roots.open(path) as file:
-            current = np.frombuffer(file.read(read.nbytes + 1), np.uint8)
+            current = np.frombuffer(file.read(content.nbytes + 1), np.uint8)
     except (OSError, DataError):
         return CHANGED
-    return "" if np.array_equal(current, read) else CHANGED
+    return "" if np.array_equal(current, content) else CHANGED
 
 
 def _texts(value: Any) -> list[str]:

@@ -159,7 +159,7 @@ class BranchCounts:
         self._counters: OrderedDict[str, BranchCounter] = OrderedDict()
 
     def before(self, plan: Plan, block: Node) -> Mapping[str, int]:
-        """Map each body in a block to the number of samples before the plan's batch it runs for."""
+        """Return how many samples before the plan's batch each body in a block ran for."""
         if plan.batch == 0 or not uses_random_numbers_inside(block, plan.resolved.catalog):
             return {}
         counter = BranchCounter(BranchPlaces(plan, [block]))

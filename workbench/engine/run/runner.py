@@ -236,11 +236,13 @@ class Runner:
             for call, places in zip(turns, indices, strict=False)
         )
 
-    def _requested_batch(self, job: _Job, port: Port, places: Mapping[str, Sequence[int]]) -> Batch:
+    def _requested_batch(
+        self, job: _Job, port: Port, indices: Mapping[str, Sequence[int]]
+    ) -> Batch:
         scope = job.plan.graph.scope_of(port.node)
         if is_batch_generator(job.plan.graph.node(port.node), self.catalog):
             scope = ""
-        return job.batches[port].first(len(places[scope]) if scope in places else job.plan.wanted)
+        return job.batches[port].first(len(indices[scope]) if scope in indices else job.plan.wanted)
 
     def _run_part(self, job: _Job, nodes: list[Node]) -> None:
         kind = kind_of(nodes[0], self.catalog)
@@ -389,7 +391,7 @@ class Runner:
         self,
         plan: Plan,
         nodes: Sequence[Node],
-        known: Mapping[Port, Batch],
+        batches: Mapping[Port, Batch],
         threads: int | None = None,
         apply: Callable[..., Callable[..., Any]] | None = None,
     ) -> Stage:
@@ -401,7 +403,7 @@ class Runner:
         for node in nodes:
             if node.bodies:
                 positions |= self._counts.before(plan, node)
-        stage = Stage(plan, nodes, known, threads, positions, apply)
+        stage = Stage(plan, nodes, batches, threads, positions, apply)
         found = self._built.pop(stage.key, stage)
         found.adopt(stage)
         return found
@@ -467,14 +469,14 @@ def _is_port_of(graph: Graph, port: Port, node: Node) -> bool:
 # receives an unsupported channel count.
 
 
-def require_fitting(plan: Plan, nodes: Sequence[Node], known: Mapping[Port, Batch]) -> None:
+def require_fitting(plan: Plan, nodes: Sequence[Node], batches: Mapping[Port, Batch]) -> None:
     """Raise PipelineError for the first node that does not support its input."""
     decoded = any(isinstance(node, Source) and node.decodes for node in plan.nodes)
     within = [each for each in nodes_within(nodes) if decoded or each.op == NORMALIZES]
     if not within:
         return
     types, catalog = plan.resolved.types, plan.resolved.catalog
-    found = {port: _type_of(batch, types[port]) for port, batch in known.items() if port in types}
+    found = {port: _type_of(batch, types[port]) for port, batch in batches.items() if port in types}
     flows = infer_types_from(plan.graph, catalog, found)
     for node in within:
         spec = catalog[node.op]

@@ -187,7 +187,7 @@ def memory_use(worker: Worker) -> MemoryUse:
 
 
 def end_with_parent(channel: Channel, folder: str) -> threading.Thread:
-    """Start a thread that deletes ``folder`` and exits when the connection is closed."""
+    """Start a thread that deletes ``folder`` and ends this process when the connection closes."""
 
     def watch() -> None:
         poll = select.poll()

@@ -101,7 +101,7 @@ class _Settings:
 
 
 def _overridden_defaults(
-    maker: Callable[..., Any], given: Mapping[str, Any], trees: Iterable[ast.Module]
+    maker: Callable[..., Any], passed_arguments: Mapping[str, Any], trees: Iterable[ast.Module]
 ) -> dict[str, Any]:
     """Return the defaults of parameters for which a call in the script may pass another value.
 
@@ -111,7 +111,7 @@ def _overridden_defaults(
     defaults = {
         name: parameter.default
         for name, parameter in parameters.items()
-        if parameter.default is not parameter.empty and name not in given
+        if parameter.default is not parameter.empty and name not in passed_arguments
     }
     found = {}
     for node in _calls_of(getattr(maker, "__name__", ""), trees):

@@ -71,19 +71,19 @@ class FoundPipeline:
 
 
 def find_pipeline(
-    script: OpenedScript, wanted: str | None, arguments: Mapping[str, Any]
+    script: OpenedScript, requested: str | None, arguments: Mapping[str, Any]
 ) -> FoundPipeline:
-    """Return the pipeline called ``wanted``, or the script's only pipeline.
+    """Return the pipeline called ``requested``, or the script's only pipeline.
 
     A pipeline that the script itself created has precedence over functions that create one.
     Raises ImportFailedError if there is none, if there are several, or if arguments are missing.
     """
     names = vars(script.module)
-    if wanted is not None:
-        value = names.get(wanted) or factory_method(wanted, script.module)
+    if requested is not None:
+        value = names.get(requested) or factory_method(requested, script.module)
         if value is None:
-            raise ImportFailedError(_unknown(wanted, script))
-        return _factory(wanted, value, script, arguments)
+            raise ImportFailedError(_unknown(requested, script))
+        return _factory(requested, value, script, arguments)
     for name in (SIDE_BY_SIDE, BUILDER):
         if callable(builder := names.get(name)) and not isinstance(builder, StandIn):
             return _factory(name, builder, script, arguments)
@@ -379,10 +379,10 @@ def _unknown_arguments(maker: Callable[..., Any], passed: Mapping[str, Any]) -> 
     return [name for name in passed if name not in allowed]
 
 
-def _unknown(wanted: str, script: OpenedScript) -> str:
+def _unknown(requested: str, script: OpenedScript) -> str:
     names = [*_pipelines_by_variable(script), *pipeline_factories(script.module)]
-    hint = did_you_mean(wanted, names, f"It has {', '.join(names) or 'no pipeline'}.")
-    return f"{script.file} has no {wanted}. {hint}{script.unread_part_note()}"
+    hint = did_you_mean(requested, names, f"It has {', '.join(names) or 'no pipeline'}.")
+    return f"{script.file} has no {requested}. {hint}{script.unread_part_note()}"
 
 
 def _choose_one_message(script: OpenedScript, names: Sequence[str]) -> str:

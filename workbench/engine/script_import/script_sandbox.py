@@ -159,11 +159,11 @@ class ScriptSandbox:
             frame = frame.f_back
         return None
 
-    def _message(self, place: tuple[str, int] | None, text: str) -> ImportFailedError:
-        if place is None:
+    def _message(self, line: tuple[str, int] | None, text: str) -> ImportFailedError:
+        if line is None:
             where, source = Path(next(iter(self._files))).name, ""
         else:
-            where, source = source_location(*place), one_printable_line(linecache.getline(*place))
+            where, source = source_location(*line), one_printable_line(linecache.getline(*line))
         quoted = f"\n    {source}" if source else ""
         return ImportFailedError(f"{where}: {text}{quoted}{self.output_tail()}")
 

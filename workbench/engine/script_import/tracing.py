@@ -66,7 +66,7 @@ def trace_pipeline(pipe: Any, name: str = "imported") -> Traced:
 
 
 def _graph(pipe: Any) -> tuple[list[Any], list[Any]]:
-    """Return DALI's calls and outputs; if the user's pipeline is not built, those of a copy."""
+    """Return DALI's calls and outputs, from a copy of the pipeline if it is not built yet."""
     if not hasattr(pipe, "_graph_out") or not hasattr(pipe, "_get_params"):
         raise ImportFailedError(_no_pipeline(pipe))
     if pipe._py_graph_built:

@@ -214,7 +214,6 @@ def _innermost_statement(tree: ast.Module, line: int) -> ast.stmt | None:
 
 
 def _nested_codes(code: CodeType) -> Iterator[CodeType]:
-    """Yield the code objects of all functions and classes nested in a code object."""
     for each in code.co_consts:
         if isinstance(each, CodeType):
             yield each

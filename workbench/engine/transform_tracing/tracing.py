@@ -66,12 +66,12 @@ class TracedTransform:
 
 @task
 def trace_transform(
-    worker: Worker, path: str, wanted: str | None, arguments: Mapping[str, Any], seconds: float
+    worker: Worker, path: str, requested: str | None, arguments: Mapping[str, Any], seconds: float
 ) -> TracedTransform:
     """Task: run a script or notebook, and return one of its compositions.
 
-    ``wanted`` is a variable, an item of a dictionary (``transforms.train``), or a function or class
-    that creates a composition, with a line (``main:12``) if it creates several. Raises
+    ``requested`` is a variable, an item of a dictionary (``transforms.train``), or a function or
+    class that creates a composition, with a line (``main:12``) if it creates several. Raises
     ImportFailedError with the line if the script fails, exceeds a limit, has no composition, or has
     several.
     """
@@ -87,7 +87,7 @@ def trace_transform(
             script.run()
             given = {name: each for name, each in arguments.items() if name not in script.taken}
             search = _Search(script, calls, given)
-            name, found = search.find(wanted)
+            name, found = search.find(requested)
             traced = transform_call(found)
             call = to_plain(traced)
     assumed = {each: python_source(value) for each, value in search.assumed.items()}
@@ -145,7 +145,6 @@ def _calls_outside(trees: Mapping[str, ast.Module], traced: Any) -> Iterator[tup
 
 
 def _changes_images(name: str) -> bool:
-    """Return True if a dotted name is a library function that changes images."""
     module, _, function = name.rpartition(".")
     library = module.partition(".")[0]
     of_functions = ".functional" in module or module.startswith(_OF_FUNCTIONS)
@@ -217,24 +216,24 @@ class _Search:
     arguments: Mapping[str, Any]
     assumed: dict[str, Any] = field(default_factory=dict)
 
-    def find(self, wanted: str | None) -> tuple[str, RecordedCall]:
+    def find(self, requested: str | None) -> tuple[str, RecordedCall]:
         compositions = dict(_compositions_in(vars(self.script.module)))
         answered = dict(self.script.lines.stand_ins.answered)
-        if wanted is None:
+        if requested is None:
             if len(compositions) == 1:
                 return next(iter(compositions.items()))
             makers = [*compositions, *self._composition_makers()]
             if compositions or len(makers) != 1:
                 raise self._ambiguity_error(makers)
-            wanted = makers[0]
-        wanted, _, line = wanted.partition(":")
-        if wanted in compositions:
-            return wanted, compositions[wanted]
-        maker, inner = self._named(wanted, [*compositions, *self._composition_makers()])
+            requested = makers[0]
+        requested, _, line = requested.partition(":")
+        if requested in compositions:
+            return requested, compositions[requested]
+        maker, inner = self._named(requested, [*compositions, *self._composition_makers()])
         made = self._compositions_made_by(maker)
         self.script.lines.stand_ins.answered.update(answered)
         if inner and inner not in made:
-            outer = wanted.removesuffix(f".{inner}")
+            outer = requested.removesuffix(f".{inner}")
             raise self._ambiguity_error([f"{outer}.{name}" for name in made])
         if inner:
             made = {inner: made[inner]}
@@ -244,26 +243,26 @@ class _Search:
             places = _lines_of(made.values())
             by_line = len({*places}) == len(places)
             raise self._ambiguity_error(
-                [f"{wanted}:{each}" for each in places]
+                [f"{requested}:{each}" for each in places]
                 if by_line
-                else [f"{wanted}.{name}" for name in made]
+                else [f"{requested}.{name}" for name in made]
             )
-        return wanted.rpartition(".")[2], next(iter(made.values()))
+        return requested.rpartition(".")[2], next(iter(made.values()))
 
-    def _named(self, wanted: str, known: Sequence[str]) -> tuple[Any, str]:
+    def _named(self, requested: str, known: Sequence[str]) -> tuple[Any, str]:
         """Return the value of a dotted name, and the rest of the name.
 
         The rest is an attribute of the objects of a class. It is empty for other values.
         """
         value: Any = self.script.module
-        parts = wanted.split(".")
+        parts = requested.split(".")
         for place, part in enumerate(parts):
             if isinstance(value, FunctionType | type):
                 return value, ".".join(parts[place:])
             value = value.get(part) if isinstance(value, Mapping) else getattr(value, part, None)
             if value is None:
-                hint = did_you_mean(wanted, known, f"It has {', '.join(known)}.")
-                raise ImportFailedError(f"{self.script.file} has no {wanted}. {hint}")
+                hint = did_you_mean(requested, known, f"It has {', '.join(known)}.")
+                raise ImportFailedError(f"{self.script.file} has no {requested}. {hint}")
         return value, ""
 
     def _compositions_made_by(self, maker: Any) -> dict[str, RecordedCall]:
@@ -361,9 +360,9 @@ def _attributes(value: Any) -> dict[str, Any]:
     return found
 
 
-def _is_first(name: str, call: RecordedCall, found: Mapping[str, RecordedCall]) -> bool:
+def _is_first(name: str, call: RecordedCall, compositions: Mapping[str, RecordedCall]) -> bool:
     """Return True if ``name`` is the first of a composition's names."""
-    return next(each for each, other in found.items() if other is call) == name
+    return next(each for each, other in compositions.items() if other is call) == name
 
 
 def _compositions_in(

@@ -464,8 +464,8 @@ def _middle(there: NDArray[np.bool_]) -> tuple[float, float]:
     return round((xs[at] + 0.5) / width, 4), round((ys[at] + 0.5) / height, 4)
 
 
-def _png(places: NDArray[np.uint8], palette: Sequence[int]) -> bytes:
-    picture = Image.fromarray(places)
+def _png(indices: NDArray[np.uint8], palette: Sequence[int]) -> bytes:
+    picture = Image.fromarray(indices)
     picture.putpalette(palette)
     buffer = io.BytesIO()
     picture.save(buffer, "PNG", compress_level=1, transparency=0)

@@ -92,21 +92,23 @@ def grid_of(groups: Sequence[Tiles]) -> Grid:
 
 
 def compose(
-    groups: Sequence[Tiles], bad: Collection[int] = (), last: ContactSheet | None = None
+    groups: Sequence[Tiles], bad: Collection[int] = (), previous: ContactSheet | None = None
 ) -> ContactSheet:
     """Arrange tiles in the layout of ``grid_of``.
 
-    Samples in ``bad`` get a placeholder tile. If the ``last`` sheet has the same size, its memory
-    is reused, and groups that did not change are not written again: allocating memory for 128 tiles
-    of 224 takes longer (4.8 ms) than writing the changed tiles.
+    Samples in ``bad`` get a placeholder tile. If the ``previous`` sheet has the same size, its
+    memory is reused, and groups that did not change are not written again: allocating memory for
+    128 tiles of 224 takes longer (4.8 ms) than writing the changed tiles.
     """
     grid = grid_of(groups)
     width, height = grid.extent
     places = grid.places
     marked = frozenset(bad)
-    if last is not None and [g.shape for g in last.groups] == [g.shape for g in groups]:
-        pixels = last.pixels
-        stands = [marked == last.bad and a is b for a, b in zip(groups, last.groups, strict=True)]
+    if previous is not None and [g.shape for g in previous.groups] == [g.shape for g in groups]:
+        pixels = previous.pixels
+        stands = [
+            marked == previous.bad and a is b for a, b in zip(groups, previous.groups, strict=True)
+        ]
     else:
         pixels = np.zeros((height, width, 3), np.uint8)
         stands = [False] * len(groups)
@@ -258,16 +260,18 @@ def build_bias_correction(device: Memory) -> Any:
     return _built(corrected, device)
 
 
-def small_jpeg(image: bytes, mime: str, size: tuple[int, int], most: int = MOST_SHOWN) -> bytes:
-    """Encode a sheet again, as a JPEG of at most ``most`` bytes."""
-    return jpeg_within(decode(image, mime, size).convert("RGB"), most)
+def small_jpeg(
+    image: bytes, mime: str, size: tuple[int, int], max_bytes: int = MOST_SHOWN
+) -> bytes:
+    """Encode a sheet again, as a JPEG of at most ``max_bytes`` bytes."""
+    return jpeg_within(decode(image, mime, size).convert("RGB"), max_bytes)
 
 
-def jpeg_within(picture: Image.Image, most: int = MOST_SHOWN) -> bytes:
-    """Return an image as a JPEG of at most ``most`` bytes. The image is shrunk if necessary."""
+def jpeg_within(picture: Image.Image, max_bytes: int = MOST_SHOWN) -> bytes:
+    """Return an image as a JPEG of at most ``max_bytes`` bytes, shrunk if necessary."""
     while True:
         buffer = io.BytesIO()
         picture.save(buffer, "JPEG", quality=80)
-        if buffer.tell() <= most or min(picture.size) < 16:
+        if buffer.tell() <= max_bytes or min(picture.size) < 16:
             return buffer.getvalue()
         picture.thumbnail((picture.width * 3 // 4, picture.height * 3 // 4))

@@ -74,8 +74,8 @@ def axes_note(batch: Batch) -> str:
     return f"along: {_maximum_text(batch, longest)} samples of time, up: amplitude"
 
 
-def _maximum_text(batch: Batch, most: int) -> str:
-    return f"{most:,}" if len({*batch.shapes}) == 1 else f"up to {most:,}"
+def _maximum_text(batch: Batch, maximum: int) -> str:
+    return f"{maximum:,}" if len({*batch.shapes}) == 1 else f"up to {maximum:,}"
 
 
 def _wave(samples: NDArray[Any]) -> NDArray[np.float32]:

@@ -50,7 +50,7 @@ class SampleFilter:
 
 
 def find_batch(
-    engine: Caller, request: PreviewRequest, wanted: SampleFilter, back: bool, most: int
+    engine: Caller, request: PreviewRequest, sample_filter: SampleFilter, back: bool, most: int
 ) -> int | None:
     """Return the nearest batch with a matching sample after (or before) the request's, or None.
 
@@ -58,46 +58,52 @@ def find_batch(
     decoded except the inputs of block conditions. Raises GraphError if the graph has no labels, and
     the errors of ``preview_batch``.
     """
-    found: int | None = engine.call(search, request, wanted, back, most)
+    found: int | None = engine.call(search, request, sample_filter, back, most)
     return found
 
 
 @task
 def search(
-    worker: Worker, request: PreviewRequest, wanted: SampleFilter, back: bool, most: int
+    worker: Worker,
+    request: PreviewRequest,
+    sample_filter: SampleFilter,
+    back: bool,
+    most: int,
 ) -> int | None:
     """Task that performs ``find_batch`` in the worker."""
     resolved = running_part(worker, request)
     if back:  # readers only run forward: one pass over all batches
-        return max(_with_one(worker, request, resolved, wanted, range(request.batch)), default=None)
+        return max(
+            _with_one(worker, request, resolved, sample_filter, range(request.batch)), default=None
+        )
     after = range(request.batch + 1, most + 1)
-    return next(_with_one(worker, request, resolved, wanted, after), None)
+    return next(_with_one(worker, request, resolved, sample_filter, after), None)
 
 
 def _with_one(
     worker: Worker,
     request: PreviewRequest,
     resolved: ResolvedGraph,
-    wanted: SampleFilter,
+    sample_filter: SampleFilter,
     batches: range,
 ) -> Iterator[int]:
-    matches = _matching_samples(worker, request, resolved.graph, wanted)
+    matches = _matching_samples(worker, request, resolved.graph, sample_filter)
     for batch in range(batches.stop):
         worker.check_interrupt()
         found = next(matches)
-        if batch >= batches.start and found and wanted.classes:
-            found = found & _of_classes(worker, request, resolved, wanted.classes, batch)
+        if batch >= batches.start and found and sample_filter.classes:
+            found = found & _of_classes(worker, request, resolved, sample_filter.classes, batch)
         if batch >= batches.start and found:
             yield batch
 
 
 def _matching_samples(
-    worker: Worker, request: PreviewRequest, graph: Graph, wanted: SampleFilter
+    worker: Worker, request: PreviewRequest, graph: Graph, sample_filter: SampleFilter
 ) -> Iterator[Set[int]]:
     """Yield the indices of samples that match branches and augmentations, batch by batch from 0."""
     count = min(request.tiles, graph.settings.batch_size)
     shown = frozenset(range(count))
-    blocks, augmented = wanted.by_block(), wanted.by_node()
+    blocks, augmented = sample_filter.by_block(), sample_filter.by_node()
     within = {node: scope for node in augmented if (scope := graph.scope_of(node))}
     deciding = [*blocks, *map(block_of, within.values())]
     outer = dict.fromkeys(graph.outermost(block) for block in deciding)

@@ -139,10 +139,10 @@ def _cards(
 
 
 def _card(
-    worker: Worker, run: GraphRun, node: Node, index: int, place: int
+    worker: Worker, run: GraphRun, node: Node, index: int, output_index: int
 ) -> tuple[CardPicture, NDArray[np.uint8] | None]:
     text, picture = "", None
-    place = index if is_batch_generator(node, run.resolved.catalog) else place
+    output_index = index if is_batch_generator(node, run.resolved.catalog) else output_index
     outputs = outputs_of(node, run.resolved.spec(node))
     for output in outputs:
         port = Port(node.id, output.name)
@@ -151,10 +151,10 @@ def _card(
             continue
         batch = run.result.batches[port]
         if kind in (*SHOWN_KINDS, "mask") or (kind == "any" and batch.layout):
-            picture = _picture(worker, run, port, batch, place)
+            picture = _picture(worker, run, port, batch, output_index)
             if picture is not None:
                 break
-        array = batch.sample(place).arrays()[0]
+        array = batch.sample(output_index).arrays()[0]
         text = text or target_text(worker, run, port, array)
         if not text and output is outputs[0] and array.size <= _FEW and array.dtype.kind in "biuf":
             text = short_values(array)

@@ -398,26 +398,26 @@ class OutputBatch(Mapping[str, Any]):
         return shown, {}
 
 
-def output_batch(number: int, found: BatchArrays, sheet: bytes = b"") -> OutputBatch:
+def output_batch(number: int, arrays: BatchArrays, sheet: bytes = b"") -> OutputBatch:
     """Convert the result of ``read_outputs`` to an OutputBatch."""
     return OutputBatch(
         number,
-        {each.name: _stacked(each) for each in found.outputs},
-        {each.name: each.layout for each in found.outputs},
-        tuple(sample.file for sample in found.samples),
-        {sample.file: sample.error for sample in found.samples if sample.error},
+        {each.name: _stacked(each) for each in arrays.outputs},
+        {each.name: each.layout for each in arrays.outputs},
+        tuple(sample.file for sample in arrays.samples),
+        {sample.file: sample.error for sample in arrays.samples if sample.error},
         RandomValues(
-            {name: [_number(value) for value in values] for name, values in found.draws.items()}
-            | found.applied
+            {name: [_number(value) for value in values] for name, values in arrays.draws.items()}
+            | arrays.applied
         ),
-        found.classes,
-        {each.name: each.marks for each in found.outputs if each.marks},
+        arrays.classes,
+        {each.name: each.marks for each in arrays.outputs if each.marks},
         sheet,
-        found.folder,
-        frozenset(each.name for each in found.outputs if each.is_label),
-        {each.name: each.drawn for each in found.outputs},
-        found.epochs,
-        found.unlabelled,
+        arrays.folder,
+        frozenset(each.name for each in arrays.outputs if each.is_label),
+        {each.name: each.drawn for each in arrays.outputs},
+        arrays.epochs,
+        arrays.unlabelled,
     )
 
 

@@ -154,7 +154,7 @@ def _pictures(preview: PreviewResult) -> list[list[Image.Image]]:
 
 
 def _write(
-    draw: ImageDraw.ImageDraw, place: tuple[int, int], text: str, size: int, ink: tuple[int, ...]
+    draw: ImageDraw.ImageDraw, position: tuple[int, int], text: str, size: int, ink: tuple[int, ...]
 ) -> None:
     font = ImageFont.load_default(size)
     line = " ".join(text[:500].encode("utf-8", "replace").decode().split())
@@ -163,4 +163,4 @@ def _write(
         while line and draw.textlength(line + "...", font) > room:
             line = line[: -max(1, len(line) // 20)]
         line += "..."
-    draw.text(place, line, ink, font)
+    draw.text(position, line, ink, font)

@@ -192,11 +192,11 @@ def _place(run: GraphRun, node: str, index: int) -> int:
     return place
 
 
-def _with_histograms(run: GraphRun, step: Step, place: int) -> Step:
+def _with_histograms(run: GraphRun, step: Step, output_index: int) -> Step:
     outputs = []
     for output in step.outputs:
         if output.box is not None:
-            one = run.result.batches[Port(step.node, output.name)].sample(place)
+            one = run.result.batches[Port(step.node, output.name)].sample(output_index)
             made = histogram_of(one.arrays(), value_layout(one))
             output = replace(output, histogram=made)
         outputs.append(output)
@@ -233,17 +233,17 @@ def _output(
 
 
 def _picture(
-    worker: Worker, run: GraphRun, port: Port, kind: PortKind, one: Batch, index: int
+    worker: Worker, run: GraphRun, port: Port, kind: PortKind, batch: Batch, index: int
 ) -> Tiles | None:
-    if kind not in (*SHOWN_KINDS, "mask", "any") or (kind not in SHOWN_KINDS and not one.layout):
+    if kind not in (*SHOWN_KINDS, "mask", "any") or (kind not in SHOWN_KINDS and not batch.layout):
         return None
     try:
-        one = as_pictures(one, kind)
-        picture_layout(one)
+        batch = as_pictures(batch, kind)
+        picture_layout(batch)
     except GraphError:
         return None
     # On the host, where a single sample is cheap; scaled as in the grid.
-    tiles = make_tiles(worker, one, run.request.tile_size, scaling_for(worker, run, port))
+    tiles = make_tiles(worker, batch, run.request.tile_size, scaling_for(worker, run, port))
     width, height = tiles.sizes[0]
     pictures = tiles.pictures.copy()
     whole = pictures[0, :height, :width]
@@ -251,9 +251,9 @@ def _picture(
     return replace(tiles, pictures=pictures)
 
 
-def _placed(step: Step, places: list[tuple[int, int]]) -> Step:
+def _placed(step: Step, positions: list[tuple[int, int]]) -> Step:
     outputs = [
-        replace(output, box=(*places[output.box[0]], *output.box[2:])) if output.box else output
+        replace(output, box=(*positions[output.box[0]], *output.box[2:])) if output.box else output
         for output in step.outputs
     ]
     return replace(step, outputs=tuple(outputs))

@@ -245,10 +245,10 @@ def affine_(
     )
 
 
-def _axes(value: Any, usual: float) -> tuple[tuple[float, float], tuple[float, float]]:
+def _axes(value: Any, default: float) -> tuple[tuple[float, float], tuple[float, float]]:
     """Return the ranges along x and y. A single range applies to both, but is sampled for each."""
     if value is None:
-        return (usual, usual), (usual, usual)
+        return (default, default), (default, default)
     if isinstance(value, dict):
-        return range_of(value.get("x", usual)), range_of(value.get("y", usual))
+        return range_of(value.get("x", default)), range_of(value.get("y", default))
     return range_of(value), range_of(value)

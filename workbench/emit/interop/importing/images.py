@@ -67,7 +67,7 @@ class Images:
     differing: dict[str, bool] = field(default_factory=dict)
     """Id of each added node -> True if the node differs from the library (see ``issues``)."""
     blocks: dict[str, str] = field(default_factory=dict)
-    """Block id -> name of the transform that it was created for."""
+    """Id of a block -> name of the transform for which the block was created."""
     outcomes: list[str] = field(default_factory=list)
     """``exact``, ``changed`` or ``omitted`` for each transform. A transform that contains others
     has an entry only if it differs itself.

@@ -89,10 +89,10 @@ def _sampling(images: Images, interpolation: Any, antialias: Any) -> dict[str, A
     return found
 
 
-def _interpolation(step: Step, usual: str) -> Source | None:
+def _interpolation(step: Step, default: str) -> Source | None:
     """Return the value of ``interpolation``, or None if it is the transform's default."""
     found = exporters.interpolation(step, _INTERPOLATIONS, " on tensors")
-    return None if found == usual else Source(f"v2.InterpolationMode.{found}")
+    return None if found == default else Source(f"v2.InterpolationMode.{found}")
 
 
 def _exported_sampling(step: Step) -> dict[str, Any]:

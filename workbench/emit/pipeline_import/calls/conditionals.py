@@ -221,7 +221,7 @@ class _Finder:
         return before
 
     def _scope(self, op: TracedOp) -> Scope:
-        """Return the branches that enclose a call. A split or merge belongs to its statement."""
+        """Return the branches that enclose a call or, for a split or merge, its statement."""
         if not op.inputs:
             return self._innermost(op)
         index = 0
@@ -266,21 +266,21 @@ class _Finder:
         source = self._scope_of_edge(maker.inputs[0].edge)
         return source if source[: len(inside)] == inside else inside
 
-    def _resolved(self, read: TracedInput) -> TracedInput:
+    def _resolved(self, read_edge: TracedInput) -> TracedInput:
         """Replace the output of a split by the input of the split, or by an input of the body."""
-        maker = self.makers[read.edge]
+        maker = self.makers[read_edge.edge]
         if maker.schema != SPLIT or not self._of_statement(maker):
-            return read
-        side = [made for made, _ in maker.outputs].index(read.edge)
+            return read_edge
+        side = [made for made, _ in maker.outputs].index(read_edge.edge)
         step = self.statement_of[maker.name, predicate_of(maker)], side
         data = maker.inputs[0]
         inside = (*self.home[maker.name], step)
         source = self._resolved(data)
         if self._scope_of_edge(data.edge)[: len(inside)] == inside:
-            return source._replace(device=read.device, argument=read.argument)
+            return source._replace(device=read_edge.device, argument=read_edge.argument)
         taken = f"{step[0]}.{BODIES[side]}:{source.edge}:{source.device}"
         self.parts[taken] = step, source._replace(argument=None)
-        return TracedInput(taken, read.device, read.argument)
+        return TracedInput(taken, read_edge.device, read_edge.argument)
 
     def found(self) -> tuple[ConditionalBlock, tuple[TracedInput, ...]]:
         merges: dict[int, list[TracedOp]] = {}
@@ -367,8 +367,8 @@ class _Joined:
             over = self._over[over]
         return over
 
-    def join(self, one: tuple[str, str], other: tuple[str, str]) -> None:
-        self._over[self.find(one)] = self.find(other)
+    def join(self, member: tuple[str, str], other: tuple[str, str]) -> None:
+        self._over[self.find(member)] = self.find(other)
 
     def members(self) -> list[tuple[str, str]]:
         return list(self._over)

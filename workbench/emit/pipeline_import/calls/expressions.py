@@ -126,7 +126,7 @@ def _as_sequence(value: Value | None) -> Sequence[Value]:
 
 
 def _operand_ports(
-    found: Sequence[_Operand], spec: OpSpec, ops_by_edge: Mapping[str, TracedOp]
+    given_operands: Sequence[_Operand], spec: OpSpec, ops_by_edge: Mapping[str, TracedOp]
 ) -> list[str] | None:
     """Return the port or argument for each operand, or None if an operand has none."""
 
@@ -134,13 +134,13 @@ def _operand_ports(
         return isinstance(operand, _Constant) or _is_generated(operand, ops_by_edge)
 
     if len(spec.operands) == 3:
-        if not isinstance(found[0], str):
+        if not isinstance(given_operands[0], str):
             return None
-        ends = zip(("lo", "hi"), found[1:], strict=True)
+        ends = zip(("lo", "hi"), given_operands[1:], strict=True)
         return ["data", *(n if stands_alone(one) else f"{n}_input" for n, one in ends)]
     if len(spec.operands) == 1:
-        return ["data"] if isinstance(found[0], str) else None
-    left, right = found
+        return ["data"] if isinstance(given_operands[0], str) else None
+    left, right = given_operands
     if isinstance(left, str) and stands_alone(right):
         return ["data", "right"]
     if isinstance(right, str) and stands_alone(left) and "left" in spec.args:

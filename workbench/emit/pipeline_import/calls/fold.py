@@ -98,7 +98,6 @@ def _indices_to_fold(calls: NodeCalls, lines: Lines) -> list[int]:
 
 
 def _dependent_calls(ops: Sequence[TracedOp], start: Collection[int]) -> set[int]:
-    """Return the indices of the calls that depend on ``start``."""
     found: set[int] = set()
     edges: set[str] = set()
     for index, op in enumerate(ops):
@@ -110,7 +109,7 @@ def _dependent_calls(ops: Sequence[TracedOp], start: Collection[int]) -> set[int
 
 
 def _required_calls(ops: Sequence[TracedOp], start: Collection[int]) -> set[int]:
-    """Return the indices of the calls that ``start`` depends on."""
+    """Return the indices of the calls that the calls ``start`` depend on."""
     found: set[int] = set()
     edges: set[str] = set()
     for index in reversed(range(len(ops))):
@@ -161,8 +160,10 @@ def _node(calls: NodeCalls, lines: Lines, readers: Counter[str]) -> tuple[Traced
     )  # fmt: skip
 
 
-def _name(calls: NodeCalls, last: TracedOp, text: str) -> str:
+def _name(calls: NodeCalls, last_call: TracedOp, text: str) -> str:
     """Return the name of an opaque call: ``if``, a function of DALI's library, or its last call."""
-    if last.schema == MERGE and not is_library(last):
+    if last_call.schema == MERGE and not is_library(last_call):
         return "if" if text.startswith(("if", "elif")) else _CONDITION  # as in x = a and b
-    return next(filter(None, (library_function(op) for op, _ in reversed(calls))), call_name(last))
+    return next(
+        filter(None, (library_function(op) for op, _ in reversed(calls))), call_name(last_call)
+    )

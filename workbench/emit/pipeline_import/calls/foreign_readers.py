@@ -99,14 +99,14 @@ def _generated_reader(op: TracedOp, used: Collection[str]) -> TracedOp:
     return op
 
 
-def _known_reader(op: TracedOp, read: Collection[str]) -> list[TracedOp] | None:
+def _known_reader(op: TracedOp, used: Collection[str]) -> list[TracedOp] | None:
     if op.schema in _RECORDS:
-        return _tfrecord_calls(op, read)
+        return _tfrecord_calls(op, used)
     if op.schema == "readers__Numpy" and len(op.outputs) == 1:
         why = f"{_replaced_arguments(op)}; an array without a channel axis gets one"
         return [replace(op, kind="numpy_files", ports=("images",), changed=why)]
     if op.schema in _VIDEOS or op.schema == _VIDEO:
-        return _video_calls(op, read)
+        return _video_calls(op, used)
     return None
 
 
@@ -116,11 +116,13 @@ def _replaced_arguments(op: TracedOp) -> str:
     return f"{', '.join(named) or 'its data'} is not imported: pass the data when you run the graph"
 
 
-def _tfrecord_calls(op: TracedOp, read: Collection[str]) -> list[TracedOp] | None:
+def _tfrecord_calls(op: TracedOp, used_edges: Collection[str]) -> list[TracedOp] | None:
     names = op.args.get("feature_names")
     if not isinstance(names, tuple) or len(names) != len(op.outputs):
         return None
-    used = [(str(n), edge) for n, edge in zip(names, op.outputs, strict=True) if edge[0] in read]
+    used = [
+        (str(n), edge) for n, edge in zip(names, op.outputs, strict=True) if edge[0] in used_edges
+    ]
     ports = [_feature_port(name) for name, _ in used]
     if len(set(ports)) != len(ports) or "jpegs" not in ports:
         return None
@@ -170,13 +172,13 @@ def _feature_port(name: str) -> str:
     return "labels" if "label" in name.rpartition("/")[2] else "jpegs"
 
 
-def _video_calls(op: TracedOp, read: Collection[str]) -> list[TracedOp]:
+def _video_calls(op: TracedOp, used_edges: Collection[str]) -> list[TracedOp]:
     names = _video_outputs(op)
     if len(names) != len(op.outputs):
         return [replace(op, refused=f"the meaning of its {len(op.outputs)} outputs is unknown")]
     named = dict(zip(names, op.outputs, strict=True))
     extra = [name for name in _EXTRA_OUTPUTS.values() if name in named]
-    if used := [name for name in extra if named[name][0] in read]:
+    if used := [name for name in extra if named[name][0] in used_edges]:
         why = f"it outputs {' and '.join(used)}, which a graph's video reader does not"
         return [replace(op, refused=why)]
     ports = tuple(name for name in named if name not in extra)

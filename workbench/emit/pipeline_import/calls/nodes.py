@@ -285,9 +285,9 @@ def _inputs_text(count: int) -> str:
 
 
 def _outputs(
-    op: TracedOp, spec: OpSpec, fed: Collection[str], args: Mapping[str, Value]
+    op: TracedOp, spec: OpSpec, connected: Collection[str], args: Mapping[str, Value]
 ) -> tuple[str, ...]:
-    names = op.ports or tuple(port.name for port in spec.outputs_with(fed, args))
+    names = op.ports or tuple(port.name for port in spec.outputs_with(connected, args))
     if len(names) != len(op.outputs):
         raise _UnsupportedError(
             f"it has {len(op.outputs)} outputs, but in a graph this operator has {len(names)}"

@@ -51,10 +51,12 @@ def _is_source(op: TracedOp) -> bool:
     return not op.inputs and (reads or op.schema == _EXTERNAL)
 
 
-def _replaced(op: TracedOp, decoded: Collection[str], read: Collection[str]) -> list[TracedOp]:
+def _replaced(
+    op: TracedOp, decoded: Collection[str], used_edges: Collection[str]
+) -> list[TracedOp]:
     if op.schema == _FILES and op.kind != "numpy_files":
         return [op]
-    used = [output for output in op.outputs if output[0] in read] or list(op.outputs[:1])
+    used = [output for output in op.outputs if output[0] in used_edges] or list(op.outputs[:1])
     image = next((output for output in used if output[0] in decoded), used[0])
     others = [output for output in used if output != image]
     labels, rest = others[:1], others[1:]

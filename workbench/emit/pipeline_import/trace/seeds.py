@@ -101,21 +101,21 @@ def _base_seed(
     lines: Lines,
     explicit: Mapping[str, int],
     pipeline: int | None,
-    known: Sequence[int],
+    seeds: Sequence[int],
 ) -> int:
     """Return the graph's seed: the first candidate with which most seeds can be represented."""
     terms = {op.name: lines.seed_term(op) for op in ops if op.name in explicit}
     candidates = [
         *(explicit[name] - term for name, term in terms.items() if term is not None),
         *([] if pipeline is None else [pipeline]),
-        *sorted(known),
+        *sorted(seeds),
         Settings().seed,
     ]
     least, most = SETTINGS["seed"]
     allowed = [base for base in dict.fromkeys(candidates) if least <= base <= most]
     return max(
         allowed or [Settings().seed],
-        key=lambda base: sum(0 <= seed - base <= LARGEST_SEED for seed in known),
+        key=lambda base: sum(0 <= seed - base <= LARGEST_SEED for seed in seeds),
     )
 
 

@@ -18,7 +18,7 @@ _ASSIGNED = re.compile(r"\s*(\w+(?:\s*,\s*\w+)*)\s*=(?!=)")
 _MOVES = ("gpu", "cpu")
 _DALI = ("/nvidia/dali/", "\\nvidia\\dali\\")
 _LIBRARY = "/nvidia/dali/auto_aug/"
-"""Path of DALI's augmentation library. Its calls are treated as one call of the user."""
+"""Path of DALI's augmentation library. Calls inside it are treated as one call of the user."""
 _MERGE = "_conditional__Merge"
 _PIPELINE_PARAMETERS = ("batch_size", "num_threads", "device_id", "seed", "exec_pipelined")
 """Names of the first positional parameters of ``nvidia.dali.Pipeline``."""
