@@ -20,8 +20,8 @@ def kinds_of_loader(loader: Any) -> tuple[str, ...]:
 
     The kinds are ``torch`` (a DataLoader), ``torch stream`` (of an IterableDataset), ``torch
     distributed`` (with a DistributedSampler that shuffles), ``torch workers`` (with
-    ``num_workers``), ``dali``, ``workbench`` and ``tf``.
-    A wrapper that stores its loader as ``loader`` has the kinds of that loader.
+    ``num_workers``), ``dali``, ``workbench`` and ``tf``. A wrapper that stores its loader as the
+    attribute ``loader`` has the kinds of that loader.
     """
     for _ in range(_MOST_WRAPPERS):
         modules = [each.__module__ for each in type(loader).__mro__]

@@ -16,16 +16,17 @@ Id = int | str
 _MOST_SORTED = 1_000_000
 """Maximum number of elements of a sample whose values are sorted for a fingerprint."""
 VALUES = " (values)"
-"""Suffix of fingerprints that ignore the positions of pixels, so a flipped image has the same one.
+"""Suffix of the name of a fingerprint that ignores pixel positions, so a flipped image has the same
+one.
 """
 
 
 @dataclass(slots=True)
 class ReadBatch:
-    """A batch: its number of samples, scalars by field, and fingerprints by field.
+    """A batch: its number of samples, and the scalars and fingerprints of its fields.
 
-    ``ids`` are the results of the caller's function ``index``, ``images`` the fields with large
-    arrays, and ``colours`` the median colours of images, by field.
+    ``ids`` are the results of the caller's function ``index``, ``images`` the names of fields with
+    large arrays, and ``colours`` the median colours of images by field.
     """
 
     size: int
@@ -36,7 +37,7 @@ class ReadBatch:
     ids: list[Id] | None = None
     names: tuple[str, ...] = ()
     padding: int = 0
-    """Number of samples that a field ``valid`` marks as padding."""
+    """Number of padding samples, which the batch's field ``valid`` marks with False."""
 
 
 class FailedArgumentError(Exception):
@@ -49,7 +50,7 @@ class FailedArgumentError(Exception):
 
 @contextmanager
 def blaming(argument: str) -> Iterator[None]:
-    """Context that raises errors as FailedArgumentError."""
+    """Context manager that raises FailedArgumentError from any error."""
     try:
         yield
     except Exception as error:  # the user's code can raise anything
@@ -59,7 +60,7 @@ def blaming(argument: str) -> Iterator[None]:
 def read_batch(
     batch: Any, index: Callable[[Any], Any] | None = None, colours: bool = False
 ) -> ReadBatch:
-    """Convert a batch: a tensor, a mapping, a sequence of these, or DALI outputs.
+    """Convert a batch (a tensor, a mapping, a sequence of these, or DALI outputs) to a ReadBatch.
 
     Raises FailedArgumentError if ``index`` fails or does not return one id per sample.
     """
@@ -147,7 +148,10 @@ def _sorted_values(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def _valid(values: Any, size: int) -> np.ndarray[Any, np.dtype[np.bool_]] | None:
-    """Return the mask of real samples (not padding) in batches of the JAX export, or None."""
+    """Return the mask of samples that are not padding; None unless ``values`` is such a mask.
+
+    Batches of the JAX export have it as the field ``valid``.
+    """
     if values is None:
         return None
     marks = np.asarray(values)
@@ -215,7 +219,10 @@ def _fields(name: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _columns(name: str, samples: Sequence[Any]) -> Iterator[tuple[str, Any]]:
-    """Transpose samples of equal structure into fields, and yield them; else yield the samples."""
+    """Yield a field for each key or position of samples that are mappings or sequences.
+
+    Samples of different structure are yielded as one field.
+    """
     first = samples[0]
     begin = f"{name}." if name else ""
     if all(isinstance(each, Mapping) and each.keys() == first.keys() for each in samples):
@@ -229,7 +236,10 @@ def _columns(name: str, samples: Sequence[Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _joined(parts: Sequence[Any]) -> dict[str, list[Any]]:
-    """Concatenate the outputs of several DALI pipelines, which are mappings with equal names."""
+    """Concatenate the outputs of several DALI pipelines, which are mappings with equal names.
+
+    Returns an empty dict if ``parts`` are not such mappings.
+    """
     if not all(isinstance(each, Mapping) and each for each in parts):
         return {}
     names = set(parts[0])

@@ -14,15 +14,19 @@ from workbench.training.audit.findings import Finding, ids_text, plural
 from workbench.training.audit.streams import Stream
 
 _REPLACED = 0.15
-"""Minimum share of missed samples, and of repeated ones, to report sampling with replacement."""
+"""Sampling with replacement is reported if an epoch misses and repeats at least this share of
+samples.
+"""
 _NEVER = 0.75
-"""Minimum share of an epoch's missing samples that must be missing in all epochs to report this."""
+"""If at least this share of the samples that an epoch misses is missing in all epochs, it is
+reported.
+"""
 _WEAK_RHO, _WEAK_DEVIATIONS = 0.4, 6.0
 
 
 @dataclass(frozen=True, slots=True)
 class EpochCount:
-    """Counts of how often all ranks together delivered the samples of an epoch."""
+    """Numbers of samples that all ranks together delivered once, repeatedly or not in an epoch."""
 
     epoch: int
     seen: int
@@ -41,13 +45,16 @@ def by_epoch(streams: Sequence[Stream]) -> dict[int, list[Stream]]:
 
 
 def population(streams: Sequence[Stream], count: int | None) -> tuple[set[Id], int]:
-    """Return the seen ids and the number of samples, which is ``count`` unless more were seen."""
+    """Return the ids that were delivered, and the number of samples.
+
+    This number is ``count``, or the number of ids if that is larger.
+    """
     seen = {each for stream in streams for each in stream.ids or ()}
     return seen, max(count or 0, len(seen))
 
 
 def counts_of(streams: Sequence[Stream], count: int | None) -> list[EpochCount]:
-    """Return the counts of each epoch that all ranks read to its end."""
+    """Return the counts of each epoch that every rank read to its end."""
     _, total = population(streams, count)
     rows = []
     for epoch, members in by_epoch(streams).items():
@@ -63,9 +70,9 @@ def counts_of(streams: Sequence[Stream], count: int | None) -> list[EpochCount]:
 
 
 def _padding(members: Sequence[Stream]) -> dict[int, list[Id]]:
-    """Return the samples at the end of each rank's last batch that were already delivered, by rank.
+    """Return for each rank the samples at the end of its last batch that are padding.
 
-    Only samples that earlier batches or other ranks delivered too are padding.
+    Padding are samples that earlier batches or other ranks delivered too.
     """
     found: dict[int, list[Id]] = {}
     times = Counter(each for stream in members for each in stream.ids or ())
@@ -106,9 +113,10 @@ def coverage_findings(
 
 
 def _replacement_finding(epochs: dict[int, list[Stream]], total: int) -> Finding | None:
-    """Return the finding that samples are drawn with replacement, or None.
+    """Return a finding if samples are drawn with replacement, else None.
 
-    Then many samples repeat and many are missed, and these differ between epochs.
+    With replacement, an epoch repeats many samples and misses many, and these differ between
+    epochs.
     """
     times = {
         epoch: Counter(each for stream in members for each in stream.ids or ())
@@ -182,7 +190,7 @@ def _repeated(epochs: dict[int, list[Stream]]) -> Iterator[Finding]:
 def _padding_findings(
     epochs: dict[int, list[Stream]], padded: dict[int, dict[int, list[Id]]]
 ) -> Iterator[Finding]:
-    """Yield findings about padding of last batches, unless it only makes shards equally long."""
+    """Yield a finding if last batches have more padding than shards of equal size need."""
     for epoch, tails in padded.items():
         ranks = len(epochs[epoch])
         number = sum(map(len, tails.values()))
@@ -198,7 +206,10 @@ def _padding_findings(
 
 
 def padding_note(epochs: dict[int, list[Stream]]) -> str:
-    """Describe repeated samples that make shards equally long. Returns "" if there are none."""
+    """Return a sentence about samples that are repeated so that all shards are equally long.
+
+    Returns "" if there are none.
+    """
     for epoch, members in epochs.items():
         if any(stream.ids is None for stream in members):
             continue
@@ -312,7 +323,7 @@ def same_order(streams: Sequence[Stream]) -> bool:
 def rank_correlation(stream: Stream) -> float | None:
     """Return Spearman's correlation between position and integer id: 0 if it is not significant.
 
-    Its standard deviation without correlation is 1 / sqrt(n - 1) (Kendall and Gibbons, 1990).
+    For a random order, its standard deviation is 1 / sqrt(n - 1) (Kendall and Gibbons, 1990).
     Returns None for fewer than 20 samples, or if ids are not integers.
     """
     ids = stream.ids or ()

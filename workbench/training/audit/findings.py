@@ -57,20 +57,20 @@ class Finding:
     case: str = ""
     fix: str = ""
 
-    def with_fix(self, loader: tuple[str, ...]) -> Finding:
-        """Return the finding with the fix for a loader of these kinds, unless it has a fix."""
+    def with_fix(self, kinds: tuple[str, ...]) -> Finding:
+        """Return the finding with the fix for these kinds of loader, unless it already has one."""
         problem = f"{self.kind}, {self.case}" if self.case else self.kind
-        return self if self.fix else replace(self, fix=fix_text(problem, loader))
+        return self if self.fix else replace(self, fix=fix_text(problem, kinds))
 
     def __str__(self) -> str:
         return f"{self.sentence} {self.fix}".rstrip()
 
 
-def ids_text(ids: Sequence[Id] | set[Id], most: int = 5) -> str:
+def ids_text(ids: Sequence[Id] | set[Id], limit: int = 5) -> str:
     """Return the first ids as text: ``3, 7, 12 and 40 more``."""
     listed = sorted(ids, key=lambda each: (isinstance(each, str), each))
-    shown = ", ".join(map(str, listed[:most]))
-    more = len(listed) - most
+    shown = ", ".join(map(str, listed[:limit]))
+    more = len(listed) - limit
     return f"{shown} and {more} more" if more > 0 else shown
 
 

@@ -1,10 +1,10 @@
-"""The code to change for each kind of finding and each kind of loader."""
+"""Fixes of the findings for each kind of loader."""
 
 from __future__ import annotations
 
 
 def fix_text(problem: str, kinds: tuple[str, ...]) -> str:
-    """Return the code to change for a problem of a loader of these kinds.
+    """Return a sentence with the code to change in a loader of these kinds.
 
     ``problem`` is the kind of a finding, or the kind and a case: ``repeated, workers``.
     """
@@ -221,4 +221,4 @@ _FIXES: dict[str, dict[str, str]] = {
         "augmentation.",
     },
 }
-"""Problem -> kind of loader -> the code to change."""
+"""Problem -> kind of loader -> sentence with the code to change."""

@@ -13,7 +13,8 @@ SAMPLES = 203
 """
 _HEIGHT, _WIDTH = 288, 352
 _CLEAR = 3.0
-"""Minimum ratio between the distance of two colour levels and the spread of one level."""
+"""Colours are decoded if their levels are apart by at least this multiple of the spread of a level.
+"""
 
 
 def write_equal(folder: Path, count: int) -> Path:
@@ -37,7 +38,10 @@ def write_equal(folder: Path, count: int) -> Path:
 
 
 def write_coloured(folder: Path, count: int) -> Path:
-    """Write ``count`` PNG files of one colour each, which encodes the number in base `levels`."""
+    """Write ``count`` PNG files of one colour each.
+
+    The three channels are the digits of the file's number in base ``levels(count)``.
+    """
     from PIL import Image
 
     base = levels(count)

@@ -1,4 +1,4 @@
-"""Find random values that repeat, with the probability of this for independent values."""
+"""Find random values that repeat, and how probable this is for independent values."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def hoeffding_bound(equal: int, pairs: int, share: float) -> float:
 def randomness_findings(
     streams: Sequence[Stream], equal_images: bool, known: dict[str, Randomness]
 ) -> Iterator[Finding]:
-    """Yield at most one finding of each kind: that with the smallest probability."""
+    """Yield at most one finding per kind of repetition: the one with the smallest probability."""
     used = {name: r for name, r in known.items() if r.varies and r.collision is not None}
     for search in (_within_batches, _across_epochs, _across_ranks, _across_workers):
         found: list[tuple[float, bool, str, Finding]] = []
@@ -146,7 +146,7 @@ def _across_ranks(
 def _across_workers(
     streams: Sequence[Stream], name: str, random: Randomness, equal_images: bool
 ) -> Iterator[Finding]:
-    """Yield findings about batches of an epoch that equal an earlier batch at each position."""
+    """Yield a finding for each epoch with batches whose outputs equal those of an earlier batch."""
     for stream in streams:
         if name not in stream.prints:
             continue
@@ -248,7 +248,7 @@ def _by_position(
 ) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """Return for each position whether two epochs have the same output there.
 
-    Unless all images are equal, only pairs of different samples count.
+    Unless all images are equal, positions with the same sample in both epochs are excluded.
     """
     if a.sizes[:1] != b.sizes[:1]:
         return np.zeros(0, bool)
@@ -264,7 +264,7 @@ def _by_position(
 
 
 def _varies(streams: Sequence[Stream], name: str) -> bool | None:
-    """Return whether the output of the same sample differs, or None if samples are unknown."""
+    """Return whether outputs of the same sample differ, or None if no sample was seen twice."""
     seen: dict[Any, int] = {}
     pairs = different = 0
     for stream in streams:

@@ -1,4 +1,4 @@
-"""Read a loader as a training loop does: by rank and epoch, left early, and resumed."""
+"""Read a loader as a training loop does: for each rank and epoch, leaving early, and resuming."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class EpochRead:
 
 @dataclass(slots=True)
 class ResumeRead:
-    """A run after its batches ``taken``: the uninterrupted ``rest``, and the resumed run."""
+    """Two runs: the first reads ``taken`` and then ``rest``, the second resumes after ``taken``."""
 
     taken: EpochRead
     rest: list[EpochRead]
@@ -135,17 +135,19 @@ class Reader:
     colours: bool = False
     notes: dict[str, None] = field(default_factory=dict)
 
-    def epoch(self, loader: Any, rank: int, epoch: int, most: int | None = None) -> EpochRead:
-        """Read one epoch, or its first ``most`` batches. Errors and interrupts end it."""
+    def epoch(
+        self, loader: Any, rank: int, epoch: int, max_batches: int | None = None
+    ) -> EpochRead:
+        """Read one epoch, or its first ``max_batches``. An error or interrupt ends the reading."""
         read = EpochRead(rank, epoch, length_of(loader))
         try:
             if self.before_epoch is not None:
                 with blaming("before_epoch"):
                     self.before_epoch(loader, epoch)
-            self._read(loader, read, most)
+            self._read(loader, read, max_batches)
             if epoch and not read.batches and read.whole and hasattr(loader, "reset"):
                 loader.reset()
-                self._read(loader, read, most)
+                self._read(loader, read, max_batches)
                 self.notes["reset() was called before each epoch after the first."] = None
         except KeyboardInterrupt:
             read.end = "interrupted"
@@ -156,14 +158,14 @@ class Reader:
             read.error = f"{type(error).__name__}: {shortened(' '.join(str(error).split()), 300)}"
         return read
 
-    def _read(self, loader: Any, read: EpochRead, most: int | None) -> None:
+    def _read(self, loader: Any, read: EpochRead, max_batches: int | None) -> None:
         limit = self.limit if read.length is None else min(self.limit, read.length + BEYOND)
         for batch in loader:
             if len(read.batches) >= limit:
                 read.end = "limit"
                 return
             read.batches.append(read_batch(batch, self.index, self.colours))
-            if len(read.batches) == most:
+            if len(read.batches) == max_batches:
                 return
             if time.monotonic() > self.deadline:
                 read.end = "time"
@@ -187,9 +189,9 @@ def dataset_size(loader: Any) -> int | None:
 
 
 def resume(reader: Reader, factory: Factory, ranks: int) -> ResumeRead | str:
-    """Interrupt an epoch of rank 0 halfway and resume it from its state.
+    """Save the state of rank 0 in the middle of an epoch, and resume a new loader from it.
 
-    Returns the reason if the loader cannot be resumed.
+    Returns the reason as text if the loader cannot be resumed.
     """
     loader = factory(0, ranks)
     save = next((getattr(loader, each) for each in ("checkpoint", "state_dict")
@@ -244,7 +246,7 @@ def seed_all(seed: int) -> None:
 
 @contextmanager
 def restored_state() -> Iterator[None]:
-    """Context that restores the global random number generators and the rank's variables."""
+    """Context manager that restores the global random states and the variables of ``set_rank``."""
     kept = {name: os.environ.get(name) for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE")}
     python, numpy_state = random.getstate(), np.random.get_state()
     torch = sys.modules.get("torch")
@@ -271,7 +273,7 @@ def set_rank(rank: int, ranks: int) -> None:
 
 @contextmanager
 def generated_images(kind: Literal["equal", "coloured"], count: int) -> Iterator[Path]:
-    """Context with a temporary folder of generated images."""
+    """Context manager that writes images to a temporary folder, which it removes at the end."""
     with tempfile.TemporaryDirectory(prefix="workbench-audit-") as folder:
         write = write_equal if kind == "equal" else write_coloured
         yield write(Path(folder), count)

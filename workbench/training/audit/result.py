@@ -113,10 +113,11 @@ class Audit(DocumentedResult):
         return ResultTable("Epochs and ranks", columns, tuple(rows))
 
     def plot(self) -> Figure:
-        """Return a matplotlib figure: how often each sample was seen, and by which rank.
+        """Return a matplotlib figure: how often each sample was delivered, and by which rank.
 
-        Samples are columns and epochs rows; a colour is a rank, and dark a sample that several
-        ranks or batches delivered. Without sample ids the bars are samples per epoch and rank.
+        Columns are samples, rows are epochs, and the colour is the rank; samples that were
+        delivered several times are black. If samples are not identified, bars are samples per epoch
+        and rank.
 
         ::
 

@@ -75,19 +75,19 @@ def audit(
 
     ``make_loader`` returns an iterable of batches: arrays, tensors, tuples or dicts of these, or
     DALI outputs. Its parameters can be ``rank`` and ``ranks`` (without ``rank`` only one rank is
-    read), ``data`` and ``checkpoint`` (a state to resume from). A loader that exists can be passed
-    too, but then its ranks, seeds and resuming are not checked.
+    read), ``data`` and ``checkpoint`` (a state to resume from). You can also pass an existing
+    loader, but then its ranks, seeds and resuming are not checked.
 
-    If ``data`` has no default, ``make_loader`` is called with a folder of ``samples`` (203)
-    generated images that are equal, each in a class folder of its own: labels are numbers of
-    samples, and equal outputs have equal random values. Pass ``data=`` to use your own. Samples are
-    identified by ``index(batch)``, which returns an id for each sample, by default by integers or
-    strings in the batch that are unique. ``samples`` is then the number of samples of your data.
+    If the parameter ``data`` of ``make_loader`` has no default, it receives a folder of ``samples``
+    (203) generated images that are equal, each in a class folder of its own: labels are numbers of
+    samples, and equal outputs have equal random values. Pass ``data=`` to use your own data, and
+    ``samples=`` with its number of samples. Samples are then identified by unique integers or
+    strings in the batch, or by ``index(batch)``, which returns an id for each sample.
 
-    ``before_epoch(loader, epoch)`` is called before each epoch, as ``set_epoch`` in a training
-    loop. ``training`` states whether the loader should shuffle and be random; by default a loader
-    with random values should shuffle. An epoch is read up to ``limit`` batches, everything for
-    at most ``seconds``; an interrupt returns what was read.
+    ``before_epoch(loader, epoch)`` is called before each epoch, as a training loop calls
+    ``set_epoch``. ``training`` states whether the loader should shuffle and be random; by default a
+    loader with random values should shuffle. An epoch is read up to ``limit`` batches, and the
+    whole audit ends after ``seconds``. If it is interrupted, the result contains what was read.
 
     Ranks run one after the other in this process, with the environment variables ``RANK``,
     ``LOCAL_RANK`` and ``WORLD_SIZE``, without a process group. The global seeds of Python, NumPy
@@ -103,7 +103,7 @@ def audit(
             return [order[start : start + 10] for start in range(0, len(order), 10)]
 
         audit = wb.audit(make_loader)
-        print(audit)                       # faults with the line to change
+        print(audit)                       # faults with the code to change
         kinds = [each.kind for each in audit.findings]
         assert "no_shuffle" in kinds       # the list is the same in every epoch
     """
@@ -156,7 +156,10 @@ class _Run:
         self.notes[f"Not checked: {subject}, because {reason}."] = None
 
     def read(self, on_progress: Progress) -> None:
-        """Read all epochs of all ranks, then one left early, one resumed, and coloured images."""
+        """Read the epochs of all ranks, an epoch that is left early, and a resumed run.
+
+        If no field identifies the samples, epochs of coloured images are read too.
+        """
         self.reads = self._read_epochs(on_progress, 0.0, 0.7)
         if self.samples is None and self.factory.made is not None:
             self.samples = dataset_size(self.factory.made)
@@ -218,7 +221,7 @@ class _Run:
         except Exception as error:
             self.note("an epoch that is left early", f"make_loader raised {error}")
             return
-        half = self.reader.epoch(loader, 0, 0, most=max(1, len(first.batches) // 2))
+        half = self.reader.epoch(loader, 0, 0, max_batches=max(1, len(first.batches) // 2))
         if half.whole and not half.batches:
             self.note("an epoch that is left early", "the loader can be read only once")
             return
@@ -285,7 +288,7 @@ class _Run:
         )
 
     def _plausible_count(self, streams: list[Stream]) -> int | None:
-        """Return the stated number of samples, or None if more ids than that were seen."""
+        """Return the given number of samples, or None if more ids than that were delivered."""
         seen, _ = population(streams, None)
         return None if self.samples is None or len(seen) > self.samples else self.samples
 
@@ -305,7 +308,7 @@ class _Run:
         return False if random and all(each.varies is False for each in random) else None
 
     def _reproducibility_findings(self) -> list[Finding]:
-        """Return findings from the first batches of two loaders that had the same global seeds."""
+        """Compare the first batches of two loaders that were created with the same global seeds."""
         if self.factory.made is not None or self.second is None:
             return []
         once = next(read for read in self.reads if read.rank == 0 and read.epoch == 0)

@@ -15,7 +15,7 @@ from workbench.training.audit.reading import EpochRead
 
 _USUAL = ("index", "indices", "idx", "id", "ids", "sample", "number", "label", "labels", "target")
 _INDICES = _USUAL[: _USUAL.index("label")]
-"""Names of fields whose values may be ids even if many repeat, unlike class labels."""
+"""Names of fields whose values may be ids even if many repeat. Labels may not."""
 _DISTINCT = 0.6
 """Minimum number of distinct values of an id field, as a share of the samples."""
 _FEW = 8
@@ -53,7 +53,7 @@ class Stream:
 
 
 def streams_of(reads: Sequence[EpochRead], ids: str | None) -> list[Stream]:
-    """Return the streams of epochs. ``ids`` is the source of ids that `find_ids` returned."""
+    """Return the samples of each epoch as a stream. ``ids`` is the result of ``find_ids``."""
     return [
         Stream(
             read.rank,
@@ -160,9 +160,9 @@ def _distinct_in_batches(reads: Sequence[EpochRead], name: str, distinct: int) -
 
 
 def _recur(epochs: Sequence[set[Id]]) -> bool:
-    """Return whether ids of one epoch recur in others.
+    """Return whether at least half of the ids of an epoch recur in another one.
 
-    Also True for two epochs without common ids, because shards may rotate.
+    Returns True for fewer than two epochs.
     """
     if len(epochs) < 2:
         return True

@@ -107,7 +107,7 @@ def _field_findings(reads: Sequence[EpochRead]) -> Iterator[Finding]:
 
 
 def left_early_findings(first: Stream, second: Stream, usual: Stream) -> tuple[list[Finding], str]:
-    """Judge the epoch after one that was left early. Returns findings and a note.
+    """Check the epoch after one that was left early. Returns findings, else a note.
 
     ``first`` are the samples before the epoch was left, ``second`` those of the next iteration, and
     ``usual`` an epoch that was read to its end.
@@ -140,7 +140,7 @@ def left_early_findings(first: Stream, second: Stream, usual: Stream) -> tuple[l
 
 
 def resume_findings(read: ResumeRead, ids: str | None, values: bool) -> tuple[list[Finding], str]:
-    """Compare a resumed run with the uninterrupted one. Returns findings and a note.
+    """Compare a resumed run with the uninterrupted one. Returns findings, else a note.
 
     ``values`` states whether random values are compared too.
     """

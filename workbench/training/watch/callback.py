@@ -45,7 +45,7 @@ def watch_callback(steps: int = 200, *, show: bool = True) -> WatchCallback:
 class WatchCallback:
     """A callback for Lightning and Hugging Face ``Trainer``, which ``wb.watch_callback`` returns.
 
-    It has all methods of both libraries' callbacks; those without a purpose here do nothing.
+    All other methods of these libraries' callbacks do nothing.
 
     ::
 

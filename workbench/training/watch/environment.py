@@ -75,7 +75,7 @@ def reason_against_repeating(restored: Iterable[Any], replaces: bool) -> str:
     """Return why steps on a repeated batch would break this training; empty if they would not.
 
     ``restored`` are objects whose state is restored after these steps. ``replaces`` states that
-    these steps replace others, and are not additional.
+    these steps replace others, so that the number of steps does not change.
     """
     torch = torch_module()
     if torch is None:
@@ -143,8 +143,8 @@ def seconds_to_copy(batch: Any, device: str) -> float | None:
 
 
 @contextmanager
-def waits_for_gpu(found: Counter[str]) -> Iterator[None]:
-    """Context that counts the lines that wait for the GPU (``.item()``, ``.cpu()``) in ``found``.
+def waits_for_gpu(counts: Counter[str]) -> Iterator[None]:
+    """Context manager that counts the lines that wait for the GPU (``.item()``, ``.cpu()``).
 
     Uses ``torch.cuda.set_sync_debug_mode``, whose warnings are hidden. Other warnings are shown.
     """
@@ -160,6 +160,6 @@ def waits_for_gpu(found: Counter[str]) -> Iterator[None]:
     for each in caught:
         if _SYNCHRONISING in str(each.message):
             line = linecache.getline(each.filename, each.lineno).strip()
-            found[f"{Path(each.filename).name}:{each.lineno} {line}".strip()] += 1
+            counts[f"{Path(each.filename).name}:{each.lineno} {line}".strip()] += 1
         elif "debug mode is a prototype" not in str(each.message):
             warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)

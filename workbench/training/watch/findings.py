@@ -1,4 +1,4 @@
-"""Sentences about problems of a watched loop other than its speed: devices, waits, batches."""
+"""Sentences about devices, waits, batches and the loader of a watched loop."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ _FASTER = {
 
 
 def _faster_loader(loader: Any) -> str:
-    """Return what to do if the loader is the limit."""
+    """Return a sentence that recommends how to make the loader faster."""
     kinds = kinds_of_loader(loader)
     if "torch" not in kinds:
         return next(_FASTER[kind] for kind in kinds if kind in _FASTER)

@@ -35,7 +35,7 @@ class LiveDisplay:
         )
 
     def note(self, words: str) -> None:
-        """Show a sentence: in a notebook in place of the progress, which replaces it later."""
+        """Show a sentence. In a notebook, it replaces the progress line until the next update."""
         if self._in_notebook:
             self._show_line(words)
         elif self._shows:

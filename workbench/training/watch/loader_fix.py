@@ -32,7 +32,7 @@ class LoaderFix(DocumentedResult):
     """Faster settings of a loader. ``factor`` is the measured speed-up of the loader alone.
 
     ``loop_factor`` is the expected speed-up of the training loop, which is smaller because the
-    training step takes time too. ``graph`` has the settings.
+    training step takes time too. ``graph`` is the graph with the faster settings.
     """
 
     graph: Graph

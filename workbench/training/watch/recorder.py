@@ -18,11 +18,11 @@ _FEWEST_MEASURED = 12
 _FEWEST_IN_LOADER = 50
 """Minimum number of steps before a batch may be repeated because the epoch ends."""
 _FEWEST_LEFT, _FEWEST_REPEATED = 26, 15
-"""Minimum number of steps left in an epoch to repeat a batch, and how many of them repeat it."""
+"""Minimum number of steps left in an epoch to start repeating a batch, and of repetitions in it."""
 _SETTLING = 3
 """Number of steps on the repeated batch before the measurement."""
 _PRECISE = 0.003
-"""Steps on the repeated batch end when their mean has at most this relative standard error."""
+"""A batch is repeated until the mean of its steps has at most this relative standard error."""
 _FEWEST_CHECKS = 11
 _QUEUE = 3
 """Number of batches that a loader is assumed to prefetch if it does not report it."""
@@ -32,7 +32,7 @@ _LONGEST_PAUSE = 10.0
 """Maximum seconds to wait until the loader has filled its queue."""
 _UTILISATION_SECONDS = 0.5
 _OWN_SECONDS = 1e-3
-"""Time of this module between two steps that is subtracted from the wait of the GPU."""
+"""If this module takes more seconds between two steps, they are subtracted from the GPU's wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +109,8 @@ class Recorder:
     def phase(self) -> Phase:
         """Phase of the next step on a batch of the loader.
 
-        The warm-up is longer than planned, up to a quarter of the steps on the loader, until it has
-        as many steps as the loader's queue has batches, and with a GPU until it takes a second.
+        The warm-up is extended by up to a quarter of the steps on the loader, until it has as many
+        steps as the loader's queue has batches and, with a GPU, until it has taken a second.
         """
         count = self._counts["warm-up"]
         if self._counts["loader"] or count >= self.plan.warm_up + self.plan.loader // 4:
@@ -229,9 +229,9 @@ class Recorder:
         self._asked = self.clock.mark()
 
     def wait_for_queue(self) -> None:
-        """Wait until the loader has filled its queue, which takes time from steps.
+        """Sleep until the loader has probably filled its queue, because loading slows steps down.
 
-        The time is that of as many steps as the queue has batches, at most 10 s.
+        Sleeps for the time of as many steps as the queue has batches, at most 10 s.
         """
         known = [each for each in self._steps if each.phase == "loader" and each.returned]
         if known:
@@ -239,7 +239,7 @@ class Recorder:
             self.clock.sleep(min(self.queued * took / len(known), _LONGEST_PAUSE))
 
     def repeated_enough(self, most: int) -> bool:
-        """Return whether the repeated batch is measured precisely enough, or ``most`` times."""
+        """Return True after ``most`` repetitions, or if their times are measured precisely."""
         count = self._counts["repeated"]
         if count + self._counts["settling"] >= most:
             return True
@@ -260,7 +260,7 @@ class Recorder:
 
     @property
     def last_text(self) -> str:
-        """Host times of the last step as text."""
+        """Sentence with the wait and duration of the last step, as measured on the host."""
         step = self._steps[-1]
         took = (step.returned or step.given).host - step.given.host
         waited = 1000 * (step.fetched - step.requested)

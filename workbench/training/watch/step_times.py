@@ -15,8 +15,9 @@ from typing import Literal, NamedTuple
 Phase = Literal["warm-up", "loader", "settling", "repeated", "check"]
 """Phase of a step.
 
-Warm-up; on batches of the loader; settling, while a batch is repeated but not measured; on the
-repeated batch; and a check on batches of the loader again.
+In ``warm-up``, ``loader`` and ``check`` the step has a batch of the loader, in ``settling`` and
+``repeated`` a repeated batch. Steps of ``warm-up`` and ``settling`` are not measured; those of
+``check`` show whether the machine's speed has changed.
 """
 _MOST_BLOCKS, _BLOCK_STEPS = 20, 4
 _MOST_TRIMMED = 0.3
@@ -62,7 +63,7 @@ class Ratio:
 
 
 def steady_steps(steps: Sequence[StepTime]) -> Sequence[StepTime]:
-    """Return the steps on batches of the loader without those that a filled queue served.
+    """Return the measured steps on the loader, without first ones that a filled queue served.
 
     A queue that was full when the loop began hides the waits of the first steps, which are
     therefore dropped. Loaders with several workers deliver batches in bursts. To contain whole

@@ -121,7 +121,10 @@ def loop_times(steps: Sequence[StepTime], loads_in_steps: bool = True) -> LoopTi
 
 
 def _drift(steady: Sequence[StepTime], checks: Sequence[float]) -> str:
-    """Describe a change of speed during the steps with the loader, or from these to ``checks``."""
+    """Return a sentence part about a change of speed; empty if there was none.
+
+    The speed may change during the steps with the loader, or from these to ``checks``.
+    """
     half = len(steady) // 2
     found = [("", [each.total for each in steady[:half]], [each.total for each in steady[half:]])]
     if checks:

@@ -314,7 +314,5 @@ def _remaining_batches(iterator: Iterator[Any]) -> Iterator[Any]:
 
 
 class _SizedWatch(Watch):
-    """A watched loader that has a length."""
-
     def __len__(self) -> int:
         return len(self.loader)
