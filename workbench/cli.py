@@ -345,20 +345,19 @@ def verify(graph: str, data: Datasets, batches: int, device: str | None, target:
     "--with",
     "with_",
     type=click.Choice(ADDITIONS),
-    help="Include a training loop, the file names and random values of each batch (samples), or "
-    "both. capture: DALI's capture mode, for the target dynamic.",
+    help="training: add a training loop. samples: add file names and random values to each batch. "
+    "capture: use DALI's capture mode (only for the target dynamic).",
 )
 @click.option(
     "--plain",
     is_flag=True,
-    help="Write code without comments on bad files and without the embedded graph that "
-    "`workbench import` reads.",
+    help="Omit comments on bad files, and the embedded graph that `workbench import` reads.",
 )
 @click.option(
     "--skip-bad",
     is_flag=True,
-    help="Decode all files, as `workbench check --full` does, and list those that are neither bad "
-    "nor damaged. The program reads this list, which is stored next to it.",
+    help="Check all files like `workbench check --full`, and write a list of those that are "
+    "neither bad nor damaged next to the program. The program reads only these files.",
 )
 @click.option(
     "-o",

@@ -85,14 +85,14 @@ OPERATORS = "operators"
     "chosen_peers",
     multiple=True,
     metavar="NAME",
-    help="Also measure only one of these, given by a prefix of its name (albu), or any other "
-    "library, given as module:function. The function is called with files, batch size and "
-    "threads, and returns batches. Can be repeated.",
+    help="Also measure one library: torchvision or Albumentations (a prefix such as albu "
+    "suffices), or any other library as module:function. The function receives files, batch size "
+    "and threads, and yields batches. Can be repeated.",
 )
 @click.option(
     "--each-operator",
     is_flag=True,
-    help="Also measure the cost of each operator. Its record is FILE-operators.json.",
+    help="Also measure the cost of each operator, and write it to FILE-operators.json.",
 )
 @BUDGET
 @click.option(

@@ -78,8 +78,8 @@ def diff_command(
     permissions.
 
     The result has the difference by step, the causes, and the worst images. Random values are
-    fixed on both sides. The exit code is 0 if the pipelines are equal, 1 if they differ, and 2 if
-    not all images could be compared and those compared are equal, or an argument is wrong.
+    fixed on both sides. The exit code is 0 if the pipelines are equal, and 1 if they differ. It is
+    2 if an argument is wrong, or if no difference was found but not all images could be compared.
 
     Example:  workbench diff imagenet-eval evaluate.py:transform --data photos
     """

@@ -75,9 +75,10 @@ def _source(_: click.Context, __: click.Parameter, text: str) -> tuple[str, str 
     multiple=True,
     metavar="NAME=VALUE",
     callback=_arguments,
-    help="Argument of the function that creates the pipeline: a Python literal, else a string. "
-    "cfg.size=224 sets one setting of cfg. Can be repeated. A missing required argument takes the "
-    "default of the script's own command-line option, if there is one; otherwise the import fails.",
+    help="Argument for the function that creates the pipeline: a Python literal, else a string. "
+    "cfg.size=224 sets one setting of cfg. Can be repeated. For a required argument that is not "
+    "passed, the default of the script's own command-line option is used; without such an option, "
+    "the import fails.",
 )
 @click.option(
     "--seconds",
@@ -140,7 +141,7 @@ def import_command(
     file is a composition saved by Albumentations.
 
     A program exported by the workbench contains its graph in a comment at its end. If its code is
-    unchanged, the graph is read from there and NOTHING IS RUN. The report says which happened.
+    unchanged, the graph is read from there and NOTHING IS RUN. The report states this.
 
     Example:  workbench import train.py:train_transform -o train.json
     """

@@ -26,9 +26,9 @@ from workbench.sources import Datasets
 def pack(graph: str, data: Datasets, folder: str, image: str) -> None:
     """Write test images, their tensors, and a checker that compares a server with them.
 
-    Programs often decode these images differently: Exif orientations, grey, CMYK, transparent, 16
-    bits, very small. The graph computes the tensors without random values. check.py in the folder
-    needs neither DALI nor the workbench, and names the mistakes of a server.
+    The images are of kinds that programs often decode differently: with Exif orientations, grey,
+    CMYK, transparent, 16 bits, very small. The graph computes the tensors without random values.
+    check.py in the folder needs neither DALI nor the workbench, and names the mistakes of a server.
 
     Example:  workbench pack imagenet-eval --data photos -o pack && python pack/check.py server.py:f
     """

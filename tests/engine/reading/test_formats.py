@@ -261,7 +261,7 @@ def test_a_decoder_of_dali_behind_such_a_source_is_a_fault() -> None:
     source = replace(graph.sources[0], kind="pillow_images")
     (fault,) = check_graph(graph.replace_node(source), load_catalog())
     assert str(fault).startswith("decode.data: decoders.image_crop does not decode GIF, AVIF")
-    assert "Replace it by decoders.pillow" in str(fault)
+    assert "Replace it with decoders.pillow" in str(fault)
 
 
 @pytest.mark.parametrize("target", ["triton", "tensorflow", "dynamic"])

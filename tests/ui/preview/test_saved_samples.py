@@ -105,7 +105,7 @@ def test_a_draw_of_other_data_names_the_photo_that_is_shown_instead(
 
 def test_a_photo_at_a_place_that_no_batch_has_is_not_replayed(state: ViewState) -> None:
     document = Document(load_recipe("rotate-jitter"), draws=(SavedSample(5, 0, 4, repeat=4),))
-    with pytest.raises(GraphEditError, match="repeats photo 4, but its batch size is 4"):
+    with pytest.raises(GraphEditError, match="but its batch has only photos 0 to 3"):
         replay_sample(document, state, 0)
     assert (state.repeat, state.closeup) == (-1, None)
 

@@ -78,7 +78,7 @@ def test_the_line_says_on_what() -> None:
         "page cache cold · time limit reached · unstable"
     )
     facts = {fact["name"]: fact["value"] for fact in on["facts"]}
-    assert facts["Checkout"] == "0123456789ab with changes"
+    assert facts["Git commit"] == "0123456789ab with uncommitted changes"
     assert facts["Formats"] == "JPEG 100, PNG 20"
     assert facts["Page cache"].endswith("; 1% of the pages in memory")
     assert facts["Load before"] == "not measured"

@@ -79,7 +79,7 @@ def decoder_faults(graph: Graph) -> Iterator[Fault]:
                 words = (
                     f"{node.op} does not decode GIF, AVIF and other formats that {port.node} reads"
                 )
-                remedy = f"Replace it by {decoder}, followed by a crop if it cropped."
+                remedy = f"Replace it with {decoder}, and add a crop after it if it cropped."
                 yield Fault(node.id, name, words, remedy)
 
 

@@ -172,7 +172,9 @@ def _facts(report: Report) -> dict[str, str]:
     git = context.get("git")
     commit = NOT_MEASURED
     if isinstance(git, Mapping):
-        commit = str(git.get("commit", ""))[:12] + " with changes" * bool(git.get("dirty"))
+        commit = str(git.get("commit", ""))[:12] + " with uncommitted changes" * bool(
+            git.get("dirty")
+        )
     formats = ", ".join(f"{name} {count}" for name, count in found.formats) if found else ""
     cache = "not recorded"
     if report.cache is not None:
@@ -190,7 +192,7 @@ def _facts(report: Report) -> dict[str, str]:
         "GPU": gpu or f"none: {machine.no_gpu}",
         "Versions": f"DALI {machine.dali}, Python {machine.python}, {machine.system}, "
         f"workbench {context.get('workbench', 'not recorded')}",
-        "Checkout": commit,
+        "Git commit": commit,
         "Data": f"{report.data}: {_data_text(report)}, {size_text(report.size)}",
         **({"Skipped": "; ".join(report.left_out)} if report.left_out else {}),
         "Formats": formats or NOT_MEASURED,

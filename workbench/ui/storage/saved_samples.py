@@ -39,8 +39,8 @@ def replay_sample(document: Document, state: ViewState, number: int) -> Document
     draw = _saved(document, number)
     if draw.repeat is not None and draw.repeat >= draw.batch_size:
         raise GraphEditError(
-            f"The saved sample repeats photo {draw.repeat}, but its batch size is "
-            f"{draw.batch_size}. Remove it, or correct repeat in the file."
+            f"The saved sample repeats photo {draw.repeat}, but its batch has only photos 0 to "
+            f"{draw.batch_size - 1}. Remove it, or correct its photo number in the file."
         )
     if draw.batch > MOST_BATCH:
         raise GraphEditError(

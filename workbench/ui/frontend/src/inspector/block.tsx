@@ -74,7 +74,7 @@ export function Block({ link, view, guard }: Props) {
             <WordButton
               label="Keep only"
               name="keep-body"
-              data-tip={`Replace ${id} by the nodes of ${name}`}
+              data-tip={`Replace ${id} with the nodes of ${name}`}
               aria-label={`Keep only ${name} of ${id}`}
               onClick={() => link.ask("unwrap", { node: id, body: name })}
             />

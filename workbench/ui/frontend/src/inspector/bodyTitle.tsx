@@ -22,7 +22,7 @@ export function BodyTitle({ link, guard, block, name, title }: Props) {
         placeholder="name"
         name={`Name of ${name} of ${block}`}
         data-wb="body-title"
-        data-tip="Shown on the frame, on tiles and as a comment in the code"
+        data-tip="Shown on the block, on tiles, and as a comment in the code"
         value={title}
         take={(value) => {
           if (value.trim() === title) return;

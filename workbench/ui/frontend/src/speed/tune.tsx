@@ -141,7 +141,7 @@ function Figure({ view, link }: { view: TuneView; link: Speed }) {
         </button>
         <span class="wb-speed-used" data-wb="adopted" hidden={!best || !adopted || running}>
           <Icon name="check" size={14} />
-          The graph has these settings
+          Applied to the graph
         </span>
       </div>
       <QualityFlags all={on} />

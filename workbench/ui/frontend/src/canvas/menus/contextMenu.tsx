@@ -176,7 +176,7 @@ function ofNode(store: CanvasStore, id: string): { label: string; entries: Entry
   const found: (Entry | false)[] = [
     !!body && { label: "Open", keys: "Enter", run: () => openScope(store, body.scope) },
     !!body && {
-      label: node.expanded ? "Collapse to a card" : "Expand to a frame",
+      label: node.expanded ? "Collapse to a card" : "Expand the block",
       run: () => collapse(store, node, node.expanded),
     },
     { label: "Add an operator after", keys: "/", run: () => search(store) },

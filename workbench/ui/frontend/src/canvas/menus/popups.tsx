@@ -159,7 +159,7 @@ function Connect({ popup }: { popup: PopupOf<"connect"> }) {
   return (
     <SearchableList
       title={output ? `Connect ${id}.${output}` : `Connect ${id}`}
-      placeholder={output ? "Connect to" : "Which output"}
+      placeholder={output ? "Connect to" : "Search outputs"}
       where={output ? `from ${id}.${output}` : `from ${id}`}
       items={items}
       empty={output ? "Loading …" : `${id} has no output.`}
@@ -196,7 +196,7 @@ function Drop({ popup }: { popup: PopupOf<"drop"> }) {
   return (
     <SearchableList
       title={`Connect to ${id}`}
-      placeholder="Which port"
+      placeholder="Search ports"
       where={`to ${id}`}
       items={items}
       empty={`${id} has no matching input.`}
@@ -216,7 +216,7 @@ function Edges({ popup }: { popup: PopupOf<"edges"> }) {
   return (
     <SearchableList
       title={`Edges of ${popup.node}`}
-      placeholder="Which edge"
+      placeholder="Search edges"
       where="Enter inserts on the edge, Delete removes it"
       items={items}
       empty={`${popup.node} has no edges.`}
@@ -313,7 +313,7 @@ function Draws({ popup }: { popup: PopupOf<"draws"> }) {
   return (
     <SearchableList
       title={`Random values of ${popup.node}`}
-      placeholder="Which random value"
+      placeholder="Search random values"
       where={`of ${popup.node}`}
       items={items}
       empty={`${popup.node} has no random values.`}

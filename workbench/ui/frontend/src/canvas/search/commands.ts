@@ -261,7 +261,7 @@ const COMMANDS: readonly Run[] = [
     id: "unwrap",
     name: "Unwrap the block",
     keys: "Shift I",
-    note: "Replace the block by its nodes",
+    note: "Replace the block with its nodes",
     synonyms: ["unwrap", "dissolve"],
     selected: 1,
     run: unwrap,
