@@ -171,10 +171,7 @@ class MeasureOptions:
         write_record(report, self.record, self.picture)
 
     def finish(self, report: Report) -> None:
-        """Print a message after an interruption, and write the record.
-
-        Exits with code 1 if a result is missing.
-        """
+        """Print an interruption, write the record, and exit with code 1 if a result is missing."""
         print_interrupted(report)
         self.write(report)
         require_measured(report)

@@ -72,10 +72,7 @@ def from_pipeline(
 
 
 def _kind(source: str | Path | None) -> str:
-    """Return the source kind of the data at ``source``; empty if it is None.
-
-    Raises DataError if the data cannot be read.
-    """
+    """Return the source kind of the data at ``source`` (empty for None), or raise DataError."""
     if source is None:
         return ""
     dataset = open_dataset(source)

@@ -183,8 +183,7 @@ class GraphRun:
     def place(self, scope: str, index: int) -> int | None:
         """Return a sample's index in the outputs of a block body, which contain only some samples.
 
-        ``scope`` is the body, such as ``branch.then``. Returns None if the body did not run for the
-        sample.
+        ``scope`` is the body, such as ``branch.then``. Returns None if the body did not run.
         """
         if not scope:
             return index
@@ -192,9 +191,9 @@ class GraphRun:
         return places.index(index) if index in places else None
 
     def output_place(self, node: str, index: int) -> int | None:
-        """Return a sample's index in a node's outputs, or None if the node did not run for it.
+        """Return a sample's index in a node's outputs, which only contain samples that reach it.
 
-        A generator without inputs runs for all samples, even inside a block.
+        Generators without inputs run for all samples. Returns None if the node did not run.
         """
         alone = is_batch_generator(self.graph.node(node), self.resolved.catalog)
         return index if alone else self.place(self.graph.scope_of(node), index)

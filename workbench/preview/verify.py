@@ -335,8 +335,8 @@ def compare_batch(
 ) -> tuple[int, int, list[Deviation]]:
     """Task: compare a batch. Returns the numbers of missing and identical samples, and deviations.
 
-    Samples may be missing in a loader's last batch. ``path`` is the file with the outputs of the
-    exported code.
+    Samples may be missing in a loader's last batch. ``path`` is the file with the exported code's
+    outputs.
     """
     size = graph.settings.batch_size
     theirs = read_batch(path, len(graph.outputs))

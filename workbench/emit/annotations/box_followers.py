@@ -81,10 +81,7 @@ class BoxWriter(FollowerWriter):
         return self.factors("sides_of", port)
 
     def _move_boxes(self, boxes: str) -> None:
-        """Write the code that computes ``boxes`` in the image before ``tail``.
-
-        The unit is pixels, and the order is left, top, right, bottom.
-        """
+        """Write the boxes (left, top, right, bottom; pixels) in the image before ``tail``."""
         steps = self.head
         moving = [step for step in steps if step.rule.map]
         affine = not any(step.mix or step.rule.homography for step in steps)

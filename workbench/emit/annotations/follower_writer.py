@@ -322,8 +322,7 @@ class FollowerWriter:
     def factors(self, helper: str, port: Port) -> str:
         """Return the expression of the factors that scale relative positions to pixels.
 
-        This is a number if all images are square and have the same size, otherwise a call of
-        ``helper``.
+        This is a number if all images are square and of one size, otherwise a call of ``helper``.
         """
         fixed = self.fixed_size(port)
         return str(fixed[0]) if len({*fixed}) == 1 else self.sized(helper, port)

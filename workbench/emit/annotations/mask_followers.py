@@ -193,10 +193,7 @@ class MaskWriter(FollowerWriter):
         return called
 
     def _calls(self, step: GeometryStep, interpolation: str, fill: int) -> Iterator[Node]:
-        """Yield the nodes that apply a step to masks.
-
-        This is the image's node with arguments for masks, or the nodes that replace it.
-        """
+        """Yield the image's node with arguments for masks, or the nodes that replace it."""
         node, catalog = step.node, self.emitter.catalog
         if step.rule.calls is None:
             spec = catalog[node.op]

@@ -38,8 +38,8 @@ def written_in_place(
     A node is written inline as the condition of an ``if``. A node with its default id is also
     written inline in other arithmetic, or as an argument of a call. It must have no other consumers
     and be on the CPU. Nodes at any depth of blocks are included. ``devices`` are the devices for
-    mixed decoding, because every script must also run with it. ``with_variable`` are ports that
-    need a variable.
+    mixed decoding, because every script must also run with it. ``with_variable`` are ports with a
+    variable.
     """
     readers = Counter([*body.outputs.values(), *(edge.source for edge in edges_of(body.nodes))])
     ordered, _ = running_order(body.nodes)

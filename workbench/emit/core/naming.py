@@ -146,8 +146,7 @@ class _Namer:
         """Name the outputs of the nodes of one body.
 
         ``targets`` maps the body's outputs to their variables. ``current`` maps the variables that
-        exist before the body to their ports. ``blocked`` are the variables that are needed after
-        the body.
+        exist before the body to their ports. ``blocked`` are variables that are needed later.
         """
         last_use = _last_uses(ordered, outputs, self.in_place, self.reads)
         reached = _reached_outputs(self.catalog, ordered, outputs)
@@ -327,8 +326,7 @@ def _reached_outputs(
 ) -> dict[Port, set[str]]:
     """Map each port to the names of the outputs that are computed from it.
 
-    Only inputs of the output's kind are followed: a crop's anchor is not a previous value of its
-    image.
+    Only inputs of the output's kind are followed, so not a crop's anchor from its image.
     """
     reached: dict[Port, set[str]] = {}
     for name, port in outputs.items():

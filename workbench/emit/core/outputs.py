@@ -205,10 +205,7 @@ def require_next_shard(nodes: Sequence[Node], target: str) -> None:
 
 
 def shard_arguments(source: Source) -> Mapping[str, str]:
-    """Return the arguments with which a reader reads one shard (``shard_id`` of ``num_shards``).
-
-    If the graph itself reads only a shard of the data, that shard is divided further.
-    """
+    """Return the arguments for reading one shard. A shard of the graph is divided further."""
     own, count = source.args.get("shard_id", 0), source.args.get("num_shards", 1)
     if count == 1:
         return _SHARD

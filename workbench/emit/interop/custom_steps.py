@@ -130,11 +130,7 @@ def sub(images: Images, subtrahend: Any) -> None:
 
 
 def _linear(images: Images, factor: float, shift: float) -> None:
-    """Compute ``factor * image + shift``.
-
-    After a conversion to tensors this becomes part of the final normalisation; before it, it is
-    computed on bytes.
-    """
+    """Compute ``factor * image + shift``: on bytes or, for tensors, in the final normalisation."""
     if factor == 0:
         raise NoMatchError("all pixels are multiplied by 0")
     if not images.channels_first:

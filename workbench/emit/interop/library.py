@@ -152,9 +152,7 @@ class Library:
     without_effect: Mapping[str, str] = field(default_factory=dict)
     """Argument that cannot change an image in any class -> reason."""
     not_carried: Mapping[str, Unused] = field(default_factory=dict)
-    """Arguments of any class that no graph can represent. They are reported unless they are
-    default.
-    """
+    """Arguments of any class that no graph can represent; reported unless they are default."""
     usual_chance: float = 1.0
     chances: Mapping[str, float] = field(default_factory=dict)
     importers: dict[str, Importer] = field(default_factory=dict)
@@ -185,8 +183,7 @@ class Library:
         """Return a decorator for the function that imports the classes with these names.
 
         The function's parameters after the images are the parameters of the classes. The classes'
-        last parameters may be passed as ``unused`` instead. ``compare`` has the rules for comparing
-        them.
+        last parameters may be passed as ``unused`` instead. ``compare`` are the comparison rules.
         """
 
         def register(function: Callable[..., None]) -> Callable[..., None]:

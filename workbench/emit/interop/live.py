@@ -15,10 +15,7 @@ _PLAIN = (bool, int, float, str, type(None))
 
 
 def call_of_object(transform: Any, library: str) -> TransformCall:
-    """Return the call that would create an object.
-
-    Raises ImportFailedError if the object does not belong to ``library``.
-    """
+    """Return the call that would create an object, or raise ImportFailedError."""
     if not _is_torch(transform, "Sequential") and _package(transform) != library:
         raise ImportFailedError(
             f"{format_value(transform)} is not a transform of {library}. Pass its Compose or one "

@@ -52,8 +52,7 @@ def node_ids(
 
     The id is the user's ``name=``. Without it, the id is the variable, if that is a word and only
     this statement assigns to it, with a number if its function is called several times. Otherwise
-    the id of a random argument is the argument's name, and the id of another call is the operator's
-    name.
+    the id is the argument's name for a random argument, and the operator's name for other calls.
     """
     ops = [op for op, _ in pairs]
     targets = _targets(ops, lines)

@@ -254,8 +254,7 @@ def _random_values_name(node: Node) -> str:
 def _head(body: str, ordered: Sequence[Node], signed: Sequence[str], emitter: _StageEmitter) -> str:
     """Return the code before ``body``, with only what ``body`` uses, because compiling takes time.
 
-    The number of lines is the same for all values, because the keys of DALI's cache include line
-    numbers.
+    The number of lines is the same for all values, because DALI's cache keys include line numbers.
     """
     kinds = dict.fromkeys(parameters(ordered).values())
     modules = sorted({module for kind in kinds for module in kind.imports})

@@ -84,9 +84,7 @@ class Target:
     skips_bad: bool = True
     """True if the program can read a list of the good files."""
     runs_copy: bool = False
-    """True if a copy of the pipeline runs elsewhere, so that the program does not receive its
-    errors.
-    """
+    """True if a copy of the pipeline runs elsewhere, and its errors do not reach the program."""
     notes: Callable[[ResolvedGraph], Sequence[str]] | None = None
     """Function that returns the differences between files without training and the graph."""
 
@@ -119,9 +117,7 @@ class Export:
     options: Mapping[str, Any] = field(default_factory=dict)
     """Arguments of ``export_resolved`` that reproduce the same code without access to the data."""
     good: GoodData | None = None
-    """Data without the skipped samples, which the program reads from its own folder; None if
-    unused.
-    """
+    """Data without the skipped samples, which the program reads from its own folder, or None."""
     named: Callable[[str], Export] | None = field(default=None, compare=False)
     """Function that returns the export for another file name (``file`` of ``export_resolved``)."""
 
@@ -396,10 +392,7 @@ def _with_readers(graph: Graph, reads: Mapping[str, str]) -> Graph:
 
 
 def _requested_additions(with_: str) -> tuple[bool, bool]:
-    """Return two Booleans: if training and if samples are requested.
-
-    Raises GraphExportError if ``with_`` is unknown.
-    """
+    """Return if training and if samples are requested. Raises GraphExportError if unknown."""
     if with_ and with_ not in ADDITIONS:
         known = ", ".join(ADDITIONS)
         raise GraphExportError(f"with_ is {with_!r}. Use one of: {known}.")

@@ -43,9 +43,7 @@ class _Emitter(Emitter):
 
     module = "ndd"
     batch = "batch_size"
-    """Variable that contains the size of the current batch. The last batch of an epoch can be
-    smaller.
-    """
+    """Variable with the size of the current batch. The last batch of an epoch can be smaller."""
     draws = "Draws({}, first)"
     """Expression for an operator's random state; ``{}`` is the seed, then the operator's name."""
 

@@ -16,10 +16,7 @@ from workbench.graph.variants.validation import validation_graph
 
 
 def _module(resolved: ResolvedGraph) -> Module:
-    """Return the module, with a validation pipeline if the graph has only one image output.
-
-    The graph must also have only one data parameter and one pipeline.
-    """
+    """Return the module, with validation if there are one pipeline, image and data parameter."""
     graph = resolved.graph
     images = outputs_of_kind(resolved.outputs, "image")
     simple = len(images) == len(parameters(graph.nodes)) == graph.settings.pipelines == 1

@@ -39,9 +39,7 @@ class Module:
     lists: Sequence[str] = ()
     """Names of outputs that are lists of tensors, because their samples differ in shape."""
     validation: Sequence[str] = ()
-    """Names of the validation pipeline's outputs, if it has fewer outputs than the training
-    pipeline.
-    """
+    """Names of the validation pipeline's outputs, if it has fewer than the training pipeline."""
     hidden: Sequence[str] = ()
     """Names of nodes whose random values cannot be outputs."""
 

@@ -26,9 +26,7 @@ class Detection:
     format: str
     """Format of the boxes, one of ``BOX_FORMATS``."""
     masks: tuple[str, ...] | None = None
-    """Output names of polygons, of their vertices in pixels and, if boxes were dropped, of
-    ``places``.
-    """
+    """Output names: polygons, vertices in pixels and, if boxes were dropped, ``places``."""
 
 
 def find_detection(graph: Graph, outputs: Outputs) -> Detection | None:

@@ -46,9 +46,7 @@ class TemplateParts:
     title: str
     """Name and description of the graph, wrapped and escaped for a docstring."""
     file: str
-    """File name of the program, quoted for a shell and escaped for a docstring; empty for the
-    default.
-    """
+    """File name of the program, quoted for a shell in a docstring; empty for the default."""
     constants: str
     finder: str
     """Code of the functions that find the data, two empty lines after each."""
@@ -65,9 +63,7 @@ class TemplateParts:
     finder_imports: Sequence[str]
     """Imports that ``finder`` needs."""
     pipeline_seeded: bool
-    """True if the pipeline has a seed, from which DALI derives the seeds of operators without a
-    seed.
-    """
+    """True if the pipeline has a seed, from which DALI derives the seeds of its operators."""
     pipeline_arguments: Sequence[str]
     """Arguments of the pipeline that readers in Python require."""
     needs_gpu: bool
@@ -79,9 +75,7 @@ class TemplateParts:
     prefetch: str
     """Prefetch queue depth, as code; empty for DALI's default."""
     takes_seed: bool
-    """True if the pipeline function has a seed parameter; False if the pipeline's own seed
-    suffices.
-    """
+    """True if the pipeline function has a seed parameter; False if the pipeline's seed suffices."""
     legacy: bool
     """True if the pipeline uses an executor other than DALI's default."""
     validation: str
@@ -224,10 +218,7 @@ def make_parts(
     lines: Mapping[str, range],
     more: Mapping[str, str] | None = None,
 ) -> TemplateParts:
-    """Return the template values for ``definition``, the lines of the pipeline function.
-
-    ``more`` are additional constants.
-    """
+    """Return the template values for a pipeline function. ``more`` are additional constants."""
     graph, settings = emitter.graph, emitter.graph.settings
     given = parameters(emitter.ordered)
     kinds = list(dict.fromkeys([*given.values(), *data_constants(emitter.ordered).values()]))

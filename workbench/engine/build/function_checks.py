@@ -2,8 +2,7 @@
 
 DALI checks little. It interprets complex numbers and foreign byte orders as plain floats, uses the
 first of several arrays where it expects one, and passes its own buffers, so that a function can
-overwrite the inputs of other operators. Each of these would silently change results, so it raises
-an error here.
+overwrite the inputs of other operators. Each would silently change results, so it raises an error.
 
 Used in the worker process only.
 """

@@ -132,7 +132,7 @@ def make_loader(
     ``library`` is ``torch``, ``jax`` or ``numpy``. If ``restart``, each loop begins a new epoch.
     ``options`` are arguments of the program's ``build_pipeline``.
 
-    Raises GraphExportError for another library and for images of several sizes, and the errors of
+    Raises GraphExportError for another library or several image sizes, and the errors of
     ``export``.
     """
     if library not in LIBRARIES:
@@ -210,8 +210,7 @@ class InProcessLoader:
     samples that are not repetitions. If a loop ends early, the next loop continues the epoch, with
     a UserWarning; with ``restart``, the rest of the epoch is skipped. A loader has one iterator at
     a time: an older iterator raises RuntimeError. A file that cannot be read or decoded raises
-    DataError, which explains how to exclude bad files. Any other failure of an operator raises
-    PipelineError.
+    DataError, which explains how to exclude bad files. Other failures raise PipelineError.
 
     ::
 

@@ -95,8 +95,7 @@ class Plan:
 
     ``count`` is the whole batch if a node depends on other samples. ``wanted`` are the requested
     ports. ``nodes`` are the nodes that the requested ports depend on, in topological order, and
-    ``keys`` maps their ids to cache keys. ``parts`` are the groups of nodes that run together, in
-    order.
+    ``keys`` maps their ids to cache keys. ``parts`` are the groups of nodes that run together.
     """
 
     resolved: ResolvedGraph

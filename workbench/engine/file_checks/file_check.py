@@ -296,10 +296,7 @@ def image_hash(image: NDArray[np.uint8]) -> bytes:
 
 
 def similar_pairs(hashes: Sequence[bytes]) -> list[tuple[int, int]]:
-    """Return pairs of indices of similar hashes.
-
-    Each hash that is similar to an earlier one is paired with the first such hash.
-    """
+    """Return (index, index of the first similar hash) for each hash similar to a previous one."""
     found: dict[int, int] = {}
     whole = [int.from_bytes(one) for one in hashes]
     size = 16 // _BANDS

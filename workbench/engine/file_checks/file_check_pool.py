@@ -139,8 +139,7 @@ def _check_part(
     """Check files. If the worker crashes, find the file that causes it, and continue with the rest.
 
     A file is reported as bad if it times out, or if it crashes the worker again when it is checked
-    alone (``suspected``). One crash is not enough, because something else may have killed the
-    worker.
+    alone (``suspected``). One crash is not enough, because the worker may have been killed.
     """
     if not files:
         return []

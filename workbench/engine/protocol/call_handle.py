@@ -30,9 +30,7 @@ class Caller(Protocol):
 Run = Callable[
     ["CallHandle", Callable[..., Any], tuple[Any, ...], float | None, ReportListener | None], Any
 ]
-"""Function of an engine that runs a call: (handle, task, arguments, limit, ``on_report``) ->
-result.
-"""
+"""Function of an engine that runs a call (handle, task, arguments, limit, ``on_report``)."""
 
 
 class CallHandle:

@@ -147,10 +147,7 @@ def _union(hint: Any, parts: Sequence[Any]) -> _Adapter:
 
 
 def _argument_value(value: Any) -> Any:
-    """Convert lists to tuples, because argument values are immutable.
-
-    Raises ValueError for a value that cannot be an argument.
-    """
+    """Convert lists to tuples, because argument values are immutable, or raise ValueError."""
     if isinstance(value, list):
         return tuple(_argument_value(item) for item in value)
     if type(value) not in _SCALARS:

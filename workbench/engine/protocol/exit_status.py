@@ -41,8 +41,7 @@ def raise_oom_score(pid: int | str = "self") -> None:
 def describe_exit(code: int | None, output: str = "") -> str:
     """Describe an exit code of ``subprocess``: ``was terminated by SIGSEGV (segmentation fault)``.
 
-    A ``code`` of None means that the process still runs. ``output`` is the last output of the
-    process.
+    A ``code`` of None means that the process still runs. ``output`` is its last output.
     """
     return (
         f"{_describe_code(code)}{' because memory was exhausted' * reports_out_of_memory(output)}"

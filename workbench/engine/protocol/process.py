@@ -50,9 +50,7 @@ from workbench.errors import (
 from workbench.system_limits import NO_THREADS
 
 START_LIMIT = 120.0
-"""Timeout for a worker's start, in seconds. Importing DALI usually takes 1 s, but can take a
-minute on a cold network disk.
-"""
+"""Timeout for a worker's start in seconds: usually 1 s, but a minute on a cold network disk."""
 CALL_LIMIT = 60.0
 """Default timeout of a call in seconds. Building a mixed decoder takes 1.6 s."""
 _TICK = 0.05

@@ -43,8 +43,7 @@ class WorkerProgress:
     def part(self, begin: float, end: float, text: str = "") -> WorkerProgress:
         """Return a ``Progress`` for a part of the work, between two fractions of the whole.
 
-        If given, ``text`` replaces the part's own descriptions, but not the messages about its
-        worker.
+        ``text`` replaces the part's own descriptions, but not messages about its worker.
         """
         return _Part(self, begin, end, text)
 
@@ -164,6 +163,5 @@ def _bar(**options: Any) -> Iterator[Any]:
 
 
 def _in_notebook() -> bool:
-    """Return True if IPython runs this code. IPython is not imported for this."""
     ipython = sys.modules.get("IPython")
     return ipython is not None and ipython.get_ipython() is not None

@@ -17,8 +17,7 @@ _lent: list[weakref.ref[Engine]] = []
 def shared_engine() -> Engine:
     """Return the engine of the workbench opened last, or a default engine if none is open.
 
-    The default engine's worker is ended after some time without calls; the next call starts
-    another.
+    The default engine's worker ends after some time without calls; the next call starts another.
     """
     global _own
     with _lock:

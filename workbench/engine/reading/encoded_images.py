@@ -60,7 +60,7 @@ def reject_reason(data: bytes, with_pillow: bool = False) -> str | None:
 def open_image(file: BinaryIO, with_pillow: bool = False) -> ImageFile.ImageFile | Finding:
     """Return the opened image, or a finding if DALI must not decode the file.
 
-    ``file`` must be at position 0. If ``with_pillow``, the file is for Pillow's decoder instead of
+    ``file`` must be at position 0. If ``with_pillow``, it is for Pillow's decoder instead of
     DALI's.
     """
     head = file.read(_HEAD)
@@ -226,8 +226,8 @@ def _is_text(head: bytes) -> bool:
 def placeholder_jpeg() -> NDArray[np.uint8]:
     """Return a uniform grey 640x480 JPEG as an array of shape (bytes,).
 
-    It replaces an unreadable file, so that every other sample keeps its index in the batch and its
-    random values.
+    It replaces an unreadable file, so that other samples keep their batch indices and random
+    values.
     """
     buffer = io.BytesIO()
     Image.new("RGB", (640, 480), (128, 128, 128)).save(buffer, "JPEG")

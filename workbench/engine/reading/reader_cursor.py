@@ -485,8 +485,8 @@ def require_near(
 ) -> None:
     """Raise DataError if reaching batch ``needed``, on which ``requested`` depends, takes too long.
 
-    ``seconds`` is the time taken from batch ``first`` to ``current``. ``reason`` says why no batch
-    can be skipped.
+    ``seconds`` is the time taken from batch ``first`` to ``current``. ``reason`` is why none can be
+    skipped.
     """
     if current == first or seconds < _JUDGED_AFTER:
         return

@@ -48,8 +48,7 @@ def check_samples(
     """Return one Sample for each encoded array of shape (bytes,).
 
     ``decoder`` is the operator that decodes the arrays, with the arguments ``args``. The arrays
-    contain sound for ``decoders.audio``, and images otherwise. An empty name means DALI's image
-    decoders.
+    contain sound for ``decoders.audio``, and images otherwise. Empty means DALI's image decoders.
     """
     samples = []
     with_pillow = decoder == PILLOW_DECODER.name

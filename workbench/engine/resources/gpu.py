@@ -68,9 +68,7 @@ class GpuUse:
 
     gpu: int | None = None
     jpeg: int | None = None
-    """Utilisation of the JPEG engines, or None if the GPU has none or the driver does not report
-    it.
-    """
+    """Utilisation of the JPEG engines, or None if there are none or the driver hides it."""
     bus: int | None = None
     """Transfer rate to the GPU over 20 ms, in percent of the maximum of its current link."""
 

@@ -143,7 +143,7 @@ def cpu_limit(root: Path = ROOT, own: Path = OWN) -> float | None:
 def memory_limit(root: Path = ROOT, own: Path = OWN) -> int | None:
     """Return the memory limit of this process's cgroup in bytes, or None without a limit.
 
-    The result may exceed the machine's memory: cgroup version 1 represents no limit as a very large
+    The result may exceed the machine's memory: cgroup version 1 represents no limit as a large
     number.
     """
     values = [

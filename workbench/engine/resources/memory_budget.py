@@ -68,10 +68,7 @@ class BudgetMember(Protocol):
 
 
 class CountedProcess:
-    """A process whose memory counts in the budget, but which is not an engine's worker.
-
-    It runs an exported script that is measured.
-    """
+    """Process of a measured script. Its memory counts, but it is not an engine's worker."""
 
     measures = True
     resting_since: float | None = None

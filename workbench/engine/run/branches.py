@@ -33,8 +33,7 @@ _CONSECUTIVE = frozenset(name for name, spec in BLOCKS.items() if spec.consecuti
 class BranchPlaces:
     """Runs only the conditions of a plan's blocks, batch by batch from batch 0.
 
-    Objects with equal ``key`` have equal results. ``reads`` is True if the conditions depend on
-    data.
+    Objects with equal ``key`` have equal results. ``reads`` is True if conditions depend on data.
     """
 
     def __init__(self, plan: Plan, blocks: Sequence[Node]) -> None:

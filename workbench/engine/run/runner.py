@@ -86,20 +86,14 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class CachedOutput:
-    """A cached output of a node, or of a node inside it.
-
-    ``port`` is the output's port in the graph for which it was computed.
-    """
+    """A cached output of a node, or of a node inside it, with the port that it was computed for."""
 
     node: str
     port: Port
     batch: Batch
 
     def port_of(self, node: str) -> Port:
-        """Return the output's port in a graph in which the node has the id ``node``.
-
-        The ids can differ, because cache keys do not depend on them.
-        """
+        """Return the output's port in a graph in which the node has the id ``node``."""
         place = self.port.node
         if place == self.node or place.startswith(f"{self.node}."):
             place = node + place.removeprefix(self.node)
@@ -117,9 +111,8 @@ class CachedOutput:
 _KEPT_BUILT = 4
 _KEPT_SAMPLES = 64
 _TRIES = 4
-"""Number of runs of each node that may have crashed. Memory corruption is often detected later,
-when the heap is used again: with one run each, it was missed in 4 of 25 cases, with four in 0 of
-100.
+"""Number of runs of each node that may have crashed. Memory corruption is often detected later:
+with one run of each node, it was missed in 4 of 25 cases, with four runs in 0 of 100.
 """
 
 
@@ -176,8 +169,7 @@ class Runner:
         If ``repeat`` is an index, the file at that index of the batch is used for every sample: the
         result equals that of a script whose reader outputs this file each time. If ``one_by_one``,
         each node runs several times in its own pipeline, so that ``report_running`` identifies a
-        node that crashes. The graph must be valid. Raises PipelineError with the node, or
-        DataError.
+        node that crashes. The graph must be valid. Raises PipelineError or DataError.
         """
         configure_malloc_trim()
         datasets = open_datasets(data)

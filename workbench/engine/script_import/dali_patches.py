@@ -46,8 +46,7 @@ class BlockedCall:
     def stand_in_for_results(self) -> Iterator[None]:
         """Within the context, runs return placeholders, so that helper pipelines may run.
 
-        DALI's iterators still stop the script, because they run the pipeline that is to be
-        imported.
+        DALI's iterators still stop the script, because they run the pipeline to import.
         """
         self._left = _MOST_RUNS
         try:

@@ -1,7 +1,4 @@
-"""Rewrite a script so that a failing statement does not end it, and tests are recorded.
-
-The recorded tests are tests of placeholders, such as ``x is None``.
-"""
+"""Rewrite a script so that failing statements do not end it, and tests of stand-ins are noted."""
 
 from __future__ import annotations
 
@@ -96,8 +93,7 @@ def changed_names(statement: ast.stmt) -> set[str]:
 def with_noted_tests(tree: ast.Module) -> ast.Module:
     """Rewrite ``x is None`` as ``__noted__(x) is None``, and ``hasattr(x, ...)`` in the same way.
 
-    Python calls no method of ``x`` in these tests, so a placeholder object cannot record them
-    itself.
+    Python calls no method of ``x`` in these tests, so a stand-in cannot record them.
     """
     if not any(_is_test(node) for node in ast.walk(tree)):
         return tree

@@ -173,10 +173,7 @@ def opened_script(
 
 
 def read_source_cells(path: str) -> list[SourceCell]:
-    """Return the code of a ``.py`` file, or of each ``.ipynb`` cell.
-
-    Raises ImportFailedError if the file cannot be read.
-    """
+    """Return the code of a ``.py`` file or of each ``.ipynb`` cell, or raise ImportFailedError."""
     try:
         if (size := Path(path).stat().st_size) > LARGEST_SCRIPT:
             raise ImportFailedError(

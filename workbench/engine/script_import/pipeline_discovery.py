@@ -42,9 +42,7 @@ from workbench.sources import SourceKind, load_source
 BUILDER = "build_pipeline"
 """Name of the function that is selected if a script has several, as in exported scripts."""
 SIDE_BY_SIDE = "build_pipelines"
-"""Name of the function that builds several parallel pipelines; the constant ``PIPELINES`` is their
-number.
-"""
+"""Function that builds several parallel pipelines; the constant ``PIPELINES`` is their number."""
 _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])")
 """Matches the boundaries between words in a class name."""
 

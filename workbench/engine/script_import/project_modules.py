@@ -181,8 +181,8 @@ def found_modules(script: Path, run: Run, stand_ins: StandIns) -> Iterator[None]
 def package_of(script: Path, trees: Mapping[str, ast.Module]) -> str:
     """Return the package for a script's relative imports; empty if it has none.
 
-    The package and its parents are registered. An ``__init__.py`` runs only when one of its names
-    is accessed.
+    The package and its parents are registered. An ``__init__.py`` runs when one of its names is
+    accessed.
     """
     levels = [
         node.level

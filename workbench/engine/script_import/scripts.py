@@ -49,8 +49,8 @@ def trace_source(
 ) -> Traced:
     """Task: run a script or notebook, and trace one of its pipelines.
 
-    Raises ImportFailedError with the line if the script fails, exceeds a limit, has no pipeline, or
-    has several.
+    Raises ImportFailedError with the line if the script fails, exceeds a limit, or has no or
+    several pipelines.
     """
     preload_imports()
     with (

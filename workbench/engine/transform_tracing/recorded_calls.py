@@ -98,8 +98,7 @@ class RecordedCall(StandIn):
     """The result of a recorded call.
 
     Lists in its arguments are the caller's own objects, so that later additions are included. If a
-    transform was called with an image, the result is ``pictured``, and operations on it are
-    recorded.
+    transform was called with an image, the result is ``pictured`` and records operations.
     """
 
     def __init__(

@@ -404,8 +404,7 @@ def fitting_mask(
 def mask_overlay(mask: NDArray[np.generic], names: Sequence[str]) -> Overlays:
     """Return the overlay of a mask (h, w, 1) of class or instance numbers. 0 is background.
 
-    The result is empty if all values are 0. A large mask is reduced by skipping pixels, without
-    interpolation.
+    The result is empty if all values are 0. A large mask is reduced by skipping pixels.
     """
     numbers = _subsampled_mask(mask).astype(np.int64)
     classes, counts = np.unique(numbers[numbers > 0], return_counts=True)

@@ -81,8 +81,7 @@ def _maximum_text(batch: Batch, maximum: int) -> str:
 def _wave(samples: NDArray[Any]) -> NDArray[np.float32]:
     """Draw a curve per channel, from the minimum and maximum of each column, with a zero line.
 
-    The vertical range is that of the element type. For floats it is -1 to 1, or larger if the
-    values are.
+    The vertical range is that of the element type. For floats it is -1 to 1 or larger.
     """
     channels = samples.reshape(len(samples), -1).T[:_MOST_CHANNELS]
     finite = channels[np.isfinite(channels)] if channels.dtype.kind == "f" else channels

@@ -37,8 +37,7 @@ def scaling_of(resolved: ResolvedGraph, port: Port, batch: Batch) -> Scaling | N
 
     ``crop_mirror_normalize`` (out = (in - mean) / std * scale + shift) is inverted. Values in the
     range of 8-bit pixels or in 0 to 1 are scaled from that range, so that pixel arithmetic such as
-    halving makes an image darker. Any other values are stretched from the minimum to the maximum of
-    the batch.
+    halving makes an image darker. Other values are stretched to the batch's range.
     """
     if batch.dtype == "uint8":
         return None
@@ -85,17 +84,13 @@ def _white(dtype: str, low: float, high: float) -> int:
 
 
 _UNIT = 8
-"""Images of floats whose maximum is at most this are assumed to range from 0 to 1, possibly
-brightened.
-"""
+"""Images of floats with at most this maximum have the range 0 to 1, possibly brightened."""
 _BRIGHTEST = 4 * 255
 """Images whose maximum is at most this are assumed to range from 0 to 255, possibly brightened.
 12-bit images usually have larger values.
 """
 _CLASSES = 64
-"""Largest integer that may be a class in a mask. With a range of 0 to 255, classes would look
-black.
-"""
+"""Largest integer that may be a class in a mask. In a range of 0 to 255 it would look black."""
 
 _NORMALISE = ("mean", "std", "scale", "shift")
 

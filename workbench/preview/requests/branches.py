@@ -157,8 +157,7 @@ class BodyShare:
 class BlockShares:
     """Numbers of samples for which a block and each of its bodies ran.
 
-    Inside a loop (``in_turns``), each iteration of a sample counts, because random values are
-    sampled again.
+    Inside a loop (``in_turns``), each iteration counts, because random values are sampled again.
     """
 
     block: str

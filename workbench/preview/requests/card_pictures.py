@@ -59,7 +59,7 @@ class CardPictures:
 
     The cards are in topological order, followed by nodes inside blocks. ``image`` is a JPEG of
     ``size`` (width, height), or empty if no node outputs an image. ``index`` is the sample's index
-    in the batch, and ``samples`` is the number of displayed samples. A sample with an error has no
+    in the batch, and ``samples`` is the number of displayed samples. Samples with errors have no
     cards.
     """
 

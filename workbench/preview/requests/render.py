@@ -76,8 +76,7 @@ class Tile:
     such as the size of its difference, or that it is one of many random variants. ``class_name`` is
     the name of the label, or the label itself without a name. ``branches`` are the block bodies
     that ran for the sample (``branch.then``). ``augmentations`` are the keys of the automatic
-    augmentations applied, and ``applied`` is their text for each node, such as ``rotate -27,
-    equalize``.
+    augmentations applied, and ``applied`` is their text for each node, such as ``rotate -27``.
     """
 
     index: int
@@ -95,11 +94,11 @@ class Tile:
     marks: tuple[Overlays, ...] = ()
     """Overlays for the original, if it is displayed, and then for each augmented picture."""
     values: Mapping[str, Any] = field(default_factory=dict)
-    """Generator -> random value, except for generators on a GPU; None if the sample does not reach
-    the generator.
+    """Generator -> random value, except for generators on a GPU; None if the sample did not reach
+    it.
     """
     targets: tuple[str, ...] = ()
-    """Texts of annotations that are not drawn, such as ``image_ids 17`` or ``labels cat 0.70, dog
+    """Texts of annotations that are not drawn, such as ``image_ids 17``, ``labels cat 0.70, dog
     0.30``.
     """
 

@@ -1,8 +1,7 @@
 """Write a contact sheet as a PNG that contains its graph.
 
 The graph file's text is in an ``iTXt`` chunk before the pixels (PNG, third edition, 11.3.3.4), so
-that only the start of the PNG needs to be read. It is untrusted data, and checked like any graph
-file.
+that only the start of the PNG needs to be read. It is untrusted, and checked like any graph.
 """
 
 from __future__ import annotations

@@ -57,9 +57,7 @@ class Step:
     node: Node
     extractor: ChainExtractor
     expression: str = ""
-    """Arithmetic as text in which ``x`` is the image, such as ``bitxor(x, 255)``; empty for
-    operators.
-    """
+    """Arithmetic as text in which ``x`` is the image: ``bitxor(x, 255)``; empty for operators."""
     read: set[str] = field(default_factory=set)
 
     @property
@@ -104,10 +102,7 @@ class Step:
         return int(sides[0]), int(sides[-1])
 
     def span(self, name: str) -> tuple[float, float]:
-        """Return the smallest and the largest value of a uniform random argument.
-
-        Raises GraphExportError if the argument has another distribution.
-        """
+        """Return the smallest and largest value of an argument, which must be fixed or uniform."""
         found = self.value(name)
         if isinstance(found, RandomRange):
             if found.values or found.probability is not None or found.numbers > 1:
@@ -121,10 +116,7 @@ class Step:
         return float(numbers[0]), float(numbers[0])
 
     def probability_of(self, name: str) -> float:
-        """Return the probability that an argument is 1.
-
-        Raises GraphExportError if it is random but not a coin flip.
-        """
+        """Return the probability that an argument is 1, which must be constant or a coin flip."""
         found = self.value(name)
         if isinstance(found, RandomRange):
             if found.probability is None:
@@ -435,7 +427,6 @@ class ChainExtractor:
 
 
 def _common_length(chains: Sequence[Chain]) -> int:
-    """Return the number of first steps that all chains have in common."""
     count = 0
     for steps in zip(*chains, strict=False):
         if len({step.node.id for step in steps}) > 1:

@@ -4,8 +4,7 @@ DALI converts an ``if`` to calls: it splits the batch by the predicate for each 
 uses, and merges the parts for each variable that the branches assign (``_conditional__Split``,
 ``_conditional__Merge``). All connected splits and merges with the same predicate form one
 statement, and so do unconnected ones whose merges are on the same line. A generator without input
-runs for the whole batch and is split afterwards; here it is moved into the innermost branch that
-uses it.
+runs for the whole batch and is split afterwards; here it is moved into the branch that uses it.
 """
 
 from __future__ import annotations

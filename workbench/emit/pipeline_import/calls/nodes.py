@@ -88,8 +88,8 @@ def make_call(
 ) -> Call:
     """Return the node for a call; an opaque node if a graph cannot represent the call.
 
-    ``makers`` maps each edge to the call that produces it. A reader of ``folder`` reads the graph's
-    data instead.
+    ``makers`` maps each edge to the call that produces it. A reader of ``folder`` gets the graph's
+    data.
     """
     try:
         return _expression(op, catalog, makers) or _operator(op, catalog, lines, makers, folder)

@@ -42,10 +42,7 @@ class Block(NamedTuple):
 
 
 class Lines:
-    """Finds the source lines of a pipeline's calls.
-
-    Without the source file, only the lines that DALI recorded are known.
-    """
+    """Finds the source lines of calls, or lines recorded by DALI if the file is unknown."""
 
     def __init__(self, sources: Mapping[str, str], ops: Sequence[TracedOp]) -> None:
         self._sources = sources

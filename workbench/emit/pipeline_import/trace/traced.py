@@ -130,6 +130,4 @@ class Traced:
     pipelines: int = 1
     """Number of parallel pipelines in the source code; ``pipeline`` is the first of them."""
     shard: tuple[str, ...] = ()
-    """Reader arguments that an exported program sets for its only shard; a graph does not need
-    them.
-    """
+    """Reader arguments of an exported program's only shard, which a graph does not need."""
