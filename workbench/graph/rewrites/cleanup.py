@@ -65,9 +65,9 @@ def equal_nodes(typed: TypedGraph) -> Iterator[Graph]:
     """Nodes that compute the same values are computed once.
 
     Of two nodes with equal operator, arguments, inputs, device and seed the second is removed, and
-    the first feeds its consumers. Exact: DALI's operators are functions of these. Excludes readers,
-    which advance, and user functions and automatic augmentation, which may have their own random
-    values.
+    its consumers use the first. Exact: these properties determine the output of an operator.
+    Excludes readers, which output other samples each time, and user functions and automatic
+    augmentation, which may have their own random values.
     """
     known: dict[Any, list[Node]] = {}
     for node in topological(typed.graph)[0]:
@@ -100,8 +100,8 @@ def fold_constants(typed: TypedGraph) -> Iterator[Graph]:
     """Random values and constants that are always equal become fixed values.
 
     A coin flip with probability 0 or 1, a choice from one value and ``constant`` output the same
-    number for every sample: their consumers get it as a fixed argument. Exact: the value is equal,
-    and no other node uses that seed.
+    number for every sample, which becomes a fixed argument of their consumers. Exact: the value is
+    equal, and no other node uses that seed.
     """
     found = ((node.id, _constant(node)) for node in typed.graph.nodes)
     constants = {node_id: value for node_id, value in found if value is not None}
@@ -165,7 +165,7 @@ def join_casts(typed: TypedGraph) -> Iterator[Graph]:
 
     ``cast(cast(x, FLOAT), UINT8)`` becomes ``cast(x, UINT8)``, which is removed too if ``x`` has
     that type (``neutral-nodes``). Exact if the first type represents every value of ``x``: then the
-    second rounds and saturates the same numbers.
+    second cast rounds and saturates the same numbers.
     """
     for first, second in pairs(typed, {"cast"}, {"cast"}):
         dtype = input_type(typed, first).dtype

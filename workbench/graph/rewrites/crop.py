@@ -44,7 +44,7 @@ FUSED = {"crop": "decoders.image_crop", "slice": "decoders.image_slice"}
 def crop_in_decoder(typed: TypedGraph) -> Iterator[Graph]:
     """Crops and slices move into the decoder: cropped pixels are not decoded.
 
-    ``crop(decoders.image(x))`` becomes ``decoders.image_crop(x)``, and the same for ``slice``
+    ``crop(decoders.image(x))`` becomes ``decoders.image_crop(x)``, and a ``slice`` becomes
     ``decoders.image_slice``. Exact on the CPU: the decoder uses the same window and outputs the
     pixels of the whole image (tested with 4:2:0 JPEGs at odd positions: no byte differs). Near on a
     GPU: chroma is interpolated differently at the edges.
@@ -72,8 +72,8 @@ def join_crops(typed: TypedGraph) -> Iterator[Graph]:
     ``crop(crop(x))`` becomes the second crop if that selects the same window. Exact: DALI places a
     window of ``h`` of ``H`` rows at ``round(p * (H - h))``. If ``p`` is 0 or 1 in both crops, their
     offsets add up to the offset of the second. If ``p`` is 0.5, the second must remove an even
-    number of the rows that the first leaves, because only an integer passes through the rounding.
-    Starts of slices in pixels are added.
+    number of the rows that the first leaves, because only an integer is not changed by the
+    rounding. Starts of slices in pixels are added.
     """
     for op, join in (("crop", _one_crop), ("slice", _one_slice)):
         for first, second in pairs(typed, {op}, {op}):

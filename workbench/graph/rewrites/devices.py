@@ -80,7 +80,7 @@ def on_the_cpu(typed: TypedGraph, name: str) -> Graph | None:
     """A node on the GPU with CPU input moves to the CPU; later nodes stay on the GPU.
 
     Each node is tried, from the decoder on: reducing the size of an image before the copy is best,
-    and idle cores relieve busy engines. Random values are unchanged. Near: the CPU rounds and
+    and idle cores then do work of the GPU. Random values are unchanged. Near: the CPU rounds and
     filters differently.
     """
     graph = typed.graph

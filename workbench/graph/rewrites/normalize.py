@@ -68,10 +68,10 @@ _GIVEN_TYPES = {"FLOAT", "FLOAT16", "UINT8", "INT8"}
 def cast_into_normalize(typed: TypedGraph) -> Iterator[Graph]:
     """Casts move into ``crop_mirror_normalize``, which computes in floats and outputs any type.
 
-    Before it: ``crop_mirror_normalize(cast(x, FLOAT))`` becomes ``crop_mirror_normalize(x)``. Exact
-    for 8 and 16-bit integers, which a float represents; flips may be in between. After it:
-    ``cast(crop_mirror_normalize(x), FLOAT16)`` becomes ``crop_mirror_normalize(x, dtype=FLOAT16)``.
-    Exact: both round the same float once.
+    A cast before it: ``crop_mirror_normalize(cast(x, FLOAT))`` becomes
+    ``crop_mirror_normalize(x)``. Exact for 8 and 16-bit integers, which a float represents; flips
+    may be in between. A cast after it: ``cast(crop_mirror_normalize(x), FLOAT16)`` becomes
+    ``crop_mirror_normalize(x, dtype=FLOAT16)``. Exact: both round the same float once.
     """
     for normalize in typed.graph.nodes:
         cast = fed_through_flips(typed, normalize)
@@ -92,8 +92,9 @@ def cast_into_normalize(typed: TypedGraph) -> Iterator[Graph]:
 def crop_into_normalize(typed: TypedGraph) -> Iterator[Graph]:
     """Crops move into ``crop_mirror_normalize``: one pass instead of two.
 
-    ``crop_mirror_normalize(crop(x))`` becomes ``crop_mirror_normalize(x, crop=...)``. Exact: it
-    uses the same window, and mirrors and normalises the rest. It must not crop already.
+    ``crop_mirror_normalize(crop(x))`` becomes ``crop_mirror_normalize(x, crop=...)``. Exact:
+    ``crop_mirror_normalize`` uses the same window before it mirrors and normalises. Does not apply
+    if it crops already.
     """
     for crop, normalize in pairs(typed, {"crop"}, {"crop_mirror_normalize"}):
         if not has_args(normalize, *CROP_WINDOW) and chooses_pixels(typed, crop):
@@ -130,8 +131,9 @@ def flip_into_normalize(typed: TypedGraph) -> Iterator[Graph]:
     """Flips move into ``crop_mirror_normalize``: one pass instead of two.
 
     ``crop_mirror_normalize(flip(x, horizontal=h))`` becomes ``crop_mirror_normalize(x, mirror=h)``.
-    Exact: both reverse the pixels of a row. It must not crop: DALI rounds the position of a window,
-    which would differ by a pixel in a flipped image if an odd number of pixels is left.
+    Exact: both reverse the pixels of a row. Does not apply if ``crop_mirror_normalize`` crops: DALI
+    rounds the position of the window, which would differ by a pixel in a flipped image if an odd
+    number of pixels is left.
     """
     for flip, normalize in pairs(typed, {"flip"}, {"crop_mirror_normalize"}):
         sideways = all(is_value(typed, flip, axis, 0) for axis in ("vertical", "depthwise"))

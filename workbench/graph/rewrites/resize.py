@@ -33,10 +33,10 @@ _WINDOW = CROP_WINDOW[:-1]
 def crop_into_resize(typed: TypedGraph) -> Iterator[Graph]:
     """Crops and flips after a resize become ``resize_crop_mirror``: only the crop is resized.
 
-    ``crop(resize(x))`` becomes ``resize_crop_mirror(x)``, and a ``flip`` after either becomes its
-    ``mirror``. The crop of a ``crop_mirror_normalize`` moves there too; it mirrors and normalises
-    as before. Near: each pixel is sampled at the same position with different rounding (at most 1
-    of 255, 88 dB).
+    ``crop(resize(x))`` becomes ``resize_crop_mirror(x)``, and a ``flip`` after one of these becomes
+    the argument ``mirror``. The crop of a ``crop_mirror_normalize`` is moved in the same way;
+    mirroring and normalisation stay there. Near: each pixel is sampled at the same position with
+    different rounding (at most 1 of 255, 88 dB).
     """
     resizes = {"resize", _CROPPING_RESIZE}
     for resize, cut in pairs(typed, resizes, {"crop", "flip"}):
@@ -212,9 +212,9 @@ def resize_before_rotate(typed: TypedGraph) -> Iterator[Graph]:
     """A resize that keeps the aspect ratio moves before a rotation that keeps the size.
 
     ``resize(rotate(x), resize_shorter=s)`` becomes ``rotate(resize(x, resize_shorter=s))``: an
-    image is reduced as early as possible. Near: an angle is preserved if both sides scale alike,
-    but pixels are interpolated in the smaller image. A resize that changes the aspect ratio does
-    not move, because it would shear shapes.
+    image is reduced as early as possible. Near: an angle is preserved if both sides are scaled
+    equally, but pixels are interpolated in the smaller image. A resize that changes the aspect
+    ratio does not move, because it would shear shapes.
     """
     for rotate, resize in pairs(typed, {"rotate"}, {"resize"}):
         keeps_size = is_value(typed, rotate, "keep_size", True) and not has_args(rotate, "size")
