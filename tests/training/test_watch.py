@@ -105,11 +105,17 @@ def test_a_loop_over_epochs_may_watch_the_loader_in_each(
     assert wb.watch(loader, show=False) is not first
 
 
-def test_an_iterator_that_iter_resets_is_requested_once_per_epoch(time: VirtualTime) -> None:
+@pytest.mark.parametrize(("length", "stated"), [(300, 300), (90, 90), (90, 120)])
+def test_an_iterator_that_iter_resets_is_requested_once_per_epoch(
+    time: VirtualTime, length: int, stated: int
+) -> None:
     """As DALI's iterators, which are loaders and iterators at once."""
 
     class ResettingIterator:
         resets = count = 0
+
+        def __len__(self) -> int:
+            return stated
 
         def __iter__(self) -> ResettingIterator:
             self.resets += 1
@@ -117,14 +123,17 @@ def test_an_iterator_that_iter_resets_is_requested_once_per_epoch(time: VirtualT
 
         def __next__(self) -> int:
             self.count += 1
-            if self.count % 300 == 0:
+            if self.count % (length + 1) == 0:
                 raise StopIteration
             return self.count
 
     loader = ResettingIterator()
-    for _ in range(2):
-        run(wb.watch(loader, show=False), time, steady(0.01))
-    assert loader.resets == 2
+    watched = wb.watch(loader, show=False)
+    for epoch in range(1, 4):
+        run(watched, time, steady(0.01))
+        assert loader.count == epoch * (length + 1)
+    assert watched.finished
+    assert loader.resets == 3
 
 
 def test_the_steps_of_short_epochs_are_watched_together(time: VirtualTime) -> None:

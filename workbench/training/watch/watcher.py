@@ -213,9 +213,10 @@ class Watch:
             if most and (recorder.last_size_is_usual or candidates == _MOST_CANDIDATES):
                 count = yield from self._repeat(usual, most, replaces)
                 del batch, saved, usual
-                if replaces:
-                    self._skip(iterator, count)
-                yield from self._check(iterator)
+                if replaces and self._skip(iterator, count) < count:
+                    self._finish()
+                else:
+                    yield from self._check(iterator)
                 return
             if self._why_bound and recorder.loader_is_measured:
                 yield from self._check(iterator)
@@ -258,11 +259,15 @@ class Watch:
                 each.load_state_dict(state)
         return count
 
-    def _skip(self, iterator: Iterator[Any], count: int) -> None:
-        """Read the batches that the repeated batch replaced, so that the epoch keeps its length."""
-        for _ in itertools.islice(_remaining_batches(iterator), count):
-            self._recorder.skipped += 1
+    def _skip(self, iterator: Iterator[Any], count: int) -> int:
+        """Read the batches that the repeated batch replaced, so that the epoch keeps its length.
+
+        Returns their number, which is smaller if the loader ends before ``count``.
+        """
+        skipped = sum(1 for _ in itertools.islice(_remaining_batches(iterator), count))
+        self._recorder.skipped += skipped
         self._recorder.skip_time()
+        return skipped
 
     def _check(self, iterator: Iterator[Any]) -> Iterator[Any]:
         """Watch some more steps on batches of the loader, finish, and yield the other batches."""
@@ -271,8 +276,9 @@ class Watch:
             recorder.record_request()
             try:
                 batch = next(iterator)
-            except StopIteration:
-                break
+            except StopIteration:  # a further next() would start an epoch of DALI's iterators
+                self._finish()
+                return
             recorder.record_batch(batch, "check")
             yield batch
             recorder.end_step()
