@@ -350,7 +350,7 @@ def test_what_is_left_is_shared(monkeypatch: pytest.MonkeyPatch) -> None:
         10.0,
     )
     assert deadline.config_within(PROBE_CONFIG, 4).limit == 10.0
-    assert deadline.config_within(PROBE_CONFIG, share=0.5, most=3.0).limit == 3.0
+    assert deadline.config_within(PROBE_CONFIG, share=0.5, maximum=3.0).limit == 3.0
     clock[0] += 50
     assert deadline.seconds_left() == -10.0
     assert deadline.config_within(PROBE_CONFIG).limit == 0.0, "what a figure needs at least"

@@ -299,7 +299,7 @@ def test_the_newest_come_first() -> None:
     owners = [left(str(number), NOW - 1000 + number) for number in range(SHOWN + 3)]
     left("only looked at", NOW, edited=False)
     (sessions_folder() / "damaged.json").write_text("{")
-    found = recent_work(but=owners[-1])
+    found = recent_work(excluded_owner=owners[-1])
     assert [entry["owner"] for entry in found] == owners[-2 : -SHOWN - 2 : -1]
     assert {entry["data"] for entry in found} == {"photos"}
     assert not any(entry["open"] or entry["picture"] for entry in found)
@@ -312,5 +312,5 @@ def test_folders_that_are_there_and_may_be_opened_are_listed_once(tmp_path: Path
     left("gone", NOW + 9, data=str(tmp_path / "gone"))
     a, b, outside = (str(tmp_path / name) for name in ("a", "b", "outside"))
     assert recent_folders(None) == [outside, a, b]
-    assert recent_folders(None, but=[outside]) == [a, b]
+    assert recent_folders(None, excluded=[outside]) == [a, b]
     assert recent_folders(Roots.of([a, b])) == [a, b]

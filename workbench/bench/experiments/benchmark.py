@@ -39,7 +39,7 @@ from workbench.graph.model import GRAPH, DecodeDevice, Graph
 from workbench.sources import Data
 
 _SEARCH = 0.5
-"""Fraction of the progress bar for searching the best number of workers."""
+"""Fraction of the progress bar for the search for the best number of workers."""
 
 
 class BenchOptions(TypedDict, total=False):
@@ -120,7 +120,7 @@ class Benchmark(ComparedExperiment):
         return super().run(on_progress)
 
     def measure_all(self) -> Outcome:
-        """Search the best number of workers of each program, then measure all interleaved."""
+        """Search for the best number of workers of each program, then measure all interleaved."""
         machine = self.prepared.machine
         facts: dict[str, Any] = {}
         self._compared = self.programs(machine, facts)

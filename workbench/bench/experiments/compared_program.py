@@ -41,7 +41,7 @@ _LEAST_SEARCH = 3.0
 """Minimum seconds for a search. With less time, only one worker per core is tried."""
 
 Check = Callable[[Callable[..., Any]], tuple[str, ...]]
-"""Function that checks a worker's results, is passed ``Engine.call``, and returns notes.
+"""Function that is called with ``Engine.call``, checks a worker's results, and returns notes.
 
 Raises EngineError. A CancelledError may mean that the time limit was reached.
 """
@@ -127,7 +127,7 @@ class Control(ComparedProgram):
 
     @property
     def entry(self) -> ConfigJobs | None:
-        """Measurement job of the other program, without notes; None if that cannot be measured."""
+        """Measurement job of the other program, without notes; None if it has no job."""
         found = self.of.entry if self.of else None
         if found is None:
             return None
@@ -135,7 +135,7 @@ class Control(ComparedProgram):
         return replace(found, config=config, notes=(), seconds=self.seconds_left)
 
     def row(self, why: str = GIVE_MORE) -> Measurement:
-        """Return the row. If the other program cannot be measured, the row has its reason."""
+        """Return the row. If the other program cannot be measured, the row has the same reason."""
         if self.of is not None and self.of.reason:
             return Measurement(self.config, reason=self.of.reason)
         return ComparedProgram.row(self, why)
@@ -181,7 +181,7 @@ class ComparedExperiment(SpeedExperiment):
 def search_workers(
     experiment: SpeedExperiment, compared: ComparedProgram, cores: int, progress: WorkerProgress
 ) -> None:
-    """Search the fastest number of workers (or threads), and store each probe in ``tried``.
+    """Search for the fastest number of workers (or threads), storing each probe in ``tried``.
 
     The search starts with one worker per core and doubles the number while this is faster,
     otherwise it halves the number. With a time limit, half of the time is for the search: further
@@ -246,5 +246,5 @@ def refusal(error: EngineError) -> str:
     return _shortened(f"not measured: {without_traceback(error)}")
 
 
-def _shortened(words: str) -> str:
-    return words if len(words) < _LONG else f"{words[:_LONG]} …"
+def _shortened(reason: str) -> str:
+    return reason if len(reason) < _LONG else f"{reason[:_LONG]} …"

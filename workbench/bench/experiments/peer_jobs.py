@@ -118,7 +118,7 @@ def is_factory(name: str) -> bool:
 @sendable
 @dataclass(frozen=True, slots=True)
 class FactoryJob:
-    """Job that runs batches of a user's factory on the files of a dataset.
+    """Job that iterates over the batches of a user's factory.
 
     The factory's module is searched in ``folder`` first.
     """

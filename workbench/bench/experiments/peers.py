@@ -202,11 +202,11 @@ def _require_usable(peer: Peer, devices: Sequence[DecodeDevice], data: Datasets)
         raise EngineError(f"{peer.name} reads a folder, but the graph sets its own files")
 
 
-def difference_note(found: PixelDifference) -> str:
+def difference_note(difference: PixelDifference) -> str:
     """Return a note for a peer whose pixels differ too much from DALI's."""
     return (
-        f"not the same augmentation: pixels differ by {found.mean:.3g} {found.unit} on average; "
-        f"the limit is {SAME[found.unit]:g}"
+        f"not the same augmentation: pixels differ by {difference.mean:.3g} {difference.unit} on "
+        f"average; the limit is {SAME[difference.unit]:g}"
     )
 
 

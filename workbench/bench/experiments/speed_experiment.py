@@ -86,7 +86,7 @@ class Outcome(NamedTuple):
 
 
 def interrupted_rows(rows: Sequence[Measurement]) -> list[Measurement]:
-    """Return the rows with a reason for those that an interrupt left without a result."""
+    """Return the rows. Those without a result get the reason that the run was interrupted."""
     why = f"not measured: {INTERRUPTED}"
     return [
         row if row.rounds or row.reason not in ("", NOT_YET) else replace(row, reason=why)
@@ -137,7 +137,7 @@ class SpeedExperiment(ABC):
         self.progress = WorkerProgress()
         """Progress callback for the run and its workers."""
         self.usable = UsableData(self.data, on_silence=self.progress.on_silence)
-        """Tracks the data without bad files, and the list of bad files."""
+        """The data without bad files, and the list of bad files."""
         self._decoded_all = False
         self._shared = ""
         """Note that other processes use the GPU; empty if none does."""

@@ -124,9 +124,9 @@ def stage_costs(
 def dominates(worst: StageCost, costs: Sequence[StageCost]) -> bool:
     """Return whether a stage certainly takes more time than any other.
 
-    This is the case if its confidence interval is above those of all other stages, and no other
-    takes longer when run alone; or if the stage takes more than half of the time, in the pipeline
-    and alone. Costs are assumed to be uncertain by as much as the lowest one is negative.
+    This is the case if the stage's confidence interval is above those of all other stages, and no
+    other takes longer when run alone; or if the stage takes more than half of the time, in the
+    pipeline and alone. Costs are assumed to be uncertain by as much as the lowest one is negative.
     """
     noise = max(0.0, -min(cost.adds or 0.0 for cost in costs))
     others = [cost for cost in costs if cost is not worst]
@@ -213,7 +213,7 @@ def _instability_reason(costs: Sequence[StageCost], whole: Measurement, total: f
 def _disagreement(costs: Sequence[StageCost]) -> str:
     """Describe a stage whose fraction of the work differs too much between pipeline and alone.
 
-    The result is "" if there is none, or unless all stages run on the CPU with the same threads in
+    The result is "" if there is none, or if not all stages run on the CPU with the same threads in
     both measurements.
     """
     worked = [cost for cost in costs if cost.kind in (DECODE, OPERATOR)]

@@ -70,10 +70,10 @@ class TuningTime:
         """Seconds since the start."""
         return self._deadline.elapsed
 
-    def probe_config(self, how: MeasurementConfig) -> MeasurementConfig:
-        """Return the measurement config ``how`` with a time limit for one more probe."""
+    def probe_config(self, config: MeasurementConfig) -> MeasurementConfig:
+        """Return the measurement config ``config`` with a time limit for one more probe."""
         most = _PROBE_WITHIN * (self._deadline.seconds or 0.0)
-        return self._deadline.config_within(how, share=_SEARCH_UNTIL, most=most)
+        return self._deadline.config_within(config, share=_SEARCH_UNTIL, maximum=most)
 
     def count_probe(self, row: Measurement, seconds: float) -> None:
         """Record a probe and its duration. The first probe measures the graph's own setting."""
@@ -130,15 +130,15 @@ class TuningTime:
         return None
 
     def interleaved_config(
-        self, how: MeasurementConfig, count: int, until: float
+        self, config: MeasurementConfig, count: int, until: float
     ) -> MeasurementConfig:
         """Return the config for ``count`` interleaved settings that must finish by ``until``."""
         seconds = self._deadline.seconds
         if seconds is None:
-            return how
-        budget = min(how.budget, _TURN_WITHIN * seconds)
-        how = replace(how, rounds=min(how.rounds, _FEWEST_ROUNDS), budget=budget)
-        return self._deadline.config_within(how, count, until)
+            return config
+        budget = min(config.budget, _TURN_WITHIN * seconds)
+        config = replace(config, rounds=min(config.rounds, _FEWEST_ROUNDS), budget=budget)
+        return self._deadline.config_within(config, count, until)
 
     def long_run_config(self, usual: float) -> MeasurementConfig | None:
         """Return the config of one round of up to ``usual`` seconds; None if no time is left."""
@@ -299,12 +299,14 @@ class TuningExperiment(GridExperiment):
         best = search.run({place: rate for place, rate in placed.items() if place is not None})
         return [self.grid.config(place, self.base) for place in best], search.probes
 
-    def _probe(self, probes: Probes, config: Config, most: int) -> Measurement:
-        """Probe a setting. ``most`` is the expected number of probes, used for the progress bar."""
+    def _probe(self, probes: Probes, config: Config, expected_probes: int) -> Measurement:
+        """Probe a setting. ``expected_probes`` is only used for the progress bar."""
         self.publish(probes.rows, config)
         number = len(probes.rows) + 1
-        words = f"probe {number} of at most {max(number, most)}: {config.settings}"
-        begin, end = (_SEARCH_SHARE * min(1.0, done / most) for done in (number - 1, number))
+        words = f"probe {number} of at most {max(number, expected_probes)}: {config.settings}"
+        begin, end = (
+            _SEARCH_SHARE * min(1.0, done / expected_probes) for done in (number - 1, number)
+        )
         progress = self.progress.part(begin, end, words)
         progress(0.0, words)
         return probes.probe(config, progress)

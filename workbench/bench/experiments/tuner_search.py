@@ -96,13 +96,13 @@ class TunerSearch:
         """Maximum number of probes: the allowance without remeasurements."""
         return self.allowance - self.confirmed
 
-    def run(self, known: Mapping[Place, float | None] = MappingProxyType({})) -> list[Place]:
+    def run(self, known_rates: Mapping[Place, float | None] = MappingProxyType({})) -> list[Place]:
         """Search, and return the places to remeasure, best first; empty if every probe failed.
 
-        ``known`` are places whose rates are known. They count as probes.
+        ``known_rates`` are places whose rates are known. They count as probes.
         """
-        self.found |= known
-        self.probes += len(known)
+        self.found |= known_rates
+        self.probes += len(known_rates)
         at = self._start()
         if not self._rate(at):
             at = self._smallest(at)
@@ -141,9 +141,11 @@ class TunerSearch:
             start["threads"] = _last_within(self.grid.threads, 2)
         return tuple(start[knob] for knob in KNOBS)
 
-    def _smallest(self, at: Place) -> Place:
-        """Return the place like ``at`` with minimum memory use, to start from if ``at`` fails."""
-        return tuple(0 if knob in _MEMORY else index for knob, index in zip(KNOBS, at, strict=True))
+    def _smallest(self, place: Place) -> Place:
+        """Return the place like ``place`` with minimum memory use, to start from if it fails."""
+        return tuple(
+            0 if knob in _MEMORY else index for knob, index in zip(KNOBS, place, strict=True)
+        )
 
     def _probes_left(self) -> int:
         return 0 if self._exhausted() else self.most_probes - self.probes
@@ -167,40 +169,40 @@ class TunerSearch:
             for failed, rate in self.found.items()
         )
 
-    def _climb(self, at: Place) -> Place:
+    def _climb(self, place: Place) -> Place:
         """Change one knob at a time until no change helps, and return the place reached."""
-        self._rate(at)
+        self._rate(place)
         while self._probes_left() > 0:
-            before = at
+            before = place
             for knob in _ORDER:
-                at = self._line(at, KNOBS.index(knob))
-            if at == before:
+                place = self._line(place, KNOBS.index(knob))
+            if place == before:
                 break
-        return at
+        return place
 
-    def _line(self, at: Place, knob: int) -> Place:
+    def _line(self, place: Place, knob: int) -> Place:
         for step in (1, -1):
             moved = False
-            while (there := self._moved(at, {knob: step})) is not None:
-                if self._rate(there) <= _BETTER * self._rate(at):
+            while (there := self._moved(place, {knob: step})) is not None:
+                if self._rate(there) <= _BETTER * self._rate(place):
                     break
-                at, moved = there, True
+                place, moved = there, True
             if moved:
                 break
-        return at
+        return place
 
-    def _pairs(self, at: Place) -> Place:
-        """Return the best place reached by changing two knobs at once; ``at`` if none is better."""
-        best = at
+    def _pairs(self, place: Place) -> Place:
+        """Return the best place reached by changing two knobs at once, or ``place``."""
+        best = place
         for one, two in combinations(range(len(KNOBS)), 2):
             for first, second in product((1, -1), repeat=2):
-                there = self._moved(at, {one: first, two: second})
+                there = self._moved(place, {one: first, two: second})
                 if there is not None and self._rate(there) > _BETTER * self._rate(best):
                     best = there
         return best
 
-    def _moved(self, at: Place, steps: dict[int, int]) -> Place | None:
-        moved = tuple(index + steps.get(knob, 0) for knob, index in enumerate(at))
+    def _moved(self, place: Place, steps: dict[int, int]) -> Place | None:
+        moved = tuple(index + steps.get(knob, 0) for knob, index in enumerate(place))
         inside = all(
             0 <= index < len(self.grid.values(knob))
             for index, knob in zip(moved, KNOBS, strict=True)
@@ -228,6 +230,6 @@ class TunerSearch:
         return sorted(good, key=lambda place: -(self.found[place] or 0.0))
 
 
-def _last_within(values: Sequence[int], most: int) -> int:
-    """Return the index of the largest value up to ``most``; 0 if there is none."""
-    return max((index for index, value in enumerate(values) if value <= most), default=0)
+def _last_within(values: Sequence[int], maximum: int) -> int:
+    """Return the index of the largest value up to ``maximum``; 0 if there is none."""
+    return max((index for index, value in enumerate(values) if value <= maximum), default=0)

@@ -159,14 +159,14 @@ class CacheState:
     resident: float | None = None
 
 
-def make_cache(data: Datasets, wanted: Cache, check_cancelled: Callable[[], None]) -> CacheState:
+def make_cache(data: Datasets, state: Cache, check_cancelled: Callable[[], None]) -> CacheState:
     """Load the files into the page cache or evict them, and return the resulting state.
 
     ``check_cancelled`` raises to cancel.
     """
-    if wanted == "as found":
-        return CacheState(wanted, "unchanged", resident_share(data, check_cancelled))
-    if wanted == "cold":
+    if state == "as found":
+        return CacheState(state, "unchanged", resident_share(data, check_cancelled))
+    if state == "cold":
         return _evict_from_page_cache(data, check_cancelled)
     deadline = time.monotonic() + _WARM_SECONDS
     room = min(psutil.virtual_memory().available, usable_memory()) // 2

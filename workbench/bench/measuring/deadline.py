@@ -47,16 +47,20 @@ class Deadline:
         return math.inf if self.seconds is None else share * self.seconds - self.elapsed
 
     def config_within(
-        self, how: MeasurementConfig, count: int = 1, share: float = 1.0, most: float = math.inf
+        self,
+        config: MeasurementConfig,
+        count: int = 1,
+        share: float = 1.0,
+        maximum: float = math.inf,
     ) -> MeasurementConfig:
-        """Return the config ``how`` with a time limit for each of ``count`` configurations.
+        """Return the config ``config`` with a time limit for each of ``count`` configurations.
 
         They divide the time that is left until fraction ``share`` of the time limit, with at most
-        ``most`` seconds each.
+        ``maximum`` seconds each.
         """
         if self.seconds is None:
-            return how
-        return replace(how, limit=max(0.0, min(most, self.seconds_left(share) / count)))
+            return config
+        return replace(config, limit=max(0.0, min(maximum, self.seconds_left(share) / count)))
 
 
 def require_seconds(where: str, seconds: float | None) -> None:

@@ -251,7 +251,7 @@ class InterleavedRun:
         return one
 
     def _seconds_left(self, candidate: ConfigMeasurement) -> float:
-        """Return the seconds left for a candidate's next round, with the time of all others."""
+        """Return the seconds left for a candidate's next round. Candidates share unused time."""
         own = candidate.entry.seconds - candidate.spent
         return max(own, sum(one.entry.seconds - one.spent for one in self._alive()))
 

@@ -51,8 +51,8 @@ class Measurement:
 
     ``warm_up`` has the rates (imgs/s) of the warm-up rounds. ``settled`` is True if these
     converged; ``stop_reason`` is the reason why measuring stopped. ``first_batch`` is the time in
-    seconds from source code to first batch. Memory is the peak in bytes; ``gpu_busy``,
-    ``jpeg_busy`` and ``bus_busy`` are percent of the time. None means not measured.
+    seconds to build the program and return its first batch. Memory is the peak in bytes;
+    ``gpu_busy``, ``jpeg_busy`` and ``bus_busy`` are percent of the time. None means not measured.
 
     ::
 

@@ -190,19 +190,19 @@ a 50 % confidence interval.
 """
 
 
-def low_precision_notice(config: MeasurementConfig, found: Sequence[Interval]) -> str:
+def low_precision_notice(config: MeasurementConfig, intervals: Sequence[Interval]) -> str:
     """Return a notice that results have fewer rounds than by default, with their precision.
 
     The result is "" if they have the default number of rounds.
     """
-    found = [one for one in found if one.level > 0]  # a single long round has no interval
-    if config.rounds >= MeasurementConfig().rounds or not found:
+    intervals = [one for one in intervals if one.level > 0]  # a single long round has no interval
+    if config.rounds >= MeasurementConfig().rounds or not intervals:
         return ""
-    widest = max(found, key=lambda one: one.spread)
+    widest = max(intervals, key=lambda one: one.spread)
     return (
         f"Quick results: at least {config.rounds} rounds of {config.round_seconds:g} s each. "
         f"Intervals are wide: up to {widest.spread:.0%} from the median, at "
-        f"{min(one.level for one in found):.0%} confidence"
+        f"{min(one.level for one in intervals):.0%} confidence"
     )
 
 

@@ -88,14 +88,14 @@ def pixel_sentences(extra: Mapping[str, Any]) -> list[str]:
     return [_pixel_sentence(name, pixels) for name, pixels in found.items()]
 
 
-def _pixel_sentence(name: str, found: Mapping[str, Any]) -> str:
+def _pixel_sentence(name: str, comparison: Mapping[str, Any]) -> str:
     who = f"Pixels of {name} and of DALI on the CPU"
-    if "mean" not in found:
-        return f"{who}: {found['reason']}"
-    unit = f" {found['unit']}" if found.get("unit") else ""
+    if "mean" not in comparison:
+        return f"{who}: {comparison['reason']}"
+    unit = f" {comparison['unit']}" if comparison.get("unit") else ""
     return (
-        f"{who}: {found['mean']:.3f}{unit} apart on average, {found['greatest']:.1f} at most, over "
-        f"{found['images']} images"
+        f"{who}: {comparison['mean']:.3f}{unit} apart on average, "
+        f"{comparison['greatest']:.1f} at most, over {comparison['images']} images"
     )
 
 

@@ -106,11 +106,11 @@ class WorkerGroup:
     def start(self, on_report: Callable[[float], None]) -> StartupStats:
         """Start the workers in parallel, and run each up to its first batch."""
 
-        def start(place: int, on_report: Callable[[float], None]) -> StartupStats:
-            found: Any = self._engines[place].call(
+        def start(index: int, on_report: Callable[[float], None]) -> StartupStats:
+            found: Any = self._engines[index].call(
                 start_workload,
-                self._jobs[place],
-                self._cores[place],
+                self._jobs[index],
+                self._cores[index],
                 limit=SILENCE_LIMIT,
                 on_report=on_report,
             )

@@ -89,7 +89,9 @@ def _points(rows: Sequence[Measurement], over: Over) -> list[ScalingPoint]:
 
 
 Kind = Literal["cpu", "mixed", "peer"]
-"""What a value belongs to, which determines its colour: a device of DALI, or another library."""
+"""Kind of program that a value belongs to: a device of DALI, or another library. The kind
+determines the colour.
+"""
 NOT_TRIED = "not tried"
 
 

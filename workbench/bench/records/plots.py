@@ -125,18 +125,18 @@ def _draw_heat(chart: HeatMap) -> Figure:
     return figure
 
 
-def _draw_panel(axes: Axes, panel: HeatPanel, most: float, frames: int) -> None:
+def _draw_panel(axes: Axes, panel: HeatPanel, highest_rate: float, frames: int) -> None:
     wide = len(panel.batches)
     rates = [float("nan") if cell.rate is None else cell.rate for cell in panel.cells]
     values = [rates[at : at + wide] for at in range(0, len(rates), wide)]
-    axes.imshow(values, cmap="Greens", vmin=0, vmax=most, aspect="auto")
+    axes.imshow(values, cmap="Greens", vmin=0, vmax=highest_rate, aspect="auto")
     for at, cell in enumerate(panel.cells):
         failed = "" if cell.reason == NOT_TRIED else "failed"
         text = failed if cell.rate is None else rate_figure(cell.rate, frames)
         axes.text(
             at % wide, at // wide, text, ha="center", va="center", fontsize=7,
             weight="bold" if cell.best else "normal",
-            color="white" if (cell.rate or 0.0) > 0.55 * most else "black",
+            color="white" if (cell.rate or 0.0) > 0.55 * highest_rate else "black",
         )  # fmt: skip
     axes.set_xticks(range(wide), list(map(str, panel.batches)), fontsize=7)
     axes.set_yticks(range(len(panel.threads)), list(map(str, panel.threads)), fontsize=7)

@@ -245,10 +245,10 @@ def result_to_json(row: Measurement) -> dict[str, Any]:
     }
 
 
-def _round_to_json(one: TimedRound) -> dict[str, Any]:
-    values = asdict(replace(one, latencies=()))
+def _round_to_json(timed_round: TimedRound) -> dict[str, Any]:
+    values = asdict(replace(timed_round, latencies=()))
     del values["latencies"]
-    if not one.by_second:
+    if not timed_round.by_second:
         del values["by_second"]
     return encode_missing(values)
 

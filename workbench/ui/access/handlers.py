@@ -79,7 +79,7 @@ _CONTINUE = """<p><a href="login">Log in</a></p>
 
 @dataclass(frozen=True)
 class AccessContext:
-    """What the handlers need: access policy, cookie, and component files."""
+    """Access policy, cookie and component files that the handlers use."""
 
     policy: AccessPolicy
     cookie: AccessCookie
@@ -148,7 +148,7 @@ def _needs_token(access: AccessContext, request: HTTPServerRequest) -> bool:
 
 
 def _login_redirect(access: AccessContext, request: HTTPServerRequest) -> dict[str, Any] | None:
-    """Return the redirect handler's arguments if the browser must log in or has just logged in."""
+    """Return the redirect handler's arguments if the browser must log in or has just done so."""
     page = f"{access.policy.prefix}/"
     if not access.policy.token or request.path not in (page, page[:-1]):
         return None
@@ -160,8 +160,8 @@ def _login_redirect(access: AccessContext, request: HTTPServerRequest) -> dict[s
     return None
 
 
-def _not_found(known: re.Pattern[str], request: HTTPServerRequest) -> dict[str, Any] | None:
-    if known.fullmatch(request.path):
+def _not_found(known_paths: re.Pattern[str], request: HTTPServerRequest) -> dict[str, Any] | None:
+    if known_paths.fullmatch(request.path):
         return None
     return {"status": 404, "reason": "Page not found."}
 

@@ -89,7 +89,7 @@ class AccessPolicy:
         return self.url(port) + (f"?token={self.token}" if self.token else "")
 
     def host_refusal(self, request: HTTPServerRequest) -> str:
-        """Return the reason for which the request's ``Host`` is refused; "" if it is allowed."""
+        """Return the reason why the request's ``Host`` is refused; "" if it is allowed."""
         given = request.headers.get("Host", "")
         name = _host_name(given)
         if name in {_host_name(each) for each in self.allow_hosts}:
@@ -104,7 +104,7 @@ class AccessPolicy:
         )
 
     def origin_refusal(self, request: HTTPServerRequest) -> str:
-        """Return the reason for which the request's origin is refused; "" if it is not."""
+        """Return the reason why the request's origin is refused; "" if it is allowed or missing."""
         if len(request.headers.get_list("Origin")) > 1:
             return "The request has more than one Origin header."
         origin = request.headers.get("Origin")

@@ -34,8 +34,8 @@ _FULL_PAGE = """
 class SessionLimit:
     """Counts the sessions of a server. Thread-safe."""
 
-    def __init__(self, most: int = MAX_SESSIONS) -> None:
-        self.most = most
+    def __init__(self, max_sessions: int = MAX_SESSIONS) -> None:
+        self.most = max_sessions
         self._lock = threading.Lock()
         self._open = 0
 

@@ -39,10 +39,10 @@ class OneLineFilter(logging.Filter):
         return True
 
 
-def _has_frame_in(error: BaseException, place: str) -> bool:
-    """Return whether the traceback has a frame from the folder or file ``place``."""
+def _has_frame_in(error: BaseException, path: str) -> bool:
+    """Return whether the traceback has a frame from the folder or file ``path``."""
     frames = traceback.walk_tb(error.__traceback__)
-    return any(frame.f_code.co_filename.startswith(place) for frame, _ in frames)
+    return any(frame.f_code.co_filename.startswith(path) for frame, _ in frames)
 
 
 def log_malformed_messages_in_one_line() -> None:

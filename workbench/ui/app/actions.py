@@ -106,4 +106,4 @@ ACTIONS: dict[str, list[type[Action]]] = {
     "results": declared_in(result_actions),
     "status": [suggestions.ApplyFix, *_ANYWHERE],
 }
-"""Accepted action classes by component. A component's ``actions`` module is listed as a whole."""
+"""Action classes that each component accepts, by component name."""

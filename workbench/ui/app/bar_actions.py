@@ -129,7 +129,11 @@ class ShareImageJob:
         changed: Callable[[], None],
         done: Callable[[Document, bytes | None, str], None],
     ) -> None:
-        """``done(document, picture or None, reason)`` is called at the end, then ``changed()``."""
+        """When a picture is finished, ``done`` is called, then ``changed``.
+
+        The arguments of ``done`` are the document, the picture or None, and the reason if it
+        failed.
+        """
         self._handle = engine.handle()
         self._lock, self._changed, self._done = lock, changed, done
         self._asked: Document | None = None

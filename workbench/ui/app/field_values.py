@@ -287,20 +287,20 @@ def _devices(checked: Checked) -> dict[str, Device]:
 
 
 def _fault_entries(
-    shown: Sequence[Fault],
+    displayed: Sequence[Fault],
     stopping: Sequence[Fault],
     loose: Sequence[Fault],
     warnings: Sequence[Fault],
-    known: Mapping[Fault, Sequence[Fix]],
+    fixes: Mapping[Fault, Sequence[Fix]],
 ) -> list[payloads.FaultEntry]:
     """Return entries for the faults that stop the graph, then for loose nodes, then for warnings.
 
-    ``shown`` contains all faults in the same order, assigned to visible nodes. ``known`` are the
-    fixes of each fault.
+    ``displayed`` contains all faults in the same order, assigned to visible nodes. ``fixes`` has
+    the fixes of each fault.
     """
     found = (*stopping, *loose, *warnings)
-    labels = [[fix.label for fix in known.get(fault, ())] for fault in found]
-    return presenters.fault_entries(shown, labels, len(loose) + len(warnings))
+    labels = [[fix.label for fix in fixes.get(fault, ())] for fault in found]
+    return presenters.fault_entries(displayed, labels, len(loose) + len(warnings))
 
 
 def _history_entries(history: History) -> list[payloads.HistoryEntry]:

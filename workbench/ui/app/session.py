@@ -145,8 +145,8 @@ class ModelSession:
         self._copied = found is not None and autosave.owner != tab
         return found
 
-    def _restore(self, found: Restored) -> str:
-        model, session = self._model, found.session
+    def _restore(self, stored: Restored) -> str:
+        model, session = self._model, stored.session
         before = model.data_panel.datasets
         note = self._resume(session)
         restore_view(model.state, session.view)
@@ -154,7 +154,7 @@ class ModelSession:
             model.speed.set("part", model.state.speed_part)
         self._kept = self._session()
         if session.edited or dict(before) != dict(model.data_panel.datasets):
-            self._report = {"text": str(found)}
+            self._report = {"text": str(stored)}
         if self._copied and self._autosave is not None:
             self._autosave.changed(self._kept)
         return note
@@ -172,11 +172,11 @@ class ModelSession:
         except WorkbenchError as error:  # a folder that this server may not open
             return str(error)
 
-    def _offer(self, found: Restored) -> None:
+    def _offer(self, stored: Restored) -> None:
         self._kept = self._session()
-        if found.session.before and found.session.document.graph != self._model.graph:
-            self._offered = found
-            self._report = {"text": found.offer, "offered": True}
+        if stored.session.before and stored.session.document.graph != self._model.graph:
+            self._offered = stored
+            self._report = {"text": stored.offer, "offered": True}
 
     def follow(self) -> None:
         """Store the session if it has changed."""
@@ -256,7 +256,7 @@ class ModelSession:
         return found.session if found is not None else None
 
     def recent(self) -> list[RecentEntry]:
-        return recent_work(but=self.owner) if self._autosave is not None else []
+        return recent_work(excluded_owner=self.owner) if self._autosave is not None else []
 
     def show_recent(self) -> None:
         self._recent = self.recent()

@@ -105,7 +105,7 @@ class Disconnect(CanvasEdit, tag="disconnect", frozen=True):
 
 
 def cut_edge(graph: Graph, edge: str) -> Graph:
-    """Return the graph without an edge. If the edge leads to a graph output, it is removed too."""
+    """Return the graph without an edge. An output of the graph is removed with its edge."""
     _, target, into = compose.find_edge(graph, edge)
     return disconnect(graph, target, into) if target else set_output(graph, into, None)
 

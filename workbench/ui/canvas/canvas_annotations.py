@@ -93,9 +93,9 @@ class SetNote(CanvasEdit, tag="note", frozen=True):
         return replace(document, layout=layout.with_note(note, self.note)), None
 
 
-def frame_entries(layout: Layout, shown: Graph) -> list[FrameEntry]:
+def frame_entries(layout: Layout, body: Graph) -> list[FrameEntry]:
     """Return payloads for the groups in the visible body."""
-    here = {node.id for node in shown.nodes}
+    here = {node.id for node in body.nodes}
     return [
         {"id": key, "title": frame.title, "nodes": [node for node in frame.nodes if node in here]}
         for key, frame in layout.frames.items()
@@ -103,29 +103,29 @@ def frame_entries(layout: Layout, shown: Graph) -> list[FrameEntry]:
     ]
 
 
-def note_entries(layout: Layout, shown: Graph) -> list[NoteEntry]:
+def note_entries(layout: Layout, body: Graph) -> list[NoteEntry]:
     """Return payloads for the notes in the visible body."""
     return [
         {"id": key, "text": note.text, "x": note.at[0], "y": note.at[1], "node": note.node}
         for key, note in layout.notes.items()
-        if note.scope == shown.scope
+        if note.scope == body.scope
     ]
 
 
-def copied_text(shown: Graph, layout: Layout, nodes: Collection[str]) -> str:
+def copied_text(body: Graph, layout: Layout, nodes: Collection[str]) -> str:
     """Serialise nodes (see ``copy_fragment``), and the groups that contain only these nodes.
 
     If all nodes of a body are copied, the text also contains the body's notes.
     """
-    text = copy_fragment(shown, nodes)
+    text = copy_fragment(body, nodes)
     frames = {
         key: frame for key, frame in layout.frames.items() if set(nodes).issuperset(frame.nodes)
     }
-    whole = with_generators(shown, nodes).issuperset(node.id for node in shown.nodes)
+    whole = with_generators(body, nodes).issuperset(node.id for node in body.nodes)
     notes = {
         key: replace(note, scope="")
         for key, note in layout.notes.items()
-        if whole and note.scope == shown.scope
+        if whole and note.scope == body.scope
     }
     if not frames and not notes:
         return text
@@ -163,12 +163,14 @@ def _known(entries: Mapping[str, Any], key: str, noun: str) -> Any:
     return entries.get(key)
 
 
-def _text(text: str, most: int, noun: str) -> str:
+def _text(text: str, max_length: int, noun: str) -> str:
     text = text.strip()
     if not text:
         raise GraphEditError(f"The {noun} is empty. Enter text.")
-    if len(text) > most:
-        raise GraphEditError(f"The {noun} has {len(text)} characters; at most {most} are allowed.")
+    if len(text) > max_length:
+        raise GraphEditError(
+            f"The {noun} has {len(text)} characters; at most {max_length} are allowed."
+        )
     if not is_text(text):
         raise GraphEditError(
             f"The {noun} contains a lone surrogate (half a character), which cannot be saved. "

@@ -29,7 +29,7 @@ _APART = 96
 
 
 class CanvasEdit(DocumentEdit, frozen=True):
-    """Edit of the body that contains the named nodes; of the visible body if no node is named."""
+    """Base class of edits to the body that contains the named nodes, or to the visible body."""
 
     in_each_body: ClassVar[bool] = False
     """True if the action may name nodes in several bodies, and is then applied to each body."""
@@ -78,16 +78,16 @@ def within_limit(document: Document, graph: Graph) -> Document:
 def split_by_body(
     graph: Graph,
     action: A,
-    shown: str,
+    visible_scope: str,
     in_each_body: bool = False,
     removed_blocks: Collection[str] = (),
 ) -> list[tuple[str, A]]:
     """Split an action by body. Return each body with its action, inner bodies first.
 
-    ``shown`` is the visible body, used if the action names no node. Raises GraphEditError if the
-    action names nodes in several bodies but ``in_each_body`` is False.
+    ``visible_scope`` is used if the action names no node. Raises GraphEditError if the action names
+    nodes in several bodies but ``in_each_body`` is False.
     """
-    scopes = {scope_of(graph, key, shown) for _, key in _named(action)} or {shown}
+    scopes = {scope_of(graph, key, visible_scope) for _, key in _named(action)} or {visible_scope}
     if len(scopes) > 1 and not in_each_body:
         names = ", ".join(sorted(scope or "the graph" for scope in scopes))
         raise GraphEditError(
@@ -96,15 +96,18 @@ def split_by_body(
         )
     scopes = {scope for scope in scopes if not _stands_inside(graph, scope, removed_blocks)}
     inner_first = sorted(scopes, key=lambda scope: (-_depth(graph, scope), scope))
-    return [(scope, _part(graph, action, scope, shown)) for scope in inner_first]
+    return [(scope, _part(graph, action, scope, visible_scope)) for scope in inner_first]
 
 
-def scope_of(graph: Graph, key: str, shown: str) -> str:
-    """Return the body (``branch.then``) that contains a node, edge or output, or that is named."""
+def scope_of(graph: Graph, key: str, visible_scope: str) -> str:
+    """Return the body (``branch.then``) that contains the node, edge or output ``key``.
+
+    If ``key`` is a body, return ``key``.
+    """
     owner, _, _ = key.partition(":")
     if "." in owner:
         return owner
-    return graph.scope_of(owner) if owner and graph.has(owner) else shown
+    return graph.scope_of(owner) if owner and graph.has(owner) else visible_scope
 
 
 def _named(action: Action) -> Iterator[tuple[str, str]]:
@@ -117,7 +120,7 @@ def _named(action: Action) -> Iterator[tuple[str, str]]:
             yield field, key
 
 
-def _part(graph: Graph, action: A, scope: str, shown: str) -> A:
+def _part(graph: Graph, action: A, scope: str, visible_scope: str) -> A:
     """Return the action limited to the nodes of one body. Outputs of the body become ``:name``."""
     changed: dict[str, Any] = {
         field: [] for field in _MANY if field in getattr(action, "__struct_fields__", ())
@@ -127,7 +130,7 @@ def _part(graph: Graph, action: A, scope: str, shown: str) -> A:
         own = f":{name}" if colon and owner == scope else key
         if field in _ONE:
             changed[field] = own
-        elif scope_of(graph, key, shown) == scope:
+        elif scope_of(graph, key, visible_scope) == scope:
             changed[field].append(own)
     return msgspec.structs.replace(action, **changed) if changed else action
 

@@ -81,7 +81,7 @@ def _search_words(spec: OpSpec) -> str:
 def folded_generators_in_scope(
     graph: Graph, catalog: Catalog, layout: Layout
 ) -> dict[str, tuple[str, str]]:
-    """Map each generator that is shown inside its consumer's card to that (node, argument).
+    """Map each generator shown inside another node's card to that node and its argument.
 
     Only the graph's own body is searched; see ``all_folded_generators``.
     """
@@ -279,9 +279,9 @@ def _inputs(
     return ports
 
 
-def _decides(spec: OpSpec | None, into: str) -> bool:
-    """Return whether input ``into`` of a block is its condition (drawn like an argument)."""
-    return spec is not None and bool(spec.bodies) and any(p.name == into for p in spec.inputs)
+def _decides(spec: OpSpec | None, input_name: str) -> bool:
+    """Return whether input ``input_name`` of a block is its condition (drawn like an argument)."""
+    return spec is not None and bool(spec.bodies) and any(p.name == input_name for p in spec.inputs)
 
 
 def _outputs(

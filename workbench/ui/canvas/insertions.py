@@ -72,7 +72,7 @@ class Insertion(CanvasEdit, frozen=True, kw_only=True):
         return within_limit(document, made), [node]
 
     def fault_in(self, graph: Graph, catalog: Catalog) -> str:
-        """Return the reason for which a ``sound`` insertion into this body is refused, or ""."""
+        """Return the reason why a ``sound`` insertion into this body is refused, or ""."""
         try:
             placed, node = self.insert(graph, catalog)
             placed = feed_node(placed.whole, catalog, node)

@@ -437,7 +437,7 @@ class Results(Fields):
     """Results panel: the list of results, and the selected result."""
 
     entries: list[results_payloads.ResultEntry] = []
-    """The newest first."""
+    """List of results, newest first."""
     shown: results_payloads.ShownResult | Empty = {}
     message: str = ""
     """Reason why a file could not be opened."""

@@ -342,9 +342,7 @@ class CompatibleOps(TypedDict):
     kind: str
     """Kind of data at the port or edge; empty for an empty graph."""
     reasons: dict[str, str]
-    """Reason why an operator or template cannot be added, by name; those that can be are
-    omitted.
-    """
+    """Reason by name, for operators and templates that cannot be added."""
     tried: list[str]
     """Operators and templates that were inserted into a copy of the graph to find faults."""
     fixes: dict[str, list[str]]
@@ -475,7 +473,7 @@ class LastSpeed(TypedDict):
 
 
 class AutosaveState(TypedDict):
-    """State of the autosave: whether edits are stored, as a text."""
+    """State of the autosave, with a label and the reason if edits are not stored."""
 
     state: Literal["kept", "waiting", "not kept"]
     text: str

@@ -174,8 +174,8 @@ class BodyShareEntry(TypedDict):
     """Name of the body, such as ``branch: then``."""
     count: int
     share: float | None
-    """Fraction of the samples that ran the body, of those that reached the block; None without
-    samples.
+    """Fraction of the samples reaching the block that ran the body; None if no sample
+    reached it.
     """
     low: float
     high: float
@@ -206,7 +206,7 @@ class InspectedSharesEntry(TypedDict):
     shown_of: int
     """Number of samples of the current batch that reached the block."""
     counted: list[BodyShareEntry]
-    """Shares over many batches; empty if they were not counted."""
+    """How often each body ran in many batches; empty if this was not counted."""
     batches: int
     counting: bool
 

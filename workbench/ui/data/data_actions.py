@@ -39,7 +39,7 @@ class AddRoot(Action, tag="add_root", frozen=True):
     def apply(self, model: ViewModel) -> str:
         """Add the folder to the roots and open the data.
 
-        Raises DataError if the roots cannot be changed, or if the data are inside them already.
+        Raises DataError if no roots may be added, or if the path does not exist.
         """
         if model.roots is not None:
             model.roots.add(self.path)

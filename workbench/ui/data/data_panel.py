@@ -182,7 +182,7 @@ class DataPanel:
         return {name: replace(each, first=0) for name, each in data.items()} == self.datasets
 
     def with_path(self, path: str) -> dict[str, Location]:
-        """Return the datasets by parameter, with the shown one replaced by ``path``."""
+        """Return the datasets by parameter, with the displayed dataset replaced by ``path``."""
         return {**self.datasets, self.parameter: path}
 
     @property
@@ -459,15 +459,15 @@ class DataPanel:
         if self._check is not None and self._check.outcome is None:
             self._show(self._check.text)
 
-    def _store_check(self, found: FolderCheck | None, error_text: str) -> None:
-        if found is None:
+    def _store_check(self, check: FolderCheck | None, error_text: str) -> None:
+        if check is None:
             stopped = "The check was stopped. The next check continues from here."
             self._show(error_text or stopped, checking=False)
             return
-        self.found = found
+        self.found = check
         known = self.facts.get(self.parameter, NO_FACTS)
-        self.facts = {self.parameter: replace(known, unusable=len(found.bad))}
-        worst = [*found.bad, *found.of_level("damaged"), *found.of_level("unusual")]
+        self.facts = {self.parameter: replace(known, unusable=len(check.bad))}
+        worst = [*check.bad, *check.of_level("damaged"), *check.of_level("unusual")]
         findings: list[FileFinding] = [
             {
                 "file": printable(one.file),
@@ -479,11 +479,11 @@ class DataPanel:
             for finding in one.findings
         ]
         self._show(
-            f"Checked {found.count:,} files.",
+            f"Checked {check.count:,} files.",
             checked=True,
             checking=False,
-            bad=len(found.bad),
-            damaged=len(found.of_level("damaged")),
+            bad=len(check.bad),
+            damaged=len(check.of_level("damaged")),
             findings=findings,
         )
 

@@ -12,7 +12,7 @@ from workbench.sources import Dataset, load_source
 
 
 def fault_text(facts: FolderFacts, dataset: Dataset) -> str:
-    """Return a text on unusable samples, on images unlike their annotations, and on odd boxes."""
+    """Return a text on unusable samples, images unlike their annotations, and implausible boxes."""
     place = shlex.quote(dataset.text or str(dataset))
     good, what = (
         ("good.txt", "save a list")
@@ -59,7 +59,7 @@ def pillow_only_text(facts: FolderFacts) -> str:
 
 
 def counted_by_text(facts: FolderFacts) -> str:
-    """Describe the class counts: ``boxes per class, in 400 images; 3 have none``; "" for images."""
+    """Describe the class counts: ``boxes per class, in 400 images``; "" if images are counted."""
     if not facts.targets:
         return ""
     of = {"boxes": "boxes per class", "masks": "masks per class"}[facts.targets]

@@ -171,7 +171,7 @@ class Exports:
         return found
 
 
-def _highlighted(state: ViewState, found: Export) -> dict[str, list[int]]:
+def _highlighted(state: ViewState, exported: Export) -> dict[str, list[int]]:
     """Return the line numbers of the selected node and its arguments' generators, by file."""
     graph = state.checked.graph
     if not graph.has(state.inspected):
@@ -181,21 +181,21 @@ def _highlighted(state: ViewState, found: Export) -> dict[str, list[int]]:
     nodes = [state.inspected, *feeding]
     highlighted = {
         path: sorted({line for node in nodes for line in file.lines.get(node, ())})
-        for path, file in found.files.items()
+        for path, file in exported.files.items()
     }
     return {path: lines for path, lines in highlighted.items() if lines}
 
 
-def _download(found: Export) -> bytes:
+def _download(exported: Export) -> bytes:
     """Return the bytes to download: the only file, or a ZIP archive of all files."""
-    return zip_archive(found) if len(found.files) > 1 else found.main.text.encode()
+    return zip_archive(exported) if len(exported.files) > 1 else exported.main.text.encode()
 
 
-def zip_archive(found: Export) -> bytes:
+def zip_archive(exported: Export) -> bytes:
     """Return all files of an export as a ZIP archive. Equal files give equal bytes."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as packed:
-        for path, file in found.files.items():
+        for path, file in exported.files.items():
             entry = zipfile.ZipInfo(path)  # 1980, the first date of ZIP
             entry.external_attr = 0o644 << 16
             packed.writestr(entry, file.text, zipfile.ZIP_DEFLATED)

@@ -34,14 +34,14 @@ def expanded_bodies(graph: Graph, node: Node, layout: Layout) -> list[Graph]:
     return [graph.whole.at_scope(node.scope(name)) for name in node.bodies]
 
 
-def is_shown(graph: Graph, layout: Layout, node_id: str, shown: str) -> bool:
-    """Return whether a node is in body ``shown``, or in an expanded block inside it."""
+def is_shown(graph: Graph, layout: Layout, node_id: str, visible_scope: str) -> bool:
+    """Return whether a node is in body ``visible_scope``, or in an expanded block inside it."""
     scope = graph.scope_of(node_id)
-    while scope and scope != shown:
+    while scope and scope != visible_scope:
         if block_of(scope) in layout.collapsed:
             return False
         scope = graph.scope_of(block_of(scope))
-    return scope == shown
+    return scope == visible_scope
 
 
 def body_entries(node: Node, faulty: Collection[str]) -> list[BodyEntry]:

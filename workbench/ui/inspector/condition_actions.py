@@ -36,7 +36,7 @@ _USUAL: Mapping[str, Condition] = {
     "size": SizeIs(),
     "comparison": NumberIs(),
 }
-"""Default condition of each kind: probability, label 0, size, comparison."""
+"""Default condition by kind of condition."""
 _ALLOWED = {"measure": MEASURES, "comparison": tuple(COMPARISONS)}
 
 

@@ -18,11 +18,11 @@ CHOICE = "random.choice"
 """Name in the user interface for ``random.uniform`` with ``values``."""
 
 
-def random_view(typed: TypedGraph, link: Port, into: str = "") -> RandomView | None:
+def random_view(typed: TypedGraph, link: Port, inspected: str = "") -> RandomView | None:
     """Return the payload of the generator that ``link`` is a port of; None for other nodes.
 
-    ``into`` is the inspected ``node.argument``: ``shared`` then lists the generator's other
-    consumers. Without ``into``, ``shared`` is empty.
+    ``inspected`` is the inspected ``node.argument``: ``shared`` then lists the generator's other
+    consumers. Without ``inspected``, ``shared`` is empty.
     """
     if not typed.graph.has(link.node):
         return None
@@ -34,7 +34,11 @@ def random_view(typed: TypedGraph, link: Port, into: str = "") -> RandomView | N
         op, args = CHOICE, {"values": json_value(node.args["values"])}
     else:
         op, args = node.op, _generator_args(node, spec)
-    others = [port for port in consumers_of(typed.graph, node.id) if port != into] if into else []
+    others = (
+        [port for port in consumers_of(typed.graph, node.id) if port != inspected]
+        if inspected
+        else []
+    )
     return {"op": op, "args": args, "node": node.id, "shared": others}
 
 

@@ -130,13 +130,13 @@ class DebouncedJob(Generic[W]):
         """Return whether ``request`` is waiting or was the last one computed."""
         return request in (self.wanted, self._background.requested_key(self._name))
 
-    def request(self, wanted: W) -> None:
+    def request(self, request: W) -> None:
         """Replace the waiting request and restart the delay."""
-        if self.is_wanted(wanted):
+        if self.is_wanted(request):
             return
         self.forget()
-        self.wanted = wanted
-        self._timer = threading.Timer(DELAY, self._begin, [wanted])
+        self.wanted = request
+        self._timer = threading.Timer(DELAY, self._begin, [request])
         self._timer.daemon = True
         self._timer.start()
 
@@ -147,9 +147,11 @@ class DebouncedJob(Generic[W]):
         self.wanted = self._timer = None
         self._background.forget(self._name)
 
-    def compute(self, wanted: W, run: Callable[[Caller], Any], done: Callable[[Any], None]) -> None:
+    def compute(
+        self, request: W, run: Callable[[Caller], Any], done: Callable[[Any], None]
+    ) -> None:
         """Call ``run`` for a request, unless another request has replaced it."""
         with self._background.lock:
-            if self.wanted is wanted:
+            if self.wanted is request:
                 self.wanted = None
-                self._background.request(self._name, wanted, run, done)
+                self._background.request(self._name, request, run, done)

@@ -111,18 +111,18 @@ def _only_parameter(cell: str) -> str:
     return needed[0][0].arg if len(needed) == 1 and len(needed[0]) == 1 else ""
 
 
-def _open_data(path: str | None, found: ImportedGraph) -> Datasets:
+def _open_data(path: str | None, imported: ImportedGraph) -> Datasets:
     """Open and return the data to read. Print them if the magic's line does not name them."""
-    if path is None and not parameters(found.graph.sources):
+    if path is None and not parameters(imported.graph.sources):
         print("The pipeline lists its files itself, so no folder is needed.")
         return open_datasets(".")
-    if path is None and not os.path.exists(found.data):
-        named = f" {found.data}, which does not exist" if found.data else " no folder"
+    if path is None and not os.path.exists(imported.data):
+        named = f" {imported.data}, which does not exist" if imported.data else " no folder"
         raise ImportFailedError(
             f"%%dali: no data is set, and the pipeline names{named}. Pass the data to read: "
             "%%dali photos."
         )
-    datasets = open_datasets(found.data if path is None else path)
+    datasets = open_datasets(imported.data if path is None else path)
     (dataset,) = datasets.values()
     if path is None:
         print(f"Reading {dataset}, as set in the pipeline: a {describe_kind(dataset)}.")

@@ -154,24 +154,24 @@ def _reader_arguments() -> dict[str, ArgSpec]:
     return {name: arg for spec in readers for name, arg in spec.args.items()}
 
 
-def _texts(before: CodeBeforeCursor, place: int) -> Iterable[str]:
+def _texts(before: CodeBeforeCursor, index: int) -> Iterable[str]:
     """Return completions of an unfinished string: accepted values, or names of nodes."""
-    if before.text(place - 1) == "[" and before.text(place - 2) != "=":
-        owner = before.object_before(place - 1)
+    if before.text(index - 1) == "[" and before.text(index - 2) != "=":
+        owner = before.object_before(index - 1)
         if isinstance(owner, Mapping):  # outputs of a batch or graph, and random values
             return list(owner)
         graph = getattr(owner, "graph", None) if isinstance(owner, CodeAccess) else owner
         return [node.id for node in graph.walk()] if isinstance(graph, Graph) else []
-    opening = before.bracket_around(place)
+    opening = before.bracket_around(index)
     if before.text(opening) in ("(", "[") and before.text(opening - 1) == "=":
-        place = opening  # in a tuple or list: devices=("cpu", "
-    named = before.text(place - 2) if before.text(place - 1) == "=" else ""
-    if named and before.text(place - 3) == ".":
-        owner = before.object_before(place - 3)
+        index = opening  # in a tuple or list: devices=("cpu", "
+    named = before.text(index - 2) if before.text(index - 1) == "=" else ""
+    if named and before.text(index - 3) == ".":
+        owner = before.object_before(index - 3)
         if isinstance(owner, CodeAccess) and (trait := _NAMES.get((named, ""))):
             return trait(owner)
         return _values(owner, named) if isinstance(owner, LiveNode) else CHOICES.get(named, ())
-    call = before.call_around(place)
+    call = before.call_around(index)
     if call is None:
         return []
     name = named or _positional(call)

@@ -48,7 +48,7 @@ class GraphComparison:
         Preview of each graph.
     distances:
         For each sample, the mean absolute pixel difference (0 to 255) of each image output of the
-        first graph; None if the second graph has no output of the same name and size.
+        first graph; None if the second graph has no corresponding output of the same size.
 
     ::
 
@@ -133,27 +133,27 @@ class GraphComparison:
         )
 
 
-def is_same_data(one: Datasets, other: Datasets) -> bool:
+def is_same_data(first: Datasets, second: Datasets) -> bool:
     """Return whether both read the same data from the same location.
 
     Two copies of data in memory are not the same.
     """
-    return _kinds_and_identities(one) == _kinds_and_identities(other)
+    return _kinds_and_identities(first) == _kinds_and_identities(second)
 
 
 def _kinds_and_identities(datasets: Datasets) -> dict[str, tuple[str, str]]:
     return {name: (dataset.kind, dataset.identity) for name, dataset in datasets.items()}
 
 
-def require_same_data(call: str, one: Datasets, other: Datasets, fix: str) -> None:
-    """Raise ArgumentError if ``other`` contains other data than ``one``.
+def require_same_data(call: str, first: Datasets, second: Datasets, fix: str) -> None:
+    """Raise ArgumentError if ``second`` contains other data than ``first``.
 
     Data in memory are compared by name, because they are copied each time they are read.
     """
-    known = {name: _known_as(dataset) for name, dataset in one.items()}
-    for name, dataset in other.items():
+    known = {name: _known_as(dataset) for name, dataset in first.items()}
+    for name, dataset in second.items():
         if known.get(name) != _known_as(dataset):
-            named = ", ".join(map(str, one.values()))
+            named = ", ".join(map(str, first.values()))
             raise ArgumentError(
                 f"{call}: one graph reads {named}, the other {dataset}. Both must read the "
                 f"same data: {fix}."

@@ -346,7 +346,7 @@ class Data(Widget):
 class Results(Widget):
     """Results panel: the list of results, and the selected result."""
     entries: list[dict[str, Any]]
-    """The newest first."""
+    """List of results, newest first."""
     shown: dict[str, Any]
     message: str
     """Reason why a file could not be opened."""

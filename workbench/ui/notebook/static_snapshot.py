@@ -21,7 +21,7 @@ CSS_CLASS = "wb-static-snapshot"
 WIDEST = 760
 """Maximum width in pixels, chosen so that the notebook file grows by less than 100 kB."""
 NARROWEST = 160, 220
-"""Minimum width in pixels of a sample: if there are more than eight samples, and up to eight."""
+"""Minimum width in pixels of each sample: with more than eight samples, and with at most eight."""
 PAPER, GAP = (0, 0, 0, 0), 6
 SNAPSHOT_DELAY = 0.4
 """Seconds without a change until the snapshot is updated: long enough to skip the pictures of a

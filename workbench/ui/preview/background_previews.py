@@ -273,7 +273,7 @@ class BackgroundPreviews:
         self._background.request("closeup", (base, look), picture, on_rendered)
         if state.probe is not None:
             at = state.probe
-            values = partial(_region, request=base, look=look, at=at)
+            values = partial(_region, request=base, look=look, pixel=at)
             probed = partial(self._store_pixels, look, at)
             self._background.request("values", (base, look, at), values, probed)
 
@@ -321,17 +321,17 @@ def closeup_request(request: PreviewRequest) -> PreviewRequest:
     )
 
 
-def _differ_only_in_values(one: PreviewRequest, other: PreviewRequest) -> bool:
+def _differ_only_in_values(first: PreviewRequest, second: PreviewRequest) -> bool:
     """Return whether two requests differ only in values of nodes, as during a slider's drag."""
-    nodes = [[(node.id, node.op) for node in each.graph.nodes] for each in (one, other)]
-    return nodes[0] == nodes[1] and replace(one, graph=other.graph) == other
+    nodes = [[(node.id, node.op) for node in each.graph.nodes] for each in (first, second)]
+    return nodes[0] == nodes[1] and replace(first, graph=second.graph) == second
 
 
 def _region(
-    engine: Caller, request: PreviewRequest, look: CloseupSample, at: tuple[int, int]
+    engine: Caller, request: PreviewRequest, look: CloseupSample, pixel: tuple[int, int]
 ) -> Pixels:
     for side in (REGION, NARROW_REGION):
-        x, y = region_around(*at, side)
+        x, y = region_around(*pixel, side)
         try:
             return preview_pixels(
                 engine, request, look.index, look.of, x, y, side, side, look.frame

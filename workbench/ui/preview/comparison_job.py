@@ -182,7 +182,7 @@ class ComparisonJob:
         self._closeup = ComparedCloseup(background, catalog)
 
     def open(self, state: ViewState, document: Document, name: str = "") -> None:
-        """Compare with a document from outside, without opening it."""
+        """Compare the current graph with ``document``, without opening the document."""
         self._graphs.file = name[:LONGEST_NAME] or document.graph.name, document
         state.against, state.mode, state.tab = "file", "compare", "preview"
 
@@ -428,12 +428,12 @@ class ComparedCloseup:
         self.picture = b""
 
 
-def counterpart(ours: Sequence[str], theirs: Sequence[str], of: str) -> str | None:
-    """Return the other graph's output that corresponds to output ``of``, or None.
+def counterpart(ours: Sequence[str], theirs: Sequence[str], output: str) -> str | None:
+    """Return the other graph's output that corresponds to output ``output``, or None.
 
     Outputs correspond by name; if the graphs have no name in common, by position.
     """
     if set(ours) & set(theirs):
-        return of if of in theirs else None
-    place = ours.index(of)
+        return output if output in theirs else None
+    place = ours.index(output)
     return theirs[place] if place < len(theirs) else None

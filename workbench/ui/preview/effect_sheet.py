@@ -43,14 +43,14 @@ class Variant:
 
 
 def chosen_arguments(
-    names: Sequence[str], wanted: Sequence[str], set_names: Collection[str] = ()
+    names: Sequence[str], requested: Sequence[str], set_names: Collection[str] = ()
 ) -> list[str]:
-    """Return the one or two of ``names`` to vary: those in ``wanted``, or a default argument.
+    """Return the one or two of ``names`` to vary: those in ``requested``, or a default argument.
 
     The default is the first argument in ``set_names``, which the node sets. Other arguments may
     fail with most values, for example ``crop`` in a node that does not crop.
     """
-    chosen = [name for name in dict.fromkeys(wanted) if name in names][:2]
+    chosen = [name for name in dict.fromkeys(requested) if name in names][:2]
     used = [name for name in names if name.partition(".")[0] in set_names]
     return chosen or (used or list(names))[:1]
 

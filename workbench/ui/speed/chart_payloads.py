@@ -135,9 +135,9 @@ def measured_on(key: str, report: Report, earlier: str = "") -> MeasuredOn:
     }
 
 
-def marked_as_partial(on: MeasuredOn, known: str) -> MeasuredOn:
-    """Return the conditions, marked as partial; ``known`` describes the progress of the run."""
-    words = f"Partial: {known}. The run continues."
+def marked_as_partial(on: MeasuredOn, progress: str) -> MeasuredOn:
+    """Return the conditions, marked as partial; ``progress`` describes the progress of the run."""
+    words = f"Partial: {progress}. The run continues."
     return {**on, "partial": words, "quality_flags": [], "quick": ""}
 
 
@@ -314,12 +314,12 @@ def mixed_over_cpu_ratios(
     ]
 
 
-def _ratio_entry(regime: Regime, first: str, second: str, found: Interval) -> RatioEntry:
+def _ratio_entry(regime: Regime, first: str, second: str, interval: Interval) -> RatioEntry:
     return {
         "group": GROUPS[regime],
-        "text": f"{first} is {ratio_text(found.median)} × {second}",
-        "median": found.median,
-        "low": found.low,
-        "high": found.high,
-        "level": found.level,
+        "text": f"{first} is {ratio_text(interval.median)} × {second}",
+        "median": interval.median,
+        "low": interval.low,
+        "high": interval.high,
+        "level": interval.level,
     }

@@ -36,7 +36,7 @@ FIGURES = ("compare", "stages", "rewrites", "tune", "scaling", "peers")
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Records selected in the panel: in each part, next to it, and to compare."""
+    """Records selected by the user: displayed in each part, added as an overlay, and compared."""
 
     part: str
     shown: Mapping[str, str]

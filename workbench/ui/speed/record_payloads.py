@@ -193,7 +193,9 @@ def scaling_view(on: MeasuredOn, report: Report) -> ScalingView:
     }
 
 
-def comparison_view(first: MeasuredOn, second: MeasuredOn, found: Comparison) -> ComparisonView:
+def comparison_view(
+    first: MeasuredOn, second: MeasuredOn, comparison: Comparison
+) -> ComparisonView:
     """Return the payload for the comparison of two records."""
     return {
         "first": first,
@@ -210,10 +212,10 @@ def comparison_view(first: MeasuredOn, second: MeasuredOn, found: Comparison) ->
                 "verdict": pair.verdict,
                 "differs": list(pair.differs),
             }
-            for pair in found.pairs
+            for pair in comparison.pairs
         ],
-        "only": [*_only(found.only_first, first), *_only(found.only_second, second)],
-        "warnings": list(found.warnings),
+        "only": [*_only(comparison.only_first, first), *_only(comparison.only_second, second)],
+        "warnings": list(comparison.warnings),
     }
 
 
@@ -224,8 +226,8 @@ def _only(names: Sequence[str], on: MeasuredOn) -> list[str]:
     return [*lines, f"and {more} more: only in {on['name']}"] if more > 0 else lines
 
 
-def record_entry(key: str, report: Report, here: str) -> RecordEntry:
-    """Return the list entry of a record. ``here`` is the text of this machine."""
+def record_entry(key: str, report: Report, this_machine: str) -> RecordEntry:
+    """Return the list entry of a record. ``this_machine`` is the text of this machine."""
     machine = machine_text(report.machine)
     return {
         "id": key,
@@ -238,7 +240,7 @@ def record_entry(key: str, report: Report, here: str) -> RecordEntry:
         "best": report.best,
         "frames": report.frames,
         "shown": False,
-        "elsewhere": machine != here,
+        "elsewhere": machine != this_machine,
     }
 
 

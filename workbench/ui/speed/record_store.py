@@ -107,8 +107,8 @@ class RecordStore:
                         found[path.stem] = report
         return found
 
-    def add_found(self, found: dict[str, Report]) -> None:
-        self._found |= found
+    def add_found(self, records: dict[str, Report]) -> None:
+        self._found |= records
 
     def _path(self, key: str) -> Path:
         assert self.folder is not None

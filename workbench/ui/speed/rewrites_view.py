@@ -60,7 +60,7 @@ def rewrites_so_far(report: Report, graph: Graph, earlier: str = "") -> Rewrites
 
 
 def with_rewrites(report: Report, graph: Graph, names: Sequence[str]) -> Graph:
-    """Return the graph with proposals of a record applied, and those that they require.
+    """Return the graph after applying a record's proposals, and others that they require.
 
     Without ``names``, all proposals are applied. Raises GraphEditError if none can be applied, and
     for unknown names.
@@ -76,19 +76,19 @@ def with_rewrites(report: Report, graph: Graph, names: Sequence[str]) -> Graph:
 
 
 def _entry(
-    one: Proposal, graph: Graph, titles: dict[str, str], pictures: Sequence[WorstSample]
+    rewrite: Proposal, graph: Graph, titles: dict[str, str], pictures: Sequence[WorstSample]
 ) -> RewriteEntry:
-    gain, interval = _gain(one.gain) if one.gain else ("", "")
+    gain, interval = _gain(rewrite.gain) if rewrite.gain else ("", "")
     return {
-        "name": one.name,
-        "title": one.title,
-        "kind": one.kind,
-        "law": rewrite_law(one.name),
+        "name": rewrite.name,
+        "title": rewrite.title,
+        "kind": rewrite.kind,
+        "law": rewrite_law(rewrite.name),
         "gain": gain,
         "low": interval,
-        "pixels": difference_text(one.difference) if one.difference.samples else "",
-        "nodes": [node for node in one.nodes if graph.has(node)],
-        "needs": [titles[name] for name in one.needs if name in titles],
+        "pixels": difference_text(rewrite.difference) if rewrite.difference.samples else "",
+        "nodes": [node for node in rewrite.nodes if graph.has(node)],
+        "needs": [titles[name] for name in rewrite.needs if name in titles],
         "worst": [
             {
                 "name": f"{worst.file.rpartition('/')[2]}, {worst.psnr:.1f} dB",
@@ -98,7 +98,7 @@ def _entry(
             for worst in pictures
         ],
         "taken": False,
-        "rejected": one.rejected,
+        "rejected": rewrite.rejected,
     }
 
 
@@ -106,9 +106,9 @@ def _is_done(graph: Graph, names: Collection[str]) -> bool:
     return rewritten(TypedGraph(graph, load_catalog()), names) == graph
 
 
-def _gain(found: Interval) -> tuple[str, str]:
-    low, high = ratio_text(found.low), ratio_text(found.high)
-    return f"{ratio_text(found.median)} ×", f"({low} … {high})"
+def _gain(speedup: Interval) -> tuple[str, str]:
+    low, high = ratio_text(speedup.low), ratio_text(speedup.high)
+    return f"{ratio_text(speedup.median)} ×", f"({low} … {high})"
 
 
 def _url(jpeg: bytes) -> str:

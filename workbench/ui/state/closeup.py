@@ -66,7 +66,7 @@ def closeup_bytes(
 
 
 def region_around(x: int, y: int, side: int) -> tuple[int, int]:
-    """Return the upper left corner of a square region around a pixel, limited to 0."""
+    """Return the upper left corner of a square region around a pixel, at least (0, 0)."""
     return max(0, x - side // 2), max(0, y - side // 2)
 
 
@@ -100,16 +100,16 @@ def values_bytes(closeup: CloseupSample, pixels: Pixels) -> bytes:
     return pack_payload(header, little.tobytes())
 
 
-def no_values_bytes(closeup: CloseupSample, at: tuple[int, int], reason: str) -> bytes:
-    """Return a ``ValuesHeader`` with the reason why pixel ``at`` has no values, as bytes."""
+def no_values_bytes(closeup: CloseupSample, pixel: tuple[int, int], reason: str) -> bytes:
+    """Return a ``ValuesHeader`` with the reason why pixel ``pixel`` has no values, as bytes."""
     frame = -1 if closeup.frame is None else closeup.frame
     header = empty(
         ValuesHeader,
         index=closeup.index,
         of=closeup.of,
         frame=frame,
-        x=at[0],
-        y=at[1],
+        x=pixel[0],
+        y=pixel[1],
         region=[0, 0],
         error=reason,
     )

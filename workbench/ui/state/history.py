@@ -101,7 +101,7 @@ class History:
         self.document = document
 
     def open(self, document: Document, label: str = "") -> None:
-        """Make ``document`` the current one, as the start of another graph. Undo returns."""
+        """Make ``document`` the current one, as another graph. Undo returns to the previous one."""
         left = self.document
         self.push_document(document, label=label or shortened(f"open {document.graph.name}"))
         if left is not self.document:
@@ -171,9 +171,9 @@ class History:
         self._burst = (name, now, number)
         return f"{name} {number}"
 
-    def labels(self, most: int) -> list[str]:
-        """Return undo labels, oldest first: up to ``most`` applied and ``most`` undone edits."""
-        done, undone = self._before[-most:], self._undone[-most:][::-1]
+    def labels(self, limit: int) -> list[str]:
+        """Return undo labels, oldest first: up to ``limit`` applied and ``limit`` undone edits."""
+        done, undone = self._before[-limit:], self._undone[-limit:][::-1]
         line = [step.document for step in (*done, HistoryStep(self.document), *undone)]
         steps = zip((*done, *undone), pairwise(line), strict=True)
         return [self._label(step, one, other) for step, (one, other) in steps]

@@ -33,9 +33,9 @@ def edit_label(before: Document, after: Document) -> str:
     return shortened(next(_changes(before, after), "change of the view"))
 
 
-def shortened(words: str) -> str:
+def shortened(label: str) -> str:
     """Shorten a label to fit the undo button."""
-    return words if len(words) <= _LONGEST else f"{words[: _LONGEST - 1]}…"
+    return label if len(label) <= _LONGEST else f"{label[: _LONGEST - 1]}…"
 
 
 def changed_nodes(before: Graph, after: Graph) -> list[str]:

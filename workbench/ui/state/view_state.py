@@ -197,7 +197,7 @@ class ViewState:
     silent: bool = False
     """True if the worker does not respond."""
     making: str = ""
-    """Progress text while a graph is built that takes long."""
+    """Progress text while a graph that takes long is built."""
     waits_for: str = ""
     """Text on the memory that a starting worker waits for."""
     target: str = "script"

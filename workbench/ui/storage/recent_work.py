@@ -25,13 +25,13 @@ of recipes have the same size.
 QUALITY = 60
 
 
-def recent_work(but: str = "") -> list[RecentEntry]:
-    """Return the stored sessions with edits, newest first, except the session of owner ``but``."""
+def recent_work(excluded_owner: str = "") -> list[RecentEntry]:
+    """Return the stored sessions with edits, newest first, except that of ``excluded_owner``."""
     entries: list[RecentEntry] = []
     for when, path in sorted(_files(), reverse=True):
         if len(entries) == SHOWN:
             break
-        if path.stem == but:
+        if path.stem == excluded_owner:
             continue
         try:
             session = load_session(path.read_text(encoding="utf-8"))
@@ -42,10 +42,10 @@ def recent_work(but: str = "") -> list[RecentEntry]:
     return entries
 
 
-def recent_folders(roots: Roots | None, but: Collection[str] = ()) -> list[str]:
+def recent_folders(roots: Roots | None, excluded: Collection[str] = ()) -> list[str]:
     """Return the data folders of stored sessions, most recently used first.
 
-    Folders in ``but``, missing folders, and folders that may not be opened are omitted.
+    Folders in ``excluded``, missing folders, and folders that may not be opened are omitted.
     """
     found: dict[str, None] = {}
     for _, path in sorted(_files(), reverse=True):
@@ -57,7 +57,7 @@ def recent_folders(roots: Roots | None, but: Collection[str] = ()) -> list[str]:
             continue
         for place in session.data.values():
             refused = roots is not None and bool(roots.refusal(place))
-            if place and place not in but and not refused and os.path.isdir(place):
+            if place and place not in excluded and not refused and os.path.isdir(place):
                 found[place] = None
     return list(found)
 

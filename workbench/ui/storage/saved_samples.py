@@ -66,7 +66,7 @@ def saved_sample_entries(
     """Return payloads of the saved samples.
 
     ``shown`` is True if seed, batch and repeated photo are the current ones. The note of such a
-    sample also names its file in the current data, if the note has another one.
+    sample also names its file in the current data, if that differs from the note.
     """
     on_screen = _draw(document, batch, repeated, None)
 

@@ -357,7 +357,7 @@ export interface LastSpeed {
   unstable: boolean;
 }
 
-/** State of the autosave: whether edits are stored, as a text. */
+/** State of the autosave, with a label and the reason if edits are not stored. */
 export interface AutosaveState {
   state: "kept" | "waiting" | "not kept";
   text: string;
