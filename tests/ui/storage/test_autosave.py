@@ -138,7 +138,7 @@ def test_a_copy_leaves_the_session_of_the_other_alone(saver: Make) -> None:
 def test_a_damaged_file_is_set_aside(content: bytes) -> None:
     owner = left(named("mine"))
     told: list[str] = []
-    session = Autosave(tell=told.append)
+    session = Autosave(notify=told.append)
     path = session.folder / f"{owner}.json"
     path.write_bytes(content)
     assert session.attach(owner) is None
@@ -295,7 +295,7 @@ def test_a_folder_that_cannot_be_written_is_told_once(
     monkeypatch.setenv("DALI_WORKBENCH_STATE", str(taken))
     told: list[str] = []
     for _ in range(2):
-        session = Autosave(tell=told.append)
+        session = Autosave(notify=told.append)
         assert session.attach(new_owner()) is None
         session.changed(named("mine"))
         session._write()

@@ -82,19 +82,19 @@ PEERS = {
 }
 
 
-def peers_named(words: Sequence[str]) -> tuple[str, ...]:
+def peers_named(prefixes: Sequence[str]) -> tuple[str, ...]:
     """Return the peers whose names start with one of the words (ignoring case), and factories.
 
     Raises ArgumentError for a word that is neither a peer nor a factory.
     """
-    for word in words:
+    for word in prefixes:
         if not is_factory(word) and not any(_starts_with(name, word) for name in PEERS):
             raise ArgumentError(
                 f"peer: {word[:40]!r} is not one of {', '.join(PEERS)}. For another library, "
                 "pass your own function as module:function."
             )
-    named = [name for name in PEERS if any(_starts_with(name, word) for word in words)]
-    return (*named, *dict.fromkeys(filter(is_factory, words)))
+    named = [name for name in PEERS if any(_starts_with(name, word) for word in prefixes)]
+    return (*named, *dict.fromkeys(filter(is_factory, prefixes)))
 
 
 def _starts_with(name: str, word: str) -> bool:

@@ -112,7 +112,7 @@ class TuningTime:
         return start_seconds(self._probed[0], self._probe_seconds[0])
 
     def settings_to_compare(
-        self, best: Sequence[Config], own: Config
+        self, best: Sequence[Config], graph_config: Config
     ) -> InterleavedSettings | None:
         """Return the best settings that there is time to compare with the graph's own setting.
 
@@ -123,7 +123,7 @@ class TuningTime:
             return InterleavedSettings(tuple(best), 1.0)
         known = {row.config: row for row in self._probed if row.rounds}
         for count, until in ((len(best), _TURNS_UNTIL), (1, _TURNS_UNTIL), (1, 1.0)):
-            configs = dict.fromkeys([*best[:count], own])
+            configs = dict.fromkeys([*best[:count], graph_config])
             rows = [known[config] for config in configs if config in known]
             if not rows or minimum_seconds(rows, self._start) <= self._deadline.seconds_left(until):
                 return InterleavedSettings(tuple(best[:count]), until)
@@ -140,11 +140,11 @@ class TuningTime:
         config = replace(config, rounds=min(config.rounds, _FEWEST_ROUNDS), budget=budget)
         return self._deadline.config_within(config, count, until)
 
-    def long_run_config(self, usual: float) -> MeasurementConfig | None:
-        """Return the config of one round of up to ``usual`` seconds; None if no time is left."""
-        given, seconds = self._deadline.seconds, usual
+    def long_run_config(self, default_seconds: float) -> MeasurementConfig | None:
+        """Return the config of one round of up to ``default_seconds``; None if no time is left."""
+        given, seconds = self._deadline.seconds, default_seconds
         if given is not None:
-            most = max(_LEAST_LONG, min(usual, _LONG_WITHIN * given))
+            most = max(_LEAST_LONG, min(default_seconds, _LONG_WITHIN * given))
             seconds = min(most, self._deadline.seconds_left() - self._start - _LEAD_SECONDS)
         if seconds < _LEAST_LONG:
             return None
@@ -312,14 +312,16 @@ class TuningExperiment(GridExperiment):
         return probes.probe(config, progress)
 
     def _measure_interleaved(
-        self, turns: InterleavedSettings, time: TuningTime
+        self, interleaved: InterleavedSettings, time: TuningTime
     ) -> list[Measurement]:
         """Measure the best settings and the graph's own. Return the rows, fastest first."""
-        labels = {f"candidate {number}": config for number, config in enumerate(turns.configs, 1)}
-        if self.base not in turns.configs:
+        labels = {
+            f"candidate {number}": config for number, config in enumerate(interleaved.configs, 1)
+        }
+        if self.base not in interleaved.configs:
             labels["as it is"] = self.base
         entries = [self.limited_entry(config, label) for label, config in labels.items()]
-        how = time.interleaved_config(self.measurement_config, len(entries), turns.until)
+        how = time.interleaved_config(self.measurement_config, len(entries), interleaved.until)
         rows = self.measure(entries, self.progress.part(_SEARCH_SHARE, _TURNS_SHARE), how)
         return sorted(rows, key=lambda row: row.rate, reverse=True)
 

@@ -209,10 +209,10 @@ class TunerSearch:
         )
         return moved if inside else None
 
-    def _farthest(self, chance: random.Random) -> Place:
+    def _farthest(self, rng: random.Random) -> Place:
         """Return the place that is farthest from all probed places."""
         places = [place for place in self.grid.places() if place not in self.found]
-        chance.shuffle(places)
+        rng.shuffle(places)
 
         def distance(place: Place) -> float:
             return min(

@@ -80,18 +80,20 @@ def compare_reports(first: Report, second: Report) -> Comparison:
     )
 
 
-def _by_key(report: Report, turned: Sequence[str]) -> dict[tuple[object, ...], Measurement]:
-    return {_key(row, turned): row for row in report.measurements if row.rounds and not row.probe}
+def _by_key(report: Report, varied_knobs: Sequence[str]) -> dict[tuple[object, ...], Measurement]:
+    return {
+        _key(row, varied_knobs): row for row in report.measurements if row.rounds and not row.probe
+    }
 
 
-def _key(row: Measurement, turned: Sequence[str]) -> tuple[object, ...]:
+def _key(row: Measurement, varied_knobs: Sequence[str]) -> tuple[object, ...]:
     config = row.config
-    knobs = (getattr(config, knob) for knob in turned)
+    knobs = (getattr(config, knob) for knob in varied_knobs)
     return row.label, config.program, config.device, config.regime, config.workers, *knobs
 
 
-def _name(row: Measurement, turned: Sequence[str]) -> str:
-    return f"{row.name}, {row.config.settings}" if turned else row.name
+def _name(row: Measurement, varied_knobs: Sequence[str]) -> str:
+    return f"{row.name}, {row.config.settings}" if varied_knobs else row.name
 
 
 def _changed_knobs(first: Measurement, second: Measurement) -> tuple[str, ...]:

@@ -452,15 +452,17 @@ def gpu_command(
     return shlex.join(["workbench", "bench", *whole]), hint
 
 
-def _options(usual: Config, wanted: Config) -> list[str] | None:
-    """Return the options of ``workbench bench`` that change ``usual`` to ``wanted``, or None."""
-    if wanted.prefetch != usual.prefetch or (usual.hw_decoder_load and not wanted.hw_decoder_load):
+def _options(default: Config, desired: Config) -> list[str] | None:
+    """Return the options of ``workbench bench`` that change ``default`` to ``desired``, or None."""
+    if desired.prefetch != default.prefetch or (
+        default.hw_decoder_load and not desired.hw_decoder_load
+    ):
         return None
     values = {
-        "--batch-size": (usual.batch_size, wanted.batch_size),
-        "--threads": (usual.threads, wanted.threads),
-        "--pipelines": (usual.pipelines, wanted.pipelines),
-        "--load": (usual.hw_decoder_load, wanted.hw_decoder_load),
+        "--batch-size": (default.batch_size, desired.batch_size),
+        "--threads": (default.threads, desired.threads),
+        "--pipelines": (default.pipelines, desired.pipelines),
+        "--load": (default.hw_decoder_load, desired.hw_decoder_load),
     }
     changed = {option: own for option, (known, own) in values.items() if own != known}
     return [word for option, own in changed.items() for word in (option, f"{own:g}")]

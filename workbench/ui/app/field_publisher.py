@@ -35,11 +35,11 @@ class FieldPublisher:
         self,
         publish: Publish,
         lock: threading.RLock,
-        present: Callable[[], Fields],
+        current_fields: Callable[[], Fields],
         together: Together = nullcontext,
         on_due: Callable[[], None] | None = None,
     ) -> None:
-        """``present`` returns the current fields. It is called with the lock held.
+        """``current_fields`` returns the current fields. It is called with the lock held.
 
         ``on_due`` is called, with the lock held, when a delayed refresh is due; by default it is
         ``refresh``.
@@ -47,7 +47,7 @@ class FieldPublisher:
         self._publish = publish
         self._together = together
         self._lock = lock
-        self._present = present
+        self._present = current_fields
         self._held: dict[tuple[str, str], Any] = {}
         self._publishing = self._stale = False
         self._on_due = on_due or self.refresh

@@ -344,17 +344,17 @@ def _import_entry(report: ImportReport | None, graph: Graph) -> payloads.ImportE
     }
 
 
-def _positions(layout: Layout, shown: Graph) -> dict[str, list[float]]:
-    return {key: list(place) for key, place in layout.visible_positions(shown).items()}
+def _positions(layout: Layout, body: Graph) -> dict[str, list[float]]:
+    return {key: list(place) for key, place in layout.visible_positions(body).items()}
 
 
-def _fragment(shown: Graph, layout: Layout, selected: Sequence[str]) -> str:
-    nodes = [node for node in selected if shown.whole.has(node)]
+def _fragment(body: Graph, layout: Layout, selected: Sequence[str]) -> str:
+    nodes = [node for node in selected if body.whole.has(node)]
     if nodes:
-        scope = shown.whole.scope_of(nodes[-1])
-        nodes = [node for node in nodes if shown.whole.scope_of(node) == scope]
-        shown = shown.whole.at_scope(scope)
-    return copied_text(shown, layout, nodes) if nodes else ""
+        scope = body.whole.scope_of(nodes[-1])
+        nodes = [node for node in nodes if body.whole.scope_of(node) == scope]
+        body = body.whole.at_scope(scope)
+    return copied_text(body, layout, nodes) if nodes else ""
 
 
 def _first_text(faults: Sequence[Fault]) -> str:

@@ -154,7 +154,7 @@ class ViewModel:
             self.results = ResultsPanel(self.lock, self._refresh, follows=roots is None)
             self.exports = Exports(self.catalog)
             self.heartbeat = PageHeartbeat(lambda part, beat: publish(part, "beat", beat))
-            autosave = Autosave(tell=self._on_folder) if restore else None
+            autosave = Autosave(notify=self._on_folder) if restore else None
             self.sessions = ModelSession(self, autosave, claim, cell, roots)
             others = ComparedGraphs(self.history, self.sessions.find, self.sessions.recent)
             self.comparison = ComparisonJob(

@@ -153,15 +153,15 @@ def _stands_inside(graph: Graph, scope: str, blocks: Collection[str]) -> bool:
 # Positions of nodes
 
 
-def placed(document: Document, given: dict[str, list[float]]) -> Document:
+def placed(document: Document, positions_by_key: dict[str, list[float]]) -> Document:
     """Return the document with node positions in pixels, in one or more bodies.
 
     Keys are as in ``SetPositions``. Without positions, the visible body gets an automatic layout.
     Raises GraphEditError for a body that does not exist.
     """
     graph = document.graph
-    bodies: dict[str, dict[str, Position]] = {} if given else {graph.scope: {}}
-    for key, at in positions_from_json(given).items():
+    bodies: dict[str, dict[str, Position]] = {} if positions_by_key else {graph.scope: {}}
+    for key, at in positions_from_json(positions_by_key).items():
         scope = scope_of(graph.whole, key, graph.scope)
         _, colon, output = key.partition(":")
         bodies.setdefault(scope, {})[f":{output}" if colon else key] = at

@@ -482,7 +482,7 @@ class AutosaveState(TypedDict):
 
 
 def status_fields(
-    faults: Sequence[FaultEntry], speeds: Sequence[LastSpeed], kept: AutosaveState
+    faults: Sequence[FaultEntry], speeds: Sequence[LastSpeed], autosave: AutosaveState
 ) -> dict[str, Any]:
     """Return the values of all fields of the status line."""
-    return {"faults": list(faults), "speeds": list(speeds), "kept": kept}
+    return {"faults": list(faults), "speeds": list(speeds), "kept": autosave}

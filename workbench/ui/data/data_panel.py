@@ -437,7 +437,7 @@ class DataPanel:
         self.found = None
         return _UNCHECKED
 
-    def _check_files(self, unwanted: threading.Event, note: OnProgress) -> FolderCheck:
+    def _check_files(self, cancelled: threading.Event, note: OnProgress) -> FolderCheck:
         updated = 0.0
 
         def progress(done: int, total: int) -> None:
@@ -452,7 +452,7 @@ class DataPanel:
                 note(self.checked_share or 0.0, f"The check is not progressing: {NO_ANSWER}.")
 
         return check_folder(
-            self._read, progress, unwanted.is_set, roots=self._roots, on_silence=on_silence
+            self._read, progress, cancelled.is_set, roots=self._roots, on_silence=on_silence
         )
 
     def _on_check(self) -> None:

@@ -55,15 +55,15 @@ def list_folders(path: str, roots: Roots | None, anywhere: bool = False) -> Fold
 
 
 @contextmanager
-def _opened(real: str, roots: Roots | None) -> Iterator[int]:
+def _opened(path: str, roots: Roots | None) -> Iterator[int]:
     """Open a folder and yield its descriptor. Raises DataError outside the roots, and OSError."""
     if roots is not None:
-        if outside := roots.refusal(real):
+        if outside := roots.refusal(path):
             raise DataError(f"{outside}.")
-        with roots.folder(Path(real)) as folder:
+        with roots.folder(Path(path)) as folder:
             yield folder
         return
-    folder = os.open(real, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         yield folder
     finally:

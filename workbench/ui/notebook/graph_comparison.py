@@ -164,12 +164,12 @@ def _known_as(dataset: Dataset) -> str:
     return str(dataset) if dataset.in_memory else dataset.identity
 
 
-def _reading_as(graph: Graph, leading: Graph) -> Graph:
-    """Return ``graph`` with the reader arguments of ``leading``, so that both read the same order.
+def _reading_as(graph: Graph, reference: Graph) -> Graph:
+    """Return ``graph`` with the reader arguments of ``reference``, so that the order is the same.
 
     The graph is returned unchanged if its reader also decodes or is of another kind.
     """
-    mine, its = graph.sources, leading.sources
+    mine, its = graph.sources, reference.sources
     if len(mine) != 1 or len(its) != 1 or mine[0].decodes or mine[0].op != its[0].op:
         return graph
     return graph.replace_node(replace(mine[0], args=its[0].args, seed=its[0].seed))

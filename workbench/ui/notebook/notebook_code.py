@@ -413,9 +413,9 @@ class CodeAccess(KnownAttributes, RunAccess):
         """
         return self._step("redo")
 
-    def _step(self, which: str) -> bool:
+    def _step(self, action: str) -> bool:
         before = self._live.history.document
-        self._model.act("bar", {"do": which})
+        self._model.act("bar", {"do": action})
         self.graph = self._model.graph
         return self._model.history.document is not before
 

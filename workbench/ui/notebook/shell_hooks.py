@@ -40,11 +40,11 @@ def _matcher(shell: Any) -> Any:
     return matcher
 
 
-def _inspection(shell: Any, usual: Callable[..., Any]) -> Callable[..., Any]:
+def _inspection(shell: Any, original: Callable[..., Any]) -> Callable[..., Any]:
     """Return a ``do_inspect`` for the kernel that also describes operators in call chains."""
 
     def do_inspect(code: str, cursor_pos: int, *args: Any, **options: Any) -> Any:
-        found = usual(code, cursor_pos, *args, **options)
+        found = original(code, cursor_pos, *args, **options)
         if not isinstance(found, dict) or found.get("found"):
             return found
         from workbench.ui.notebook.completion import description

@@ -388,38 +388,38 @@ class ComparedCloseup:
 
     def follow(
         self,
-        look: CloseupSample | None,
+        closeup: CloseupSample | None,
         request: PreviewRequest,
         other: PreviewRequest,
         file: str,
     ) -> None:
-        """Render the close-up ``look`` of the other graph. ``file`` is the file of its sample."""
-        if look is None or look.of == "original":
+        """Render the same ``closeup`` of the other graph. ``file`` is the file of its sample."""
+        if closeup is None or closeup.of == "original":
             self.clear()
             return
         of = counterpart(
             list(TypedGraph(request.graph, self.catalog).images),
             list(TypedGraph(other.graph, self.catalog).images),
-            look.of,
+            closeup.of,
         )
-        key = other, look, of
+        key = other, closeup, of
         if of is None:
             self.background.forget(_NAME)
-            reason = f"The other graph has no output that corresponds to {look.of!r}."
-            self.picture = closeup_bytes(look, [], GraphError(reason))
+            reason = f"The other graph has no output that corresponds to {closeup.of!r}."
+            self.picture = closeup_bytes(closeup, [], GraphError(reason))
             return
 
         def on_rendered(outcome: Any) -> None:
             if isinstance(outcome, Picture) and outcome.sample.file != file:
                 outcome = replace(outcome, note=f"another photo: {outcome.sample.file}")
-            self.picture = closeup_bytes(look, [], outcome)
+            self.picture = closeup_bytes(closeup, [], outcome)
 
         run = partial(
             preview_picture,
             request=closeup_request(other),
-            index=look.index,
+            index=closeup.index,
             of=of,
-            frame=look.frame,
+            frame=closeup.frame,
         )
         self.background.request(_NAME, key, run, on_rendered)
 

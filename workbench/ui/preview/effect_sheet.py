@@ -318,24 +318,24 @@ class EffectJob:
         given = node.args.keys() | node.inputs.keys() if node else ()
         return chosen_arguments(names, state.effect_args, given)
 
-    def _begin(self, wanted: _EffectRequest) -> None:
+    def _begin(self, request: _EffectRequest) -> None:
         """Create the variants and request their pictures. Called without the lock."""
         with self._background.lock:
-            if self._debounced.wanted is not wanted:
+            if self._debounced.wanted is not request:
                 return
-        graph = wanted.request.graph
-        variants = effect_variants(graph, self._catalog, wanted.node, wanted.args)
+        graph = request.request.graph
+        variants = effect_variants(graph, self._catalog, request.node, request.args)
         sound = [variant.graph for variant in variants if not variant.fault]
 
         def run(engine: Caller) -> Effect | None:
             if not sound:
                 return None
-            return preview_effect(engine, wanted.request, sound, wanted.sample)
+            return preview_effect(engine, request.request, sound, request.sample)
 
         def done(outcome: Any) -> None:
-            self._sheet = effect_bytes(wanted.node, wanted.args, variants, outcome)
-            self._sheet_of = wanted
-            names = self._names(graph, wanted.node)
-            self._idle.find(wanted.request, wanted.node, wanted.sample, names)
+            self._sheet = effect_bytes(request.node, request.args, variants, outcome)
+            self._sheet_of = request
+            names = self._names(graph, request.node)
+            self._idle.find(request.request, request.node, request.sample, names)
 
-        self._debounced.compute(wanted, run, done)
+        self._debounced.compute(request, run, done)

@@ -171,7 +171,7 @@ def _items(arg: ArgSpec, node: Node) -> tuple[float, ...]:
     return (middle,) * max(1, len(arg.parts))
 
 
-def _narrowed(arg: ArgSpec, present: Value | None, sampled: tuple[float, float] | None) -> ArgSpec:
+def _narrowed(arg: ArgSpec, current: Value | None, sampled: tuple[float, float] | None) -> ArgSpec:
     """Return the argument with a narrower range, so that pictures differ visibly.
 
     The range is ``sampled`` for a random argument, otherwise four times the default range of random
@@ -185,8 +185,8 @@ def _narrowed(arg: ArgSpec, present: Value | None, sampled: tuple[float, float] 
         return arg
     low, high = arg.draw
     middle, reach = (low + high) / 2, 2 * (high - low)
-    if isinstance(present, int | float):
-        reach = max(reach, abs(present - middle))
+    if isinstance(current, int | float):
+        reach = max(reach, abs(current - middle))
     return replace(arg, low=max(arg.low, middle - reach), high=min(arg.high, middle + reach))
 
 
@@ -204,25 +204,25 @@ def _rounded(arg: ArgSpec, value: float) -> float:
 
 
 def _with_present(
-    arg: ArgSpec, present: Value | None, varies: bool, count: int
+    arg: ArgSpec, current: Value | None, varies: bool, count: int
 ) -> tuple[Value, ...]:
     """Return the values to show. In a range, the current value replaces the nearest one."""
     values = effect_values(arg, count)
-    if varies or present is None or present in values:
-        return _around(values, present, count)
-    if not isinstance(present, int | float) or arg.kind not in ("int", "float"):
+    if varies or current is None or current in values:
+        return _around(values, current, count)
+    if not isinstance(current, int | float) or arg.kind not in ("int", "float"):
         return _around(values, None, count)
     numbers = [value for value in values if isinstance(value, int | float)]
-    nearest = min(numbers, key=lambda value: abs(value - present), default=present)
-    return tuple(present if value == nearest else value for value in values)
+    nearest = min(numbers, key=lambda value: abs(value - current), default=current)
+    return tuple(current if value == nearest else value for value in values)
 
 
-def _around(values: tuple[Value, ...], present: Value | None, count: int) -> tuple[Value, ...]:
+def _around(values: tuple[Value, ...], current: Value | None, count: int) -> tuple[Value, ...]:
     """Return the choices that fit into the sheet, including the current one."""
     if count >= 5 or len(values) <= count:
         return values
     first = values[:count]
-    return first if present is None or present in first else (*first[:-1], present)
+    return first if current is None or current in first else (*first[:-1], current)
 
 
 def _listed(names: list[str]) -> str:

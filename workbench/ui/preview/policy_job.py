@@ -66,18 +66,18 @@ class PolicyJob:
         self.forget()
         self._sheet = b""
 
-    def _begin(self, wanted: _PolicyRequest) -> None:
+    def _begin(self, request: _PolicyRequest) -> None:
         def run(engine: Caller) -> Effect:
             graphs = [
-                _sub_policy_graph(wanted.request.graph, wanted.node, sub_policy)
-                for sub_policy in wanted.sub_policies
+                _sub_policy_graph(request.request.graph, request.node, sub_policy)
+                for sub_policy in request.sub_policies
             ]
-            return preview_effect(engine, wanted.request, graphs, wanted.sample)
+            return preview_effect(engine, request.request, graphs, request.sample)
 
         def done(outcome: Any) -> None:
-            self._sheet = policy_bytes(wanted.node, wanted.sub_policies, outcome)
+            self._sheet = policy_bytes(request.node, request.sub_policies, outcome)
 
-        self._debounced.compute(wanted, run, done)
+        self._debounced.compute(request, run, done)
 
 
 def _policy_of(graph: Graph, node_id: str) -> tuple[Value, ...] | None:

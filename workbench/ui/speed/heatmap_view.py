@@ -17,21 +17,23 @@ OWN = "as it is"
 """Label of the row with the graph's own settings in the tuner's records."""
 
 
-def tune_view(on: MeasuredOn, report: Report, own: Config | None) -> TuneView:
-    """Return the heat maps, the best setting, and its speed-up over the graph's setting ``own``."""
+def tune_view(on: MeasuredOn, report: Report, graph_config: Config | None) -> TuneView:
+    """Return the heat maps, the best setting, and its speed-up over ``graph_config``."""
     best: Measurement | None
     try:
         best = best_measurement(report)
     except EngineError:
         best = None
-    return _view(on, report, own, best)
+    return _view(on, report, graph_config, best)
 
 
-def running_view(on: MeasuredOn, report: Report, own: Config, now: Config | None) -> TuneView:
+def running_view(
+    on: MeasuredOn, report: Report, graph_config: Config, now: Config | None
+) -> TuneView:
     """Return the heat maps of an unfinished run. ``now`` is the setting that is being measured."""
     rows = [row for row in report.measurements if row.rounds]
     best = max(rows, key=lambda row: row.rate, default=None)
-    view = _view(on, report, own, best, now)
+    view = _view(on, report, graph_config, best, now)
     count = len(Grid.from_json(report.extra["grid"]))
     tried = f"{len(report.measurements)} of {count} settings tried so far"
     return {**view, "on": [marked_as_partial(on, tried)], "tried": tried, "running": True}
@@ -40,12 +42,12 @@ def running_view(on: MeasuredOn, report: Report, own: Config, now: Config | None
 def _view(
     on: MeasuredOn,
     report: Report,
-    own: Config | None,
+    graph_config: Config | None,
     best: Measurement | None,
     now: Config | None = None,
 ) -> TuneView:
     grid = Grid.from_json(report.extra["grid"])
-    panels = _panels(report, best, own, now)
+    panels = _panels(report, best, graph_config, now)
     found = best.interval if best else None
     failed = list(dict.fromkeys(row.reason for row in report.measurements if row.reason))
     idle = report.extra.get("sweep", {}).get("no_effect", ())
@@ -70,17 +72,17 @@ def _view(
             *([f"and {len(failed) - 5} more reasons, in the record"] if len(failed) > 5 else []),
         ],
         "adopted": best is not None
-        and own is not None
-        and knob_values(best.config) == knob_values(own),
+        and graph_config is not None
+        and knob_values(best.config) == knob_values(graph_config),
         "running": False,
     }
 
 
 def _panels(
-    report: Report, best: Measurement | None, own: Config | None, now: Config | None
+    report: Report, best: Measurement | None, graph_config: Config | None, now: Config | None
 ) -> list[HeatPanel]:
     """Return the heat maps, without those for rare settings that were not tried."""
-    own_knobs, running_knobs = own and knob_values(own), now and knob_values(now)
+    own_knobs, running_knobs = graph_config and knob_values(graph_config), now and knob_values(now)
     panels: list[HeatPanel] = []
     for panel in heat_map(report, best).panels:
         cells: list[HeatCell] = [

@@ -86,9 +86,9 @@ class SpeedPanel:
         self.fused = FusedSpeed(lock, changed, roots)
         self._load_new_records()
 
-    def show_message(self, words: str, part: str | None = None, *, failed: bool = False) -> None:
+    def show_message(self, text: str, part: str | None = None, *, failed: bool = False) -> None:
         """Show a message in a part, or in the open part, until the graph or the data change."""
-        self._said, self._said_part, self._said_of, self._failed = words, part, None, failed
+        self._said, self._said_part, self._said_of, self._failed = text, part, None, failed
 
     def apply(self, act: Callable[[], str | None]) -> None:
         """Call ``act``, which applies an action of the panel and returns a message or None."""
@@ -200,12 +200,12 @@ class SpeedPanel:
             self._version = object()
         self._changed()
 
-    def view(self, key: str, beside: bool = False) -> None:
-        """Show a record in the part of its kind; with ``beside``, next to the displayed record."""
+    def view(self, key: str, as_overlay: bool = False) -> None:
+        """Show a record in the part of its kind, or as an overlay of the displayed record."""
         part = part_of(self.store.require(key))
         self._opened.add(key)
         shown = self._shown.get(part)
-        if beside and part in ("compare", "peers") and shown and shown != key:
+        if as_overlay and part in ("compare", "peers") and shown and shown != key:
             self.overlay = key
         else:
             self._shown[part] = key
@@ -299,13 +299,13 @@ class ExperimentTask(BackgroundTask[Report]):
         experiment: SpeedExperiment,
         part: str,
         listener: TaskListener[Report],
-        keep: Callable[[Report], object],
+        store: Callable[[Report], object],
     ) -> None:
-        """``keep`` is called with the record if the task has no listener when it ends."""
+        """``store`` is called with the record if the task has no listener when it ends."""
         super().__init__("measurement", experiment, listener, SHARED_QUEUE)
         self.experiment = experiment
         self.part = part
-        self._keep = keep
+        self._keep = store
         self._overdue: threading.Timer | None = None
 
     def store_result(self, result: Report) -> None:

@@ -73,22 +73,22 @@ def partial_view(report: Report, earlier: str = "", nodes: Sequence[str] = ()) -
 
 
 def compare_view(
-    on: MeasuredOn, report: Report, beside: tuple[MeasuredOn, Report] | None = None
+    on: MeasuredOn, report: Report, other_record: tuple[MeasuredOn, Report] | None = None
 ) -> CompareView:
     """Return the payload for CPU and mixed decoding, or peers.
 
-    ``beside`` is another record whose bars are added. Reasons why a result is unreliable are
+    ``other_record`` is another record whose bars are added. Reasons why a result is unreliable are
     displayed at its bar, and not repeated below.
     """
     on = {**on, "quality_flags": []}
-    if beside is None:
+    if other_record is None:
         return {
             "on": [on],
             "bars": bars(report),
             "ratios": ratios(report),
             "notes": _notes(report),
         }
-    there, other = beside
+    there, other = other_record
     names = _source(on, report), _source(there, other)
     if names[0] == names[1]:
         names = on["name"], there["name"]

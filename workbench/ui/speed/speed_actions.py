@@ -117,7 +117,7 @@ class OpenRecord(SpeedAction, tag="open", frozen=True):
         require_drawable(report)
         if not report.name and self.name:
             report = replace(report, name=self.name.removesuffix(".json")[:80])
-        panel.view(panel.store.add(report), beside=True)
+        panel.view(panel.store.add(report), as_overlay=True)
         return f"Opened {name_of(report)}."
 
 

@@ -98,32 +98,32 @@ def _blocks(added: Collection[Node], removed: Collection[Node]) -> Iterator[str]
 
 
 def _values(
-    one: Node, other: Node, added: Collection[Node], nodes: Mapping[str, Node]
+    before: Node, after: Node, added: Collection[Node], nodes: Mapping[str, Node]
 ) -> Iterator[str]:
     """Yield labels of changed argument values and of changed inputs of arguments."""
-    for name in dict.fromkeys((*other.args, *one.args)):
-        if one.args.get(name) == other.args.get(name):
+    for name in dict.fromkeys((*after.args, *before.args)):
+        if before.args.get(name) == after.args.get(name):
             continue
-        generator = other.inputs.get(name)
-        if other.op == one.op == OWN_POLICY and name == "policy" and {name} <= other.args.keys():
-            words = policy_change(one.args.get(name, ()), other.args[name])
-            yield f"{words}: {other.id}"
-        elif name in other.args:
-            yield f"{name} of {other.id} to {_short(other.args[name])}"
+        generator = after.inputs.get(name)
+        if after.op == before.op == OWN_POLICY and name == "policy" and {name} <= after.args.keys():
+            words = policy_change(before.args.get(name, ()), after.args[name])
+            yield f"{words}: {after.id}"
+        elif name in after.args:
+            yield f"{name} of {after.id} to {_short(after.args[name])}"
         elif generator is not None:
-            yield _fed(name, other, generator, nodes)
+            yield _fed(name, after, generator, nodes)
         else:
-            yield f"reset {name} of {other.id}"
+            yield f"reset {name} of {after.id}"
     fresh = {node.id for node in added}
-    for name, port in other.inputs.items():
-        if one.inputs.get(name) != port and port.node in fresh and _is_random(nodes[port.node]):
-            yield _fed(name, other, port, nodes)
-    if one.device != other.device:
-        yield f"{other.id} on {other.device or 'the device of its input'}"
-    if one.op != other.op:
-        yield f"{other.id} to {other.op}"
-    if one.seed != other.seed:
-        yield f"seed of {other.id} to {other.seed}"
+    for name, port in after.inputs.items():
+        if before.inputs.get(name) != port and port.node in fresh and _is_random(nodes[port.node]):
+            yield _fed(name, after, port, nodes)
+    if before.device != after.device:
+        yield f"{after.id} on {after.device or 'the device of its input'}"
+    if before.op != after.op:
+        yield f"{after.id} to {after.op}"
+    if before.seed != after.seed:
+        yield f"seed of {after.id} to {after.seed}"
 
 
 def _fed(name: str, node: Node, port: Port, nodes: Mapping[str, Node]) -> str:
@@ -133,18 +133,18 @@ def _fed(name: str, node: Node, port: Port, nodes: Mapping[str, Node]) -> str:
     return f"{name} of {node.id} from {port.node}"
 
 
-def _body_titles(one: Node, other: Node) -> Iterator[str]:
-    for name, body in other.bodies.items():
-        if name in one.bodies and one.bodies[name].title != body.title:
-            yield f"name {other.id}.{name} {body.title}".rstrip()
+def _body_titles(before: Node, after: Node) -> Iterator[str]:
+    for name, body in after.bodies.items():
+        if name in before.bodies and before.bodies[name].title != body.title:
+            yield f"name {after.id}.{name} {body.title}".rstrip()
 
 
-def _links(one: Node, other: Node) -> Iterator[str]:
-    for name, port in other.inputs.items():
-        if one.inputs.get(name) != port:
-            yield f"connect {port.node} to {other.id}.{name}"
-    for name in one.inputs.keys() - other.inputs.keys():
-        yield f"disconnect {other.id}.{name}"
+def _links(before: Node, after: Node) -> Iterator[str]:
+    for name, port in after.inputs.items():
+        if before.inputs.get(name) != port:
+            yield f"connect {port.node} to {after.id}.{name}"
+    for name in before.inputs.keys() - after.inputs.keys():
+        yield f"disconnect {after.id}.{name}"
 
 
 def _outputs(old: Mapping[str, Port], new: Mapping[str, Port]) -> Iterator[str]:

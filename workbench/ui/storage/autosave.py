@@ -103,10 +103,10 @@ class Autosave:
     def __init__(
         self,
         owner: str = "",
-        tell: Callable[[str], None] = lambda words: None,
+        notify: Callable[[str], None] = lambda words: None,
         delay: float = DELAY,
     ) -> None:
-        """``tell`` is called with a message if the session cannot be stored.
+        """``notify`` is called with a message if the session cannot be stored.
 
         If ``owner`` is empty, a new session is started.
         """
@@ -116,7 +116,7 @@ class Autosave:
         """Reason why the last change could not be written; empty if it was written or is
         pending.
         """
-        self._tell = tell
+        self._tell = notify
         self._delay = delay
         self._lock = threading.Lock()
         self._writing = threading.Lock()
