@@ -258,6 +258,20 @@ def opened(host: Host, photos: Path) -> Host:
     return host
 
 
+def test_a_click_selects_the_node_that_a_new_view_moves_from_under_it(opened: Host) -> None:
+    page, resize = opened.page, node(opened.page, "resize")
+    node(page, "rotate").click()
+    inspected(page, "rotate")
+    x, y = point(resize, down=0.9)
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.set_viewport_size({"width": 1280, "height": 500})  # the graph is fitted again
+    while point(resize, down=1)[1] > y:
+        page.evaluate("() => new Promise(requestAnimationFrame)")
+    page.mouse.up()
+    inspected(page, "resize")
+
+
 def test_a_name_is_made_one_as_it_is_typed_and_stays_until_it_is_one(opened: Host) -> None:
     page = opened.page
     node(page, "rotate").click()

@@ -18,7 +18,7 @@ import { FocusKeeper } from "./input/focusKeeper";
 import { ShortcutHelp } from "./menus/shortcutHelp";
 import { CARD, type Point } from "./layout/geometry";
 import { freeSpot } from "./layout/manualLayout";
-import { PointerHandlers } from "./input/pointerHandlers";
+import { CLICK_DISTANCE, PointerHandlers } from "./input/pointerHandlers";
 import { DropHint } from "./edges/dropHint";
 import { listenToKeys } from "./input/keyboardShortcuts";
 import { NodeDetail } from "./nodes/nodeDetail";
@@ -171,6 +171,8 @@ export function FlowCanvas() {
         style={{ "--least": `${text}px` }}
         data-dragging={graph.dragging || undefined}
         data-linking={linking}
+        onPointerDownCapture={pointerHandlers.press}
+        onClickCapture={pointerHandlers.release}
       >
         <ReactFlow<BoxFlow, LineFlow>
           nodes={nodes}
@@ -213,7 +215,7 @@ export function FlowCanvas() {
           autoPanOnConnect={!follows.current}
           connectionRadius={22}
           reconnectRadius={7}
-          nodeDragThreshold={4}
+          nodeDragThreshold={CLICK_DISTANCE}
           elevateEdgesOnSelect={false}
           elevateNodesOnSelect={false}
           proOptions={NO_ATTRIBUTION}

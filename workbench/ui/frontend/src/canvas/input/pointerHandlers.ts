@@ -17,6 +17,12 @@ import { feedTo, portOf, refusal } from "../state/edgeDrag";
 import { edgeUnder } from "../edges/edgeUnderNode";
 import { leastSpot, placements } from "../layout/movedSpots";
 
+/** Maximum distance in pixels between press and release of a click. */
+export const CLICK_DISTANCE = 4;
+
+const boxAt = (target: EventTarget | null): string =>
+  (target as Element).closest<HTMLElement>(".react-flow__node")?.dataset["id"] ?? "";
+
 /** Handlers as constant properties, so that passing them causes no rendering. */
 export class PointerHandlers {
   constructor(
@@ -54,10 +60,24 @@ export class PointerHandlers {
   };
 
   /** A click on one of several selected boxes selects only that box. */
-  readonly click = (event: MouseEvent, node: BoxFlow): void => {
+  readonly click = (event: MouseEvent, node: Pick<BoxFlow, "id">): void => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
     if (isOutput(node.id)) this.store.select([], new Set([node.id]));
     else this.store.select([node.id]);
+  };
+
+  readonly press = ({ target, clientX: x, clientY: y }: PointerEvent): void => {
+    this.pressed = { id: boxAt(target), x, y };
+  };
+  private pressed = { id: "", x: 0, y: 0 };
+
+  /** Select the box on which a click began if a new view has moved it from under the pointer. */
+  readonly release = (event: MouseEvent): void => {
+    const { id, x, y } = this.pressed;
+    if (!id || boxAt(event.target)) return;
+    if (Math.hypot(event.clientX - x, event.clientY - y) > CLICK_DISTANCE) return;
+    event.stopPropagation();
+    this.click(event, { id });
   };
 
   readonly pane = (): void => this.store.select([]);
