@@ -171,7 +171,10 @@ class MeasureOptions:
         write_record(report, self.record, self.picture)
 
     def finish(self, report: Report) -> None:
-        """Print an interruption, write the record, and exit with code 1 if a result is missing."""
+        """Write the record, and exit with code 1 if a result is missing.
+
+        If the run was interrupted, this is printed first.
+        """
         print_interrupted(report)
         self.write(report)
         require_measured(report)

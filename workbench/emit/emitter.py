@@ -198,7 +198,7 @@ class Emitter:
         return self._devices
 
     def transfers_of(self, node_id: str) -> Mapping[str, Literal["cpu", "gpu"]]:
-        """Map each input of a node that is copied to another device to that device."""
+        """Return the inputs of a node that are copied to another device, with that device."""
         return self._transfers[node_id]
 
     def set_transfers(self, node_id: str, to: Mapping[str, Literal["cpu", "gpu"]]) -> None:

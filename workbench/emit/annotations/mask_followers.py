@@ -121,7 +121,7 @@ class MaskWriter(FollowerWriter):
         return target
 
     def _show_uncut(self, seen: str) -> None:
-        """Write the image of ones, which is transformed with the image from the first crop on."""
+        """Write an image of ones, transformed from the first crop on, to mark cropped regions."""
         steps = self.path.steps
         if "seen" in self.node.inputs:
             self.add(seen, self.fed("seen"))

@@ -137,7 +137,7 @@ def require_even(graph: Graph, outputs: Outputs, target: str) -> None:
 
 
 def require_one_size(graph: Graph, outputs: Outputs, lists: Sequence[str], target: str) -> None:
-    """Raise GraphExportError if an image output that is not in ``lists`` has different sizes."""
+    """Raise GraphExportError if images differ in size in an output that is not in ``lists``."""
     for name in outputs_of_kind(outputs, "image"):
         flow = outputs[name]
         axes, shape = flow.axes or "", flow.shape or ()

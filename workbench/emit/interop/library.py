@@ -86,15 +86,15 @@ def sampled(**middles: float | None) -> Comparison:
 
 
 HOLDS = Comparison("holds")
-"""For a transform that contains others, which are compared instead."""
+"""Rules for a transform that contains others: only these are compared."""
 FORM = Comparison("form")
-"""For a conversion to a tensor or to floats, which is compared as part of later transforms."""
+"""Rules for a conversion to a tensor or to floats: it is compared as part of later transforms."""
 NOTHING = Comparison("nothing")
-"""For a transform that changes no pixel."""
+"""Rules for a transform that changes no pixel: it is not compared."""
 WINDOW = Comparison("window")
-"""For a transform that resizes a random window: compared by resizing the whole image."""
+"""Rules for a transform that resizes a random window: compared by resizing the whole image."""
 COLOURS = Comparison("colours")
-"""For a transform that applies its arguments in random order: each argument is compared alone."""
+"""Rules for a transform that applies its arguments in random order: each is compared alone."""
 
 
 @dataclass(frozen=True)

@@ -87,7 +87,7 @@ class ImportedGraph:
 
     @property
     def report(self) -> ImportReport:
-        """What was imported exactly, and what was not."""
+        """Report that says what was imported exactly, and what was not."""
         return self.document.report or ImportReport()
 
     def __repr__(self) -> str:

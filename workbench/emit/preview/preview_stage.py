@@ -135,7 +135,7 @@ class _StageEmitter(Emitter):
         self.automatic: dict[str, str] = {}
         self._draws = draws
         self._calls: list[str] = []
-        """For each enclosing loop, ``variable * number of iterations of the loops inside``."""
+        """``variable * number of iterations of the inner loops``, for each enclosing loop."""
         self._lifts_values = lifts_values
 
     def name_ports(self) -> None:

@@ -149,7 +149,7 @@ class Export:
 
     @property
     def at_bad_file(self) -> str:
-        """What to do if DALI stops at a bad file; empty if the program itself names the file."""
+        """Advice for when DALI stops at a bad file; empty if the program itself names the file."""
         target, text = load_target(self.target), self.main.text
         names = bad_files.NAMES[1] in text and not target.runs_copy
         if names or bad_files.HINT in text or not target.skips_bad:

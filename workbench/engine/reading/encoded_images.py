@@ -45,7 +45,7 @@ _CODESTREAM = b"\xff\x4f\xff\x51"
 _TILE_SIZES = struct.Struct(">24xII")
 _ZEROS = 64
 _HEAD = 512
-"""Number of first bytes that are used to identify a file that no image reader recognises."""
+"""Number of bytes at the start of a file by which unknown formats are identified."""
 
 
 def reject_reason(data: bytes, with_pillow: bool = False) -> str | None:

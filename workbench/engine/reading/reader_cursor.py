@@ -54,7 +54,7 @@ MOST_READ = 1 / 8
 the cache stores another copy.
 """
 _LOOKED_AT = 256
-"""Number of first files from which the size of the other files is estimated."""
+"""Number of files from which the size of all files is estimated."""
 _READ_AHEAD = 1024
 """Default of ``initial_fill``: number of samples that DALI's readers buffer for shuffling."""
 _REORDERING = ("random_shuffle", "shuffle_after_epoch", "pad_last_batch", "num_shards")

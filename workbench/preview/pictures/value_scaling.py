@@ -20,7 +20,7 @@ from workbench.graph.resolved import ResolvedGraph
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
-    """Maps values to 0..255: ``value * gain + offset``, with one or one per channel.
+    """Maps values to 0..255: ``value * gain + offset``, for all channels or for each channel.
 
     ``stretched`` is True if black and white are the minimum and maximum of the batch, so that the
     brightness of images in different batches cannot be compared.

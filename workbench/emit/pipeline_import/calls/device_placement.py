@@ -60,7 +60,7 @@ def with_devices(
 
 
 def _with_node_devices(graph: Graph, catalog: Catalog, devices: Mapping[str, Device]) -> Graph:
-    """Set the device of each node that would run on another device by default."""
+    """Set the device of each node whose default device differs from its device in ``devices``."""
     for node in _nodes_in_order(graph.nodes):
         wanted = devices.get(node.id)
         if wanted is not None and infer_devices(graph, catalog)[node.id] != wanted:

@@ -42,7 +42,7 @@ class Call:
     args: Mapping[str, Value] = field(default_factory=dict)
     inputs: Mapping[str, TracedInput] = field(default_factory=dict)
     outputs: tuple[str, ...] = ()
-    """For each output of the traced call, the name of the node's port."""
+    """Port names of the node, one for each output of the traced call."""
     opaque: str | None = None
     """Reason why a graph cannot represent the call, or None if it can."""
     bodies: Mapping[str, BodyCalls] = field(default_factory=dict)
