@@ -143,7 +143,7 @@ class OptimisationExperiment(SpeedExperiment):
 
         Rewrites for which no time is left are rejected with that reason.
         """
-        require_seconds("OptimisationExperiment", seconds)
+        require_seconds("optimise", seconds)
         super().__init__(
             graph, data, measurement_config=measurement_config or OPTIMISE_CONFIG, name=name
         )

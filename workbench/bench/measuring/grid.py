@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from itertools import product
 from typing import Any, get_args
 
-from workbench.arguments import Kind, format_value
+from workbench.arguments import Kind, checked, format_value
 from workbench.bench.measuring.config import Config, config_of, has_dont_use_mmap
 from workbench.engine.resources.machine import Machine
 from workbench.errors import ArgumentError
@@ -58,7 +58,8 @@ class Grid:
             numbers = values if isinstance(values, tuple | list) else ()
             known = [value for value in numbers if isinstance(value, int | float)]
             is_list = isinstance(values, tuple | list) and values
-            if not is_list or known != sorted(set(known)):
+            least = 0 if knob in ("hw_decoder_load", "dont_use_mmap") else 1
+            if not is_list or known != sorted(set(known)) or min(known, default=1) < least:
                 raise ArgumentError(
                     f"Grid: {knob} is {format_value(values)}. Use ascending values: (1, 2)."
                 )
@@ -100,6 +101,9 @@ class Grid:
         old = {"pipelines": [1], "executor": ["dynamic"], "dont_use_mmap": [None]}
         known = {**old, **values}
         return cls(**{knob: tuple(known[knob]) for knob in KNOBS})
+
+
+Grid.__init__ = checked()(Grid.__init__)  # type: ignore[method-assign]
 
 
 def grid_for(resolved: ResolvedGraph, machine: Machine, device: DecodeDevice) -> Grid:

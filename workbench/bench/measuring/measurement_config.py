@@ -6,10 +6,10 @@ All rules are pure functions of the rounds so far; ``METHOD.md`` explains them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Literal
 
-from workbench.arguments import Kind
+from workbench.arguments import NUMBER, Kind, checked, require_kind
 from workbench.bench.measuring.stats import Interval, median_interval, variation
 
 StopReason = Literal["precise", "budget", "behind"]
@@ -74,6 +74,12 @@ class MeasurementConfig:
     """Fraction of the best rate. A configuration is given up after ``rounds`` rounds (at most
     three) if all are slower than this; 0 disables this.
     """
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if value is not None or each.name != "limit":
+                require_kind(f"MeasurementConfig: {each.name}", value, _NOT_NEGATIVE)
 
     def is_warm(self, rates: Sequence[float], batches: int) -> bool:
         """Return whether warm-up may end, given its rates (imgs/s) and number of batches."""
@@ -140,6 +146,12 @@ class MeasurementConfig:
     def expected_rounds(self, seconds_a_round: float) -> float:
         """Return the expected number of timed rounds, to estimate the remaining time."""
         return max(self.rounds + 1.0, min(10.0, self.budget / max(seconds_a_round, 1e-9)))
+
+
+_NOT_NEGATIVE = Kind("a number of 0 or more", lambda value: NUMBER.fits(value) and value >= 0)
+MeasurementConfig.__init__ = checked()(  # type: ignore[method-assign]
+    MeasurementConfig.__init__
+)
 
 
 def config_within(seconds: float, processes: int = 1) -> MeasurementConfig:

@@ -26,7 +26,7 @@ from workbench.emit.core import bad_files
 from workbench.emit.core.code import Code
 from workbench.emit.embedded_graph import embed_graph
 from workbench.errors import GraphExportError, SaveError
-from workbench.files import write_folder, write_text
+from workbench.files import IMAGE_SUFFIXES, write_folder, write_text
 from workbench.graph.execution.dataset_parameters import (
     data_constant,
     datasets_as_read,
@@ -51,7 +51,7 @@ ADDITIONS = {
     "capture": "capture: DALI prefetches by running the operators as one pipeline",
 }
 """Name of an optional addition to an export -> short description."""
-_SUFFIXES = {".py", ".ipynb"}
+_SUFFIXES = {".py", ".ipynb", ".json", *IMAGE_SUFFIXES}
 """Suffixes of files that contain code."""
 
 

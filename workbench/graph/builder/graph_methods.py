@@ -28,7 +28,7 @@ from workbench.errors import (
     UnknownNameError,
     UnsupportedUseError,
 )
-from workbench.files import write_text
+from workbench.files import IMAGE_SUFFIXES, write_text
 from workbench.graph.annotations.follower_edits import with_followers
 from workbench.graph.annotations.followers import unmoved_targets
 from workbench.graph.builder.block_methods import (
@@ -212,14 +212,14 @@ def save(graph: Graph, path: str | Path) -> Path:
     """Write the graph to a JSON file, which ``wb.read_graph`` loads, and return the path.
 
     An existing file is replaced. The data are not included. Raises SaveError if writing fails, and
-    ArgumentError for a name that ends in ``.png``.
+    ArgumentError for the name of an image.
 
     ::
 
         again = wb.read_graph(graph.save("mine.json"))
         assert again == graph
     """
-    if Path(path).suffix.lower() == ".png":
+    if Path(path).suffix.lower() in IMAGE_SUFFIXES:
         raise ArgumentError(
             f"save: path is {str(path)!r}, but a graph is saved as JSON. Use a name that ends in "
             ".json, or share of a workbench for a picture with the graph."
@@ -322,6 +322,8 @@ class _Methods:
         what = "graph" if isinstance(owner, Graph) else "fn"
         if isinstance(owner, DataNode):
             what = str(owner.port)
+            if name in METHODS or name in workbench.GRAPH_METHODS:
+                hint = f" It is a method of graphs: wb.outputs(images=value).{name}(...)."
         raise UnknownNameError(f"{what} has no output, method or operator {name!r}.{hint}")
 
     def unbound(self, owner: type, name: str) -> Any:

@@ -56,14 +56,14 @@ class NodeHandle:
         return self._graph.node(self._id)
 
     @property
-    def args(self) -> dict[str, Value]:
+    def args(self) -> Mapping[str, Value]:
         """The node's fixed argument values.
 
         ::
 
             assert graph["rotate"].args["angle"] == 5
         """
-        return dict(self.node.args)
+        return self.node.args
 
     @property
     def output(self) -> DataNode:

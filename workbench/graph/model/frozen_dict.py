@@ -35,6 +35,12 @@ class FrozenDict(dict[K, V]):
         hint = did_you_mean(str(key), map(str, self), known)
         raise UnknownNameError(f"No entry is named {key!r}. {hint}")
 
+    def __getattr__(self, name: str) -> NoReturn:
+        fix = (
+            f"Use an item: [{name!r}]." if name in self else f"It has {', '.join(map(str, self))}."
+        )
+        raise UnknownNameError(f"A mapping has no attribute {name!r}. {fix}")
+
     def __reduce__(self) -> tuple[type[FrozenDict[K, V]], tuple[dict[K, V]]]:
         return FrozenDict, (dict(self),)
 

@@ -72,8 +72,7 @@ def fixed(kind: type[T]) -> type[T]:
     def refuse(self: T, name: str, value: object = None) -> NoReturn:
         settings = [each.name for each in fields(Settings)]
         if kind is Settings and name not in settings:
-            hint = did_you_mean(name, settings, f"Known: {', '.join(settings)}.")
-            raise UnknownNameError(f"There is no setting {name!r}. {hint}")
+            raise _unknown_setting(name)
         use = f"graph.with_settings({name}=...)" if name in settings else ""
         use = use or ("graph.named(...)" if name in ("name", "about") else EDIT)
         raise UnsupportedUseError(
@@ -83,6 +82,12 @@ def fixed(kind: type[T]) -> type[T]:
 
     kind.__setattr__ = kind.__delattr__ = refuse  # type: ignore[method-assign,assignment]
     return kind
+
+
+def _unknown_setting(name: str) -> UnknownNameError:
+    settings = [each.name for each in fields(Settings)]
+    hint = did_you_mean(name, settings, f"Known: {', '.join(settings)}.")
+    return UnknownNameError(f"There is no setting {name!r}. {hint}")
 
 
 class Port(NamedTuple):
@@ -287,6 +292,9 @@ class Settings:
     executor: Executor = "dynamic"
     """``static`` means ``exec_dynamic=False`` in DALI. ``separate`` is ``static`` with two queues:
     of depth ``prefetch_queue_depth`` on the device, and of twice that depth on the host."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise _unknown_setting(name)
 
     def __post_init__(self) -> None:
         for each in fields(self):

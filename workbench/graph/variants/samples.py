@@ -115,9 +115,8 @@ def with_values(typed: TypedGraph, values: Mapping[str, Value]) -> Graph:
     generators = {node.id: node for node in _generators(typed)}
     for name in values:
         if name not in generators:
-            raise GraphError(
-                f"{name} is not a generator of random values. Use {', '.join(generators)}."
-            )
+            known = f"Use one of: {', '.join(generators)}." if generators else "There is none."
+            raise GraphError(f"{name} is not a generator of random values. {known}")
     for node in _hidden_random_nodes(typed):
         raise GraphError(
             f"{node.id}: {node.op} samples random values internally, so no value can reproduce "

@@ -76,7 +76,8 @@ def watch(
     """
     if isinstance(loader, Watch):
         raise ArgumentError("watch: the loader is watched already. Use its report().")
-    if not isinstance(loader, Iterable) and not hasattr(loader, "__getitem__"):
+    is_graph = hasattr(loader, "at_scope")
+    if is_graph or not (isinstance(loader, Iterable) or hasattr(loader, "__getitem__")):
         raise ArgumentError(
             f"watch: loader has type {type(loader).__name__}, which is not iterable. Pass the "
             "object that the for loop iterates over."
