@@ -92,7 +92,7 @@ def test_the_command_tells_what_to_open(tmp_path: Path, shapes: Path) -> None:
     assert both.exit_code == 2
     assert "Write them to two folders" in both.output
     renamed = CliRunner().invoke(main, ["samples", str(tmp_path / "x"), "--targets"])
-    assert "--targets is now --annotations." in renamed.output
+    assert "--targets was renamed. Use --annotations." in renamed.output
 
 
 def digests(folder: Path) -> dict[str, str]:

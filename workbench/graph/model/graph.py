@@ -188,7 +188,8 @@ class Node:
     inputs:
         Source of each positional input port or, by argument name, of an argument.
     device:
-        Where it runs; None follows its inputs (and the graph's setting for a decoder).
+        Device on which the node runs. None: the device of its inputs, or for a decoder the setting
+        of the graph.
     seed:
         For random operators: added to the graph's seed. It never changes, so that adding or
         removing another node does not affect this one's random values.
