@@ -87,7 +87,7 @@ def test_a_whole_view_of_a_recipe_is_one() -> None:
         (["resize"], "  ", "has 0 characters"),
         (["resize"], "x" * 61, "has 61 characters"),
         (["decode"], "x", "not an image"),
-        (["reader"], "x", "by nothing"),
+        (["reader"], "x", "connected to nothing"),
         (["resize", "gaussian_blur"], "x", "exactly one image input"),
     ],
 )

@@ -75,8 +75,11 @@ def make_snippet(graph: Graph, catalog: Catalog, nodes: Collection[str], name: s
             )
     sources = dict.fromkeys(edge.source for edge in into)
     if len(sources) != 1:
-        found = f"by {', '.join(map(str, sources))}" if sources else "by nothing"
-        raise GraphEditError(f"A snippet needs exactly one image input, but these nodes {found}.")
+        found = " and ".join(map(str, sources)) or "nothing"
+        raise GraphEditError(
+            f"A snippet needs exactly one image input, but these nodes are connected to {found}. "
+            "Select other nodes."
+        )
     given_out = [port for port in graph.outputs.values() if port.node in inside]
     leaving = [edge.source for edge in crossing if edge.target not in inside]
     out = dict.fromkeys(leaving + given_out)

@@ -522,7 +522,9 @@ def triton_function(address: str, model: str, output: str = "") -> Function:
         entry = facts["inputs"][0]
         names = [each["name"] for each in facts["outputs"]]
     except (OSError, ValueError, LookupError) as error:
-        raise PackError(f"{url} does not describe a model: {error}.") from None
+        raise PackError(
+            f"{url} does not describe a model ({error}). Correct --triton or --model."
+        ) from None
     if output and output not in names:
         raise PackError(f"{model} has no output {output!r}. Use one of: {', '.join(names)}.")
     as_text = entry["datatype"] == "BYTES"

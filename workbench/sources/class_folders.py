@@ -183,7 +183,8 @@ class ClassFiles(SourceKind):
             raise DataError(f"{dataset} cannot be read: {error.strerror}.") from None
         except ValueError:
             raise DataError(
-                f"{dataset} is not a list of {self.noun}s. Each row needs a path and a number."
+                f"{dataset} is not a list of {self.noun}s. Write a path and a class number in each "
+                "row."
             ) from None
         return list(zip(files, labels, strict=True))
 

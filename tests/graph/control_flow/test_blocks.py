@@ -116,7 +116,7 @@ def test_a_block_is_unwrapped_into_a_body_that_it_has() -> None:
     with pytest.raises(GraphEditError, match="rotate has no body"):
         unwrap_block(graph, CATALOG, "rotate", "then")
     lacking = set_output(graph.at_scope("branch.else"), "images", None).whole
-    with pytest.raises(GraphEditError, match="else has no such output"):
+    with pytest.raises(GraphEditError, match="else has no output of that name"):
         unwrap_block(lacking, CATALOG, block, "else")
 
 

@@ -401,7 +401,7 @@ def test_what_is_taken(text: str, index: Index) -> None:
     ("text", "words"),
     [
         ("", "'' is not an index or range"),
-        ("...", "write a : for each axis"),
+        ("...", "write ':' for each axis"),
         ("::0", "a step of 0"),
         ("1:2:3:4", "not an index or range"),
         ("a", "not an index or range"),

@@ -236,7 +236,7 @@ def faults(graph: Graph) -> dict[str, str]:
             "index",
             "4 parts, but the data have 3 axes. Use at most 3",
         ),
-        ("subscript", {"index": "..."}, "value", "write a : for each axis"),
+        ("subscript", {"index": "..."}, "value", "write ':' for each axis"),
         ("subscript", {"index": "0); import os"}, "value", "not an index or range"),
     ],
 )

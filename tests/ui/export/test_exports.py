@@ -329,7 +329,7 @@ def test_a_program_that_skips_bad_files_is_saved_with_its_list(
     saved = (tmp_path / "pipe.py").read_text()
     assert saved.startswith(screen["code", "files"][0]["text"].rstrip())
     model.act("code", {"do": "download", "file": "kept.py"})
-    assert "needs its list of good files" in screen["code", "message"]
+    assert "reads a list of good files" in screen["code", "message"]
     assert screen["code", "script"]["text"] == ""
     model.receive("code", "target", "notebook")
     screen.wait(lambda s: s["code", "files"][0]["path"] == "pipeline.ipynb", "the notebook")

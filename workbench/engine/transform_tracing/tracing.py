@@ -271,7 +271,8 @@ class _Search:
             return {"": maker}
         if not callable(maker):
             raise ImportFailedError(
-                f"{self.script.file}: it is {type(maker).__name__}, not a composition."
+                f"{self.script.file}: the selected value has type {type(maker).__name__}. Select a "
+                "composition."
             )
         stand_ins = self.script.lines.stand_ins
         called = call_arguments(maker, self.arguments, stand_ins, self.script.cells)

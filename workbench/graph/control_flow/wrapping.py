@@ -341,7 +341,9 @@ def unwrap_block(
     given = {Port(block, name): fed.get(port, port) for name, port in inner.outputs.items()}
     for port in graph.body.used_ports:
         if port.node == block and port not in given:
-            raise GraphEditError(f"{port} is used, but {body} has no such output. Add it first.")
+            raise GraphEditError(
+                f"{port} is in use, but {body} has no output of that name. Add the output first."
+            )
     at = graph.nodes.index(node)
     nodes = (
         *(node.rewire(given) for node in graph.nodes[:at]),

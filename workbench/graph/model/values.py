@@ -261,7 +261,7 @@ def _item(text: str) -> int | slice:
             raise ValueError("a step of 0 is not allowed")
         return slice(low, high, step)
     if text.strip() == "...":
-        raise ValueError("DALI does not support ... : write a : for each axis")
+        raise ValueError("DALI does not support '...'; write ':' for each axis")
     raise ValueError(f"{shortened(text.strip(), 30)!r} is not an index or range")
 
 

@@ -125,7 +125,7 @@ def with_values(typed: TypedGraph, values: Mapping[str, Value]) -> Graph:
     graph = without_dependencies(typed.graph)  # for followers: some are random
     for name, generator in generators.items():
         if name not in values:
-            raise GraphError(f"{name}: its value is missing. Pass it as {{{name!r}: ...}}.")
+            raise GraphError(f"The value of {name} is missing. Pass it as {{{name!r}: ...}}.")
         graph = with_fixed_generator(graph, typed.catalog, generator, values[name])
     return graph
 
@@ -136,7 +136,10 @@ def with_fixed_generator(graph: Graph, catalog: Catalog, generator: Node, value:
     Raises GraphEditError if the generator is an output, or feeds anything other than arguments.
     """
     if any(port.node == generator.id for port in graph.outputs.values()):
-        raise GraphEditError(f"{generator.id}: it is an output of the graph. Remove that output.")
+        raise GraphEditError(
+            f"{generator.id} is an output of the graph, so its value cannot be fixed. Remove that "
+            "output."
+        )
     for edge in graph.consumers(generator.id):
         node = graph.node(edge.target)
         if edge.input not in catalog[node.op].args:

@@ -187,7 +187,7 @@ def require_entries(dataset: Dataset, entries: dict[str, Any]) -> None:
             place = f"{part}[{entries[part].index(entry)}]"
             raise DataError(
                 f"{dataset}: {name} of {place} is {json.dumps(entry[name])[:60]} "
-                f"({len(wrong):,} such in {part}), which makes DALI drop all later boxes. "
+                f"({len(wrong):,} such entries in {part}), which makes DALI drop all later boxes. "
                 "Use 32-bit integers."
             )
     finite = _read(dataset.location, _stamp(dataset)).is_finite

@@ -141,7 +141,7 @@ class DownloadCode(Action, tag="download", frozen=True):
         state, document = model.state, model.history.document
         if state.skip_bad:
             raise GraphEditError(
-                "The code needs its list of good files. Save it instead of downloading"
+                "The code reads a list of good files, which a download lacks. Save the code instead"
             )
         made = exported_files(
             state.checked, state.target, document, model.data_panel, False, self.file

@@ -187,7 +187,7 @@ class Lmdb(SourceKind):
         if size > free:
             raise DataError(
                 f"{dataset}: the copy without unusable samples needs {size:,} bytes, but {place} "
-                f"has {free:,}. Free space there, or create the LMDB again."
+                f"has only {free:,}. Free some space there, or create the LMDB again."
             )
         holder = os.path.basename(os.path.abspath(dataset.location))
         values = (each for each in _list_values(dataset.location) if isinstance(each, _Value))
