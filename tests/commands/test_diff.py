@@ -45,6 +45,17 @@ def test_the_exit_code_says_if_pipelines_differ(folder: Path) -> None:
     assert run(folder, "a.json", "a.json")[0] == 0
 
 
+def test_an_unreadable_image_is_named_and_has_an_exit_code(folder: Path) -> None:
+    bad = folder / "photos" / "bad.jpg"
+    bad.write_bytes(b"no image")
+    code, text = run(folder, "a.json", "a.json")
+    assert code == 2
+    assert "The pixels are the same for 4 images, but not all images were compared." in text
+    assert "Images that could not be compared: 1 (bad.jpg: A: " in text
+    assert run(folder, "a.json", "b.json")[0] == 1
+    bad.unlink()
+
+
 def test_what_cannot_be_compared_is_a_usage_error(folder: Path) -> None:
     (folder / "empty.py").write_text("x = 1")
     for what, words in (

@@ -195,7 +195,7 @@ class PipelineDifference(DocumentedResult):
         return ResultTable("Difference by step, swapping only this step", columns, rows)
 
     def _worst_table(self) -> ResultTable:
-        rows = tuple(self.worst) if not self.equal else ()
+        rows = tuple(self.worst) if self.differ else ()
         return ResultTable("Images with the largest difference", ("image", "mean"), rows)
 
     def plot(self) -> Figure:

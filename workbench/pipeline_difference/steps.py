@@ -185,7 +185,8 @@ def to_array(value: Any) -> Item:
     if found.ndim == 4 and found.shape[0] == 1:
         found = found[0]
     if found.dtype.kind not in "uifb" or found.ndim not in (2, 3):
-        raise TypeError(f"the result is {type(value).__name__} {found.shape}, not an image")
+        kind = "None" if value is None else f"{type(value).__name__} {found.shape}"
+        raise TypeError(f"the result is {kind}, not an image")
     return found
 
 

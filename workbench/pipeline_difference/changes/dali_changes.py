@@ -299,7 +299,9 @@ def _crop(factory: _ChangeFactory) -> Iterator[Change]:
         yield factory.with_arguments("crop position", crop_pos_x=0.0, crop_pos_y=0.0)
         size = _crop_size(factory.call)
         if size is not None:
-            text = "fn.crop at a centre rounded half to even, as torchvision does, imitated"
+            text = (
+                "a centre crop rounded half to even, as in torchvision (imitated with NumPy)"
+            )
             even = partial(imitated.crop_even, size=size)
             yield factory.replaced_by("crop position", function_step(even, text, ("crop",), text))
 
@@ -340,17 +342,17 @@ def _colour(factory: _ChangeFactory) -> Iterator[Change]:
     """Yield imitations of colour operations for which DALI has no argument."""
     name, angle, factor = f"fn.{factory.op}", factory.get("hue"), factory.get("contrast", 1)
     if angle:
-        text = f"hue of {angle:g} degrees rotated in HSV, imitated; {name} rotates in YIQ"
+        text = f"a hue of {angle:g} degrees in HSV (imitated with NumPy; {name} rotates in YIQ)"
         yield factory.with_function_before(
             "hue", text, partial(imitated.rotate_hue, degrees=angle), hue=angle
         )
     if factory.get("saturation") == 0:
         for words, weights in imitated.GREY.items():
-            text = f"grey = {words}, imitated; {name} uses BT.601"
+            text = f"grey = {words} (imitated with NumPy; {name} uses BT.601)"
             yield factory.with_function_before(
                 "grey", text, partial(imitated.grey, weights=weights)
             )
     if factor != 1 and "contrast_center" not in factory.call.node.args:
-        text = f"contrast around the mean grey of the image, imitated; {name} uses 128"
+        text = f"contrast around the mean grey (imitated with NumPy; {name} uses 128)"
         changed = partial(imitated.contrast, factor=factor)
         yield factory.with_function_before("contrast", text, changed, contrast=factor)

@@ -1,7 +1,7 @@
 """Steps of a graph, which DALI runs in the worker process.
 
 A step is a node of the path from the reader to the images, with the nodes that compute its
-arguments. Random values are fixed first, as ``compare_transforms`` does for libraries.
+arguments. Random values are fixed first.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from workbench.catalog import load_catalog
 from workbench.emit.interop.graph import decoded_images
 from workbench.engine.protocol.process import Engine
 from workbench.engine.protocol.registry import task
+from workbench.engine.resources.machine import describe_machine
 from workbench.engine.run.worker import Worker
 from workbench.errors import ArgumentError, PipelineError
 from workbench.graph.model import Graph, Node, Port, Source
@@ -27,6 +28,8 @@ from workbench.pipeline_difference.steps import DECODE, TAIL, Side, Step
 from workbench.sources import PARAMETER, Datasets, open_dataset
 
 DALI = "dali"
+_MIXED = ":mixed"
+"""End of the group of steps that run after decoding on the GPU."""
 _CROP = ("crop", "crop_w", "crop_h", "crop_pos_x", "crop_pos_y", "rounding")
 _CROP_EDGE = ("out_of_bounds_policy", "fill_values")
 _WINDOWS = {"random_resized_crop": "resize", "decoders.image_random_crop": "decoders.image"}
@@ -74,9 +77,10 @@ class Call:
         return self.with_node(node.without(list(given)).with_args({**node.args, **given}))
 
 
-def graph_side(graph: Graph, name: str, label: str) -> Side:
+def graph_side(graph: Graph, name: str, label: str, *, on_gpu: bool = True) -> Side:
     """Return the steps that compute a graph's first image output.
 
+    Mixed decoding is used if the graph sets it, ``on_gpu`` is true, and this machine has a GPU.
     Raises ArgumentError for a graph without images, with several sources, or with random values
     that cannot be fixed.
     """
@@ -92,15 +96,22 @@ def graph_side(graph: Graph, name: str, label: str) -> Side:
     notes = []
     if len(images) > 1:
         notes.append(f"{name}: only {output} is compared, of the outputs {', '.join(images)}.")
+    group = f"{DALI}:{label}"
     if graph.settings.device != "cpu":
-        notes.append(f"{name}: images are decoded on the CPU; mixed decoding was not compared.")
+        why = describe_machine().no_gpu if on_gpu else "a program runs on the CPU"
+        group += "" if why else _MIXED
+        notes.append(
+            f"{name}: images are decoded on the CPU, not as mixed decoding does, because {why}."
+            if why
+            else f"{name}: images are decoded on the GPU (mixed decoding)."
+        )
     graph, port, fixed = _pinned(graph, port, name)
     if fixed:
         notes.append(
             f"{name}: random values are fixed to the upper end of their range ({', '.join(fixed)})."
         )
     graph, port = _split_crops(graph, port)
-    return Side(name, tuple(_steps(graph, port, name, label)), tuple(notes))
+    return Side(name, tuple(_steps(graph, port, name, group)), tuple(notes))
 
 
 def _inlined(graph: Graph, port: Port) -> tuple[Graph, Port, list[str]]:
@@ -194,7 +205,7 @@ def _split_crops(graph: Graph, port: Port) -> tuple[Graph, Port]:
     return graph, port
 
 
-def _steps(graph: Graph, port: Port, name: str, label: str) -> list[Step]:
+def _steps(graph: Graph, port: Port, name: str, group: str) -> list[Step]:
     """Return one step for each node between the encoded images and a port."""
     catalog, path = load_catalog(), []
     reader = graph.sources[0].id
@@ -216,7 +227,7 @@ def _steps(graph: Graph, port: Port, name: str, label: str) -> list[Step]:
         calls = [Call(decoder, (decoder,), decoder.inputs["data"], Port(decoder.id, "output"))]
         calls.append(Call(graph.node(port.node), (graph.node(port.node),), calls[0].exit, port))
     return [
-        Step(_kinds(call.node), call_text(call.node), f"{DALI}:{label}", call, repr(call))
+        Step(_kinds(call.node), call_text(call.node), group, call, _key(call, group))
         for call in _with_arguments(graph, calls)
     ]
 
@@ -255,7 +266,11 @@ def call_text(node: Node) -> str:
 
 def changed_step(step: Step, call: Call) -> Step:
     """Return the step with another call."""
-    return replace(step, payload=call, key=repr(call), text=call_text(call.node))
+    return replace(step, payload=call, key=_key(call, step.group), text=call_text(call.node))
+
+
+def _key(call: Call, group: str) -> str:
+    return repr(call) + (_MIXED if group.endswith(_MIXED) else "")
 
 
 class DaliBackend:
@@ -288,7 +303,8 @@ class DaliBackend:
             ends.append(end)
         outputs = {f"images_{number}": end for number, end in enumerate(ends)}
         graph = replace(self._start, nodes=tuple(nodes), outputs=outputs)
-        graph = graph.with_settings(batch_size=len(items))
+        device = "mixed" if variants[0][0].group.endswith(_MIXED) else "cpu"
+        graph = graph.with_settings(batch_size=len(items), device=device)
         data = {PARAMETER: open_dataset([_as_input(each) for each in items])}
         answers: list[list[tuple[str, NDArray[Any]]]] = self._engine.call(
             run_images, graph, data, ends

@@ -73,7 +73,8 @@ def pack(value: Any, kind: bytes = b"a") -> bytes:
     saved = io.BytesIO()
     array = np.asarray(value)
     if array.dtype.kind == "O":
-        raise TypeError(f"the result is {type(value).__name__}, not an image")
+        kind = "None" if value is None else type(value).__name__
+        raise TypeError(f"the result is {kind}, not an image")
     np.save(saved, array, allow_pickle=False)
     return kind + saved.getvalue()
 

@@ -124,7 +124,7 @@ def library_side(call: TransformCall, name: str, label: str) -> Side:
         )
         for each in calls
     ]
-    if any(each != original for each, original in zip(calls, _calls_in(call), strict=False)):
+    if [*map(call_text, calls)] != [*map(call_text, _calls_in(call))]:
         notes.append("random values are fixed to the upper end of their range, p to 1.")
     sentences = (sentence, *dict.fromkeys(notes))
     return Side(name, (decode, *steps), tuple(f"{name}: {note}" for note in sentences))

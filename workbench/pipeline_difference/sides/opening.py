@@ -22,6 +22,7 @@ from workbench.engine.protocol.process import Engine
 from workbench.errors import ArgumentError, ImportFailedError
 from workbench.graph import load_recipe, load_recipes, read_graph
 from workbench.graph.model import Graph
+from workbench.names import shortened
 from workbench.pipeline_difference.measure import Failed, Item
 from workbench.pipeline_difference.sides.dali_steps import (
     DALI,
@@ -59,6 +60,7 @@ _WORDS = {
     "layout": TAIL, "float": TAIL, "transpose": TAIL,
 }  # fmt: skip
 """Part of a function's name -> kind of step that the function is assumed to be."""
+_BYTES = "the result is bytes, not an image"
 WHOLE = "everything"
 """Kind of a step that includes everything after decoding."""
 
@@ -163,7 +165,7 @@ class Sides:
             "array": ("arrays (height, width, 3) that Pillow decodes", _identity),
             "Image": ("Pillow images", _as_pillow),
         }
-        reasons = []
+        reasons: dict[str, str] = {}
         for form in [wanted] if wanted else forms:
             words, convert = forms[form]
             tried = step if convert is _identity else _converted(step, convert)
@@ -175,10 +177,14 @@ class Sides:
                     if form == "bytes":
                         return Side(name, (replace(tried, kinds=(DECODE, WHOLE)),), (note,))
                     return Side(name, (decode, tried), (note,))
-                why = result.why if isinstance(result, Failed) else "it returns bytes"
-            reasons.append(f"with {words.partition(' (')[0]}: {why}")
-        why = "; ".join(reasons)[:500]
-        raise ArgumentError(f"diff: {name} returns no image ({why}). Return an array.")
+                why = result.why if isinstance(result, Failed) else _BYTES
+            reasons.setdefault(why, words.partition(" (")[0])
+        returned = {why: form for why, form in reasons.items() if why.endswith("not an image")}
+        whys = "; ".join(f"with {words}: {why}" for why, words in (returned or reasons).items())
+        raise ArgumentError(
+            f"diff: {name} returns no image ({shortened(whys, 400)}). Return an array with height, "
+            "width and channels."
+        )
 
     def _foreign(self, spec: str, label: str, trial: Sequence[bytes], python: str) -> Side:
         if ":" not in spec or not spec.rpartition(":")[2].isidentifier():
@@ -201,7 +207,7 @@ class Sides:
         self, graph: Graph, name: str, label: str, trial: Sequence[bytes], python: str
     ) -> Side:
         """Export a graph, and return a side that runs the program in another interpreter."""
-        side = graph_side(graph, name, label)
+        side = graph_side(graph, name, label, on_gpu=False)
         path = Path(self._folder.name, f"{label}.py")
         exported = export(program_graph(side.steps), "script", plain=True)
         path.write_text(exported.main.text, encoding="utf-8")
