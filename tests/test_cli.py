@@ -303,6 +303,7 @@ def test_what_cannot_go_to_a_target_writes_nothing(tmp_path: Path) -> None:
         (["preview", "simclr", "--data", "/nowhere", "-o", "s.png"], 2, "no folder /nowhere"),
         (["bench", "simclr", "--data", "/nowhere"], 2, "no folder /nowhere"),
         (["app", "--data", "/nowhere"], 2, "no folder /nowhere"),
+        (["app", "--results", "none.json"], 2, "'none.json' does not exist"),
         (["preview", "simclr", "--data", ".", "-o", "s.png"], 2, "is empty"),
         (["preview", "simclr", "--data", ".", "-o", "s.png", "--seed", "2147473648"], 2, "seed"),
         (["preview", "simclr", "--data", ".", "-o", "s.png", "--batch", "1000001"], 2, "batch"),

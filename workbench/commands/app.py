@@ -65,6 +65,14 @@ TOKEN_VARIABLE = "DALI_WORKBENCH_TOKEN"
     metavar="GIB",
     help="Host memory limit of the workers of all pages together. Default: half of the memory.",
 )
+@click.option(
+    "--results",
+    "files",
+    multiple=True,
+    metavar="FILE.json",
+    type=click.Path(exists=True, dir_okay=False),
+    help="Saved result of watch, audit, diff or pack that each page lists. Can be repeated.",
+)
 @click.option("--no-browser", is_flag=True, help="Print the link without opening a browser.")
 @report_errors
 def app_command(
@@ -79,6 +87,7 @@ def app_command(
     roots: tuple[Path, ...],
     max_sessions: int,
     memory: float | None,
+    files: tuple[str, ...],
     no_browser: bool,
 ) -> None:
     """Serve the web app to anyone who has the printed link.
@@ -86,6 +95,7 @@ def app_command(
     Example:  workbench app --data photos --port 5007
     """
     from workbench.engine.resources.memory_budget import shared_budget
+    from workbench.results import load_result
     from workbench.ui.access import AccessPolicy
     from workbench.ui.state.graph_argument import to_document
     from workbench.ui.web import serve
@@ -111,6 +121,7 @@ def app_command(
     if graph:
         checked = load_source_graph(graph)
         opened = to_document(Path(graph) if Path(graph).is_file() else graph).with_graph(checked)
+    results = [load_result(each) for each in files]
     if memory is not None:
         shared_budget().host = int(memory * 2**30)
-    serve(data, opened, port, access, roots, not no_browser, max_sessions)
+    serve(data, opened, port, access, roots, not no_browser, max_sessions, results)

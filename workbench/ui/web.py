@@ -22,6 +22,7 @@ from tornado.ioloop import IOLoop
 
 from workbench.catalog import load_catalog
 from workbench.errors import WorkbenchError
+from workbench.results import ResultDocument
 from workbench.roots import Roots, data_folder, default_roots
 from workbench.sources import Dataset
 from workbench.ui.access import (
@@ -259,6 +260,13 @@ class Session(PageParts):
         pn.state.onload(self.on_load)
         self.listen(self.model.handle_outbox, self.model.heartbeat.watch, self.model.receive)
 
+    def show_results(self, results: Sequence[ResultDocument]) -> None:
+        """Open the Results panel with these results, the first one selected."""
+        for each in reversed(results):
+            self.model.results.add(each)
+        self.model.state.tab = "results"
+        self._apply()
+
     def fill(self, page: pn.Template) -> None:
         """Add the components to the page."""
         self.open_chosen_tab()
@@ -284,17 +292,20 @@ def create_app(
     graph: GraphLike = None,
     limit: SessionLimit | None = None,
     roots: Roots | None = None,
+    results: Sequence[ResultDocument] = (),
 ) -> pn.Template:
     """Create a page with its own view model, which ends with the session.
 
     If ``limit`` is reached, the page shows a message instead. ``roots`` are the folders below which
-    the page may open and save files; None means the folders of a local user. Raises
-    GraphFormatError for an invalid graph.
+    the page may open and save files; None means the folders of a local user. The Results panel
+    lists ``results``. Raises GraphFormatError for an invalid graph.
     """
     if limit is not None and not limit.acquire():
         return limit.limit_page()
     try:
         session = Session(data, graph, roots or default_roots(_data_paths(data), loopback=True))
+        if results:
+            session.show_results(results)
     except BaseException:
         if limit is not None:
             limit.release()
@@ -329,16 +340,20 @@ def serve(
     roots: Sequence[str | Path] = (),
     browser: bool = False,
     max_sessions: int = MAX_SESSIONS,
+    results: Sequence[ResultDocument] = (),
 ) -> None:
     """Serve the app until interrupted, and print the link with the token.
 
     Each page has its own graph and worker, with at most ``max_sessions`` pages at a time.
     ``access`` sets address and token (None: this machine only). Below ``roots``, and in the data,
     pages may open and save files (default: the working folder and, on loopback, the home folder).
-    ``browser`` opens the link. Raises WorkbenchError for a port in use, and GraphFormatError for an
-    invalid graph.
+    ``browser`` opens the link, and each page lists ``results``. Raises WorkbenchError for a port in
+    use, and GraphFormatError for an invalid graph.
     """
-    start_server(data, graph, port, access, roots, browser=browser, max_sessions=max_sessions)
+    start_server(
+        data, graph, port, access, roots,
+        browser=browser, max_sessions=max_sessions, results=results,
+    )  # fmt: skip
 
 
 def start_server(
@@ -351,6 +366,7 @@ def start_server(
     browser: bool = False,
     threaded: bool = False,
     max_sessions: int = MAX_SESSIONS,
+    results: Sequence[ResultDocument] = (),
 ) -> Any:
     """Start the server, with the arguments of ``serve``.
 
@@ -371,7 +387,7 @@ def start_server(
     limit = SessionLimit(max_sessions)
 
     def app() -> pn.Template:
-        return create_app(data, source, limit, allowed)
+        return create_app(data, source, limit, allowed, results)
 
     def run() -> None:
         sys.setswitchinterval(HAND_OVER)

@@ -15,6 +15,7 @@ from tests.ui.hosts import Host, LabHost, await_picture, open_page, part, small
 from workbench import results
 from workbench.results import ResultDocument, ResultPicture, ResultTable, record_result
 from workbench.roots import Roots
+from workbench.ui import web
 from workbench.ui.results.panel import LARGEST
 
 
@@ -66,6 +67,16 @@ def test_pages_of_the_app_do_not_show_results_of_other_users(make: Make, photos:
     assert screen["results", "entries"] == []
 
 
+def test_results_of_the_command_line_are_on_each_page(photos: Path) -> None:
+    session = web.Session(photos, None, Roots.of([photos]))
+    session.show_results([example("First"), example("Second")])
+    fields = session.model.results.fields()
+    assert [each["title"] for each in fields["entries"]] == ["First", "Second"]
+    assert fields["shown"]["title"] == "First"
+    assert session.model.state.tab == "results"
+    session.model.close()
+
+
 def test_long_tables_are_cut(make: Make) -> None:
     _, screen = make()
     record_result(example(rows=500))
@@ -105,7 +116,7 @@ def test_a_file_is_opened_and_shown_as_text(host: Host, photos: Path, tmp_path: 
     expect(shown.get_by_role("heading")).to_have_text("Result <u>of</u> a file")
     expect(shown.get_by_role("cell", name="<i>0")).to_be_visible()
     expect(shown.get_by_role("img", name="Time per step")).to_have_js_property("naturalWidth", 40)
-    expect(shown).to_contain_text("This picture is neither PNG nor JPEG.")
+    expect(shown).to_contain_text("This picture is not a PNG, JPEG or WebP file.")
     if isinstance(host, LabHost):  # a tool in another cell
         code = (
             "import workbench.results as r; r.record_result(r.ResultDocument('audit', 'Live', ()))"

@@ -299,9 +299,7 @@ def _crop(factory: _ChangeFactory) -> Iterator[Change]:
         yield factory.with_arguments("crop position", crop_pos_x=0.0, crop_pos_y=0.0)
         size = _crop_size(factory.call)
         if size is not None:
-            text = (
-                "a centre crop rounded half to even, as in torchvision (imitated with NumPy)"
-            )
+            text = "a centre crop rounded half to even, as in torchvision (imitated with NumPy)"
             even = partial(imitated.crop_even, size=size)
             yield factory.replaced_by("crop position", function_step(even, text, ("crop",), text))
 

@@ -53,7 +53,7 @@ class ResultsPanel:
         self._view: ShownResult | Empty = {}
         self._stop = on_result(self._on_result) if follows else lambda: None
         for document in recorded_results() if follows else ():
-            self._add(document)
+            self.add(document)
 
     def close(self) -> None:
         """Stop adding results of this process."""
@@ -61,10 +61,11 @@ class ResultsPanel:
 
     def _on_result(self, document: ResultDocument) -> None:
         with self._lock:
-            self._add(document)
+            self.add(document)
             self._refresh()
 
-    def _add(self, document: ResultDocument) -> None:
+    def add(self, document: ResultDocument) -> None:
+        """Add a result to the list and show it."""
         self._number += 1
         key = str(self._number)
         self._documents = {key: document, **self._documents}
@@ -99,7 +100,7 @@ class ResultsPanel:
             values = None
         if not isinstance(values, dict):
             raise DataError("The file is not a result. Open a file written by result.save(path).")
-        self._add(ResultDocument.from_json(values))
+        self.add(ResultDocument.from_json(values))
 
     def fields(self) -> dict[str, Any]:
         """Return the fields of the component."""

@@ -94,7 +94,7 @@ function Shown({ title, created, sentences, tables, pictures }: ShownResult) {
       ))}
       {pictures.map(({ caption, source }, at) => (
         <figure key={at}>
-          {source ? <img src={source} alt={caption} /> : <p>This picture is neither PNG nor JPEG.</p>}
+          {source ? <img src={source} alt={caption} /> : <p>This picture is not a PNG, JPEG or WebP file.</p>}
           <figcaption>{caption}</figcaption>
         </figure>
       ))}
