@@ -184,14 +184,15 @@ class PipelineDifference(DocumentedResult):
 
     def _step_table(self) -> ResultTable:
         total = sum(each.mean for each in self.steps) or 1.0
+        sized = any(each.sizes for each in self.steps)
         rows = tuple(
             (
-                each.name, each.mean, each.largest, each.mean / total,
-                _calls_text(each.ours), _calls_text(each.theirs), each.sizes,
+                each.name, *(round(v, 4) for v in (each.mean, each.largest, each.mean / total)),
+                _calls_text(each.ours), _calls_text(each.theirs), *[each.sizes] * sized,
             )
             for each in self.steps
         )  # fmt: skip
-        columns = ("step", "mean", "largest", "share", "A", "B", "shapes")
+        columns = ("step", "mean", "largest", "share", "A", "B", *["shapes"] * sized)
         return ResultTable("Difference by step, swapping only this step", columns, rows)
 
     def _worst_table(self) -> ResultTable:

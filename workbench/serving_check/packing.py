@@ -329,7 +329,7 @@ def pack(
     some photos of ``data``; the output of the validation variant of the graph for each; and
     ``check.py``, which needs neither DALI nor the workbench. It accepts any function from bytes to
     an array, or a Triton server, and names the kind of mistake. ``output`` selects an image output
-    if the graph has several. ::
+    if the graph has several. A graph with mixed decoding needs a GPU. ::
 
         made = wb.pack(graph, "photos", "pack")
         print(made)  # then run: python pack/check.py my_server.py:predict_input

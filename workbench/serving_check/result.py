@@ -53,8 +53,9 @@ class ServingPack(DocumentedResult):
 
     def document(self) -> ResultDocument:
         compared = len(self.images) - len(self.refused)
+        graph = "the graph" if self.graph == "untitled" else self.graph
         sentences = (
-            f"{self.folder} has {len(self.images)} test images, and the tensors that {self.graph} "
+            f"{self.folder} has {len(self.images)} test images, and the tensors that {graph} "
             f"computes from {compared} of them with DALI {self.dali}.",
             f"Check a server: python {self.folder}/check.py my_server.py:predict_input",
             *(f"The graph cannot process {e.name}: {e.refused}." for e in self.images if e.refused),
@@ -74,7 +75,7 @@ class ServingPack(DocumentedResult):
             "Mistakes with stored tensors", ("mistake",), tuple((each,) for each in self.mistakes)
         )
         pictures = (ResultPicture("The test images", self.sheet),) if self.sheet else ()
-        title = f"Serving pack of {self.graph}"
+        title = f"Serving pack of {graph}"
         return ResultDocument("pack", title, sentences, (table, mistakes), pictures)
 
     def plot(self) -> Figure:

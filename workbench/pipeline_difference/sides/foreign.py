@@ -121,8 +121,8 @@ def load_function(spec: str) -> Callable[..., Any]:
 
 def require_file(spec: str) -> tuple[Path, str]:
     """Split ``file.py:name``. Raises ArgumentError if there is no such file."""
-    place, _, name = spec.rpartition(":")
-    path = Path(os.path.expanduser(place))
+    place, colon, name = spec.partition(".py:")
+    path = Path(os.path.expanduser(place + colon[:-1]))
     if not path.is_file():
-        raise ArgumentError(f"diff: there is no file {place}. Pass a function as file.py:name.")
+        raise ArgumentError(f"diff: there is no file {path}. Pass a function as file.py:name.")
     return path, name

@@ -108,7 +108,8 @@ class Sides:
                 return library_side(call, name, label)
             what = what.graph
         if isinstance(what, Graph):
-            return graph_side(what, name, label)
+            known = name != label or what.name == Graph.name
+            return graph_side(what, name if known else f"{label} ({what.name})", label)
         library = type(what).__module__.partition(".")[0]
         if library in LIBRARIES or _is_sequential(what):
             return self._composition(
@@ -226,12 +227,14 @@ def _opened(path: str) -> Any:
         return load_recipe(path)
     if path.endswith(".py"):
         return from_file(path)
-    place, _, name = path.rpartition(":")
-    if place.endswith(".py"):
-        require_file(path)
+    _, colon, name = path.partition(".py:")
+    if colon:
+        file, _ = require_file(path)
         try:
-            return from_file(place, name)
+            return from_file(file, name)
         except ImportFailedError:
+            if not name.isidentifier():  # function:line of a composition
+                raise
             return path
     return read_graph(path)
 
