@@ -231,8 +231,21 @@ def test_random_values_of_graphs_are_fixed(graph: Graph, small: Path) -> None:
     assert found.equal
     assert ("not as mixed decoding does" in repr(found)) == bool(describe_machine().no_gpu)
     assert "flip.horizontal=1" in repr(found)
-    with pytest.raises(ArgumentError, match="cannot be fixed"):
-        wb.diff(graph.noise.gaussian(stddev=9.0), graph, small)
+    for random in (graph.noise.gaussian(stddev=9.0), "auto-augment"):
+        with pytest.raises(ArgumentError, match="cannot be fixed"):
+            wb.diff(random, graph, small)
+
+
+@pytest.mark.parametrize(
+    "recipe",
+    [
+        "simclr",
+        *(pytest.param(n, marks=pytest.mark.thorough) for n in ("dino", "cutout", "chest-xray")),
+        pytest.param("key-points", marks=pytest.mark.thorough),
+    ],
+)
+def test_a_recipe_with_blocks_or_random_vectors_equals_itself(recipe: str, small: Path) -> None:
+    assert wb.diff(recipe, recipe, small, 2).equal
 
 
 @pytest.fixture(scope="module")
@@ -290,7 +303,8 @@ def test_a_model_that_returns_nan_or_fails_is_reported(graph: Graph, small: Path
     assert found.model is not None
     assert len(found.model.nan) == 9
     assert found.model.changed == 0
-    assert "Images with NaN results: 9" in repr(found)
+    assert "The model returned NaN for 9 of 9 images, such as 000.jpg; they are not" in repr(found)
+    assert "another class" not in repr(found)
     assert "no weights" in repr(wb.diff(graph, graph, small, model=failing))
 
 

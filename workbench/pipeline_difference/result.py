@@ -164,14 +164,20 @@ class PipelineDifference(DocumentedResult):
         return " ".join((f"The pipelines differ for {count}: {amount}.", *changes))
 
     def _model_sentence(self, model: ModelChange) -> str:
-        share = model.changed / model.images if model.images else 0.0
+        count = model.images - len(model.nan)
         text = (
-            f"The model predicts another class for {model.changed:,} of {model.images:,} images "
-            f"({share:.1%}); the largest change of a logit is {model.largest:.3g}."
+            f"The model returned NaN for {len(model.nan):,} of {model.images:,} images, such as "
+            f"{model.nan[0]}; they are not counted. "
+            if model.nan
+            else ""
         )
-        if model.nan:
-            text += f" Images with NaN results: {len(model.nan)}, such as {model.nan[0]}."
-        return text
+        if count:
+            text += (
+                f"The model predicts another class for {model.changed:,} of {count:,} images "
+                f"({model.changed / count:.1%}); the largest change of a logit is "
+                f"{model.largest:.3g}."
+            )
+        return text.rstrip()
 
     def _cause_table(self) -> ResultTable:
         either = any(c.alternative for c in self.causes)
@@ -185,7 +191,7 @@ class PipelineDifference(DocumentedResult):
     def _step_table(self) -> ResultTable:
         total = sum(each.mean for each in self.steps) or 1.0
         sized = any(each.sizes for each in self.steps)
-        rows = tuple(
+        rows: tuple[tuple[Cell, ...], ...] = tuple(
             (
                 each.name, *(round(v, 4) for v in (each.mean, each.largest, each.mean / total)),
                 _calls_text(each.ours), _calls_text(each.theirs), *[each.sizes] * sized,

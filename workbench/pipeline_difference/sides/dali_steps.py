@@ -14,13 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.catalog import load_catalog
+from workbench.catalog.extra_operators.auto_augment import AUTO_AUGMENT
 from workbench.emit.interop.graph import decoded_images
 from workbench.engine.protocol.process import Engine
 from workbench.engine.protocol.registry import task
 from workbench.engine.resources.machine import describe_machine
 from workbench.engine.run.worker import Worker
 from workbench.errors import ArgumentError, PipelineError
-from workbench.graph.model import Graph, Node, Port, Source
+from workbench.graph.edits.edit import renamed_nodes
+from workbench.graph.model import DecodeDevice, Graph, Node, Port, Source
 from workbench.graph.model.node_order import ancestors
 from workbench.graph.resolved import resolve
 from workbench.pipeline_difference.measure import Failed, Item
@@ -117,12 +119,10 @@ def graph_side(graph: Graph, name: str, label: str, *, on_gpu: bool = True) -> S
 def _inlined(graph: Graph, port: Port) -> tuple[Graph, Port, list[str]]:
     """Replace blocks that run with a probability by their contents."""
     fixed: list[str] = []
-    for block in list(graph.walk()):
+    for name in [node.id for node in graph.nodes if node.op == "if"]:
+        block = graph.node(name)
         condition = block.inputs.get("condition")
-        if block.op != "if" or condition is None or not graph.has(block.id):
-            continue
-        chance = graph.node(condition.node)
-        if chance.op != "random.coin_flip" or block not in graph.nodes:
+        if condition is None or graph.node(condition.node).op != "random.coin_flip":
             continue
         scope, body = block.scope("then"), block.bodies["then"]
         given = {Port(scope, key): value for key, value in block.inputs.items()}
@@ -146,8 +146,9 @@ def _pinned(graph: Graph, port: Port, name: str) -> tuple[Graph, Port, list[str]
             graph = graph.replace_node(node)
             fixed.append(f"{node.id}: the whole image instead of a random window")
         for argument, source in list(node.inputs.items()):
-            value = _upper_end(graph.node(source.node)) if graph.has(source.node) else None
-            if value is not None:
+            generator = graph.node(source.node) if graph.has(source.node) else None
+            value = _upper_end(generator) if generator and "shape" not in generator.args else None
+            if value is not None and argument in catalog[node.op].args:
                 node = node.without([argument]).with_args({**node.args, argument: value})
                 graph = graph.replace_node(node)
                 fixed.append(f"{node.id}.{argument}={value:g}")
@@ -156,7 +157,8 @@ def _pinned(graph: Graph, port: Port, name: str) -> tuple[Graph, Port, list[str]
         value = _upper_end(node)
         if value is not None:  # its arithmetic may round down: just below the upper end
             below = float(np.nextafter(np.float32(value), np.float32(-np.inf)))
-            args = {"fdata": (below,), "shape": ()} if node.op == "random.uniform" else {"idata": 1}
+            data = {"fdata": (below,)} if node.op == "random.uniform" else {"idata": (1,)}
+            args = {**data, "shape": node.args.get("shape", ())}
             graph = graph.replace_node(Node(node.id, "constant", args))
             fixed.append(f"{node.id}={value:g}")
     random = [
@@ -164,7 +166,7 @@ def _pinned(graph: Graph, port: Port, name: str) -> tuple[Graph, Port, list[str]
         for each in graph.walk()
         if graph.outermost(each.id) in left
         and not isinstance(each, Source)
-        and catalog[each.op].seeded
+        and (catalog[each.op].seeded or each.op in AUTO_AUGMENT)
     ]
     if random:
         raise ArgumentError(
@@ -226,10 +228,13 @@ def _steps(graph: Graph, port: Port, name: str, group: str) -> list[Step]:
             raise ArgumentError(f"diff: {name} has no node decoders.image. Add one to it.")
         calls = [Call(decoder, (decoder,), decoder.inputs["data"], Port(decoder.id, "output"))]
         calls.append(Call(graph.node(port.node), (graph.node(port.node),), calls[0].exit, port))
-    return [
-        Step(_kinds(call.node), call_text(call.node), group, call, _key(call, group))
-        for call in _with_arguments(graph, calls)
-    ]
+    on_path = {call.node.id for call in calls}
+    found = []
+    for call in _with_arguments(graph, calls):
+        kinds = [kind for each in call.nodes if each.id in on_path for kind in _kinds(each)]
+        text = call_text(call.node)
+        found.append(Step(tuple(dict.fromkeys(kinds)), text, group, call, _key(call, group)))
+    return found
 
 
 def _with_arguments(graph: Graph, calls: Sequence[Call]) -> list[Call]:
@@ -303,7 +308,7 @@ class DaliBackend:
             ends.append(end)
         outputs = {f"images_{number}": end for number, end in enumerate(ends)}
         graph = replace(self._start, nodes=tuple(nodes), outputs=outputs)
-        device = "mixed" if variants[0][0].group.endswith(_MIXED) else "cpu"
+        device: DecodeDevice = "mixed" if variants[0][0].group.endswith(_MIXED) else "cpu"
         graph = graph.with_settings(batch_size=len(items), device=device)
         data = {PARAMETER: open_dataset([_as_input(each) for each in items])}
         answers: list[list[tuple[str, NDArray[Any]]]] = self._engine.call(
@@ -336,7 +341,8 @@ def _chained(calls: Sequence[Call], at: Port, suffix: str) -> tuple[list[Node], 
             for port in node.inputs.values():
                 if port.node in names:
                     ports.setdefault(port, Port(names[port.node], port.output))
-        nodes += [replace(node.rewire(ports), id=names[node.id]) for node in call.nodes]
+        for node in call.nodes:
+            nodes += renamed_nodes([node.rewire(ports)], {node.id: names[node.id]})
         at = Port(names[call.exit.node], call.exit.output)
         ports[call.exit] = at
     return nodes, at

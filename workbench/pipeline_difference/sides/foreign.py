@@ -28,7 +28,7 @@ class ForeignProcess:
 
     def __init__(self, spec: str, python: str) -> None:
         """Start the process. Raises ArgumentError if the function cannot be loaded."""
-        self._spec = spec
+        self._spec, self._python = spec, python
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  # closed with the process
         command = [python, os.path.abspath(foreign_program.__file__), spec]
         environment = {**os.environ, "NO_ALBUMENTATIONS_UPDATE": "1"}
@@ -81,7 +81,8 @@ class ForeignProcess:
         self._log.seek(0)
         lines = self._log.read().decode("utf-8", "replace").strip().splitlines()
         said = " ".join(line.strip() for line in lines[-_LAST_LINES:]) or "no message"
-        return EngineError(f"The process of {self._spec} ended with exit code {code}: {said}")
+        fix = f" Install it for {self._python}." if "ModuleNotFoundError" in said else ""
+        return EngineError(f"The process of {self._spec} ended with exit code {code}: {said}.{fix}")
 
     def close(self) -> None:
         self._process.kill()
@@ -113,9 +114,6 @@ def load_function(spec: str) -> Callable[..., Any]:
         raise ArgumentError(f"diff: {error}") from None
     except Exception as error:  # whatever the file raises
         raise ArgumentError(f"diff: {spec} cannot be loaded: {describe(error)}.") from None
-    if not callable(found):
-        kind = type(found).__name__
-        raise ArgumentError(f"diff: {spec} is not a function: its type is {kind}.")
     return found  # type: ignore[no-any-return]  # callable
 
 

@@ -73,14 +73,14 @@ def pack(value: Any, kind: bytes = b"a") -> bytes:
     saved = io.BytesIO()
     array = np.asarray(value)
     if array.dtype.kind == "O":
-        kind = "None" if value is None else type(value).__name__
-        raise TypeError(f"the result is {kind}, not an image")
+        name = "None" if value is None else type(value).__name__
+        raise TypeError(f"the result is {name}, not an image")
     np.save(saved, array, allow_pickle=False)
     return kind + saved.getvalue()
 
 
 class MissingNameError(LookupError):
-    """The file has no object with the name."""
+    """The file has no function with the name."""
 
 
 def load(spec: str) -> Any:
@@ -94,7 +94,10 @@ def load(spec: str) -> Any:
     if not hasattr(module, name):
         own = ", ".join(each for each in vars(module) if callable(vars(module)[each])) or "none"
         raise MissingNameError(f"{path} has no function {name}. Functions there: {own[:200]}.")
-    return getattr(module, name)
+    found = getattr(module, name)
+    if not callable(found):
+        raise MissingNameError(f"{spec} is not a function: its type is {type(found).__name__}.")
+    return found
 
 
 def run_pipeline(build: Callable[..., Any], images: Sequence[bytes]) -> list[Any]:

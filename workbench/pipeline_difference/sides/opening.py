@@ -183,8 +183,8 @@ class Sides:
         returned = {why: form for why, form in reasons.items() if why.endswith("not an image")}
         whys = "; ".join(f"with {words}: {why}" for why, words in (returned or reasons).items())
         raise ArgumentError(
-            f"diff: {name} returns no image ({shortened(whys, 400)}). Return an array with height, "
-            "width and channels."
+            f"diff: {name} returns no image ({shortened(whys, 400)}). Pass a function that returns "
+            "an array with height, width and channels for one image."
         )
 
     def _foreign(self, spec: str, label: str, trial: Sequence[bytes], python: str) -> Side:
