@@ -193,7 +193,6 @@ def _compared_peer(
 
 
 def _require_usable(peer: Peer, devices: Sequence[DecodeDevice], data: Datasets) -> None:
-    """Raise EngineError if a peer cannot be measured on this machine or with these data."""
     if peer.device not in devices:
         raise EngineError(f"it runs on {peer.device}, which was not requested with --device")
     if peer.missing:

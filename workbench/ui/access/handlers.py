@@ -213,8 +213,6 @@ class _LoginRedirect(_AccessHandler):
 
 
 class _Login(_AccessHandler):
-    """Login form for the token."""
-
     def get(self) -> None:
         if self.access.is_in(self.request):
             self._redirect_to_app()

@@ -395,7 +395,6 @@ def _sample_remarks(state: ViewState, data_panel: DataPanel) -> list[str]:
 
 
 def _skipped_count(state: ViewState) -> int:
-    """Return the number of files that could not be read for the current preview."""
     tiles = state.preview.tiles if state.preview else ()
     return len({tile.sample.file for tile in tiles if tile.sample.error})
 

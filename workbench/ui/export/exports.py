@@ -187,7 +187,6 @@ def _highlighted(state: ViewState, exported: Export) -> dict[str, list[int]]:
 
 
 def _download(exported: Export) -> bytes:
-    """Return the bytes to download: the only file, or a ZIP archive of all files."""
     return zip_archive(exported) if len(exported.files) > 1 else exported.main.text.encode()
 
 

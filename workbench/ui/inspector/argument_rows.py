@@ -249,7 +249,6 @@ def _parts(node: Node, spec: OpSpec, arg: ArgSpec) -> tuple[str, ...]:
 
 
 def _no_effect_reason(node: Node, spec: OpSpec, arg: ArgSpec) -> str:
-    """Return the reason why an argument has no effect; "" if it has one."""
     if arg.name in node.args or arg.name in node.inputs or arg.start is None:
         return ""
     conflicting = spec.conflicts_with(arg.name) & (node.args.keys() | node.inputs.keys())
