@@ -105,7 +105,10 @@ def test_where_none_rests_the_largest_ends_with_the_reason() -> None:
     small, large = Member(1, 1000 * MIB, rested=None), Member(2, 5000 * MIB, rested=None)
     budget([small, large]).enforce()
     assert small.pid == 1
-    assert "it used 4.9 GiB, and all workers together 5.9 of the 4.0 GiB" in large.ended
+    assert (
+        "it used 4.9 GiB, and all workers together used 5.9 GiB; the limit is 4.0 GiB"
+        in large.ended
+    )
 
 
 def test_a_new_worker_waits_for_room() -> None:
@@ -148,7 +151,7 @@ def test_what_measures_counts_and_is_left_alone() -> None:
     made.enforce()
     assert (measuring.pid, measuring.gave_back, measuring.ended) == (1, 0, "")
     assert resting.pid is None
-    assert "all workers together 5.0 of the 4.0 GiB" in busy.ended
+    assert "all workers together used 5.0 GiB; the limit is 4.0 GiB" in busy.ended
 
 
 class Start:
