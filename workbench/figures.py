@@ -195,6 +195,9 @@ def _is_list(value: object) -> bool:
 def _shortened(words: str) -> str:
     """Shorten a title to one line, and up to two for the rest of its lines."""
     first, *rest = words.split("\n")
+    stem, ending = os.path.splitext(first)
+    if len(first) > LETTERS and ending[1:].isalpha():  # of a file name
+        first = stem
     first = first if len(first) <= LETTERS else f"{first[: LETTERS - 1]}…"
     more = textwrap.wrap(" ".join(rest), LETTERS, max_lines=2, placeholder=" …")
     return "\n".join([first, *more])

@@ -78,7 +78,7 @@ class GraphMethods(Operators[Any]):
     def __getitem__(self, node_id: str) -> Any:
         return _calls[0].item(self, node_id)
 
-    def _no_arithmetic(self, _: object) -> NoReturn:
+    def _no_arithmetic(self, *_: object) -> NoReturn:
         raise UnsupportedUseError(
             "A graph has several outputs, so it does not support arithmetic. Use one "
             "output, graph.images * 0.5, and workbench.outputs(images=...) to get a "
@@ -100,6 +100,8 @@ class GraphMethods(Operators[Any]):
         return any(node.id == node_id for node in self.walk())
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = _no_arithmetic
+    __matmul__ = __pow__ = __floordiv__ = __mod__ = __and__ = __or__ = __xor__ = _no_arithmetic
+    __neg__ = __abs__ = __invert__ = __lt__ = __le__ = __gt__ = __ge__ = _no_arithmetic
 
     def __call__(self, *image: object, **options: Any) -> Any:
         """Apply the graph to one image; see ``workbench.preview.graph_batches.call``."""

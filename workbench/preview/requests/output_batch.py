@@ -17,7 +17,7 @@ from workbench.engine.protocol.registry import task
 from workbench.engine.reading.undecodable_samples import Sample
 from workbench.engine.run.worker import Worker
 from workbench.errors import GraphError, UnknownNameError
-from workbench.figures import LETTERS, plot_pictures, show_figure
+from workbench.figures import plot_pictures, show_figure
 from workbench.graph.model import Graph, Port
 from workbench.graph.model.node_order import ancestors
 from workbench.names import did_you_mean, shortened
@@ -338,8 +338,6 @@ class OutputBatch(Mapping[str, Any]):
         """Return a sample's class and file, and in the second line the output's random values."""
         file = os.path.basename(self.files[index])
         named = f"{self.classes[index]} · {file}" if self.classes else file
-        if len(named) > LETTERS:
-            named = os.path.splitext(named)[0]
         if self.files[index] in self.errors:
             named = f"replaces {file}"
         texts = []
