@@ -66,11 +66,11 @@ REFUSED: Mapping[str, Mapping[str, str]] = {
     "proxy": FOLDERS,
     "tensorflow": RAGGED,
     "triton": {
-        "key-points": r"follow_points\.points: its input is reader\.vertices, .* Remove the",
+        "key-points": r"follow_points\.points is connected to reader\.vertices, .* Remove",
         "two-modalities": r"reader: .* a Triton client sends one\. Make an image an output",
-        "ssd": r"decode\.anchor: its input is reader\.boxes, .* Remove the node",
-        "retinanet": r"follow_boxes\.boxes: its input is reader\.boxes, .* Remove the node",
-        "segmentation": r"follow_masks\.masks: its input is reader\.masks, .* Remove the node",
+        "ssd": r"decode\.anchor is connected to reader\.boxes, .* Remove",
+        "retinanet": r"follow_boxes\.boxes is connected to reader\.boxes, .* Remove",
+        "segmentation": r"follow_masks\.masks is connected to reader\.masks, .* Remove",
         "video-clips": r"reader: .* a Triton client sends one\. Make an image an output",
     },
 }

@@ -250,7 +250,7 @@ def test_placement_is_measured_node_by_node_where_there_is_a_gpu(
 
 
 def test_what_cannot_be_optimised_says_why(photos: Path) -> None:
-    bad = set_arg(start().brightness(), CATALOG, "brightness", "brightness", "very")
+    bad = set_arg(start().brightness(brightness=2), CATALOG, "brightness", "brightness", "very")
     with pytest.raises(GraphFaultsError, match="brightness"):
         optimise(bad, str(photos))
     with pytest.raises(GraphEditError, match="Did you mean join-crops"):
