@@ -303,7 +303,7 @@ def test_what_is_no_image_is_refused(engine: Engine, photos: Path) -> None:
     request = PreviewRequest(with_settings(chain_graph(), batch_size=SAMPLES), str(photos))
     with pytest.raises(GraphError, match=r"named 'imgs'\. Use one of: images, labels, original"):
         preview_pixels(engine, request, 0, "imgs")
-    with pytest.raises(GraphError, match="not an image"):
+    with pytest.raises(GraphError, match="cannot be shown as an image"):
         preview_pixels(engine, request, 0, "labels")
     with pytest.raises(GraphError, match="no sample 7"):
         preview_pixels(engine, request, 7, "images")
