@@ -136,6 +136,14 @@ def test_a_drag_is_one_undo_and_keys_stay_in_the_workbench(host: Host, photos: P
     page.keyboard.press("Control+z")
     assert await_mean(page, start - 0.001, start + 0.001) == start
 
+    # Nor do they leave it after a click on a button that the click itself hides.
+    part(page, "inspector").locator("[data-wb=with-probability]").click()
+    await_python(host, "model.graph.has('branch')", bool)
+    if isinstance(host, LabHost):
+        expect(part(page, "inspector")).to_be_focused()
+    page.keyboard.press("Control+z")
+    await_python(host, "str(model.graph)", lambda now: now == before)
+
 
 @pytest.mark.thorough
 def test_a_bad_value_is_named_and_the_picture_stays(host: Host, photos: Path) -> None:

@@ -49,6 +49,16 @@ export function keepFocus(root: HTMLElement): void {
     const el = holder(event);
     if (el && !holdsFocus(root)) el.focus({ preventScroll: true });
   });
+  // A button that its own click hides or removes must not leave the next key to the notebook.
+  root.addEventListener("focusout", ({ target, relatedTarget }) => {
+    if (relatedTarget || isPage(root)) return;
+    requestAnimationFrame(() => {
+      const gone = !(target as Element).getClientRects().length;
+      if (!gone || document.activeElement !== document.body) return;
+      root.tabIndex = -1;
+      root.focus({ preventScroll: true });
+    });
+  });
 }
 
 /** Return whether an element or a descendant has the focus, even in a shadow root (Panel). */

@@ -59,7 +59,7 @@ function usePopup(popup: Popup) {
 /** Return a position near the pointer, or at the top of the canvas, always on the screen. */
 function popupStyle({ at }: Popup, box: DOMRect): CSSProperties {
   const width = Math.min(WIDTH, innerWidth - 24);
-  const left = at ? at.x - 40 : box.left + (box.width - width) / 2;
+  const left = at ? at.x - 40 : box.left + Math.max(0, (box.width - width) / 2);
   const top = at ? at.y + 12 : box.top + 14;
   return {
     width,
