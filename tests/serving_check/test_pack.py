@@ -265,6 +265,17 @@ def test_a_triton_server_is_checked(made: ServingPack, capsys: pytest.CaptureFix
         assert "Use one of: images." in capsys.readouterr().err
 
 
+class GrpcStandIn(TritonStandIn):
+    def do_GET(self) -> None:
+        self.wfile.write(b"\0\0\x06\x04\0\0\0\0\0\0\x05\0\0\x40\0")  # SETTINGS of HTTP/2
+
+
+def test_a_grpc_address_is_named(made: ServingPack, capsys: pytest.CaptureFixture[str]) -> None:
+    with served(GrpcStandIn) as address:
+        assert check.main(["--triton", address, "--model", "m", "--pack", made.folder]) == 2
+    assert "Correct --triton (the HTTP address, not that of gRPC)" in capsys.readouterr().err
+
+
 def test_tensors_as_json_are_read(pack: check.Pack) -> None:
     data = pack.encoded(pack.images[0])
     with served(JsonStandIn) as address:

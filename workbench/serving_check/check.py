@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import http.client
 import importlib
 import importlib.util
 import json
@@ -197,7 +198,8 @@ def _as_array(value: Any, pack: Pack, image: dict[str, Any]) -> Array:
         value = getattr(value, method, lambda value=value: value)()
     array = np.asarray(value)
     if array.dtype.kind not in "biuf":
-        raise TypeError(f"the result is {type(value).__name__}, not an array of numbers")
+        kind = "None" if value is None else type(value).__name__
+        raise TypeError(f"the result is {kind}, not an array of numbers")
     if not typed and image["expected"] == "tensor":
         array = array.astype(pack.arrays[image["name"]].dtype)  # lists have no element type
     return array
@@ -510,9 +512,9 @@ _TRITON = {
 
 
 def triton_function(address: str, model: str, output: str = "") -> Function:
-    """Return a function that sends an image to Triton (HTTP, protocol v2, binary tensors).
+    """Return a function that sends an image to Triton by HTTP (protocol v2, binary tensors).
 
-    Raises PackError if the model cannot be reached.
+    gRPC is not supported. Raises PackError if the model cannot be reached.
     """
     base = address if "://" in address else f"http://{address}"
     url = f"{base.rstrip('/')}/v2/models/{model}"
@@ -521,9 +523,10 @@ def triton_function(address: str, model: str, output: str = "") -> Function:
             facts = json.load(response)
         entry = facts["inputs"][0]
         names = [each["name"] for each in facts["outputs"]]
-    except (OSError, ValueError, LookupError) as error:
+    except (OSError, ValueError, LookupError, http.client.HTTPException) as error:
         raise PackError(
-            f"{url} does not describe a model ({error}). Correct --triton or --model."
+            f"{url} does not describe a model ({' '.join(str(error).split())!r}). Correct --triton "
+            "(the HTTP address, not that of gRPC) or --model."
         ) from None
     if output and output not in names:
         raise PackError(f"{model} has no output {output!r}. Use one of: {', '.join(names)}.")
@@ -567,7 +570,7 @@ def main(arguments: list[str] | None = None) -> int:
         epilog="Exit codes: 0 no difference, 1 differences, 2 invalid arguments or damaged pack.",
     )
     parser.add_argument("function", nargs="?", metavar="FILE.py:FUNCTION")
-    parser.add_argument("--triton", metavar="HOST:PORT", help="check a model of this Triton server")
+    parser.add_argument("--triton", metavar="HOST:PORT", help="check a model of Triton (HTTP)")
     parser.add_argument("--model", metavar="NAME", help="name of the model in Triton")
     parser.add_argument("--output", default="", metavar="NAME", help="output of the Triton model")
     parser.add_argument(

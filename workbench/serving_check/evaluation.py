@@ -51,8 +51,8 @@ def evaluation_graph(graph: Graph, output: str = "") -> Graph:
         raise GraphError("No output of the graph is an image. Make the image an output.")
     if output and output not in images:
         raise ArgumentError(
-            f"pack: the graph has no image output {output!r}.{did_you_mean(output, images)} Its "
-            f"image outputs are {', '.join(images)}."
+            f"pack: the graph has no image output {output!r}; it has {', '.join(images)}. "
+            f"{did_you_mean(output, images, 'Use one of these.')}"
         )
     if len(images) > 1 and not output:
         raise ArgumentError(
