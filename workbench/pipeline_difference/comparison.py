@@ -111,7 +111,7 @@ def _files(datasets: Datasets, samples: int) -> tuple[list[Sample], int]:
 
 @dataclass
 class _Measured:
-    """Sums of differences over the data set."""
+    """Running totals over the images that were compared so far."""
 
     images: int = 0
     total: float = 0.0
@@ -128,7 +128,7 @@ class _Measured:
 
 
 class _Comparison:
-    """One call of ``diff``."""
+    """Measures, divides and explains the difference for one call of ``diff``."""
 
     def __init__(
         self,
@@ -198,7 +198,7 @@ class _Comparison:
             )
 
     def _measure(self, pair: Pair) -> None:
-        """Compare all images in chunks."""
+        """Compare all images in chunks, and add the differences to the totals."""
         count = len(self._files)
         for start in range(0, count, _CHUNK):
             self._progress(0.6 * start / count, f"image {start + 1} of {count}")
@@ -308,7 +308,7 @@ class _Comparison:
         return shares, explanation
 
     def _search_files(self) -> list[Sample]:
-        """Return the worst images, and others spread over the data."""
+        """Return the images with the largest difference, and others evenly spaced in the data."""
         worst = sorted(self._m.worst, reverse=True)[: _SEARCHED // 2]
         places = [-each[1] for each in worst]
         count = len(self._files)

@@ -12,7 +12,8 @@ from workbench.pipeline_difference.steps import Side
 
 MOST_CAUSES = 6
 _TIE = 0.002
-"""Two costs are tied if they differ by less than this fraction of the best; then ranks decide."""
+"""Two costs are tied if their difference is below this fraction of the best reduction of the cost.
+"""
 _TIES, _MOST_EXPANDED = 3, 8
 """Maximum number of tied changes that are followed, and of states that are expanded."""
 _GOOD = 0.5
@@ -90,7 +91,7 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """Accepted changes, the sides after these changes, and their distance."""
+    """Sides after the accepted changes, their distance, and these changes."""
 
     sides: Pair
     current: Distance
@@ -120,7 +121,7 @@ class _Search:
         self.best: _State | None = None
 
     def run(self, start: _State) -> None:
-        """Search from a state. ``best`` is the best state so far, even after an interrupt."""
+        """Search from a state and set ``best``, which is valid after an interrupt too."""
         self.best = start
         waiting, expanded = [start], 0
         while waiting and expanded < _MOST_EXPANDED:
@@ -208,7 +209,10 @@ def explain(
     levels: float,
     on_trial: Callable[[str], None] = lambda text: None,
 ) -> Explanation:
-    """Search greedily for changes, in pairs if no single one helps, and drop those not needed."""
+    """Search for changes that reduce the difference of two sides, and drop those without effect.
+
+    The search is greedy. If no single change helps, pairs of changes are tried.
+    """
     limits = Limits(levels)
     (start,) = evaluate([sides])
     assert start is not None

@@ -47,7 +47,7 @@ class Side:
     notes: tuple[str, ...] = ()
 
     def with_step(self, at: int, *steps: Step) -> Side:
-        """Return the side with other steps at a position; without steps, the old one is removed."""
+        """Replace the step at a position by ``steps``; without ``steps``, remove it."""
         return replace(self, steps=(*self.steps[:at], *steps, *self.steps[at + 1 :]))
 
 
@@ -127,7 +127,7 @@ class StepRunner:
 
 
 def _groups(steps: Sequence[Step]) -> list[list[Step]]:
-    """Split steps into runs of equal group. Each function is a run of its own."""
+    """Split steps into runs of consecutive steps of the same group. Functions are never joined."""
     found: list[list[Step]] = []
     for step in steps:
         if found and step.group != FUNCTION and found[-1][0].group == step.group:

@@ -114,7 +114,7 @@ class TransformComparison(DocumentedResult):
 
     @property
     def compared(self) -> tuple[ComparedTransform, ...]:
-        """Transforms that were compared: different sizes first, then the largest difference."""
+        """Compared transforms: those with different sizes first, then by decreasing difference."""
         found = [each for each in self.transforms if each.state == "compared"]
         return tuple(sorted(found, key=lambda e: -math.inf if e.mean is None else -e.mean))
 

@@ -27,7 +27,7 @@ Pixels = NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class AwkwardImage:
-    """An encoded image, and the same image as servers with a mistake would decode it.
+    """An encoded image, and the pixels that servers with a mistake would decode from it.
 
     ``mistakes`` maps each mistake (a key of ``mistakes.STORED``) to the lossless image that a
     server with this mistake decodes. ``decoded`` is the image as Pillow decodes it, lossless, if

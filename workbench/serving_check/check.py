@@ -114,7 +114,7 @@ class Pack:
     def levels(self, image: dict[str, Any], variant: str = "") -> Array:
         """Return the expected array with channels last, in levels: 0..255 if the scale is known.
 
-        If ``variant`` names a mistake, returns the array that a server with that mistake computes.
+        If ``variant`` names a mistake, returns the array that a server with this mistake computes.
         """
         if variant:
             return self.arrays[f"{image['name']}|{variant}"].astype(float)

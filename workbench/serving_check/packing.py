@@ -87,7 +87,7 @@ class Levels:
 
 @dataclass
 class _Packer:
-    """Computes the content of a pack."""
+    """Computes the tensors, tolerances and files of a pack."""
 
     runner: GraphRunner
     graph: Graph
@@ -156,7 +156,10 @@ class _Packer:
         return Levels(np.full(channels, scale), np.zeros(channels))
 
     def _tolerances(self) -> dict[str, tuple[float, float, str]]:
-        """Measure for each image how much the results of correct servers differ."""
+        """Return the tolerated mean and largest difference in levels, with the reason, by image.
+
+        A tolerance covers the measured differences between correct decoders and resizers.
+        """
         images = {each.name: each for each in self.images if each.name in self.arrays}
         decoded = {name: each.decoded for name, each in images.items() if each.decoded}
         jpegs = {name: each.data for name, each in images.items() if each.data[:2] == JPEG}
@@ -393,13 +396,16 @@ def _require_image(graph: Graph, array: Array, layout: str) -> Array:
 
 
 def _colour_of(array: Array) -> Array | None:
-    """Return the value of each channel if the image has one colour, else None."""
+    """Return the value of each channel if all pixels are equal, else None."""
     values = array.reshape(-1, array.shape[-1]).astype(float)
     return values[0] if np.ptp(values, axis=0).max() <= 1e-3 * max(1, np.ptp(values)) else None
 
 
 def _fit_levels(values: Sequence[Array]) -> Levels | None:
-    """Return the linear function that maps the greys and colours to these values, or None."""
+    """Return the linear function that maps levels to the output values of grey and coloured images.
+
+    Returns None if no linear function does.
+    """
     if len(values) < len(_GREYS) + len(_COLOURS):
         return None
     black, white = values[0], values[len(_GREYS) - 1]

@@ -1,4 +1,4 @@
-"""Compute the plain images as servers do that resize or crop incorrectly."""
+"""Compute the plain images as a server would that resizes or crops incorrectly."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _INTERPOLATIONS = {
 
 
 def graph_variants(graph: Graph, catalog: Catalog) -> Iterator[tuple[str, Graph]]:
-    """Yield each mistake with a graph whose resizing operators have the corresponding arguments."""
+    """Yield pairs of a mistake and a graph whose resizing operators make this mistake."""
     if changed := with_arguments(graph, catalog, antialias=False):
         yield "no_antialias", changed
     for key, value in _INTERPOLATIONS.items():
@@ -56,7 +56,7 @@ def resized_shorter(graph: Graph) -> int | None:
 def image_variants(
     image: Image.Image, width: int, height: int, shorter: int | None
 ) -> Iterator[tuple[str, Image.Image]]:
-    """Yield each mistake with the image resized and cropped to the output size by that mistake.
+    """Yield pairs of a mistake and the image as a server with this mistake resizes and crops it.
 
     ``shorter`` is the size to which the graph resizes the shorter side before its crop, or None.
     """

@@ -1,7 +1,7 @@
-"""Catalogue of hypotheses: changes of arguments, of decoding, and of inputs and results.
+"""Changes of arguments, decoding, inputs and results that may explain a difference.
 
-Each is expressed with arguments of DALI or of the library. If there is no such argument, the change
-is imitated with NumPy, and its text states this.
+Each change is expressed with arguments of DALI or of the library. A change for which there is no
+argument is imitated with NumPy, and its text states this.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ def _mean(values: Any) -> float:
 
 
 def fitted_change(ours: list[Any], theirs: list[Any], label: str) -> Change | None:
-    """Return a change by the linear map per channel that best fits ``ours`` to ``theirs``.
+    """Return a change that applies the best linear map per channel from ``ours`` to ``theirs``.
 
     Returns None if nothing can be fitted.
     """

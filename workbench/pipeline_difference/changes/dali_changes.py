@@ -49,7 +49,7 @@ def dali_changes(side: Side, at: int, label: str, facts: Facts) -> Iterator[Chan
 
 @dataclass(frozen=True, slots=True)
 class _ChangeFactory:
-    """Creates ``Change`` objects. Each of them modifies one node."""
+    """Creates ``Change`` objects that modify one node of one side."""
 
     call: Call
     label: str
@@ -161,7 +161,7 @@ def _resize(factory: _ChangeFactory) -> Iterator[Change]:
 
 
 def _size(factory: _ChangeFactory, side: Side, at: int) -> Iterator[Change]:
-    """Yield changes of how the longer side is rounded, and of the ratio of resize and crop."""
+    """Yield changes of how the longer side is rounded, and of the ratio of resize and crop size."""
     shorter = _shorter_side(factory.call)
     following = [s for s in side.steps[at + 1 :] if s.group.startswith(DALI)]
     crop = next((s.payload for s in following if s.payload.node.op == "crop"), None)
@@ -234,7 +234,10 @@ def _with_size(call: Call, **size: Any) -> Call:
 def _merge_or_swap(
     resize: str, crop: str, change: Callable[[Call], Call] | None, side: Side
 ) -> Side | None:
-    """Change a resize and remove the crop; without ``change``, swap both."""
+    """Apply ``change`` to the resize and remove the crop; without ``change``, exchange both steps.
+
+    Returns None if the side lacks one of the two nodes.
+    """
     first, second = step_index(side, resize), step_index(side, crop)
     if first is None or second is None:
         return None
@@ -256,7 +259,7 @@ def _with_crop(step: Step, shorter: float, size: Any) -> list[Step]:
 
 
 def _as_floats(call: Call, down: bool) -> Call:
-    """Make a resize return floats, or uint8 that is rounded down if ``down``."""
+    """Return a resize that outputs floats or, if ``down``, uint8 values that are rounded down."""
     changed = call.with_args(dtype="FLOAT")
     if not down:
         return changed
@@ -267,7 +270,7 @@ def _as_floats(call: Call, down: bool) -> Call:
 
 
 def _rounded_size(call: Call, how: str) -> Call:
-    """Round the longer side of a resize by its shorter side with ``floor`` or ``ceil``."""
+    """Return a resize with a longer side that is rounded with ``how``, which is floor or ceil."""
     images: Any = decoded_images("memory").images
     short = _shorter_side(call)
     if short is None:  # without an earlier change

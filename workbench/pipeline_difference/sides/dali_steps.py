@@ -57,9 +57,10 @@ _COLOURS = (
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One node of the path, and ``nodes``: the nodes that it needs, and the node itself last.
+    """A node between the reader and the image output.
 
-    ``entry`` is the input port that the previous step's output replaces, ``exit`` the output port.
+    ``nodes`` are the nodes that compute its arguments, and the node itself last. ``entry`` is the
+    input port that the previous step's output replaces, ``exit`` the output port of the node.
     """
 
     node: Node
@@ -238,7 +239,10 @@ def _steps(graph: Graph, port: Port, name: str, group: str) -> list[Step]:
 
 
 def _with_arguments(graph: Graph, calls: Sequence[Call]) -> list[Call]:
-    """Add the nodes that compute arguments; merge steps whose arguments need earlier images."""
+    """Add to each call the nodes that compute its arguments.
+
+    Two calls become one if arguments of the second one are computed from an earlier image.
+    """
     found: list[Call] = []
     done: set[str] = {graph.sources[0].id}
     for call in calls:
@@ -318,7 +322,7 @@ class DaliBackend:
 
 
 def program_graph(steps: Sequence[Step]) -> Graph:
-    """Return a graph with these steps and fixed random values that reads a folder in order."""
+    """Return a graph that reads a folder in order and applies these steps."""
     start = decoded_images("folder")
     reader = start.nodes[0]
     nodes, end = _chained([step.payload for step in steps], Port(reader.id, "jpegs"), "_run")
@@ -331,7 +335,7 @@ _PROGRAM_BATCH = 8
 
 
 def _chained(calls: Sequence[Call], at: Port, suffix: str) -> tuple[list[Node], Port]:
-    """Connect renamed nodes of consecutive steps from a port. Returns nodes and last output."""
+    """Return renamed nodes of consecutive steps, connected to a port, and the last output port."""
     names = {node.id: f"{node.id}{suffix}" for call in calls for node in call.nodes}
     ports: dict[Port, Port] = {}
     nodes: list[Node] = []

@@ -24,7 +24,7 @@ _LAST_LINES = 3
 
 
 class ForeignProcess:
-    """A process that applies one function. ``spec`` is ``file.py:name``."""
+    """A process with any Python interpreter that applies one function, ``file.py:name``."""
 
     def __init__(self, spec: str, python: str) -> None:
         """Start the process. Raises ArgumentError if the function cannot be loaded."""
@@ -118,7 +118,7 @@ def load_function(spec: str) -> Callable[..., Any]:
 
 
 def require_file(spec: str) -> tuple[Path, str]:
-    """Split ``file.py:name``. Raises ArgumentError if there is no such file."""
+    """Split ``file.py:name`` into path and name. Raises ArgumentError if there is no such file."""
     place, colon, name = spec.partition(".py:")
     path = Path(os.path.expanduser(place + colon[:-1]))
     if not path.is_file():

@@ -47,7 +47,7 @@ def write_blob(stream: BinaryIO, data: bytes) -> None:
 
 
 def unpack(blob: bytes) -> Any:
-    """Decode a request."""
+    """Decode an image of a request to bytes, an array or a Pillow image."""
     if blob[:1] == b"b":
         return blob[1:]
     found = np.load(io.BytesIO(blob[1:]), allow_pickle=False)
@@ -59,7 +59,7 @@ def unpack(blob: bytes) -> Any:
 
 
 def pack(value: Any, kind: bytes = b"a") -> bytes:
-    """Encode bytes, an array, a tensor, or an exception."""
+    """Encode bytes, an array, a tensor, or an exception as a message."""
     if isinstance(value, bytes):
         return b"b" + value
     if isinstance(value, BaseException):
@@ -84,7 +84,7 @@ class MissingNameError(LookupError):
 
 
 def load(spec: str) -> Any:
-    """Import a file and return the object that ``file.py:name`` names."""
+    """Import a file and return its function, which ``spec`` names as ``file.py:name``."""
     path, _, name = spec.rpartition(":")
     sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
     made: Any = importlib.util.spec_from_file_location("compared_pipeline", path)

@@ -69,7 +69,10 @@ def library_function(calls: Sequence[TransformCall], within: str) -> Callable[[A
 
 
 def library_steps(calls: Sequence[TransformCall], within: str) -> Callable[[Array], Any]:
-    """Like ``library_function``, but returns the library's own kind of result."""
+    """Return a function that applies the calls like ``library_function``.
+
+    Its result is what the library returns: a Pillow image, an array or a tensor.
+    """
     steps = [_step(call, within) for call in calls]
 
     def apply(picture: Array) -> Any:

@@ -1,6 +1,6 @@
 """Steps of a composition of torchvision, Albumentations, Kornia or timm, with fixed random values.
 
-The library's classes run in the worker process, as for ``compare_transforms``.
+The library's classes run in the worker process.
 """
 
 from __future__ import annotations
