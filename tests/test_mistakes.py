@@ -182,6 +182,7 @@ MISTAKES = {
     'wb.read("photos", shard_id=5)': ("GraphFaultsError", "5 is not a shard of 1"),
     "g.flip(horizontal=2)": ("GraphFaultsError", "Use 0 or 1"),
     "g.crop_mirror_normalize(mean=[1, 2])": ("GraphFaultsError", "Use 3 numbers"),
+    "wb.random.uniform(values=[])": ("GraphFaultsError", "Use one or more numbers"),
     "wb.random.uniform(range=(3, 1))": ("GraphFaultsError", "low then high"),
     "g.with_settings(batch_size=0)": ("GraphFaultsError", "from 1 to"),
     "wb.fn.cat(g.images, g.labels)": ("GraphFaultsError", "requires equal types"),

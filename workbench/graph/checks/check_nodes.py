@@ -134,6 +134,8 @@ def _combination_faults(node: Node, spec: OpSpec) -> Iterator[Fault]:
                 f"Set {group[0]}, or connect a node.",
                 "missing_arg",
             )
+    if node.op == "random.uniform" and node.args.get("values") == ():  # a crash of DALI
+        yield Fault(node.id, "values", "[] is empty", "Use one or more numbers.", "value")
     yield from _constant_faults(node, spec)
     yield from _zero_size_faults(node)
     yield from _rectangle_faults(node, spec)
