@@ -573,9 +573,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--triton", metavar="HOST:PORT", help="check a model of Triton (HTTP)")
     parser.add_argument("--model", metavar="NAME", help="name of the model in Triton")
     parser.add_argument("--output", default="", metavar="NAME", help="output of the Triton model")
-    parser.add_argument(
-        "--batched", action="store_true", help="the function must return a batch of one image"
-    )
+    parser.add_argument("--batched", action="store_true", help="the function returns a batch of 1")
     parser.add_argument("--pack", default=Path(__file__).parent, metavar="DIR", help="the pack")
     given = parser.parse_args(arguments)
     if (given.function is None) == (given.triton is None):
