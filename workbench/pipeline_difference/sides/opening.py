@@ -192,7 +192,8 @@ class Sides:
             opened = _opened(spec)
             if not isinstance(opened, ImportedGraph | Graph):
                 raise ArgumentError(
-                    f"diff: {spec} is no graph or program. Pass a function as file.py:name."
+                    f"diff: {spec} is neither a graph nor a program. Pass a function as "
+                    "file.py:name."
                 )
             graph = opened.graph if isinstance(opened, ImportedGraph) else opened
             return self._program(graph, spec, label, trial, python)
