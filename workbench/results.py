@@ -79,7 +79,12 @@ class DocumentedResult(ABC):
         return found
 
     def to_frame(self) -> Any:
-        """Return the first table as a pandas data frame. Raises ImportError without pandas."""
+        """Return the first table as a pandas data frame. Raises ImportError without pandas.
+
+        ::
+
+            frame = wb.check_folder("photos", full=False).to_frame()
+        """
         import pandas
 
         tables = self.document().tables
