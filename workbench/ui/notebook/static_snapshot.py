@@ -20,7 +20,7 @@ CSS_CLASS = "wb-static-snapshot"
 """CSS class of the snapshot. The stylesheet of the live widget hides it."""
 WIDEST = 760
 """Maximum width in pixels, chosen so that the notebook file grows by less than 100 kB."""
-NARROWEST = 160, 220
+NARROWEST = 160, 190
 """Minimum width in pixels of each sample: with more than eight samples, and with at most eight."""
 PAPER, GAP = (0, 0, 0, 0), 6
 SNAPSHOT_DELAY = 0.4
