@@ -24,8 +24,10 @@ import workbench as wb
 from tests.serving_check.servers import decoded, predict_input, with_mistakes
 from workbench.cli import main
 from workbench.errors import ArgumentError, GraphError, SaveError
+from workbench.graph import load_recipe
 from workbench.results import recorded_results
 from workbench.serving_check import ServingPack, check
+from workbench.serving_check.evaluation import evaluation_graph
 
 SERVERS = Path(__file__).with_name("servers.py")
 PLANTED = (
@@ -318,6 +320,12 @@ def test_a_graph_without_validation_variant_is_refused(photos: Path, tmp_path: P
     with pytest.raises(GraphError, match="has no evaluation variant"):
         wb.pack(graph, photos, tmp_path / "pack")
     assert not (tmp_path / "pack").exists()
+
+
+def test_the_result_names_what_evaluation_removes_and_changes() -> None:
+    _, changes = evaluation_graph(load_recipe("auto-augment"))
+    assert changes.endswith("(removed: mirror, flip, augment; changed: crop).")
+    assert evaluation_graph(load_recipe("imagenet-eval"))[1] == ""
 
 
 def test_an_output_must_be_chosen_if_there_are_several(photos: Path, tmp_path: Path) -> None:

@@ -379,6 +379,7 @@ class _Comparison:
             tuple(notes),
             explanation.tried if explanation is not None else 0,
             self._interrupted,
+            tuple(each.not_run for each in pair if each.not_run),
         )
 
 

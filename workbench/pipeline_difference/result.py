@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from workbench.figures import new_axes
-from workbench.names import shortened
+from workbench.names import join_words, shortened
 from workbench.pipeline_difference.waterfall import Share
 from workbench.results import Cell, DocumentedResult, ResultDocument, ResultPicture, ResultTable
 
@@ -95,6 +95,8 @@ class PipelineDifference(DocumentedResult):
     searched: int = 0
     interrupted: bool = False
     """True if the run was interrupted before all images were compared."""
+    not_compared: tuple[str, ...] = ()
+    """Parts of the pipelines that ran in another way on this machine: mixed decoding."""
 
     @property
     def differ(self) -> bool:
@@ -103,9 +105,9 @@ class PipelineDifference(DocumentedResult):
 
     @property
     def equal(self) -> bool:
-        """True if all images were compared and none differs by more than rounding of floats."""
-        complete = self.images > 0 and not self.failed and not self.interrupted
-        return complete and not self.differ
+        """True if all was compared, and no image differs by more than rounding of floats."""
+        incomplete = self.failed or self.interrupted or self.not_compared
+        return self.images > 0 and not incomplete and not self.differ
 
     def document(self) -> ResultDocument:
         """Return the result as sentences, tables and pictures."""
@@ -158,7 +160,10 @@ class PipelineDifference(DocumentedResult):
         if self.equal:
             return f"Both pipelines return the same pixels for {count}."
         if not self.differ:
-            return f"The pixels are the same for {count}, but not all images were compared."
+            missing = f"{join_words(self.not_compared)} was not compared"
+            if self.failed or self.interrupted:
+                missing = "not all images were compared"
+            return f"The pixels are the same for {count}, but {missing}."
         amount = f"{self.mean:.2f} of 255 on average, {self.largest:.0f} at most"
         changes = (f"Cause: {c.kind}; change {c.side} to {c.change}." for c in self.causes)
         return " ".join((f"The pipelines differ for {count}: {amount}.", *changes))

@@ -40,11 +40,15 @@ Backend = Callable[[Sequence[Step], Sequence[Item]], list[Item]]
 
 @dataclass(frozen=True)
 class Side:
-    """One of the two pipelines: its name, its steps, and sentences about assumptions."""
+    """One of the two pipelines: its name, its steps, and sentences about assumptions.
+
+    ``not_run`` names the part that runs in another way here, such as decoding on a GPU.
+    """
 
     name: str
     steps: tuple[Step, ...]
     notes: tuple[str, ...] = ()
+    not_run: str = ""
 
     def with_step(self, at: int, *steps: Step) -> Side:
         """Replace the step at a position by ``steps``; without ``steps``, remove it."""

@@ -39,8 +39,10 @@ class Refusal:
     reason: str
 
 
-def evaluation_graph(graph: Graph, output: str = "") -> Graph:
+def evaluation_graph(graph: Graph, output: str = "") -> tuple[Graph, str]:
     """Return the validation variant of a graph, with one image as its only output.
+
+    The second value is a sentence with the nodes that are removed or changed; empty if none are.
 
     Raises GraphError if there is no such variant, and ArgumentError if ``output`` is not an image.
     """
@@ -70,7 +72,20 @@ def evaluation_graph(graph: Graph, output: str = "") -> Graph:
             f"The graph cannot run without its random values{nodes}, so it has no evaluation "
             "variant. Mute the random nodes, or pack the graph that you evaluate with."
         )
-    return fixed
+    return fixed, _changes_sentence(alone.graph, fixed)
+
+
+def _changes_sentence(graph: Graph, fixed: Graph) -> str:
+    left = {node.id: node for node in fixed.walk()}
+    nodes = [node for node in graph.walk() if not isinstance(node, Source)]
+    removed = [node.id for node in nodes if node.id not in left]
+    changed = [node.id for node in nodes if left.get(node.id, node) != node]
+    parts = [
+        f"{words}: {', '.join(ids)}"
+        for words, ids in (("removed", removed), ("changed", changed))
+        if ids
+    ]
+    return f"The tensors are those of the graph for evaluation ({'; '.join(parts)})." * bool(parts)
 
 
 def _is_random(node: Node) -> bool:

@@ -341,12 +341,14 @@ def pack(
     not empty, and DataError for the data.
     """
     require_new_folder(folder)
-    evaluation = evaluation_graph(graph, output)
+    evaluation, changes = evaluation_graph(graph, output)
     photos = _photos(data)
     images = awkward_images(photos)
     with Engine() as engine, tempfile.TemporaryDirectory(prefix="workbench-pack-") as place:
         packer = _Packer(GraphRunner(engine, Path(place)), evaluation, images, on_progress)
         packer.compute()
+    if changes:
+        packer.notes.insert(0, changes)
     if photos:
         packer.notes.append(f"The images contain parts of {len(photos)} photos of the data.")
     else:

@@ -99,10 +99,11 @@ def graph_side(graph: Graph, name: str, label: str, *, on_gpu: bool = True) -> S
     notes = []
     if len(images) > 1:
         notes.append(f"{name}: only {output} is compared, of the outputs {', '.join(images)}.")
-    group = f"{DALI}:{label}"
+    group, not_run = f"{DALI}:{label}", ""
     if graph.settings.device != "cpu":
         why = describe_machine().no_gpu if on_gpu else "a program runs on the CPU"
         group += "" if why else _MIXED
+        not_run = f"mixed decoding of {label}" if why else ""
         notes.append(
             f"{name}: images are decoded on the CPU, not as mixed decoding does, because {why}."
             if why
@@ -114,7 +115,7 @@ def graph_side(graph: Graph, name: str, label: str, *, on_gpu: bool = True) -> S
             f"{name}: random values are fixed to the upper end of their range ({', '.join(fixed)})."
         )
     graph, port = _split_crops(graph, port)
-    return Side(name, tuple(_steps(graph, port, name, group)), tuple(notes))
+    return Side(name, tuple(_steps(graph, port, name, group)), tuple(notes), not_run)
 
 
 def _inlined(graph: Graph, port: Port) -> tuple[Graph, Port, list[str]]:
