@@ -27,7 +27,7 @@ from workbench.bench.measuring.workload import ScriptJob
 from workbench.bench.records.charts import scaling_series
 from workbench.catalog import Catalog, load_catalog
 from workbench.engine.resources.machine import describe_machine
-from workbench.errors import EngineError
+from workbench.errors import ArgumentError, EngineError
 from workbench.graph import Graph, load_recipe
 
 SHORT = MeasurementConfig(0.05, 2, 2, warm_up_rounds=2, budget=0.0)
@@ -154,7 +154,7 @@ def test_a_source_that_reads_no_shard_is_named(
 
 
 def test_too_many_threads_are_refused_before_any_work(graph: Graph, photos: Path) -> None:
-    with pytest.raises(EngineError, match="num_threads is 2000"):
+    with pytest.raises(ArgumentError, match="num_threads is 2000"):
         ThreadScalingExperiment(graph, str(photos), (1, 2000), measurement_config=SHORT).run()
 
 

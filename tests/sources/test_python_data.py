@@ -36,7 +36,7 @@ from workbench.sources import (
 )
 from workbench.sources.kinds.memory import open_images, split_row
 from workbench.sources.python_data import facts_of
-from workbench.sources.tables import NumberedClasses, TableRows
+from workbench.sources.tables import RowsWithClassNumbers, TableRows
 
 
 class Stream:
@@ -416,9 +416,9 @@ def test_numbers_stay_as_they_are() -> None:
     assert [split_row(row)[1] for row in open_images(digits).__getitems__(range(3))] == [10, 9, 7]
     assert class_names(open_dataset(digits)) == []
     table = pyarrow.table({"image": COLUMNS["image"], "label": NUMBERS})
-    assert not isinstance(open_images(table), NumberedClasses)
+    assert not isinstance(open_images(table), RowsWithClassNumbers)
     assert class_names(open_dataset(table)) == []
-    assert not isinstance(open_images(table.select(["image"])), NumberedClasses)
+    assert not isinstance(open_images(table.select(["image"])), RowsWithClassNumbers)
 
 
 # Parquet files and tables of Arrow: which columns are read, and without copies.

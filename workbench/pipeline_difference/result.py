@@ -168,19 +168,19 @@ class PipelineDifference(DocumentedResult):
         changes = (f"Cause: {c.kind}; change {c.side} to {c.change}." for c in self.causes)
         return " ".join((f"The pipelines differ for {count}: {amount}.", *changes))
 
-    def _model_sentence(self, model: ModelChange) -> str:
-        count = model.images - len(model.nan)
+    def _model_sentence(self, change: ModelChange) -> str:
+        count = change.images - len(change.nan)
         text = (
-            f"The model returned NaN for {len(model.nan):,} of {model.images:,} images, such as "
-            f"{model.nan[0]}; they are not counted. "
-            if model.nan
+            f"The model returned NaN for {len(change.nan):,} of {change.images:,} images, such as "
+            f"{change.nan[0]}; they are not counted. "
+            if change.nan
             else ""
         )
         if count:
             text += (
-                f"The model predicts another class for {model.changed:,} of {count:,} images "
-                f"({model.changed / count:.1%}); the largest change of a logit is "
-                f"{model.largest:.3g}."
+                f"The model predicts another class for {change.changed:,} of {count:,} images "
+                f"({change.changed / count:.1%}); the largest change of a logit is "
+                f"{change.largest:.3g}."
             )
         return text.rstrip()
 

@@ -115,15 +115,15 @@ def _png(name: str, about: str, image: Image.Image, plain: bool = False) -> Awkw
     if "A" in image.mode or "transparency" in image.info:
         mistakes = {
             "alpha_dropped": encode_png(whole.convert("RGB")),
-            "alpha_on_black": _on(whole, "black"),
-            "alpha_on_white": _on(whole, "white"),
+            "alpha_on_black": _png_on_background(whole, "black"),
+            "alpha_on_white": _png_on_background(whole, "white"),
         }
     return AwkwardImage(
         name, about, data, encode_png(whole.convert("RGB")), mistakes=mistakes, plain=plain
     )
 
 
-def _on(image: Image.Image, colour: str) -> bytes:
+def _png_on_background(image: Image.Image, colour: str) -> bytes:
     back = Image.new("RGBA", image.size, colour)
     return encode_png(Image.alpha_composite(back, image).convert("RGB"))
 

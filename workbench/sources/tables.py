@@ -79,7 +79,7 @@ class TableRows:
         ]
 
 
-class NumberedClasses:
+class RowsWithClassNumbers:
     """Rows of a table in which text labels are replaced by their index in ``texts``.
 
     If all texts are decimal numbers, labels are replaced by these numbers.
@@ -152,7 +152,7 @@ def number_classes(rows: Any, table: Any) -> Any:
     values = values.to_pylist() if hasattr(values, "to_pylist") else values
     ordered = [] if hasattr(table, "cast_column") else categories_of(table[column])
     texts = ordered or sorted(value for value in values if isinstance(value, str))
-    return NumberedClasses(rows, column, texts) if texts else rows
+    return RowsWithClassNumbers(rows, column, texts) if texts else rows
 
 
 def read_parquet(path: str) -> Any:

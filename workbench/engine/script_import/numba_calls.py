@@ -90,7 +90,7 @@ def _modules() -> dict[str, ModuleType]:
         "NumbaFunctionBase", "NumbaFunction", "NumbaFuncImpl", generated=False
     )
 
-    def start(op: Any, run_fn: Callable[..., Any], *arguments: Any, **named: Any) -> None:
+    def init(op: Any, run_fn: Callable[..., Any], *arguments: Any, **named: Any) -> None:
         names = ("out_types", "in_types", "outs_ndim", "ins_ndim", "setup_fn", "device")
         stored = {"run_fn": run_fn, **dict(zip(names, arguments, strict=False)), **named}
         rest = {name: value for name, value in stored.items() if name not in _KEPT}
@@ -109,7 +109,7 @@ def _modules() -> dict[str, ModuleType]:
         {
             "__module__": _PLUGIN,
             "_impl_module": _PLUGIN,
-            "__init__": start,
+            "__init__": init,
             "__call__": call,
         },
     )

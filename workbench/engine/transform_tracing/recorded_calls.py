@@ -32,8 +32,8 @@ class RecordedName(StandIn):
         super().__init__(owner, name)
         self.__dict__["_calls"] = calls
 
-    def _next(self, name: str) -> RecordedName:
-        return RecordedName(self._stand_ins, f"{self._name}{name}", self._calls)
+    def _next(self, suffix: str) -> RecordedName:
+        return RecordedName(self._stand_ins, f"{self._name}{suffix}", self._calls)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         call = RecordedCall(self._stand_ins, self._name, args, kwargs)

@@ -82,7 +82,7 @@ class ImageStore:
         _remove_abandoned()
         self._fetch = fetch
         self._lock = threading.Lock()
-        self.folder = tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=_place())
+        self.folder = tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=_memory_folder())
         shutil.copyfile(kept.__file__, os.path.join(self.folder, PROGRAM))
         with open(os.path.join(self.folder, kept.INDEX), "wb") as file:
             os.posix_fallocate(file.fileno(), 0, max(1, count) * kept.RECORD.itemsize)
@@ -133,7 +133,7 @@ class ImageStore:
         self._end += content.nbytes
 
 
-def _place() -> str | None:
+def _memory_folder() -> str | None:
     try:
         shared = os.access(_SHARED, os.W_OK) and shutil.disk_usage(_SHARED).free > _ENOUGH
     except OSError:
@@ -142,7 +142,7 @@ def _place() -> str | None:
 
 
 def _remove_abandoned() -> None:
-    for place in filter(None, (_place(), tempfile.gettempdir())):
+    for place in filter(None, (_memory_folder(), tempfile.gettempdir())):
         for folder in Path(place).glob(f"{_PREFIX}*"):
             found = re.match(r"\d+", folder.name.removeprefix(_PREFIX))
             if found and not os.path.exists(f"/proc/{found[0]}") and os.path.exists("/proc"):

@@ -43,8 +43,8 @@ from workbench.sources.python_data import (
 )
 from workbench.sources.tables import (
     BytesColumn,
-    NumberedClasses,
     NumberedPairs,
+    RowsWithClassNumbers,
     TableRows,
     categories_of,
     label_column,
@@ -376,7 +376,7 @@ class Memory(SourceKind):
     find = staticmethod(find_dataset)
     reader = staticmethod(read_images)
     helpers = (
-        *(_WORKERS, label_column, categories_of, BytesColumn, TableRows, NumberedClasses),
+        *(_WORKERS, label_column, categories_of, BytesColumn, TableRows, RowsWithClassNumbers),
         *(number_classes, NumberedPairs, number_pairs, read_parquet, open_images),
         *(split_row, encode_image, ImageBatches),
     )

@@ -87,12 +87,12 @@ class BackgroundPreviews:
         self._policy = PolicyJob(background)
         self._branch_shares = BranchShareJob(background)
 
-    def fields(self, state: ViewState, stale: str) -> dict[str, dict[str, Any]]:
+    def fields(self, state: ViewState, stale_reason: str) -> dict[str, dict[str, Any]]:
         """Return the fields of these previews, by component.
 
-        ``stale`` is the reason why the contact sheet is outdated, or "".
+        ``stale_reason`` is the reason why the contact sheet is outdated, or "".
         """
-        faded = stale or self._cards_fault or ("computing" if state.slow else "")
+        faded = stale_reason or self._cards_fault or ("computing" if state.slow else "")
         known, sample = self._cards_of or (None, ())
         same = faded and known is not None and sample == _sample_of(state)
         graph, measuring = (
@@ -110,12 +110,12 @@ class BackgroundPreviews:
             },
             "canvas": {
                 "pictures": self._cards,
-                "stale": faded,
+                "stale_reason": faded,
                 "unchanged": self._memo(unchanged_nodes, known, graph) if same and known else [],
                 "detail": self._detail if state.detail_of else b"",
             },
             "inspector": {
-                **self._effect.fields(state, stale),
+                **self._effect.fields(state, stale_reason),
                 **self._policy.fields(state),
                 **self._branch_shares.inspected(state),
             },

@@ -253,10 +253,10 @@ class EffectJob:
         self._names_of: tuple[Graph, str, list[str]] | None = None
         self._idle = IdleArguments(background, catalog)
 
-    def fields(self, state: ViewState, stale: str) -> dict[str, Any]:
+    def fields(self, state: ViewState, stale_reason: str) -> dict[str, Any]:
         """Return the fields of the inspector that belong to the effect sheet.
 
-        ``stale`` is the reason why the preview is outdated, or "".
+        ``stale_reason`` is the reason why the preview is outdated, or "".
         """
         names = self._names(state.checked.active, state.inspected)
         args = self._chosen(state, state.checked.active, names)
@@ -279,8 +279,8 @@ class EffectJob:
             "effect_remark": remark,
             "effect_args": args,
             "effect": self._sheet if state.effect_open else b"",
-            "effect_stale": bool(stale) or not present,
-            "effect_blocked": stale,
+            "effect_stale": bool(stale_reason) or not present,
+            "effect_blocked": stale_reason,
         }
 
     def follow(self, state: ViewState, request: PreviewRequest) -> None:

@@ -24,7 +24,7 @@ export function controlOf(root: Element, component: string, selector: string): H
 }
 
 /** Return whether an event's target is in the workbench of `root`. */
-export function isNear(root: Element, target: Element): boolean {
+export function isInSameWorkbench(root: Element, target: Element): boolean {
   const part = target.closest<HTMLElement>(".wb");
   const name = part?.dataset["wb"];
   return !!part && !!name && (part === root || siblingOf(root, name) === part);

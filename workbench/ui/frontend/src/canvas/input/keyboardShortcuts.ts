@@ -2,7 +2,7 @@
 
 import { isPage } from "../../lib/fullPage";
 import { chord, isTyping, undoKey } from "../../lib/keyboard";
-import { isNear } from "../../lib/siblings";
+import { isInSameWorkbench } from "../../lib/siblings";
 import { NONE } from "../state/canvasState";
 import type { CanvasStore } from "../state/canvasStore";
 import {
@@ -177,7 +177,7 @@ export function listenToKeys(store: CanvasStore, view: View): () => void {
     if (name !== "Ctrl+K" && name !== "/") return;
     const target = event.composedPath()[0];
     const part = target instanceof Element && target.closest(".wb") ? target : null;
-    if (part ? !isNear(store.dom.root, part) : !isPage(store.dom.root)) return;
+    if (part ? !isInSameWorkbench(store.dom.root, part) : !isPage(store.dom.root)) return;
     const outside = part instanceof HTMLElement && !store.dom.root.contains(part);
     if (name === "/") {
       const chooses = isTyping(target ?? null) || target instanceof HTMLSelectElement;
