@@ -110,7 +110,7 @@ class BackgroundPreviews:
             },
             "canvas": {
                 "pictures": self._cards,
-                "stale_reason": faded,
+                "stale": faded,
                 "unchanged": self._memo(unchanged_nodes, known, graph) if same and known else [],
                 "detail": self._detail if state.detail_of else b"",
             },
