@@ -251,10 +251,10 @@ _OF_DALI = re.compile(rb"nvidia\.dali|nvidia +import +(\w+, *)*dali")
 
 
 def _libraries_of(file: Path) -> tuple[bool, bool]:
-    """Return if a script uses DALI, and if it uses another supported library.
+    """Return (True if a script uses DALI, True if it uses another supported library).
 
-    For an unreadable or too large file, the first is True, because the import of DALI scripts
-    reports the error.
+    The first is also True for a file that is unreadable or too large, because the import of DALI
+    scripts reports the error.
     """
     try:
         text = file.read_bytes()

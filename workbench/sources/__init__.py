@@ -3,9 +3,9 @@
 A kind defines the DALI reader, how exported code finds the data, and how the workbench lists,
 counts and watches the files. Each module exports its instances by name in ``SOURCES``.
 
-A graph stores *how* it reads (``graph.model.Source``), a ``Dataset`` *what* it reads. Each run of a
-graph receives one dataset per data parameter of the exported program; most graphs have a single
-parameter, ``data``.
+A graph specifies how data are read (``graph.model.Source``), and a ``Dataset`` specifies which data
+are read. Each run of a graph receives one dataset per data parameter of the exported program; most
+graphs have a single parameter, ``data``.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ def failure_reason(dataset: Dataset, message: str) -> str:
 
 
 def name_with_ending(path: str) -> str:
-    """Return the name of an existing image ``path`` plus suffix, or an empty string."""
+    """Return the file name of an image at ``path`` plus a suffix, or "" if there is none."""
     folder, stem = os.path.split(path)
     names = (f"{stem}{each}" for each in (".jpg", ".jpeg", ".png", ".JPG", ".tif", ".bmp", ".webp"))
     return next((name for name in names if os.path.isfile(os.path.join(folder, name))), "")

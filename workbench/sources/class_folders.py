@@ -16,7 +16,7 @@ IMAGES = (
     *(".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".pnm", ".ppm"),
     *(".pgm", ".pbm", ".jp2", ".webp"),
 )
-"""Suffixes that DALI's file reader reads as images (its ``file_filters`` without sounds)."""
+"""Suffixes of images that DALI's file reader finds by default (``file_filters``)."""
 _LOOKED_AT = 10_000
 """Maximum number of folder entries checked for a matching file."""
 _NAMED = 3
@@ -145,7 +145,7 @@ def describe_unread(data: str, suffixes: tuple[str, ...], noun: str = "image") -
 
 
 def _entries(data: str, classes: list[str]) -> Iterator[tuple[str, str, bool]]:
-    """Yield each folder entry: parent folder (relative to ``data``), name, True for a folder."""
+    """Yield (folder relative to ``data``, name, True for a folder) for each folder entry."""
     for place in ["", *classes]:
         with os.scandir(os.path.join(data, place)) as entries:
             for entry in entries:

@@ -1,4 +1,4 @@
-"""Properties of the data that warnings about a graph use: label order, names, faulty boxes."""
+"""Facts about the data that a graph reads, used by warnings: labels, class names, faulty boxes."""
 
 from __future__ import annotations
 

@@ -38,8 +38,8 @@ class Dataset:
     first:
         If not 0, only this many leading samples are used, because the index is not built yet.
     options:
-        The kind's ``demanding`` options that the graph sets. None if unknown; then faults of every
-        option are reported.
+        Names of the kind's ``demanding`` options that the graph sets. If None, they are unknown,
+        and all faults that any of these options could cause are reported.
     """
 
     kind: str

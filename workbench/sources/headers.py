@@ -28,7 +28,7 @@ _ZLIB = (b"x\x01", b"x\x5e", b"x\x9c", b"x\xda")
 
 
 def describe_compression(path: str) -> str:
-    """Report that a file is compressed, with a fix, or return an empty string.
+    """Return a message that a file is compressed, with a fix, or an empty string if it is not.
 
     Call it only for files that cannot be read, because valid records may start with the same bytes.
     """

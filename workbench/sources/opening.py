@@ -61,9 +61,10 @@ def require_table(data: object) -> None:
 def rows_of_frame(frame: Any) -> tuple[list[Any], list[str]]:
     """Return the rows of a data frame, as paths or (path, label), and the class names.
 
-    Class names are returned only for a Categorical whose codes are not in the order of the used
-    texts; the labels are then codes. A single column contains paths. Raises DataError, naming the
-    column or row, if there is no path column, no row, or a value that is not a path or label.
+    If labels are a Categorical with unused or unsorted categories, its codes become the labels and
+    its categories the class names; otherwise there are no class names. A single column contains
+    paths. Raises DataError, naming the column or row, if there is no path column or row, or if a
+    value is not a path or label.
     """
     if not hasattr(frame, "columns"):
         return _paths(frame.to_list(), str(frame.name or "")), []
@@ -99,7 +100,7 @@ def require_no_other(path: Any, names: Sequence[Any]) -> None:
 
 
 def choose_columns(data: Any, path: str | None, label: str | None) -> Any:
-    """Rename the columns of a data frame or table that contain paths or images, and labels.
+    """Rename the path (or image) and label columns of a data frame or table to known names.
 
     If ``path`` or ``label`` is None, the column is found by its usual name; ``label=""`` means no
     labels. Raises DataError for unknown columns and for other data.
@@ -219,11 +220,13 @@ def _by_precedence() -> tuple[str, ...]:
 
 
 Location = str | Path | Dataset | Sequence[str | Path | tuple[str | Path, int | str]] | Frame | Any
-"""Value that a user can pass for one dataset. It is a path or, in Python, files, (file, label)
-pairs, a data frame with a path column, or images: arrays, encoded bytes, a dataset object
-(``memory.py``)."""
+"""What a user can pass as one dataset: a path or, in Python, files, (file, label) pairs, a data
+frame with a path column, or images (arrays, encoded bytes, a dataset object; see ``memory.py``).
+"""
 Data = Location | Mapping[str, Location]
-"""Value that a user can pass for a graph: one dataset, or one per data parameter."""
+"""What a user can pass as a graph's data: one location, or a mapping from data parameter to
+location.
+"""
 
 
 def open_dataset(data: Location) -> Dataset:

@@ -171,8 +171,7 @@ class SourceKind:
     options: frozenset[str] | None = None
     """Reader options that this kind supports, or None for all options of DALI's reader."""
     demanding: frozenset[str] = frozenset()
-    """Reader options that not all data of this kind support; ``Dataset.options`` has those in use.
-    """
+    """Reader options that not all data of this kind support: ``ratio`` needs image sizes."""
     seeded: bool = True
     """Whether the reader accepts a seed."""
     outputs: tuple[str, ...] = ("jpegs", "labels")
@@ -195,8 +194,9 @@ class SourceKind:
     the exported program, so it must be self-contained."""
     reader: Callable[..., Any] | None = None
     """Static method that replaces DALI's reader if its outputs differ from ``outputs``. It receives
-    the result of ``find`` and the reader's options. Its code is part of the exported program. The
-    last output must be created last."""
+    the result of ``find`` and the reader's options. Its code is part of the exported program. It
+    must create the operator of its last output after all its other operators.
+    """
     helpers: tuple[Any, ...] = ()
     """Functions, classes or code that ``find`` and ``reader`` need, exported before them."""
     imports: tuple[str, ...] = ()
@@ -205,7 +205,7 @@ class SourceKind:
     """Substitute for the result of ``find`` if a pipeline is built without data. It contains only
     what the reader needs to have all outputs."""
     argument_name: str = ""
-    """Reader argument that receives the data without ``find``; see ``path_argument``."""
+    """Reader argument to which the data parameter is passed unchanged, without calling ``find``."""
     pipeline_arguments: tuple[str, ...] = ()
     """Arguments of the exported pipeline that this reader requires, as Python code."""
 
@@ -273,10 +273,10 @@ class SourceKind:
         return dataset.location or [list(item) for item in dataset.items]
 
     def path_argument(self, dataset: Dataset | None) -> str:
-        """Return the reader argument that accepts the data's path, or "" if there is none.
+        """Return the reader argument that accepts the data's path (``file_root``), or "".
 
-        If there is none, the exported program lists the files with ``find``. ``dataset`` may be
-        None (unknown).
+        If it is empty, the exported program lists the files with the kind's function ``find``.
+        ``dataset`` is None if it is unknown.
         """
         return ""
 
@@ -451,9 +451,9 @@ READER_OPTIONS = frozenset(
 
 
 class AnnotatedKind(SourceKind):
-    """Base class of kinds that are used only if a graph uses annotations, or if they are named.
+    """Base class of kinds for graphs with annotations; or they are named (``tfrecord_boxes:DATA``).
 
-    It must precede the kind that reads the same data: ``class Masks(AnnotatedKind, WebDataset)``.
+    List it before the kind that reads the same data: ``class Masks(AnnotatedKind, WebDataset)``.
     """
 
     options: frozenset[str] | None = READER_OPTIONS

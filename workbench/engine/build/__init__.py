@@ -1,1 +1,1 @@
-"""Build DALI pipelines from generated code: plan of a run, its parts, automatic augmentation."""
+"""Plan runs of a graph, and build their DALI pipelines from generated code."""

@@ -142,7 +142,7 @@ class Augmenter:
         self._drawn.clear()
 
     def drawn(self, uniform_calls: Sequence[UniformCall], position: int, count: int) -> list[Any]:
-        """Return the random values of ``count`` samples that begin with index ``position``.
+        """Return the random values of ``count`` samples, starting with the sample at ``position``.
 
         The list has one array of shape [samples, ...] per call in ``uniform_calls``.
         """

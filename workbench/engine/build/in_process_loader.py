@@ -1,4 +1,4 @@
-"""Run an exported program in the caller's own process: a pipeline or a loader.
+"""Run the pipeline or loader of an exported program in the caller's own process.
 
 This is done only on explicit request, because a crash in DALI then ends the caller's process.
 Everything else runs in the worker.
@@ -67,7 +67,7 @@ from workbench.sources import (
 from workbench.sources.python_data import LABEL_FAULT
 
 LIBRARIES: Mapping[str, str] = {"torch": "pytorch", "jax": "jax", "numpy": "script"}
-"""Library of arrays -> export target whose program contains the loader or its pipeline."""
+"""Array library of a loader -> export target that the loader is created from."""
 _NOT_OPTIONS = {
     "shuffle": "The reader shuffles: wb.read(data, random_shuffle=True).",
     "drop_last": "Every sample is used: skip a shorter last batch in the loop.",
@@ -349,10 +349,7 @@ class _ArrayBatches:
 
 @contextmanager
 def _explaining_bad_files(data: Datasets) -> Iterator[None]:
-    """Within the context, convert DALI's errors.
-
-    Raises DataError with a fix if DALI fails on a data file, and PipelineError otherwise.
-    """
+    """Within the context, convert DALI's errors to DataError for bad files, else PipelineError."""
     try:
         yield
     except OSError as error:

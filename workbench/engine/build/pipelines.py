@@ -70,9 +70,9 @@ _FILE = re.compile(r'File "([^"]+)", line (\d+)')
 class CompiledSource:
     """The namespace of generated code, which is compiled under a unique file name.
 
-    The file name appears in DALI's error messages, and ``error`` finds the node by it. DALI
-    converts functions with conditionals, and converts only the first of several equal functions: it
-    uses the first one's file name, with the same line numbers, for all of them.
+    The file name appears in DALI's error messages, so that ``error`` can find the node. If several
+    functions with conditionals have equal code, DALI converts only the first of them, and reports
+    the file name of the first for all of them. The line numbers are the same.
     """
 
     def __init__(self, source: Code) -> None:
@@ -167,7 +167,7 @@ def is_out_of_memory(error: Exception) -> bool:
 
 
 def out_of_memory(nodes: Sequence[str]) -> str:
-    """Return the message of the error that memory ran out while ``nodes`` ran."""
+    """Return a message, with a fix, that memory ran out while the worker ran ``nodes``."""
     where = f" while it ran {', '.join(nodes)}" if nodes else ""
     limit = f" {memory_limit_text()}".rstrip()
     return (

@@ -125,7 +125,7 @@ class Plan:
 
     @property
     def position(self) -> int:
-        """Number of samples before this batch: the position of random operators."""
+        """Number of samples before this batch, which determines the state of random operators."""
         return self.batch * self.graph.settings.batch_size
 
     @property
@@ -134,12 +134,12 @@ class Plan:
         return " ".join(f"{name}={version}" for name, version in self.versions.items())
 
     def feeds_alone(self, port: Port) -> str:
-        """Return the operator of a port's consumers; empty if there is not exactly one operator."""
+        """Return the name of the operator that all consumers of a port use, or an empty string."""
         decoder = self.decoder_of(port)
         return "" if decoder is None else decoder.op
 
     def decoder_of(self, port: Port) -> Node | None:
-        """Return the first consumer of a port, or None if its consumers are different operators."""
+        """Return the first consumer of a port, or None unless all consumers use one operator."""
         fed = [node for node in self.nodes if port in node.inputs.values()]
         return fed[0] if len({node.op for node in fed}) == 1 else None
 
@@ -158,7 +158,7 @@ def make_plan(
     repeat: int | None = None,
     versions: Mapping[str, str] | None = None,
 ) -> Plan:
-    """Plan a run of a graph. ``count`` is limited to the batch size."""
+    """Plan a run that computes the ports ``taps``. ``count`` is limited to the batch size."""
     graph, catalog = resolved.graph, resolved.catalog
     ordered, _ = topological(graph)
     needed = ancestors(graph, list(taps))

@@ -38,7 +38,7 @@ class Stage:
         positions: Mapping[str, int] | None = None,
         apply: Callable[..., Callable[..., Any]] | None = None,
     ) -> None:
-        """Prepare the pipeline, which ``build`` builds.
+        """Generate the code of the pipeline. Call ``build`` to build it.
 
         ``batches`` has at least the nodes' inputs from other nodes. ``positions`` maps each scope
         to its number of samples in earlier batches. ``threads`` is by default a number suitable for
@@ -114,7 +114,7 @@ class Stage:
         return lambda *given: self._applied[node][number](*given)
 
     def adopt(self, other: Stage) -> None:
-        """Use the automatic augmentation of a stage with the same key, without a rebuild."""
+        """Copy the settings of automatic augmentations from a stage with the same key."""
         self._applied = other._applied
 
     @property

@@ -136,13 +136,13 @@ def _read_at(file: Any, offset: int, count: int) -> bytes:
 
 @task
 def check_headers(worker: Worker, files: Sequence[Sample]) -> list[CheckedFile]:
-    """Task: return ``check_header`` of each file."""
+    """Return ``check_header`` of each file."""
     return [check_header(Sample(*file)) for file in files]
 
 
 @task
 def check_decoding(worker: Worker, files: Sequence[Sample]) -> list[CheckedFile]:
-    """Task: check each file and decode it with DALI. The index of each file is reported first.
+    """Check each file and decode it with DALI. The index of each file is reported first.
 
     Messages of DALI's decoders are read from standard error: libjpeg-turbo and libpng print
     warnings only there.

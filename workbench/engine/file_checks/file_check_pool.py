@@ -38,11 +38,12 @@ def check_each(
     roots: Roots | None = None,
     on_silence: Callable[[bool], None] = warn_of_silence,
 ) -> Iterator[CheckedFile]:
-    """Check files and yield the results in order. Files outside the ``roots`` are bad and not read.
+    """Check files and yield the results in order.
 
-    ``stop`` is called after each file, and returns True to cancel. ``on_silence`` is as for
-    ``Engine``. A file that crashes two workers, or makes one hang, gets a finding with this reason.
-    Raises CancelledError, and EngineError if no worker starts.
+    A file outside the ``roots`` is not read, and gets a finding. A file that crashes two workers,
+    or makes one hang, gets a finding with this reason. ``stop`` is called after each file, and
+    returns True to cancel. ``on_silence`` is as for ``Engine``. Raises CancelledError, and
+    EngineError if no worker starts.
     """
     files = (file.with_location() for file in files)
     if roots is None:
@@ -58,7 +59,7 @@ def check_each(
 
 
 def check_outside_roots(roots: Roots, file: Sample) -> CheckedFile | None:
-    """Return a finding if a file is outside the roots, also if by a symbolic link; else None."""
+    """Return a finding if a file, or the target of its symbolic links, is outside the roots."""
     reason = roots.refusal(file.path)
     return CheckedFile(file.name, findings=(Finding("unreadable", reason),)) if reason else None
 

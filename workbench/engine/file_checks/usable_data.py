@@ -29,8 +29,8 @@ _NAMED = 5
 class UsableData:
     """Datasets without the bad files that have been found so far.
 
-    The same reader of the same program can read the remaining data: as DALI's ``file_list``, or as
-    the same records with a new index. Samples keep their order and labels.
+    The remaining samples keep their order and labels, and can be read by an unchanged program: as
+    DALI's ``file_list``, or as the same record files with a new index.
     """
 
     def __init__(

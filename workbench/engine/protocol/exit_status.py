@@ -1,4 +1,4 @@
-"""Ends of child processes: priority for the kernel's OOM killer, exit codes and last output."""
+"""Exit codes and last output of child processes, and their priority for the OOM killer."""
 
 from __future__ import annotations
 

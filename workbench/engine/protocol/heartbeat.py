@@ -57,10 +57,10 @@ class HeartbeatSender:
 
 
 class SuspensionMonitor:
-    """Measures how long a process has sent no heartbeats. Used in the calling process."""
+    """Detects that a process is stopped (SIGSTOP, a debugger). Used in the calling process."""
 
     def __init__(self, pid: int, on_silence: Callable[[bool], None]) -> None:
-        """``on_silence`` is called with True if no data arrives, and with False once it does."""
+        """``on_silence`` is called with True if data stops arriving, and later with False."""
         self._pid = pid
         self._on_silence = on_silence
         self._looked = time.monotonic()
@@ -80,7 +80,7 @@ class SuspensionMonitor:
             self._on_silence(False)
 
     def missed(self) -> bool:
-        """Add the time since the last check. Return True if the process must be ended."""
+        """Update the time without data. Return True if the process must be ended."""
         now = time.monotonic()
         self.seconds += min(now - self._looked, _LARGEST_STEP)
         self._looked = now
@@ -106,7 +106,7 @@ class SuspensionMonitor:
 
 
 class HeartbeatMonitor(SuspensionMonitor):
-    """Measures how long a worker has sent no data. Used in the calling process."""
+    """Detects that a worker sends no heartbeats, whether it is stopped or hangs."""
 
     def _is_silent(self) -> bool:
         return True

@@ -29,7 +29,7 @@ class Call(msgspec.Struct, tag="call", array_like=True, frozen=True):
     arguments: int
     """Number of arguments that are sent; the others have their defaults."""
     keep: tuple[int, int] | None = None
-    """New limit of the caches between calls, as bytes on the host and bytes on the GPU."""
+    """New cache limits between calls in bytes, as (host, GPU); None for no change."""
 
 
 class Interrupt(msgspec.Struct, tag="interrupt", array_like=True, frozen=True):

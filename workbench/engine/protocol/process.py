@@ -294,7 +294,6 @@ class Engine:
             raise CancelledError("Cancelled.")
 
     def _alive(self, handle: CallHandle) -> WorkerProcess | None:
-        """Return the running worker, or None if there is none."""
         if self._process is not None and not self._process.alive:
             if not self._restarts:
                 raise self._end_lost_worker(self._process, handle)

@@ -33,7 +33,7 @@ class WorkerProgress:
 
     @classmethod
     def of(cls, listener: Progress) -> WorkerProgress:
-        """Return ``listener`` as a WorkerProgress."""
+        """Wrap ``listener`` in a WorkerProgress, unless it already is one."""
         return listener if isinstance(listener, WorkerProgress) else cls(listener)
 
     def __call__(self, share: float, text: str) -> None:
@@ -48,7 +48,7 @@ class WorkerProgress:
         return _Part(self, begin, end, text)
 
     def engine(self, stop: threading.Event) -> Engine:
-        """Create a measuring engine that reports here. Setting ``stop`` cancels its calls."""
+        """Create an engine for measurements that reports here; setting ``stop`` cancels calls."""
         return Engine(stop=stop, on_silence=self.on_silence, on_wait=self.on_wait, measures=True)
 
     def on_silence(self, silent: bool) -> None:
@@ -124,7 +124,7 @@ def count_bar() -> Iterator[Callable[[int, int], None]]:
 def with_progress_bar(
     bar: Callable[[], AbstractContextManager[Any]] = share_bar,
 ) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Return a decorator that shows a progress bar if the function gets no ``on_progress``."""
+    """Return a decorator that shows a progress bar if the caller passes no ``on_progress``."""
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
         place = [*inspect.signature(function).parameters].index("on_progress")

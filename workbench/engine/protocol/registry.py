@@ -29,7 +29,7 @@ def task(function: _F) -> _F:
 
 
 def sendable(kind: _T) -> _T:
-    """Register a dataclass, which can then be sent for type hints of a Protocol it implements."""
+    """Register a dataclass, so that it can be sent as a value of a Protocol that it implements."""
     _registered[name_of(kind)] = kind
     return kind
 

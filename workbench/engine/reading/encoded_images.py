@@ -1,7 +1,7 @@
 """Check the bytes of encoded images before DALI decodes them.
 
-DALI's own messages name no file for text, random bytes, GIF and AVIF, and one such sample fails the
-whole batch. DALI's CPU decoder accepts a truncated image without an error (measured with 2.4.0).
+For text, random bytes, GIF and AVIF, DALI's own message does not name the file, and one such sample
+fails the whole batch. DALI's CPU decoder accepts truncated images without an error (2.4.0).
 """
 
 from __future__ import annotations
@@ -142,10 +142,10 @@ def misread_reason(image: ImageFile.ImageFile) -> str:
 
 
 def crash_reason(data: bytes) -> str:
-    """Return why decoding an image without rotation crashes DALI 2.4.0; empty if it does not.
+    """Return why ``adjust_orientation=False`` makes DALI crash on an image; empty if it does not.
 
-    DALI writes past the end of the image: a TIFF that its own decoder does not support is decoded
-    by OpenCV, which always applies the orientation.
+    DALI 2.4.0 writes past the end of the image: a TIFF that its own decoder does not support is
+    decoded by OpenCV, which always applies the orientation.
     """
     if data[:2] not in (b"II", b"MM"):
         return ""
@@ -172,7 +172,7 @@ def pillow_warnings_ignored() -> Iterator[None]:
 
 
 def corruption_reason(data: bytes) -> str | None:
-    """Return how image data is damaged, although DALI may still decode it, or None if it is not.
+    """Return how an encoded image is damaged, or None. DALI may still decode damaged images.
 
     The image is decoded with Pillow (1.4 ms for a 500x375 JPEG). This detects truncation, which
     DALI's CPU decoder fills with grey without an error.

@@ -58,7 +58,7 @@ _LOOKED_AT = 256
 _READ_AHEAD = 1024
 """Default of ``initial_fill``: number of samples that DALI's readers buffer for shuffling."""
 _REORDERING = ("random_shuffle", "shuffle_after_epoch", "pad_last_batch", "num_shards")
-"""Reader arguments with which epochs may differ, or may not follow each other without a gap."""
+"""Reader arguments that can make epochs differ, or leave a gap between two epochs."""
 
 
 def require_room(data: Dataset, batch_size: int) -> None:
@@ -128,9 +128,9 @@ class ReaderCursor:
         data: Dataset | None,
         settings: Settings,
     ) -> None:
-        """``code`` is the generated code of ``source``; ``data`` is None if the source names files.
+        """``code`` is the generated code of ``source``; ``data`` is None if the source has a path.
 
-        A source that outputs pixels decodes on the device of the settings.
+        If the source outputs pixels, it decodes on the device in the settings.
         """
         self._device = (source.device or settings.device) if source.decodes else "cpu"
         if data is not None:
@@ -151,9 +151,10 @@ class ReaderCursor:
         self._ahead = list_samples(data) if looks_ahead and data is not None else None
         self._looked_at = 0
         self._at_fault: dict[str, str] = {}
-        """Name of a checked sample that the reader does not reject -> its fault."""
+        """Name of each faulty sample that the reader would read without an error -> its fault."""
         self._sized: dict[str, Sample] = {}
-        """Checked samples whose annotations include an image size, and that are not read yet."""
+        """Name -> sample with a mask or an annotated size, to be compared once the sample is read.
+        """
         self._compared = 0
         """Number of images whose size was compared with the size in their annotations."""
         self._other_size: dict[str, str] = {}
@@ -298,7 +299,7 @@ class ReaderCursor:
         return bool(self._originals)
 
     def _feed_found(self, arguments: dict[str, Any]) -> None:
-        """Make the reader use ``arguments`` instead of the result of the find function."""
+        """Pass ``arguments`` to the reader instead of searching for the data."""
         find = load_source(self._source.kind).find.__name__
         self._compiled.namespace[find] = lambda data: arguments
 
@@ -483,10 +484,10 @@ _LONGEST = 40.0
 def require_near(
     requested: int, needed: int, current: int, first: int, seconds: float, reason: str
 ) -> None:
-    """Raise DataError if reaching batch ``needed``, on which ``requested`` depends, takes too long.
+    """Raise DataError if reaching batch ``needed`` takes too long; ``requested`` depends on it.
 
-    ``seconds`` is the time taken from batch ``first`` to ``current``. ``reason`` is why none can be
-    skipped.
+    ``seconds`` is the time taken from batch ``first`` to ``current``. ``reason`` explains why
+    earlier batches cannot be skipped.
     """
     if current == first or seconds < _JUDGED_AFTER:
         return

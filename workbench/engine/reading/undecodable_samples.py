@@ -31,7 +31,7 @@ AUDIO_DECODER = "decoders.audio"
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A sample's file name relative to the data folder, its error and its warning (or empty)."""
+    """Check result of the sample ``file``; ``error`` and ``warning`` are empty if there is none."""
 
     file: str
     error: str = ""
@@ -47,8 +47,8 @@ def check_samples(
 ) -> tuple[Sample, ...]:
     """Return one Sample for each encoded array of shape (bytes,).
 
-    ``decoder`` is the operator that decodes the arrays, with the arguments ``args``. The arrays
-    contain sound for ``decoders.audio``, and images otherwise. Empty means DALI's image decoders.
+    ``decoder`` is the operator that decodes the arrays, with the arguments ``args``; empty for
+    DALI's image decoders. The arrays are sounds for ``decoders.audio``, and images otherwise.
     """
     samples = []
     with_pillow = decoder == PILLOW_DECODER.name
@@ -119,7 +119,7 @@ def decoding_error(encoded: NDArray[np.uint8], decoder: str = "") -> str:
 
 
 def check_decoding(sample: Sample, encoded: NDArray[np.uint8], decoder: str = "") -> Sample:
-    """Return the sample. If DALI cannot decode it alone, the returned sample has DALI's error."""
+    """Decode a sample alone, and return it with DALI's error if that fails."""
     reason = decoding_error(encoded, decoder)
     return Sample(sample.file, sample.warning or reason) if reason else sample
 
@@ -127,7 +127,7 @@ def check_decoding(sample: Sample, encoded: NDArray[np.uint8], decoder: str = ""
 def merge_samples(lists: Sequence[Sequence[Sample]], count: int) -> tuple[Sample, ...]:
     """Combine the samples of several readers at each index.
 
-    A sample with an error has precedence over one with a warning, and that over a good sample.
+    The first sample with an error is used or, if there is none, the first with a warning.
     """
     merged = []
     for index in range(count):

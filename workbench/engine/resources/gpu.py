@@ -95,7 +95,7 @@ class Gpu:
 
     @property
     def memory_total(self) -> int | None:
-        """Size of the GPU's memory in bytes. For a MIG instance, this is the size of its part."""
+        """Size of the GPU's memory in bytes, or of the MIG instance's share of it."""
         return self._query(lambda nvml: int(nvml.nvmlDeviceGetMemoryInfo(self._handle).total))
 
     @property

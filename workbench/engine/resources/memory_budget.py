@@ -52,7 +52,7 @@ class BudgetMember(Protocol):
     """Time when the last call ended (``time.monotonic``), or None during a call or start."""
 
     measures: bool
-    """True if the worker measures. Its memory counts, but the methods below are not called."""
+    """True for a measuring worker: it counts towards the budget, but is left undisturbed."""
 
     def end_if_idle(self) -> bool:
         """End the worker unless a call runs. Return True if the worker was ended."""
@@ -68,7 +68,7 @@ class BudgetMember(Protocol):
 
 
 class CountedProcess:
-    """Process of a measured script. Its memory counts, but it is not an engine's worker."""
+    """Process of a measured script, which counts towards the budget but is not a worker."""
 
     measures = True
     resting_since: float | None = None
@@ -128,7 +128,7 @@ class MemoryBudget:
         self._members: weakref.WeakSet[BudgetMember] = weakref.WeakSet()
         self._taken: weakref.WeakKeyDictionary[BudgetMember, int] = weakref.WeakKeyDictionary()
         self._told: weakref.WeakKeyDictionary[BudgetMember, float] = weakref.WeakKeyDictionary()
-        """Member -> time when it last was requested to drop its caches while idle."""
+        """Member -> time of the last request to drop its caches while idle."""
         self._crowded = False
         """True if there was not enough memory for the last worker that waited to start."""
         self._gpu_each = 0
@@ -140,7 +140,7 @@ class MemoryBudget:
         self._thread: threading.Thread | None = None
 
     def join(self, member: BudgetMember) -> None:
-        """Add an engine, whose worker counts in the budget as long as the engine exists."""
+        """Add an engine. Its worker counts towards the budget as long as the engine exists."""
         with self._lock:
             self._members.add(member)
             if self._thread is None:
@@ -305,7 +305,7 @@ class MemoryBudget:
                 self._told[member] = since
 
     def _end_largest(self) -> None:
-        """End the worker that uses most memory, if the budget is exceeded and no worker is idle."""
+        """If the budget is exceeded and no worker is idle, end the worker with the most memory."""
         busy = [member for member in self._alive() if not member.measures]
         if not busy:
             return

@@ -20,12 +20,12 @@ KEPT_AT_MOST = 2 * 2**30
 """Maximum cache size in bytes. 50 stages of 64 photos of 640x480 pixels as 8-bit RGB need 2.9 GB.
 """
 SHARE = 8
-"""The cache limit is the machine's, or the GPU's, memory divided by this number."""
+"""Divisor: by default, caches may use 1/8 of the memory of the machine, and 1/8 of the GPU's."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryUse:
-    """Sizes of the worker's caches between calls on host and GPU in bytes, and their limits.
+    """Memory of a worker in bytes: its caches between calls on host and GPU, and their limits.
 
     ``resident`` is the host memory of the whole worker process, including DALI's code and buffers.
     ``threads`` is the number of its threads.
@@ -84,7 +84,6 @@ def configure_malloc_trim() -> None:
     Every built stage has its own threads, for which glibc would create up to eight heaps per core:
     the worker grew to 1 GB in 300 edits, with 0.1 GB in use. DALI retains large buffers between
     its CPU operators: two ``flip`` of six images of 2500x2500 floats left 1.1 GB in use (2.4.0).
-    Speed measurements change neither of these settings.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # glibc only
     if mallopt is not None:

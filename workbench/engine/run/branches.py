@@ -158,7 +158,7 @@ class BranchCounts:
         self._counters: OrderedDict[str, BranchCounter] = OrderedDict()
 
     def before(self, plan: Plan, block: Node) -> Mapping[str, int]:
-        """Return how many samples before the plan's batch each body in a block ran for."""
+        """Map each body in a block to the number of samples in earlier batches for which it ran."""
         if plan.batch == 0 or not uses_random_numbers_inside(block, plan.resolved.catalog):
             return {}
         counter = BranchCounter(BranchPlaces(plan, [block]))

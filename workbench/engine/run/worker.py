@@ -166,7 +166,7 @@ def _as_workbench_error(worker: Worker, error: Exception) -> WorkbenchError:
 
 @task
 def release(worker: Worker) -> None:
-    """Task: drop all caches."""
+    """Drop all caches."""
     worker.runner.forget()
     worker.kept.clear()
     gc.collect()
@@ -174,7 +174,7 @@ def release(worker: Worker) -> None:
 
 @task
 def memory_use(worker: Worker) -> MemoryUse:
-    """Task: return the sizes of the caches, and their limits."""
+    """Return the sizes of the caches, and their limits."""
     store = worker.runner.store
     return MemoryUse(
         host=store.used["cpu"] + worker.runner.readers.nbytes,

@@ -130,7 +130,10 @@ def _supported_arguments(spec: OpSpec, fixed: dict[str, Any]) -> tuple[dict[str,
 
 
 def _value(value: Any, parts: int) -> Value | None:
-    """Convert a value for a graph, or return None. ``parts`` equal items become one number."""
+    """Convert a value to an argument of a node, or return None if a graph cannot represent it.
+
+    A number becomes a tuple of ``parts`` equal items, unless ``parts`` is 0.
+    """
     if hasattr(type(value), "__members__"):  # enumerations of Python, and of pybind11 as in DALI
         return str(value.name)
     if isinstance(value, bool | str):

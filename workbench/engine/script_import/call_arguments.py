@@ -20,10 +20,7 @@ CONFIGURATIONS = (
     *("args", "arg", "cfg", "config", "conf", "params", "parameters", "hparams", "opt", "opts"),
     *("options", "flags", "settings"),
 )
-"""Usual parameter names for an object with settings.
-
-Each setting can be passed separately.
-"""
+"""Usual names of parameters and variables that hold a script's settings as one object."""
 _FLAGS = {"store_true": False, "store_false": True}
 
 

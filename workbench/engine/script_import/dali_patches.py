@@ -1,4 +1,4 @@
-"""Patch DALI while a script runs: pipelines do not run, and names of older versions exist."""
+"""Patch DALI while a script runs: prevent runs of pipelines, and define removed older names."""
 
 from __future__ import annotations
 
@@ -35,7 +35,10 @@ _LOST = ("cache_type_", "use_batched_decode")
 
 @dataclass
 class BlockedCall:
-    """Replaces methods that would run a pipeline."""
+    """Replacement for DALI's methods that run a pipeline.
+
+    ``run`` records the pipeline in ``made``, then returns a placeholder or stops the script.
+    """
 
     made: list[Any]
     stand_ins: StandIns
@@ -44,9 +47,10 @@ class BlockedCall:
 
     @contextmanager
     def stand_in_for_results(self) -> Iterator[None]:
-        """Within the context, runs return placeholders, so that helper pipelines may run.
+        """Within the context, running a pipeline returns a placeholder. The script continues.
 
-        DALI's iterators still stop the script, because they run the pipeline to import.
+        This allows helper pipelines. DALI's iterators still stop it: they run the pipeline to
+        import.
         """
         self._left = _MOST_RUNS
         try:

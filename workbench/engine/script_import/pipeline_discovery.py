@@ -63,7 +63,7 @@ class FoundPipeline:
     assumed: Mapping[str, Any] = field(default_factory=dict)
     """Missing argument -> assumed value. Complete only after the pipeline is built."""
     shard: tuple[str, ...] = ()
-    """Reader arguments of an exported program that select its only shard."""
+    """Reader arguments that select a shard, in a program exported to run on several devices."""
     choice: list[str] = field(default_factory=list)
     """Notes that say which of several pipelines is imported. Complete only after it is created."""
 
@@ -230,7 +230,7 @@ def other_pipeline_notes(script: OpenedScript, traced: Traced, pipe: Any) -> tup
 def _other_definitions(
     name: str, maker: Callable[..., Any], trees: Mapping[str, ast.Module]
 ) -> Iterator[str]:
-    """Yield a note for each name with several definitions, because Python uses the last one."""
+    """Yield a note if a script defines ``name`` several times: Python uses the last definition."""
     code = getattr(unwrap(maker), "__code__", None)
     if code is None:
         return
@@ -292,10 +292,10 @@ def note_of_data(kinds: Iterable[str]) -> str:
 
 
 def with_placeholder_data(trees: Mapping[str, ast.Module], folder: Path) -> dict[str, str]:
-    """Create placeholders for missing data that exported cells name in top-level assignments.
+    """Create placeholder data for an exported notebook whose data paths do not exist.
 
-    The program's functions that find the data then find the placeholders. Returns a description of
-    each placeholder folder.
+    The paths in its top-level assignments are replaced, so that its code finds the placeholders.
+    Returns a description of each placeholder folder.
     """
     found = _datasets(trees.values())
     made: dict[str, str] = {}
@@ -391,9 +391,10 @@ def _choose_one_message(script: OpenedScript, names: Sequence[str]) -> str:
 
 
 def name_of(traced: Traced, docstring: str | None, stem: str, kind: type) -> tuple[str, str]:
-    """Return the name and description for a graph, from an exported script or the function's name.
+    """Return (name, description) for the imported graph.
 
-    If ``kind``, the pipeline's class, is a class of the user, its name is used.
+    The name is that of the pipeline's class (``kind``) if the user defined the class, else that of
+    the function that calls the operators, else ``stem``.
     """
     places = [place for op in traced.pipeline.ops for place in op.places]
     own = [place.function for place in places if not any(m in place.file for m in _NOT_THEIRS)]

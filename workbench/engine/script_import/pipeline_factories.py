@@ -31,10 +31,11 @@ def is_pipeline_class(value: Any) -> bool:
 
 
 def pipeline_factories(module: ModuleType) -> dict[str, PipelineFactory]:
-    """Return the pipeline functions and classes that a script defines or, if none, that it imports.
+    """Return the functions and classes that create a script's pipelines, by name.
 
-    If there are none of both, return methods that create a pipeline or, if none, functions that do
-    so. Base classes of the results are excluded.
+    These are decorated functions and pipeline classes that the script defines or, if there are
+    none, imports. Otherwise methods that create a pipeline are returned, or else functions that do.
+    Base classes of the results are excluded.
     """
     names = {n: v for n, v in vars(module).items() if isinstance(v, FunctionType | type)}
     makers: dict[str, PipelineFactory] = {

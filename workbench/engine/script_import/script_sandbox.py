@@ -199,7 +199,7 @@ class ScriptSandbox:
 
 
 def source_location(file: str, line: int) -> str:
-    """Return a line of the user's code as shown in messages, such as ``train.py:12``."""
+    """Format a location in the user's code for messages: ``train.py:12``."""
     return f"{Path(file).name}:{line}"
 
 

@@ -47,7 +47,7 @@ def trace_source(
     arguments: Mapping[str, Any],
     seconds: float,
 ) -> Traced:
-    """Task: run a script or notebook, and trace one of its pipelines.
+    """Run a script or notebook, and trace one of its pipelines.
 
     Raises ImportFailedError with the line if the script fails, exceeds a limit, or has no or
     several pipelines.

@@ -86,7 +86,7 @@ class ScriptRun:
                     module.__dict__.setdefault(name, self.stand_ins.value(name))
 
     def _import_again(self, statement: ast.stmt, file: str, flags: int, module: ModuleType) -> None:
-        """Run each import in a ``try`` statement whose body failed at another statement."""
+        """Run all imports of a failed ``try`` statement: the failure may have skipped some."""
         for node in statement.body if isinstance(statement, ast.Try) else ():
             if isinstance(node, ast.Import | ast.ImportFrom):
                 part = ast.Module([node], [])

@@ -141,7 +141,7 @@ def _serialised(pipe: Any, ops: Sequence[Any], outputs: Sequence[Any]) -> Traced
 
 
 def _unsupported_settings(pipe: Any) -> dict[str, str]:
-    """Return settings, as Python code, that are not DALI's default and that a graph lacks."""
+    """Return the pipeline's non-default settings that a graph cannot represent, as Python code."""
     from nvidia.dali.pipeline import Pipeline
 
     executor, depth = _executor(pipe)

@@ -1,4 +1,4 @@
-"""Find where a script converts a stand-in to an ordinary value, and if the pipeline depends on it.
+"""Find where a script converts a stand-in to a plain value that the pipeline depends on.
 
 A stand-in that is passed to an operator is found in the operator's arguments. However, a truth
 value, a comparison or a text computed from a stand-in is an ordinary value, so the line is

@@ -1,4 +1,4 @@
-"""Replacements of transform libraries that record calls, whether these are installed or not."""
+"""Record calls of transform libraries with replacement objects, even if a library is missing."""
 
 from __future__ import annotations
 

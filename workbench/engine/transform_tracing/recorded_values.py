@@ -37,7 +37,7 @@ class _Values:
         )
 
     def plain(self, value: Any, depth: int) -> Any:
-        """Convert a value. A transform of the script becomes steps; other values are unchanged."""
+        """Convert a value of a recorded call to numbers, strings, lists and ``TransformCall``."""
         if isinstance(value, bool | type(None)):
             return value
         for kind in (int, float, str):

@@ -68,7 +68,7 @@ class TracedTransform:
 def trace_transform(
     worker: Worker, path: str, requested: str | None, arguments: Mapping[str, Any], seconds: float
 ) -> TracedTransform:
-    """Task: run a script or notebook, and return one of its compositions.
+    """Run a script or notebook, and return one of its compositions.
 
     ``requested`` is a variable, an item of a dictionary (``transforms.train``), or a function or
     class that creates a composition, with a line (``main:12``) if it creates several. Raises
@@ -250,9 +250,9 @@ class _Search:
         return requested.rpartition(".")[2], next(iter(made.values()))
 
     def _named(self, requested: str, known: Sequence[str]) -> tuple[Any, str]:
-        """Return the value of a dotted name, and the rest of the name.
+        """Return the first function or class on a dotted path, and the rest of the path.
 
-        The rest is an attribute of the objects of a class. It is empty for other values.
+        If there is none, the value at the end of the path is returned, and the rest is empty.
         """
         value: Any = self.script.module
         parts = requested.split(".")
@@ -266,7 +266,10 @@ class _Search:
         return value, ""
 
     def _compositions_made_by(self, maker: Any) -> dict[str, RecordedCall]:
-        """Return the compositions that a function or class returns or stores, else all calls."""
+        """Call a function or class, and return the compositions that it returns or stores, by name.
+
+        If there are none, return the compositions that were created during the call, by number.
+        """
         if isinstance(maker, RecordedCall):
             return {"": maker}
         if not callable(maker):

@@ -2,8 +2,8 @@
 
 The images are in shared memory. A copy of this file is stored next to them, so it must not import
 other modules of the project. ``index`` has a record for each image: its position in ``samples``, or
-the state ``FAULTY`` and the reason. ``rows`` exists if the folder is a subset of another folder,
-``origin``, and contains the numbers of its images there.
+the state ``FAULTY`` and the reason. If the folder is a subset of another folder, ``origin``, the
+file ``rows`` has the number in ``origin`` of each image.
 """
 
 from __future__ import annotations

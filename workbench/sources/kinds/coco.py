@@ -220,7 +220,7 @@ def known_images(entries: dict[str, Any]) -> set[Any]:
 
 
 def without_image(entries: dict[str, Any]) -> Sample | None:
-    """Return a faulty sample for all annotations of unlisted images, which DALI skips, or None."""
+    """Return a faulty sample for the annotations of unlisted images (DALI skips them), or None."""
     known = known_images(entries)
     lost = [
         one.get("image_id") for one in entries["annotations"] if one.get("image_id") not in known

@@ -253,7 +253,10 @@ def file_pairs_dataset(
 
 
 def _with_names(path: Path, names: str) -> str:
-    """Copy a list, because other lists may use the same numbers, and add its class names."""
+    """Write a copy of a list with a file of class names next to it, and return its path.
+
+    A copy is needed because other lists may have the same content but other class names.
+    """
     content = names.encode(errors="surrogateescape")
     named = path.with_stem(f"{path.stem}-{hashlib.sha256(content).hexdigest()[:8]}")
     if not named.exists():

@@ -298,7 +298,7 @@ class PillowImages(Folder):
             yield Sample(path, name, label, with_pillow=True)
 
     def accepts(self, path: Path) -> bool:
-        """Return whether the first entries of a folder include images, but only for Pillow."""
+        """Return whether a folder's first entries include images, but none that DALI can decode."""
         if not os.path.isdir(path):
             return False
         try:
@@ -343,7 +343,7 @@ def read_requests(**options: Any) -> Any:
 
 
 class Request(Folder):
-    """Source kind for images that clients send to a server, or of a folder without a server."""
+    """Source kind for images that clients send to a server; without a server, a folder is read."""
 
     about = "folder of sample requests"
     op = "request"

@@ -417,7 +417,7 @@ class Memory(SourceKind):
         self.root(dataset)
 
     def write_placeholder(self, folder: Path) -> Path:
-        """Write a module with a dataset of one image without pixels; return ``path:factory``."""
+        """Write a module that returns a single empty image; return ``path:factory``."""
         path = folder / "images.py"
         path.write_text("def images():\n    return [b'\\xff\\xd8\\xff\\xd9']\n", encoding="utf-8")
         return Path(f"{path}:images")

@@ -142,7 +142,6 @@ def refusal(path: str, device: str = "") -> str:
 
 @lru_cache(maxsize=4096)
 def _refusal(path: str, stamp: int, cpu: bool, gpu: bool) -> str:
-    """Return the same as ``refusal``; cached by the modification time ``stamp``."""
     try:
         container, codec = codec_of(path)
     except OSError as error:

@@ -186,7 +186,7 @@ def groups_in(path: str) -> Iterator[Group | TarDamage]:
 
 
 def first_parts(group: Group) -> dict[str, TarFile]:
-    """Return the files of a sample by component. Of duplicates the first is used, as in DALI."""
+    """Return the files of a sample by component. If a component is repeated, the first is used."""
     parts: dict[str, TarFile] = {}
     for component, file in group[1]:
         parts.setdefault(component, file)

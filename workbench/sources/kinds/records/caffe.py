@@ -87,7 +87,6 @@ def first_value(folder: Path) -> bytes:
 
 @lru_cache(maxsize=8)
 def _first_value(folder: str, *stamps: int) -> bytes:
-    """Return the same as ``first_value``; cached by modification time and size (``stamps``)."""
     value = next(_list_values(folder), 0)
     if isinstance(value, int):
         return b""

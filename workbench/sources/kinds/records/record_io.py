@@ -99,7 +99,6 @@ def _index(path: str) -> str:
 
 @lru_cache(maxsize=4)
 def _sorted_offsets(path: str, index: str, *stamps: int) -> Sequence[int]:
-    """Return the same as ``_offsets``; cached by modification times (``stamps``)."""
     remedy = (
         f"Create it again (`rec2idx {path} {index}`), or remove it: then the workbench creates a "
         "temporary one."
@@ -229,7 +228,7 @@ class RecordIO(SourceKind):
             yield self._path(dataset)
 
     def write_placeholder(self, folder: Path) -> Path:
-        """Write a file of one record with an image without pixels."""
+        """Write a RecordIO file with a single record that holds an empty image."""
         content = _HEADER.pack(0, 0, 0, 0) + b"\xff\xd8\xff\xd9"
         path = folder / "samples.rec"
         path.write_bytes(struct.pack("<II", _MAGIC, len(content)) + content)

@@ -433,7 +433,7 @@ class TFRecord(IndexedFiles):
         return bool(names) and not rest
 
     def write_placeholder(self, folder: Path) -> Path:
-        """Write a file of one record with an image without pixels and a label."""
+        """Write a TFRecord file with a single record that holds an empty image and a label."""
 
         def field(number: int, content: bytes) -> bytes:
             return bytes([number << 3 | 2, len(content)]) + content
