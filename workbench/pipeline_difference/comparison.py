@@ -45,7 +45,7 @@ WORST = 16
 """Number of the most different images that are shown."""
 _CHUNK = 16
 _SEARCHED = 10
-"""Number of images on which changes are tried: the worst, and others spread over the data."""
+"""Number of images on which changes are tried: half of them the worst, the rest evenly spaced."""
 _QUIET = {"NO_ALBUMENTATIONS_UPDATE": "1"}
 
 
@@ -68,12 +68,12 @@ def diff(
     (encoded bytes, array or Pillow image -> array), lists of functions that run one after another,
     or paths: a graph file, a recipe, a script, an exported program, ``file.py:name``. ``python_a``
     and ``python_b`` are interpreters of other environments for a path or a graph, for example with
-    another version of DALI. The first ``samples`` images are compared. Random values are fixed to
-    the upper end of their range on both sides, and ``p`` to 1, which the result says. ``model``
-    maps a batch of results, stacked, to logits.
+    another version of DALI. The first ``samples`` images are compared. On both sides, random values
+    are fixed to the upper end of their range, and ``p`` to 1; notes of the result list them.
+    ``model`` maps a stacked batch of results to logits.
 
-    The result has the difference by step, the causes, each proven by running again with the
-    change, and the 16 worst images. After Ctrl+C it contains what was measured::
+    The result contains the difference by step, the causes, and the 16 worst images. Each cause is
+    verified by running the changed pipeline. After Ctrl+C it contains what was measured::
 
         graph = wb.read("photos").decode().resize(size=(64, 64))
         print(wb.diff(graph, graph["resize"].set(interp_type="INTERP_NN"), "photos", samples=8))
@@ -128,7 +128,7 @@ class _Measured:
 
 
 class _Comparison:
-    """Measures, divides and explains the difference for one call of ``diff``."""
+    """State of one call of ``diff``: measures the difference, then finds its steps and causes."""
 
     def __init__(
         self,
@@ -423,7 +423,7 @@ def _same(one: Sequence[Item], other: Sequence[Item]) -> bool:
 
 
 def _why_constant(results: Sequence[Item]) -> str:
-    """Return what is wrong if all results are equal or have one value; empty if they differ."""
+    """Return a message if a side's results do not depend on the image, else an empty string."""
     arrays = [each for each in results if isinstance(each, np.ndarray) and each.size]
     if arrays and all((each == arrays[0].flat[0]).all() for each in arrays):
         several = ", so it does not depend on the image" * (len(arrays) > 1)

@@ -56,7 +56,7 @@ class Distance:
 
     @property
     def cost(self) -> float:
-        """Mean cost per image in standard deviations, which the search minimises."""
+        """Mean cost per image in standard deviations; the search minimises this number."""
         found = [each.cost for each in self.images if each is not None]
         return float(np.mean(found)) if found else 0.0
 
@@ -154,9 +154,9 @@ def levels_per_unit(
     """Return the number of 8-bit levels in one standard deviation of the outputs.
 
     ``results`` are the outputs of both sides, and ``gains`` the number of levels in one unit of
-    each, or None if no step of the side defines it. Then uint8, and floats from 0 to 1 or 255, have
-    their own scale. Other floats have the scale of the decoded ``pixels``, because normalisation
-    changes the scale but hardly the contrast.
+    each, or None if no step of the side defines it. An unknown gain is inferred from values of 0
+    to 1 or 0 to 255. Without any gain, the standard deviation of the decoded ``pixels`` is used,
+    because normalisation changes the scale but hardly the contrast.
     """
     found = []
     for items, known in zip(results, gains, strict=True):

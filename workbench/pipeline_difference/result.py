@@ -26,7 +26,7 @@ class Cause:
     ``kind`` is the cause, such as ``antialias``; ``side`` is A or B, and ``change`` is the call
     with the new value. ``alternative`` is an equally good change of the other side, or empty.
     ``share`` is the fraction of the explained difference. ``before`` and ``after`` are the mean
-    differences in 8-bit levels without and with this change, while all other causes are changed.
+    differences in 8-bit levels without and with this change; the other causes are applied in both.
     """
 
     kind: str
@@ -64,10 +64,10 @@ class ModelChange:
 class PipelineDifference(DocumentedResult):
     """Difference of two pipelines on a data set, and its causes.
 
-    ``mean`` and ``largest`` are in 8-bit levels. For floats the normalisation of a side defines a
-    level, or else the contrast of the decoded pixels. ``mean`` is NaN if nothing could be compared.
-    ``rest`` is the mean difference that remains with the changes of ``causes``. ``steps`` divide
-    the difference among the parts of the pipelines. ``failed`` maps a file to the reason,
+    ``mean`` and ``largest`` are in 8-bit levels. For float outputs, a level is derived from the
+    normalisation, or else from the contrast of the decoded pixels. ``mean`` is NaN if nothing was
+    compared. ``rest`` is the mean difference that remains if all ``causes`` are changed. ``steps``
+    divide the difference among the parts of the pipelines. ``failed`` maps a file to the reason,
     and ``sizes`` is the number of images whose shapes differ.
 
     ::
@@ -96,7 +96,7 @@ class PipelineDifference(DocumentedResult):
     interrupted: bool = False
     """True if the run was interrupted before all images were compared."""
     not_compared: tuple[str, ...] = ()
-    """Parts of the pipelines that ran in another way on this machine: mixed decoding."""
+    """Parts that could not run on this machine and were replaced, such as mixed decoding."""
 
     @property
     def differ(self) -> bool:

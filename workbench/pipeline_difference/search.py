@@ -12,12 +12,11 @@ from workbench.pipeline_difference.steps import Side
 
 MOST_CAUSES = 6
 _TIE = 0.002
-"""Two costs are tied if their difference is below this fraction of the best reduction of the cost.
-"""
+"""Two costs are tied if they differ by less than this fraction of the largest reduction."""
 _TIES, _MOST_EXPANDED = 3, 8
 """Maximum number of tied changes that are followed, and of states that are expanded."""
 _GOOD = 0.5
-"""Ties and pairs are not tried if the difference is below this (8-bit levels)."""
+"""Difference in 8-bit levels below which the search tries neither tied changes nor pairs."""
 _HOPELESS = 1.5
 """A change that multiplies the initial difference by more than this is not tried again."""
 _PAIRED = 6
@@ -33,11 +32,11 @@ _AT_ONCE = 12
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits from which a reduction of the difference is accepted, in 8-bit levels or as fractions.
+    """Conditions for accepting a change, in 8-bit levels or as fractions of the difference.
 
     A change is accepted if it removes the fraction ``most`` of the difference, or the fraction
-    ``part`` of a difference above ``visible``, or most of the difference of some images without
-    harm to the others.
+    ``part`` if that is at least ``visible``. It is also accepted if it removes ``most`` of the
+    difference of some images and makes no image worse by more than ``harm``.
     """
 
     levels: float
@@ -69,7 +68,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """An accepted change, distances without and with it, and an alternative for the other side."""
+    """An accepted change, the distance before and after it, and equally good alternatives."""
 
     change: Change
     before: Distance
@@ -91,7 +90,7 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """Sides after the accepted changes, their distance, and these changes."""
+    """A state of the search: the changed sides, their distance, and the changes accepted so far."""
 
     sides: Pair
     current: Distance
@@ -209,7 +208,7 @@ def explain(
     levels: float,
     on_trial: Callable[[str], None] = lambda text: None,
 ) -> Explanation:
-    """Search for changes that reduce the difference of two sides, and drop those without effect.
+    """Search for changes that make two sides equal. Changes that turn out needless are dropped.
 
     The search is greedy. If no single change helps, pairs of changes are tried.
     """

@@ -42,7 +42,7 @@ Backend = Callable[[Sequence[Step], Sequence[Item]], list[Item]]
 class Side:
     """One of the two pipelines: its name, its steps, and sentences about assumptions.
 
-    ``not_run`` names the part that runs in another way here, such as decoding on a GPU.
+    ``not_run`` names the part that cannot run on this machine and is replaced; empty if none is.
     """
 
     name: str
@@ -147,7 +147,7 @@ def _passes(item: Item) -> bool:
 
 FUNCTION = "function"
 _KEPT = 48
-"""Maximum number of cached results: those of the current steps, and of the latest changes."""
+"""Maximum number of cached results. The oldest are removed first."""
 
 
 def function_step(
@@ -158,7 +158,7 @@ def function_step(
 
 
 def run_functions(steps: Sequence[Step], items: Sequence[Item]) -> list[Item]:
-    """Backend for functions: call one for each image; an exception becomes a ``Failed`` image."""
+    """Backend for functions: call the step's function for each image. Errors become ``Failed``."""
     (step,) = steps
     found: list[Item] = []
     for item in items:

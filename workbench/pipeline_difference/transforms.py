@@ -1,4 +1,4 @@
-"""The function ``compare_transforms``: each transform of a composition and its DALI nodes."""
+"""The function ``compare_transforms``: compare a library's transforms with DALI, one by one."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ class ComparedTransform:
 
     ``mean`` and ``largest`` are in 8-bit levels and ``equal`` is the fraction of equal values
     (floats: closer than half a level); they are None if nothing was measured. ``sizes`` describes
-    images whose sizes differ, ``why`` is the reason if nothing was compared, ``notes`` are known
-    deviations and statements on what was compared instead, and ``place`` is the line of the script.
+    images whose sizes differ. ``why`` is the reason if nothing was compared. ``notes`` are known
+    deviations and replaced parts. ``place`` is the location in the script, such as ``train.py:12``.
     """
 
     name: str

@@ -12,7 +12,7 @@ from workbench.pipeline_difference.sides.opening import WHOLE, as_png
 from workbench.pipeline_difference.steps import DECODE, Side, Step, StepRunner, is_image
 
 Cut = tuple[int, int]
-"""Number of steps of A and of B before a point where the images of both are comparable."""
+"""A pair of indices (in A, in B): the steps before them have the same purpose on both sides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Share:
 
 
 def possible_cuts(a: Side, b: Side) -> list[Cut]:
-    """Return points at which both sides have run, or will run, the same kinds of steps."""
+    """Return the cuts before or after which both sides run the same kinds of steps."""
     done_a, done_b = _prefixes(a.steps), _prefixes(b.steps)
     cuts = [
         (i, j)
@@ -57,9 +57,10 @@ def _prefixes(steps: Sequence[Step]) -> list[Counter[str]]:
 def waterfall(
     a: Side, b: Side, items: list[Item], runner: StepRunner, check: Callable[[str], None]
 ) -> tuple[Share, ...]:
-    """Measure the share of each part. A hybrid runs A's steps up to a cut, and then B's.
+    """Measure how much each part of the pipelines contributes to the difference.
 
-    The first hybrid is all of B, and the last one all of A.
+    Hybrid pipelines run A's steps up to a cut, and then B's: the first is all of B, the last is
+    all of A.
     """
     if _is_opaque(a) and not _is_opaque(b):
         return tuple(

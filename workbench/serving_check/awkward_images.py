@@ -27,13 +27,12 @@ Pixels = NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class AwkwardImage:
-    """An encoded image, and the pixels that servers with a mistake would decode from it.
+    """An encoded test image, with the images that servers with a mistake would decode instead.
 
-    ``mistakes`` maps each mistake (a key of ``mistakes.STORED``) to the lossless image that a
-    server with this mistake decodes. ``decoded`` is the image as Pillow decodes it, lossless, if
-    Pillow and DALI should return the same pixels up to the tolerance of the file format. Images
-    that are ``plain`` have no special property; they are used to find mistakes that affect all
-    images.
+    ``mistakes`` maps a mistake (a key of ``mistakes.STORED``) to the lossless image that a server
+    with this mistake decodes. ``decoded`` is the lossless image that Pillow decodes, or None if
+    Pillow's and DALI's pixels can differ by more than the tolerance of the file format. ``plain``
+    images have no special property: they are used to find mistakes that affect all images.
     """
 
     name: str
@@ -43,7 +42,7 @@ class AwkwardImage:
     mistakes: dict[str, bytes] = field(default_factory=dict)
     plain: bool = False
     same_as: str = ""
-    """Name of an image with the same upright pixels, apart from compression errors."""
+    """Name of the image with the same content once the Exif orientation is applied to both."""
 
 
 def awkward_images(photos: Sequence[Image.Image] = ()) -> list[AwkwardImage]:
@@ -154,7 +153,7 @@ def _jpeg_bytes(image: Image.Image, **options: Any) -> bytes:
 
 
 def _orientations(upright: Image.Image) -> Iterator[AwkwardImage]:
-    """Yield JPEGs with each Exif orientation. All are equal after it is applied."""
+    """Yield a JPEG for each Exif orientation. Decoders that apply it get equal pixels from all."""
     for value, unturn in _UNTURNED.items():
         exif = Image.Exif()
         exif[_EXIF_ORIENTATION] = value
@@ -239,7 +238,7 @@ def _sixteen_bit(name: str, about: str, image: Image.Image) -> AwkwardImage:
 
 
 def _sixteen_bit_png(values: Pixels) -> bytes:
-    """Encode big-endian 16-bit values, (h, w) or (h, w, 3). Pillow cannot write 16-bit RGB."""
+    """Encode an array of big-endian uint16 as grey or RGB PNG. Pillow cannot write 16-bit RGB."""
     height, width = values.shape[:2]
     colour_type = 2 if values.ndim == 3 else 0
     rows = b"".join(b"\0" + row.tobytes() for row in values)
@@ -255,7 +254,7 @@ def _sixteen_bit_png(values: Pixels) -> bytes:
 
 
 def _profile(image: Image.Image) -> AwkwardImage:
-    """Return a JPEG with a colour profile that swaps red and blue, so its effect is visible."""
+    """Return a JPEG whose colour profile swaps red and blue, so that applying it is noticed."""
     mistakes: dict[str, bytes] = {}
     options: dict[str, Any] = {}
     with suppress(ImportError):

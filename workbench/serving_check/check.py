@@ -33,7 +33,7 @@ FORMAT, VERSION = "workbench serving pack", 1
 MOST_MISTAKES = 3
 """Maximum number of mistakes that a candidate combines."""
 _SAMPLES = 1500
-"""Number of pixels per image with which candidates are compared."""
+"""Number of random pixels per image on which candidates are compared."""
 _FLAT = 4.0
 """An image is not used to find a mistake if its standard deviation in levels is below this."""
 _SHIFTED, _NAMED = "shifted", 7
@@ -48,7 +48,7 @@ class PackError(Exception):
 
 
 class Verdict(NamedTuple):
-    """Result for one image: equal, within tolerance, different, or refused (by the graph)."""
+    """Result for one image. ``state`` is equal, within tolerance, different, or refused."""
 
     name: str
     about: str
@@ -58,14 +58,14 @@ class Verdict(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """Mistakes that affect all images: spatial, channel order, normalisation, stored variant."""
+    """A combination of mistakes that may explain how a server prepares all of the images."""
 
     spatial: str = ""
     channels: str = ""
     form: str = ""
     variant: str = ""
     scaling: tuple[tuple[float, float], ...] = ()
-    """Slope and offset per channel, if the values were fitted."""
+    """Per channel: the slope and offset that were fitted; empty if ``form`` defines them."""
 
     @property
     def mistakes(self) -> tuple[str, ...]:
@@ -112,7 +112,7 @@ class Pack:
         return self._read(f"images/{image['name']}", image["sha256"])
 
     def levels(self, image: dict[str, Any], variant: str = "") -> Array:
-        """Return the expected array with channels last, in levels: 0..255 if the scale is known.
+        """Return the expected array in levels (pixel values of 0..255), with channels last.
 
         If ``variant`` names a mistake, returns the array that a server with this mistake computes.
         """
@@ -125,7 +125,7 @@ class Pack:
         return np.moveaxis(array, 0, -1) if self.layout == "CHW" else array
 
     def corrected(self, array: Array, candidate: Candidate) -> Array:
-        """Return a server's array, channels last, in levels, without the candidate's mistakes."""
+        """Undo a candidate's mistakes in a server's array (channels last); returns it in levels."""
         array = _SPATIAL[candidate.spatial](array)
         array = array[..., ::-1] if candidate.channels == "before" else array
         form = np.array(candidate.scaling).T if candidate.scaling else self.forms[candidate.form]
@@ -149,7 +149,7 @@ def check(pack: Pack, function: Function, batched: bool = False) -> list[Verdict
 def judge(
     pack: Pack, answers: dict[str, tuple[Array | None, str]], batched: bool = False
 ) -> list[Verdict]:
-    """Return a Verdict for each image from the server's array or error, by image name."""
+    """Return a Verdict for each image. ``answers`` maps image names to (array or None, error)."""
     formed = {
         image["name"]: _in_form(pack, array, pack.arrays[image["name"]], batched)
         for image in pack.images
@@ -208,7 +208,7 @@ def _as_array(value: Any, pack: Pack, image: dict[str, Any]) -> Array:
 def _in_form(
     pack: Pack, array: Array, expected: Array, batched: bool
 ) -> tuple[Array | None, list[str]]:
-    """Return an array as floats with channels last (None if impossible), and the mistakes found."""
+    """Return an array as floats, channels last (or None), and mistakes in type, axes or shape."""
     mistakes = ["dtype"] if array.dtype != expected.dtype else []
     if array.ndim == 4 and array.shape[0] == 1:
         mistakes += [] if batched else ["extra_batch"]
@@ -279,7 +279,7 @@ def _verdict_parts(
 def _orientation_mistakes(
     pack: Pack, image: dict[str, Any], array: Array, twin: Array, common: Candidate
 ) -> list[str]:
-    """Return ``orientation_ignored`` if the server's arrays of an image and its twin differ."""
+    """Return ``["orientation_ignored"]`` if an image and its upright twin differ, else []."""
     if "orientation_ignored" not in image["mistakes"]:
         return []
     apart = np.abs(pack.corrected(array, common) - pack.corrected(twin, common)).mean()
@@ -352,12 +352,11 @@ _SPATIAL: dict[str, Callable[[Array], Array]] = {
         if down or right
     },
 }
-"""Functions that undo a spatial mistake, for arrays with channels last. Borders are not compared.
-"""
+"""Spatial mistake -> function that undoes it, for an array with channels last."""
 
 
 def _value_forms(slope: Array, offset: Array) -> dict[str, tuple[Array, Array]]:
-    """Return slope and offset of other normalisations: value = slope * level + offset."""
+    """Map normalisations, right and wrong, to (slope, offset): value = slope * level + offset."""
     one = np.ones_like(slope)
     mean = -offset / slope
     candidates = {
@@ -411,7 +410,7 @@ def _difference_text(levels: Array, wanted: Array) -> str:
 def _find_scaled_candidate(
     pack: Pack, plain: list[tuple[dict[str, Any], Array]], variants: list[str]
 ) -> Candidate:
-    """Return the mistakes, including a linear function per channel, that explain the arrays.
+    """Return the mistakes that explain the arrays with a slope and offset fitted to each channel.
 
     Used for normalisations with unusual constants. Returns an empty Candidate if nothing fits.
     """

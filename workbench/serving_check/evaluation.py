@@ -29,7 +29,7 @@ Array = NDArray[Any]
 JPEG = b"\xff\xd8"
 """First bytes of a JPEG file."""
 _TILE = 8
-"""Tile size of requests whose tiles are not shown."""
+"""Tile size in pixels for preview requests; small, because no tile is displayed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Refusal:
 def evaluation_graph(graph: Graph, output: str = "") -> tuple[Graph, str]:
     """Return the validation variant of a graph, with one image as its only output.
 
-    The second value is a sentence with the nodes that are removed or changed; empty if none are.
+    The second value is a sentence that lists the removed and changed nodes, or an empty string.
 
     Raises GraphError if there is no such variant, and ArgumentError if ``output`` is not an image.
     """
@@ -103,7 +103,7 @@ class GraphRunner:
     """Layout of the latest output."""
 
     def run(self, graph: Graph, images: Sequence[bytes]) -> list[Array | Refusal]:
-        """Return for each encoded image the output, or a Refusal if the graph cannot process it.
+        """Run a graph on encoded images. Returns a Refusal for each image that it cannot process.
 
         Raises DataError if the graph does not read encoded images.
         """

@@ -1,4 +1,4 @@
-"""Descriptions of mistakes of servers, with fixes. They are stored in the manifest."""
+"""Mistakes that servers make, each with a description and a fix for the manifest of a pack."""
 
 from __future__ import annotations
 

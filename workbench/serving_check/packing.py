@@ -47,11 +47,11 @@ _PHOTOS = 8
 _LISTED = 20_000
 _UNREADABLE = (OSError, ValueError, DataError, Image.DecompressionBombError)
 BASE_MEAN, BASE_LARGEST = 0.6, 4.0
-"""Tolerance in levels of 0..255 for rounding in the resize and the normalisation."""
+"""Least tolerance (mean, maximum) in levels of 0..255, for rounding in resize and normalisation."""
 _SUBSAMPLING = {1: (2, 1), 2: (2, 2)}
-"""Factors by which the chroma planes are smaller, by Pillow's number of a JPEG's subsampling."""
+"""Pillow's number of a JPEG's chroma subsampling -> (horizontal, vertical) reduction factor."""
 _MOST_APART = 8.0
-"""Results that differ by more than this mean (in levels) differ in content, not in precision."""
+"""Maximum mean difference in levels; results that differ by more do not show the same content."""
 _FILTERS = {
     "INTERP_LINEAR": Image.Resampling.BILINEAR,
     "INTERP_CUBIC": Image.Resampling.BICUBIC,
@@ -65,8 +65,8 @@ _COLOURS = ((255, 0, 0), (0, 255, 0), (0, 0, 255))
 class Levels:
     """Linear function from levels to values of the output: value = slope * level + offset.
 
-    ``order`` has the index of the image channel for each output channel; it is empty for grey.
-    Levels are pixel values of 0..255 if ``known``, otherwise 1/255 of the range of the output.
+    If ``known``, levels are pixel values of 0..255; otherwise a level is 1/255 of the range of the
+    output. ``order`` has the image channel of each output channel; it is empty for grey.
     """
 
     slope: Array
@@ -95,7 +95,9 @@ class _Packer:
     on_progress: Progress
     notes: list[str] = field(default_factory=list)
     arrays: dict[str, Array] = field(default_factory=dict)
-    """Arrays of ``tensors.npz``: references by image, and variants by image and mistake."""
+    """Contents of ``tensors.npz``: key ``image`` -> expected array, ``image|mistake`` -> wrong
+    array.
+    """
     packed: list[PackedImage] = field(default_factory=list)
     layout: str = ""
     levels: Levels = Levels(np.ones(1), np.zeros(1))
@@ -156,7 +158,7 @@ class _Packer:
         return Levels(np.full(channels, scale), np.zeros(channels))
 
     def _tolerances(self) -> dict[str, tuple[float, float, str]]:
-        """Return the tolerated mean and largest difference in levels, with the reason, by image.
+        """Map each image to its tolerance in levels: mean difference, largest difference, reason.
 
         A tolerance covers the measured differences between correct decoders and resizers.
         """
@@ -194,7 +196,7 @@ class _Packer:
     def _differences(
         self, graph: Graph | None, encoded: Mapping[str, bytes]
     ) -> Iterator[tuple[str, tuple[float, float]]]:
-        """Yield mean and largest difference of a graph's outputs from the references, by image."""
+        """Yield (image, (mean, largest difference)) between a graph's outputs and the expected."""
         outputs = self.runner.run(graph, list(encoded.values())) if graph else []
         for name, output in zip(encoded, outputs, strict=False):
             if not isinstance(output, Refusal) and output.shape == self.arrays[name].shape:
@@ -404,9 +406,9 @@ def _colour_of(array: Array) -> Array | None:
 
 
 def _fit_levels(values: Sequence[Array]) -> Levels | None:
-    """Return the linear function that maps levels to the output values of grey and coloured images.
+    """Fit the linear function from levels to the output values of grey and coloured images.
 
-    Returns None if no linear function does.
+    Returns None if the output is not a linear function of the levels.
     """
     if len(values) < len(_GREYS) + len(_COLOURS):
         return None

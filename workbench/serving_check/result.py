@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PackedImage:
-    """A test image with its tolerance in levels of 0..255, or why the graph refuses it."""
+    """A test image and its tolerance (``mean``, ``largest``) in levels of 0..255.
+
+    ``refused`` is the reason why the graph cannot process the image; empty if it can.
+    """
 
     name: str
     about: str

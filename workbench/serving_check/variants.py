@@ -1,4 +1,4 @@
-"""Compute the plain images as a server would that resizes or crops incorrectly."""
+"""Imitate servers that resize or crop incorrectly, to compute the images that they would return."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def graph_variants(graph: Graph, catalog: Catalog) -> Iterator[tuple[str, Graph]
 
 
 def with_arguments(graph: Graph, catalog: Catalog, **values: Any) -> Graph | None:
-    """Set arguments of each node that has them, and return the graph; None if nothing changes."""
+    """Set arguments of all nodes whose operators have them. Returns None if nothing changes."""
     changed = graph
     for node in graph.nodes:
         known = {} if isinstance(node, Source) else catalog[node.op].args
@@ -123,7 +123,7 @@ def _overlaps(new: int, old: int) -> Array:
 
 
 def with_plain_chroma(image: Image.Image, halved: tuple[int, int]) -> Image.Image:
-    """Return a decoded JPEG as decoders without chroma interpolation, such as nvJPEG, decode it.
+    """Imitate a JPEG decoder that does not interpolate chroma, such as nvJPEG.
 
     ``halved`` has the factors by which the chroma planes are smaller: (2, 1) for 4:2:2.
     """

@@ -1,1 +1,1 @@
-"""Changes of one pipeline that may explain a difference: arguments, decoding, processed results."""
+"""Changes of a pipeline (to arguments, decoding or results) that may explain a difference."""

@@ -9,8 +9,7 @@ from typing import Any
 from workbench.pipeline_difference.steps import DECODE, FUNCTION, Side, Step
 
 ARGUMENT, OTHER, IMITATED, OUTSIDE, FITTED = range(5)
-"""Ranks of changes. Of changes that explain equally much, the one with the lowest rank is chosen.
-"""
+"""Ranks of changes. If changes explain a difference equally well, the lowest rank is chosen."""
 MEANS = {
     "ImageNet": ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)),
     "0.5": ((0.5, 0.5, 0.5), (0.5, 0.5, 0.5)),
@@ -18,14 +17,15 @@ MEANS = {
     "CIFAR-10": ((0.4914, 0.4822, 0.4465), (0.247, 0.2435, 0.2616)),
     "none, 0 to 1": ((0.0, 0.0, 0.0), (1.0, 1.0, 1.0)),
 }
-"""Common means and standard deviations of pixels from 0 to 1."""
+"""Common normalisations: name -> mean and standard deviation per channel, for pixels of 0..1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change of one side: the ``cause`` that it represents, and its source code (``text``).
+    """A change of one side that is tried as an explanation of the difference.
 
-    ``apply`` returns the changed side, or None if the side does not have the step.
+    ``cause`` is a name such as ``antialias``, and ``text`` the changed code. ``apply`` returns the
+    changed side, or None if the side no longer has the step.
     """
 
     cause: str
@@ -44,5 +44,5 @@ class Facts:
 
 
 def decoding(function: Callable[[bytes], Any], text: str) -> Step:
-    """Return a step that decodes with a function."""
+    """Return a decoding step that calls ``function`` with the encoded bytes."""
     return Step((DECODE,), text, FUNCTION, function, text)

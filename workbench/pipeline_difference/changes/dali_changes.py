@@ -26,7 +26,7 @@ from workbench.pipeline_difference.steps import Side, Step, function_step
 
 _INTERPOLATIONS = ("NN", "LINEAR", "CUBIC", "LANCZOS3", "TRIANGULAR", "GAUSSIAN")
 _RATIOS = (1.0, 224 / 256, 224 / 232, 224 / 248, 0.9, 0.95, 0.96, 0.8)
-"""Common ratios of crop size and shorter side: torchvision, its newer weights, timm."""
+"""Common ratios of the crop size to the shorter side, as in torchvision and timm."""
 
 
 def dali_changes(side: Side, at: int, label: str, facts: Facts) -> Iterator[Change]:
@@ -78,10 +78,10 @@ class _ChangeFactory:
     def with_function_before(
         self, cause: str, text: str, function: Callable[[Any], Any], **left: Any
     ) -> Change:
-        """Return a change that imitates the node with a function.
+        """Return a change that imitates arguments of the node with a function.
 
-        If arguments are given in ``left``, the node runs after the function, without these
-        arguments.
+        ``left`` names these arguments: the node then runs after the function, without them. If
+        ``left`` is empty, the function replaces the node.
         """
         step = function_step(function, text, ("imitated",), text)
         rest = dict.fromkeys(left)
@@ -161,7 +161,7 @@ def _resize(factory: _ChangeFactory) -> Iterator[Change]:
 
 
 def _size(factory: _ChangeFactory, side: Side, at: int) -> Iterator[Change]:
-    """Yield changes of how the longer side is rounded, and of the ratio of resize and crop size."""
+    """Yield changes of a resize: rounding, mode, ratio to the crop size, order with the crop."""
     shorter = _shorter_side(factory.call)
     following = [s for s in side.steps[at + 1 :] if s.group.startswith(DALI)]
     crop = next((s.payload for s in following if s.payload.node.op == "crop"), None)
@@ -234,7 +234,7 @@ def _with_size(call: Call, **size: Any) -> Call:
 def _merge_or_swap(
     resize: str, crop: str, change: Callable[[Call], Call] | None, side: Side
 ) -> Side | None:
-    """Apply ``change`` to the resize and remove the crop; without ``change``, exchange both steps.
+    """Apply ``change`` to the resize and remove the crop; without ``change``, swap the two steps.
 
     Returns None if the side lacks one of the two nodes.
     """
@@ -270,7 +270,7 @@ def _as_floats(call: Call, down: bool) -> Call:
 
 
 def _rounded_size(call: Call, how: str) -> Call:
-    """Return a resize with a longer side that is rounded with ``how``, which is floor or ceil."""
+    """Return a resize whose longer side is rounded by ``how``: ``floor`` or ``ceil``."""
     images: Any = decoded_images("memory").images
     short = _shorter_side(call)
     if short is None:  # without an earlier change

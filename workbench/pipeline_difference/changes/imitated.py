@@ -1,4 +1,4 @@
-"""NumPy functions of one image that imitate arguments which one side does not have."""
+"""Imitate behaviour that DALI or a library has no argument for, with NumPy and Pillow."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GREY = {
 }
 
 _LEAST_EXPLAINED = 0.1
-"""Minimum fraction of the variance that a linear fit explains."""
+"""Minimum fraction of the variance that a linear fit must explain to be used."""
 
 
 def _bytes(values: Array) -> NDArray[np.uint8]:
@@ -67,7 +67,7 @@ def contrast(image: Array, factor: float) -> Array:
 
 
 def reverse(image: Array) -> Array:
-    """Reverse the channels, on whichever axis they are."""
+    """Reverse the order of the channels, in either layout."""
     axis = _channel_axis(image)
     return image if axis is None else np.ascontiguousarray(np.flip(image, axis))
 

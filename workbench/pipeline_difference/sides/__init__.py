@@ -1,1 +1,1 @@
-"""Convert pipelines to steps: graphs, compositions, functions, programs."""
+"""Convert pipelines (graphs, composed transforms, functions, programs) to steps."""

@@ -31,11 +31,11 @@ from workbench.sources import PARAMETER, Datasets, open_dataset
 
 DALI = "dali"
 _MIXED = ":mixed"
-"""End of the group of steps that run after decoding on the GPU."""
+"""Suffix of the group name of steps that run with mixed decoding."""
 _CROP = ("crop", "crop_w", "crop_h", "crop_pos_x", "crop_pos_y", "rounding")
 _CROP_EDGE = ("out_of_bounds_policy", "fill_values")
 _WINDOWS = {"random_resized_crop": "resize", "decoders.image_random_crop": "decoders.image"}
-"""Operators that use a random window -> operators that use the whole image and replace them."""
+"""Operator that samples a random window -> operator for the whole image that replaces it."""
 _KINDS = {
     "resize": "resize",
     "crop": "crop",
@@ -363,7 +363,7 @@ def _as_input(item: Item) -> Any:
 def run_images(
     worker: Worker, graph: Graph, data: Datasets, ports: list[Port]
 ) -> list[list[tuple[str, NDArray[Any]]]]:
-    """Task: run a graph on all samples. Returns for each port the (error, image) of each sample."""
+    """Task: run a graph on all samples. Returns a list of (error, image) for each port."""
     run = worker.runner.run(graph, data, 0, graph.settings.batch_size, ports)
     return [
         [

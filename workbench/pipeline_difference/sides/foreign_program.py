@@ -80,7 +80,7 @@ def pack(value: Any, kind: bytes = b"a") -> bytes:
 
 
 class MissingNameError(LookupError):
-    """The file has no function with the name."""
+    """Raised if the file does not define the requested name."""
 
 
 def load(spec: str) -> Any:

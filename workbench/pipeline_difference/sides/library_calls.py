@@ -59,10 +59,10 @@ def library_version(library: str) -> str:
 
 
 def library_function(calls: Sequence[TransformCall], within: str) -> Callable[[Array], Array]:
-    """Return a function that applies the calls in order to a uint8 (h, w, 3) and returns (h, w, c).
+    """Return a function that applies the calls in order to an image, a uint8 array (h, w, 3).
 
-    ``within`` is the library whose input type the first call accepts: a Pillow image, an array, or
-    a tensor with values from 0 to 1. Raises CannotCallError.
+    The result is an array (h, w, c). ``within`` is the library that defines the input of the first
+    call: a Pillow image, an array, or a tensor with values from 0 to 1. Raises CannotCallError.
     """
     apply = library_steps(calls, within)
     return lambda picture: _channels_last(apply(picture))

@@ -131,9 +131,9 @@ def library_side(call: TransformCall, name: str, label: str) -> Side:
 
 
 def unsupported_transform(call: TransformCall) -> str:
-    """Return the first transform that a call does not describe completely; empty if there is none.
+    """Return the name of the first transform that cannot be recreated; empty if all can be.
 
-    Such are the user's classes, and transforms with a function as argument.
+    Classes of the user, and transforms with a function as argument, cannot be recreated.
     """
     for each in _flattened(call, [], ""):
         known = {**LIBRARIES, OWN.name: OWN}.get(each.library)

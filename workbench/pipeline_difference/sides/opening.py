@@ -1,4 +1,4 @@
-"""Convert the user's arguments to steps: graphs, compositions, functions, files, programs."""
+"""Convert what a user compares (graph, composed transforms, function or file) to steps."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ class PinnedTransform:
 
 
 def comparison_of(call: TransformCall) -> Comparison:
-    """Return how a call is compared with the library; unknown classes have a default."""
+    """Return the rules for comparing a call with its library; default rules if it is unknown."""
     library = _TABLES.get(call.library)
     return library.comparison(call.short_name) if library is not None else Comparison()
 
