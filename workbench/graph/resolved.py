@@ -89,7 +89,7 @@ class ResolvedGraph(TypedGraph):
         return self.for_graph(replace(self.graph, settings=settings))
 
     def on_data(self, facts: Mapping[str, DataFacts]) -> Self:
-        """Return a copy with other properties of the data, which shares the inferred types."""
+        """Return a copy for other data, described by ``facts``. Inferred types are shared."""
         made = replace(self, facts=facts)
         vars(made)["whole"] = self.whole
         return made

@@ -66,11 +66,11 @@ _STATES: Mapping[str, tuple[str, ...]] = {
     "follow_points": ("at", "seen"),
     "follow_masks": ("moved",),
 }
-"""Outputs of the carrier nodes of each follower operator
-(``catalog/extra_operators/carriers.toml``). Carrier nodes pass annotations into and out of
-blocks."""
+"""Names of a carrier's outputs, by follower operator. Carriers are nodes that pass a follower's
+annotations into and out of blocks (``catalog/extra_operators/carriers.toml``).
+"""
 _WARPED = ("map",)
-"""Carrier output for masks that are transformed once, by one affine map, after all blocks."""
+"""Carrier outputs if the path is one affine map, which is applied to masks after all blocks."""
 _WARPED_AND_CUT = ("map", "seen")
 CARRIED_INPUTS = frozenset(name for state in (*_STATES.values(), _WARPED_AND_CUT) for name in state)
 """Names of the follower inputs that are connected to carrier nodes."""

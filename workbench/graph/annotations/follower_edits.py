@@ -25,7 +25,7 @@ from workbench.graph.types.typed_graph import TypedGraph
 
 
 def with_followers(before: Graph, after: Graph, catalog: Catalog) -> Graph:
-    """Return the graph ``after`` an edit, with annotation followers added or removed as needed.
+    """Return the edited graph ``after`` with annotation followers added or removed as needed.
 
     If a source's annotations are an output, a follower is added as soon as the output image passes
     through a geometric operator, and removed if there is no such operator. Followers that the user
@@ -161,7 +161,7 @@ def _moved_to_new_outputs(before: Graph, after: Graph, catalog: Catalog) -> Grap
 
 
 def _moved_to_image(graph: Graph, catalog: Catalog, node: Node, image: Port) -> Graph:
-    """Connect a follower to another image, or add a second follower if that image depends on it."""
+    """Connect a follower to ``image``; if ``image`` depends on it, add a second follower."""
     if node.id not in ancestors(graph, [image]):
         return graph.replace_node(node.fed({"image": image}))
     taken = [output.name for output in catalog[node.op].outputs if output.name in node.inputs]

@@ -60,7 +60,7 @@ def path_of(typed: TypedGraph, follower: Node) -> GeometryPath | None:
 
 
 def follower_faults(typed: TypedGraph, node: Node) -> Iterator[Fault]:
-    """Report annotations that cannot follow the image, at the operator that prevents it."""
+    """Yield faults of a follower, such as an operator that it cannot follow."""
     graph = typed.graph
     path = path_of(typed, node)
     if path is not None and path.blocked:
@@ -78,10 +78,10 @@ def follower_faults(typed: TypedGraph, node: Node) -> Iterator[Fault]:
 
 
 def polygons_as_read(graph: Graph, node: Node) -> Port | None:
-    """Return the port of polygons that are output unchanged although a follower drops some boxes.
+    """Return the port of polygons whose box indices are wrong because a follower drops some boxes.
 
-    Returns None if there is no such port, or if the graph outputs ``places``, which has the old
-    index of each box.
+    The indices are correct, and the result is None, if the graph outputs all boxes, or ``places``,
+    which has the original index of each box.
     """
     boxes = node.inputs.get("boxes")
     if node.op != "follow_boxes" or boxes is None or "polygons" in node.inputs:
@@ -95,10 +95,10 @@ def polygons_as_read(graph: Graph, node: Node) -> Port | None:
 
 
 def unmoved_targets(typed: TypedGraph) -> dict[str, str]:
-    """Map outputs whose annotations do not match the output image to the node that moved it.
+    """Find outputs whose annotations do not match the output image.
 
-    Excludes annotations that match another output image, and annotations that are output both
-    unchanged and through a follower.
+    Returns the id of the node that moved the image, by output name. Excludes annotations that match
+    another output image, and annotations that are output both unchanged and through a follower.
     """
     graph = typed.graph
     images = [port for port in graph.outputs.values() if typed.kind(port) == "image"]
@@ -140,7 +140,7 @@ def _is_read_label(graph: Graph, port: Port) -> bool:
 
 
 def _followed_origins(graph: Graph) -> set[Port]:
-    """Return the ports with the original annotations of all followers that are graph outputs."""
+    """Return the ports whose annotations the graph outputs through followers."""
     found: set[Port] = set()
     given = (graph.node(port.node) for port in graph.outputs.values() if graph.has(port.node))
     waiting = [node for node in given if follows(node)]
@@ -153,7 +153,7 @@ def _followed_origins(graph: Graph) -> set[Port]:
 
 
 def unmoved_faults(typed: TypedGraph) -> Iterator[Fault]:
-    """Report outputs whose annotations do not follow the output image."""
+    """Yield a fault for each output whose annotations do not follow the output image."""
     for output, moved in unmoved_targets(typed).items():
         node = typed.graph.outputs[output].node
         words = f"output {output!r} does not follow the image through {moved}"
@@ -172,7 +172,7 @@ _SAME_ROWS = frozenset(
 
 
 def annotation_origin(typed: TypedGraph, port: Port) -> Port | None:
-    """Return the source port whose annotations reach a port without being moved, or None.
+    """Return the source port of a port's annotations, or None if they are moved on the way.
 
     Operators that only change type or shape, and blocks that pass annotations through, are ignored.
     """
@@ -203,7 +203,7 @@ def annotation_origin(typed: TypedGraph, port: Port) -> Port | None:
 
 
 def _still_fits(typed: TypedGraph, target: Port, path: GeometryPath) -> bool:
-    """Return whether relative boxes or points are still correct: the image was only resized."""
+    """Return whether boxes or points still fit: they are relative and the image is not mirrored."""
     node = typed.graph.node(target.node)
     kind = target_kind(typed, target)
     relative = kind in ("boxes", "points") and bool(node.args.get("ratio"))

@@ -14,8 +14,7 @@ _CLIPPED = {
     "xyzXYZ": ("clip_volumes", 0),
     "xyzWHD": ("clip_sized_boxes", 3),
 }
-"""Helper function of exported code that clips boxes, for each ``bbox_layout``. The number is the
-helper's argument ``axes``, or 0 if it has no such argument."""
+"""Name and argument ``axes`` of the exported function that clips boxes, by ``bbox_layout``."""
 CLIP_FUNCTIONS = frozenset(function for function, _ in _CLIPPED.values())
 
 
@@ -26,7 +25,7 @@ def box_layout(node: Node) -> str:
 
 
 def clip_function(node: Node) -> tuple[str, int] | None:
-    """Return the function that clips a node's boxes and its ``axes``, or None if none is needed."""
+    """Return name and argument ``axes`` (0: none) of the function that clips a node's boxes."""
     return _CLIPPED.get(box_layout(node)) if node.op == BOX_CROP else None
 
 

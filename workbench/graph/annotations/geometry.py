@@ -106,7 +106,7 @@ class GeometryPath:
 
     @property
     def lacks_mask_call(self) -> bool:
-        """Whether masks cannot be transformed by an operator call at one of the steps."""
+        """Whether any step has no operator call that transforms masks."""
         return any(call.op == "" for step in self.walk() for call in step.rule.calls or ())
 
     @property
@@ -223,7 +223,7 @@ def _allows(node: Node, spec: OpSpec, name: str, known: Collection[Value]) -> bo
 
 
 def _image_input(typed: TypedGraph, node: Node, spec: OpSpec) -> Port | None:
-    """Return a node's image input, or else its mask or encoded input, or None."""
+    """Return a node's image, mask or encoded input, in this order of preference, or None."""
     given = [port for each in spec.inputs if (port := node.inputs.get(each.name)) is not None]
     kinds = {port: typed.kind(port) for port in reversed(given)}
     by_kind = {kind: port for port, kind in kinds.items()}
@@ -235,7 +235,7 @@ def _other_images(typed: TypedGraph, node: Node, source: Port) -> list[Port]:
 
 
 def _through_block(typed: TypedGraph, block: Node, image: Port) -> GeometryStep | GeometryPath:
-    """Return the step of a block, with empty ``bodies`` if the block does not move pixels.
+    """Represent a block as one step, with empty ``bodies`` if the block does not move pixels.
 
     Returns a blocked path if annotations cannot follow through the block.
     """

@@ -93,8 +93,8 @@ def one_of(graph: Graph, *options: Apply, weights: Sequence[float] | None = None
 
         graph.one_of(lambda x: x.gaussian_blur(sigma=2), lambda x: x, weights=(2, 1))
 
-    Raises GraphEditError for fewer than two functions, and unless there is one finite weight of at
-    least 0 per function and not all weights are 0.
+    Raises GraphEditError for fewer than two functions, and for invalid weights: each function needs
+    one finite weight of at least 0, and at least one must be above 0.
     """
     if len(options) < 2:
         raise GraphEditError(f"one_of needs two or more options, but received {len(options)}.")
@@ -116,7 +116,7 @@ def some_of(graph: Graph, count: int, *options: Apply, shuffled: bool = False) -
 
         graph.some_of(2, lambda x: x.flip(), lambda x: x.gaussian_blur(sigma=2), lambda x: x)
 
-    Raises GraphEditError for a count that is not from 1 to the number of functions.
+    Raises GraphEditError if ``count`` is less than 1 or more than the number of functions.
     """
     if not options:
         raise GraphEditError("some_of has no options. Pass functions: lambda x: x.flip().")
@@ -185,7 +185,7 @@ def _block(
 ) -> Graph:
     """Add a block on the image path of a graph, with one body per function.
 
-    ``decides`` is the value that controls the block, or the arguments of a new generator.
+    The block is controlled by ``decides``: a value, or the arguments of a generator to add.
     """
     for apply in options:
         if isinstance(apply, Graph):  # a callable with an image

@@ -291,7 +291,7 @@ def require_sound_node(graph: Graph, catalog: Catalog, node_id: str) -> None:
 
 
 def neutral_arguments(node: Node) -> KeysView[str]:
-    """Return the arguments that must be changed so that a node changes its input; else none."""
+    """If a node has no effect, return the arguments that would give it one; else none."""
     spec, form = load_catalog()[node.op], FUSED_FORMS.get(node.op)
     crops = {name: spec.args[name].default for name in _CROPS} if node.op == "crop" else {}
     neutral = {**form.neutral} if form else crops
@@ -305,7 +305,7 @@ def neutral_arguments(node: Node) -> KeysView[str]:
 def warn_if_unchanged(block: Node, op: str) -> None:
     """Warn about a block whose bodies do not change the images.
 
-    ``op`` is the operator that was called with ``p``, or empty.
+    ``op`` is the operator to name in the message, or empty if the user passed functions.
     """
     nodes = [node for body in block.bodies.values() for node in body.nodes]
     names = [neutral_arguments(node) for node in nodes]
@@ -353,9 +353,9 @@ def plain_value(value: Any, name: str = "") -> Value:
 
 
 def main_output(graph: Graph, catalog: Catalog) -> tuple[str, DataNode]:
-    """Return name and value of the output that graph methods continue: image or encoded image.
+    """Return the name and value of the output to which graph methods apply operators.
 
-    Raises GraphEditError if there are several images, or none.
+    Raises GraphEditError unless there is one image or, without images, encoded images.
     """
     names = list(TypedGraph(graph, catalog).images)
     if len(names) > 1:
@@ -385,7 +385,7 @@ def merged_graph(
 ) -> tuple[Graph, Port]:
     """Merge a value's dependencies into a graph; return the graph and the value's port in it.
 
-    A new generator without an explicit name gets the id ``preferred``, the name of its argument.
+    A new generator without an explicit name gets the id ``preferred``: the argument that it feeds.
     Its seed is preserved unless another node has the same seed. Values from outside a block are
     routed into it. Raises GraphEditError for values created inside another block, and for values
     read from other data.
@@ -418,7 +418,7 @@ class _Merger:
         self._other = other.whole
         self._catalog = catalog
         self._ids: dict[str, str] = {}
-        """Ids of copied nodes, by their id in the other graph; empty if there is no copy."""
+        """Maps ids in the other graph to ids of the copies; an empty string means no copy."""
 
     def take(self, port: Port, scope: str, preferred: str = "") -> Port:
         """Merge a port, and return the port that represents it in the body ``scope``."""

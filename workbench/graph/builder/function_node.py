@@ -66,7 +66,7 @@ class FunctionNode:
     on_gpu: bool = False
 
     def __call__(self, *arrays: Any) -> Any:
-        """Call the function; with a graph, add the function as a node and return the new graph."""
+        """Call the function with arrays, or add it to a graph as a node and return the graph."""
         if len(arrays) == 1 and isinstance(arrays[0], Graph):
             return self._behind(arrays[0])
         name = self.function.__name__
@@ -130,9 +130,9 @@ class FunctionNode:
     ) -> Graph:
         """Add the function after an output of a node, in front of all consumers of that output.
 
-        ``draws`` are additional arguments of the function that DALI samples uniformly for each
-        sample: their names, with minimum and maximum. Unlike random numbers in the function itself,
-        they keep the preview exact.
+        ``draws`` maps names of additional arguments to a minimum and maximum. DALI samples a value
+        from this range for each sample, so the preview is exact. Random numbers in the function
+        itself would make it inexact.
 
         Raises GraphEditError if the node or output does not exist, and unless each entry of
         ``draws`` is two numbers::
@@ -202,7 +202,7 @@ def node(
     batch_processing: bool = False,
     library: Library = "numpy",
 ) -> Any:
-    """Create a node from a function of NumPy arrays, one per input, of one sample.
+    """Create a node from a function that processes one sample, with one NumPy array per input.
 
     ::
 
@@ -259,7 +259,7 @@ def numba_node(
     blocks: tuple[int, int, int] | None = None,
     threads_per_block: tuple[int, int, int] | None = None,
 ) -> Callable[[Callable[..., Any]], FunctionNode]:
-    """Create a node from a function compiled by numba; its parameters are outputs, then inputs.
+    """Create a node that runs a function with numba. Its parameters are outputs, then inputs.
 
     ::
 
@@ -269,7 +269,7 @@ def numba_node(
 
         graph = invert.after(graph, "resize")
 
-    Each input and output is a DALI type and a layout, or the number of dimensions without a layout:
+    An input or output is a DALI type and a layout or, without a layout, the number of dimensions:
     ``"FLOAT 1"``. Outputs have the shape of the inputs. With ``blocks`` and ``threads_per_block``
     the function runs on the GPU as a CUDA kernel of ``numba.cuda``.
 
@@ -310,7 +310,7 @@ def numba_node(
 
 
 def _parse_arrays(descriptions: str | tuple[str, ...]) -> list[tuple[str, str]]:
-    """Parse descriptions, such as ``UINT8 HWC``, to element type and layout (or axis count)."""
+    """Parse ``UINT8 HWC`` into element type and layout, or ``FLOAT 1`` into type and axis count."""
     found: list[tuple[str, str]] = []
     for each in descriptions if isinstance(descriptions, tuple | list) else (descriptions,):
         kind, _, layout = str(each).partition(" ")

@@ -127,7 +127,7 @@ def _differing_ids_and_seeds(original: Graph, built: Graph, every: bool) -> Spel
 
 
 def _correcting_statements(original: Graph, built: Graph) -> Iterator[str]:
-    """Yield statements that set the ids and seeds that calls of operators cannot set."""
+    """Yield ``rename`` and ``set`` calls for ids and seeds that differ in the built graph."""
     pairs = list(_pairs(original, built))
     taken = {node.id for node in built.walk()}
     waiting = {two.id: one.id for one, two in pairs if one.id != two.id}

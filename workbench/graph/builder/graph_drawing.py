@@ -36,8 +36,7 @@ _OTHER_ROLE = "#666666"
 _INK, _GREY, _ALERT = "#ffffff", "#7a7a7a", "#c05621"
 """Colours of text on nodes, of other text and lines, and of warnings."""
 _LANE, _MOST_LANES = 5, 14
-"""Width in pixels, and maximum number, of the vertical lanes for edges that bypass other nodes. The
-edges from one node share a lane."""
+"""Width in pixels, and maximum number, of vertical lanes for edges that bypass nodes."""
 _RANDOM = "random."
 
 
@@ -82,8 +81,7 @@ class _Box:
 
     node: Node
     lines: list[str]
-    """Text lines with the node's arguments; for a block, the controlling input, shown in its title.
-    """
+    """The node's arguments as lines of text; for a block, the controlling input."""
     x: float = 0
     y: float = 0
     width: float = _WIDTH

@@ -140,8 +140,8 @@ def outputs(**values: DataNode | Graph) -> Graph:
         two = wb.outputs(view_1=graph.images, view_2=flipped, labels=graph.labels)
 
     Annotations are output unchanged; a UserWarning reports annotations that match no output image,
-    or come from another reader. Raises GraphEditError for values that are not part of a graph, for
-    invalid Python names, and without values, and ArgumentError for values without a name.
+    or come from another reader. Raises GraphEditError if no values are passed, if a value is not
+    part of a graph, or if a name is not a Python name, and ArgumentError for values without a name.
     """
     catalog = load_catalog()
     if not values:
@@ -212,7 +212,7 @@ def save(graph: Graph, path: str | Path) -> Path:
     """Write the graph to a JSON file, which ``wb.read_graph`` loads, and return the path.
 
     An existing file is replaced. The data are not included. Raises SaveError if writing fails, and
-    ArgumentError for the name of an image.
+    ArgumentError if the path has the suffix of an image, such as ``.png``.
 
     ::
 
@@ -276,7 +276,7 @@ _ELSEWHERE = {
 
 
 def later_method(name: str, beside: str = "") -> Callable[..., Any]:
-    """Import the method ``name`` from its module in ``GRAPH_METHODS``.
+    """Return the graph method ``name``, imported from the module that ``GRAPH_METHODS`` lists.
 
     If ``name`` is not listed there, the module of the method ``beside`` is used.
     """

@@ -40,7 +40,7 @@ class NotWritableError(Exception):
 
 @dataclass(frozen=True)
 class Spelled:
-    """Ids of the nodes whose ids (``names``) or seeds (``seeds``) the code must set."""
+    """Nodes for which the code must set the id (``names``) or the seed (``seeds``)."""
 
     names: frozenset[str] = frozenset()
     seeds: frozenset[str] = frozenset()

@@ -148,7 +148,7 @@ def _alias(arg: ArgSpec) -> str:
 
 
 _MOST_MEMBERS = {"DataType": 12, "InterpType": 6, "ImageType": 5}
-"""Number of members of each complete enumeration, which gets an alias without a number."""
+"""Number of members of each enumeration. An alias with fewer members has a number in its name."""
 
 
 def _type_of(arg: ArgSpec) -> str:

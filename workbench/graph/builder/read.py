@@ -56,11 +56,11 @@ def read(
     Parameters
     ----------
     data:
-        Any data argument of ``Workbench``: a folder, a file of samples, a list, a data frame.
-        A list with labels has pairs: ``list(zip(paths, labels))``.
+        Anything that ``Workbench`` opens: a folder, a file of samples, a list, a data frame. Pass a
+        list with labels as pairs: ``list(zip(paths, labels))``.
     path, label:
-        Columns of a data frame or table with paths or images, and with labels. ``label=""`` means
-        no labels. By default the columns are found by name.
+        Columns of a data frame or table: ``path`` has paths or images, ``label`` has labels.
+        ``label=""`` means no labels. By default the columns are found by name.
     options:
         Arguments of DALI's reader, such as ``random_shuffle=True``.
 

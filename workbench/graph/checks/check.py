@@ -79,7 +79,7 @@ def checked_faults(part: TypedGraph, graph: Graph) -> tuple[Fault, ...]:
 
 
 def _muting_fault(fault: Fault, graph: Graph) -> Fault:
-    """Name the muted node that causes a fault in its message: one upstream, else the first."""
+    """Return a fault whose message names the muted node as the cause."""
     muted = muted_nodes(graph)
     ports = [Port(fault.node, "")]
     if fault.code == "output_source" and fault.about in graph.outputs:

@@ -185,11 +185,11 @@ def _passing_faults(node: Node, spec: OpSpec, types: Mapping[Port, TensorType]) 
 def _difference(
     first: TensorType | None, second: TensorType | None
 ) -> tuple[tuple[str, str], str] | None:
-    """Return the first property that prevents merging two types, and a fix, or None.
+    """Return why two types cannot be merged into one batch, or None if they can.
 
     Compares element types, layouts and numbers of axes, and channels: DALI merges images with
-    different channel counts, but later nodes do not accept such a batch. Returns the property of
-    both types, and the fix for the second.
+    different channel counts, but later nodes do not accept such a batch. The result is the
+    differing property of each type, and a fix for the second.
     """
     if first is None or second is None:
         return None

@@ -45,7 +45,7 @@ _DECODE = (
 
 
 def port_problem(typed: TypedGraph, port: Port, scope: str = "") -> tuple[str, str] | None:
-    """Return why a port cannot be used in the body ``scope``, and a fix, or None."""
+    """Return the problem and a fix if a port cannot be used in the body ``scope``, else None."""
     graph = typed.graph
     if not graph.has(port.node):
         return _body_input_problem(port, graph, scope)

@@ -15,9 +15,9 @@ _ANNOTATIONS = ("label", "boxes", "points", "mask")
 
 
 def unpaired_outputs(typed: TypedGraph) -> Iterator[Fault]:
-    """Warn about images, or images and annotations, of readers that do not read the same samples.
+    """Warn if two images, or an image and annotations, come from readers of different samples.
 
-    There is no warning if the readers read equal data in equal order.
+    There is no warning if the readers output the same samples in the same order.
     """
     graph = typed.graph
     readers = {source.id: source for source in graph.sources}

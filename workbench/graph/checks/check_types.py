@@ -139,7 +139,7 @@ def _same_dtype_faults(node: Node, spec: OpSpec, flows: Flows) -> Iterator[Fault
 
 
 def _volume_argument_faults(node: Node, spec: OpSpec, flows: Flows) -> Iterator[Fault]:
-    """Report list arguments with the length for volumes if the input is an image, or vice versa."""
+    """Report list arguments with a length for volumes if the input is an image, or vice versa."""
     layout = _first_input_type(node, spec, flows).layout
     for arg in spec.args.values() if layout else ():
         value = node.args.get(arg.name)

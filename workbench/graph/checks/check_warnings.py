@@ -375,10 +375,10 @@ def shuffle_buffer(source: Source) -> int | None:
 
 
 def class_share(labels: Sequence[int], batch_size: int, fill: int) -> float:
-    """Return the number of classes in a batch, relative to the same labels in random order.
+    """Return the number of classes in a batch, as a fraction of the number in random order.
 
-    Computed as the mean of the expected number over batches from the start to the end of the data.
-    Each batch is sampled from the ``fill`` labels around its position.
+    The classes are counted in batches from the start to the end of the data, and averaged. Each
+    batch is sampled from the ``fill`` labels around its position.
     """
     usual = _expected_classes(labels, batch_size)
     size = min(max(fill, batch_size), len(labels))
@@ -398,9 +398,9 @@ def _expected_classes(labels: Sequence[int], batch_size: int) -> float:
 
 
 def enough_fill(labels: Sequence[int], batch_size: int) -> int:
-    """Return the smallest ``initial_fill``, a power of two, that mixes the classes well.
+    """Return the smallest ``initial_fill`` that mixes the classes well.
 
-    At most the number of samples is returned.
+    The result is a power of two, or the number of samples if that is smaller.
     """
     fill = DEFAULT_FILL
     while fill < len(labels) and class_share(labels, batch_size, fill) < 0.9:
@@ -574,7 +574,7 @@ def _box_layout_warnings(graph: Graph, node: Node, port: Port) -> Iterator[Fault
 
 
 def _count_in_headers(facts: DataFacts, count: int, noun: str) -> str:
-    """Format a number of files, relative to the headers read: ``7 of the first 100 images``."""
+    """Format a count of files, such as ``7 of the first 100 images`` if not all were read."""
     if facts.headers_read:
         return f"{count:,} of the first {facts.headers_read:,} {noun}s"
     return f"{count:,} {noun}{'s' * (count != 1)}"

@@ -24,10 +24,9 @@ from workbench.graph.model.faults import Fault
 CONDITION, CHOICE, TIMES = "condition", "choice", "times"
 """Names of the controlling inputs of ``if``, of ``one_of`` and ``some_of``, and of ``repeat``."""
 MOST_OPTIONS = 32
-"""Maximum number of bodies of ``one_of`` and ``some_of`` that a user can still distinguish."""
+"""Maximum number of bodies of ``one_of`` and ``some_of``, so that users can distinguish them."""
 MOST_ORDERS = 1000
-"""Maximum number of orders of the bodies of ``some_of``, which the exported code lists in a table.
-"""
+"""Maximum number of orders of the bodies of ``some_of``. The exported code has a table of them."""
 _DIGITS, _MOST_DIGITS = 4, 16
 """Decimal places of a probability: 4, or up to 16 if a weight would otherwise be rounded to 0."""
 
@@ -60,7 +59,7 @@ class BlockKind:
     """Whether the exported statement contains the condition itself instead of a variable."""
 
     def start_args(self, bodies: int) -> Mapping[str, Value]:
-        """Return the arguments of a new block with ``bodies`` bodies that are not defaults."""
+        """Return the non-default arguments of a new block with this number of bodies."""
         return {}
 
     def fitting_args(self, block: Node) -> Mapping[str, Value]:
@@ -90,7 +89,7 @@ class BlockKind:
         return replace(fresh, args={**fresh.args, **self.random_args(block, chances or {})})
 
     def generator_of(self, graph: Graph, block: Node) -> Node | None:
-        """Return the generator with fixed arguments that controls a block, or None.
+        """Return the generator that controls a block, or None if its arguments are linked.
 
         ``graph`` is the body that contains the block.
         """
@@ -121,7 +120,7 @@ class BlockKind:
         return max(1, self.repetitions(block) or 1)
 
     def may_skip(self, block: Node) -> bool:
-        """Return whether a sample may pass a block with consecutive bodies without running any."""
+        """Return whether a sample may skip all bodies, if the bodies run one after the other."""
         return True
 
     # Texts

@@ -59,7 +59,7 @@ class LabelIs:
 
 @dataclass(frozen=True, slots=True)
 class SizeIs:
-    """Condition that compares an image size in pixels; the aspect is width over height."""
+    """Condition on an image's size: a side in pixels, or the aspect (width divided by height)."""
 
     measure: Measure = "longer side"
     comparison: Comparison = ">"
@@ -439,8 +439,8 @@ def add_elif(graph: Graph, catalog: Catalog, block: str) -> tuple[Graph, str]:
 
     The branch comes after existing ``elif`` branches, and its body changes nothing. The former
     ``else`` runs if no condition is true. Returns the whole graph and the id of the new ``if``.
-    Raises GraphEditError if the node is not an ``if``, or if an output has no input that the new
-    body can return instead.
+    Raises GraphEditError if the node is not an ``if``, or if the new body has no suitable input to
+    return for one of the outputs.
     """
     graph = graph.whole
     node = graph.node(block)

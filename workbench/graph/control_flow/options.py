@@ -48,7 +48,7 @@ def set_probability(graph: Graph, block: str, probability: float) -> Graph:
 def fit_generator(graph: Graph, block: str) -> Graph:
     """Adjust the range of a block's generator to the number of its bodies or orders.
 
-    The graph is unchanged if no generator controls the block, or if it has no orders or too many.
+    The graph is unchanged if no generator controls the block, or if the block's orders are invalid.
     """
     node = graph.node(block)
     generator = kind_of(node).generator_of(graph, node)
@@ -68,8 +68,8 @@ def _fit(block: Node, generator: Node, chances: Mapping[str, Value]) -> Node:
 def set_weights(graph: Graph, block: str, weights: Sequence[float]) -> Graph:
     """Set the probabilities of a block's bodies in proportion to weights.
 
-    Raises GraphEditError if no generator controls the block, or unless there is one weight of at
-    least 0 per body and not all are 0.
+    Raises GraphEditError if no generator controls the block, and for invalid weights: each body
+    needs one weight of at least 0, and at least one must be above 0.
     """
     node, generator = _block_and_generator(graph, block)
     if not kind_of(node).weighted:

@@ -30,8 +30,8 @@ def wrap_in_block(
     Generators that feed only these nodes are moved too. If the block has a controlling input, it is
     connected to a new generator with equal probabilities. ``passing`` maps each output of the block
     to the input that the other bodies return instead. By default the outputs are the ports used
-    outside the nodes, and each is replaced by the input that it derives from. Returns the graph and
-    the block's id.
+    outside the nodes, and the other bodies return the input that the output is computed from.
+    Returns the graph and the block's id.
 
     Raises GraphEditError if the nodes are in several bodies, include readers, are not connected to
     the rest of the graph, have other nodes between them, or have an output without an input of the
@@ -250,7 +250,7 @@ def _input_names(
 ) -> dict[Port, str]:
     """Return the outer ports that the nodes use, with the name of the block input for each.
 
-    The names in ``reserved`` cannot be used, because the block uses them otherwise.
+    Names in ``reserved``, such as those of the block's arguments, are not used.
     """
     inside = list(inside)
     ids = {node.id for node in inside}
@@ -268,7 +268,7 @@ def _input_names(
 def _used_outputs(
     graph: Graph, catalog: Catalog, inside: Iterable[Node], names: Mapping[Port, str]
 ) -> dict[str, tuple[Port, Port]]:
-    """Return the outputs of a new block: the inner port, and the port that other bodies output."""
+    """Return two ports per output of a new block: for its first body, and for the other bodies."""
     inside = list(inside)
     ids = {node.id for node in inside}
     used = dict.fromkeys(edge.source for edge in graph.edges if edge.target not in ids)
@@ -294,7 +294,7 @@ def _used_outputs(
 
 
 def _origin(graph: Graph, catalog: Catalog, port: Port, names: Mapping[Port, str]) -> Port | None:
-    """Follow first inputs from a port back to one of the block's inputs, and return it or None."""
+    """Return the block input that a port is computed from, following first inputs, or None."""
     seen: set[Port] = set()
     while port not in names and port not in seen and graph.has(port.node):
         seen.add(port)

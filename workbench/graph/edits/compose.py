@@ -293,7 +293,7 @@ def bypass_node(graph: Graph, catalog: Catalog, node: Node) -> Graph:
 
 
 def _data_inputs(graph: Graph, catalog: Catalog, node: Node) -> dict[str, Port]:
-    """Return a node's data inputs: no arguments, and no controlling inputs of blocks."""
+    """Return a node's data inputs, without arguments and controlling inputs of blocks."""
     spec = catalog.find(node.op)
     others = {*spec.args, *(port.name for port in spec.inputs if node.bodies)} if spec else set()
     return {

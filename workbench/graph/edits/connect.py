@@ -84,9 +84,9 @@ def port_taken_reason(graph: Graph, target: str, into: str, source: Port) -> str
 
 
 def connect_targets(typed: TypedGraph, source: Port) -> dict[tuple[str, str], str]:
-    """Return, for each (node, input or argument), why ``source`` cannot feed it; empty if it can.
+    """Return why ``source`` cannot feed an input or argument, by node and name; empty if it can.
 
-    Arguments are included only if the source is numeric: others can feed no argument.
+    Arguments are included only if the source is numeric, because no other data can feed them.
     """
     facts = _source(typed, source)
     found: dict[tuple[str, str], str] = {}

@@ -152,9 +152,9 @@ def ordered_nodes(graph: Graph, catalog: Catalog) -> list[Node]:
 
 @scoped("after")
 def insert_node(graph: Graph, catalog: Catalog, op: str, after: str) -> tuple[Graph, str]:
-    """Insert a new node after ``after``, and connect the consumers of that port to the new node.
+    """Insert a new node after the node ``after``, in front of the consumers of its output.
 
-    ``after`` is a node id, or the scope of the current body to insert after the body's inputs.
+    ``after`` can also be the scope of the current body: the node then follows the body's input.
     Returns the graph and the new node's id. Raises CatalogError for an unknown operator and
     GraphEditError if the operator does not fit there.
     """
@@ -345,8 +345,8 @@ _OF_A_POLICY = ("policy", "policy_name", "num_magnitude_bins", "magnitudes")
 def editable_policy(graph: Graph, node_id: str, name: str = "") -> Graph:
     """Convert a learned policy to an editable policy with the same results for the same seeds.
 
-    The node must be ``auto_augment``, or ``apply_auto_augment``, whose policy is replaced. ``name``
-    is a learned policy, by default the node's own. Raises GraphEditError for other nodes and names.
+    The node is an ``auto_augment``, or an ``apply_auto_augment`` whose policy is replaced. ``name``
+    is the learned policy, by default the node's. Raises GraphEditError for other nodes and names.
     """
     node = graph.node(node_id)
     if node.op not in ("auto_augment", OWN_POLICY):
@@ -392,7 +392,7 @@ def _fixed_argument(node: Node, catalog: Catalog, arg: str, value: Value) -> Nod
 
 
 def _replaced_generator(graph: Graph, catalog: Catalog, generator: Node) -> Graph:
-    """Replace the generator with the same id. Raises GraphEditError if a consumer rejects it."""
+    """Replace a generator, keeping its id. Raises GraphEditError if a consumer cannot use it."""
     for edge in graph.consumers(generator.id):
         spec = catalog.find(graph.node(edge.target).op)
         arg = spec.args.get(edge.input) if spec else None

@@ -18,9 +18,9 @@ _UNSAID = {"random.coin_flip": "INT32"}
 
 
 def element_for(arg: ArgSpec) -> str | None:
-    """Return the element type that a generator must output for an argument, or None.
+    """Return the element type that a generator for an argument must output.
 
-    DALI 2.4.0 converts few types. Names, strings and Python objects cannot be generated.
+    Returns None for names, strings and Python objects, which cannot be generated.
     """
     usual = _DRAWN.get(arg.kind.removesuffix("_list"))
     if usual is None or not arg.dtypes or usual in arg.dtypes:
@@ -31,8 +31,8 @@ def element_for(arg: ArgSpec) -> str | None:
 def generators_for(arg: ArgSpec) -> tuple[str, ...]:
     """Return the operators that can generate values for an argument, starting with the default.
 
-    Empty for a range, because its ends could be in the wrong order, and for a matrix, which
-    ``transforms.*`` create.
+    There are none for a range, because its ends could be in the wrong order, and for a matrix,
+    which only ``transforms.*`` can create.
     """
     if not arg.tensor or arg.form in ("range", "matrix"):
         return ()
@@ -104,9 +104,9 @@ def generator_range(args: Mapping[str, Value]) -> tuple[float, float] | None:
 
 
 def uniform_values(generator: Node) -> tuple[str, tuple[float, ...]] | None:
-    """Return ``range`` or ``values`` of a ``random.uniform`` node: the argument's name and numbers.
+    """Return the distribution of a ``random.uniform`` node, such as ``("range", (0.0, 1.0))``.
 
-    Returns None for other operators, and for values that are not numbers.
+    The name is ``range`` or ``values``. Returns None for other operators and linked arguments.
     """
     name = "values" if "values" in generator.args else "range"
     if generator.op != "random.uniform" or generator.inputs:

@@ -31,10 +31,10 @@ def active_graph(graph: Graph, catalog: Catalog) -> Graph:
 
 
 def with_step_followers(graph: Graph, catalog: Catalog) -> Graph:
-    """Return the active part with additional followers for the images between single steps.
+    """Return the active part with followers for each intermediate image, not only the last one.
 
-    The additional followers provide annotations for previews of single steps; no output depends on
-    them. After blocks no followers are added, because the blocks would be computed again.
+    They provide annotations for previews of single steps; no output depends on them. After blocks
+    no followers are added, because the blocks would be computed again.
     """
     graph = without_loose(without_muted(graph, catalog))
     for node in graph.nodes:
@@ -158,7 +158,7 @@ def _reached_inside(node: Node) -> Node:
 
 
 def _with_lost_outputs(graph: Graph, bypassed: Graph) -> Graph:
-    """Restore the outputs of ``graph`` that ``bypassed`` lacks; their ports no longer exist."""
+    """Restore outputs that ``bypassed`` lacks, so that their missing sources are reported."""
     for scope, body in graph.bodies():
         if not _has_body(bypassed, scope):
             continue

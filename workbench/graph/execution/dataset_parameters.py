@@ -92,7 +92,7 @@ def parameter_of(source: Source) -> str | None:
 
 
 def reader_name(node: Node) -> str:
-    """Return the exported function that replaces DALI's reader for a source, or an empty string."""
+    """Return the name of the exported function that replaces a source's DALI reader, or ""."""
     if not isinstance(node, Source) or parameter_of(node) is None:
         return ""
     reader = load_source(node.kind).reader
@@ -197,9 +197,9 @@ def kind_for(graph: Graph, source: Source, dataset: Dataset) -> str:
 def with_datasets(graph: Graph, data: Datasets) -> Graph:
     """Return the graph with each source converted to the kind of its data.
 
-    A source preserves its ports and options, or is replaced (``swap_source``). If DALI cannot
-    decode the images, ``decoders.image`` is replaced by another decoder. Raises DataError if a
-    source has no data, or data that its reader cannot read.
+    A source that can read its data is unchanged; others are replaced (``swap_source``). If DALI
+    cannot decode the images, ``decoders.image`` is replaced by another decoder. Raises DataError if
+    a source has no data, or data that its reader cannot read.
     """
     require_datasets(graph, data)
     for node in graph.sources:

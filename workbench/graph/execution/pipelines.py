@@ -1,8 +1,8 @@
-"""Run several parallel pipelines of one graph in one process, which output batches in turn.
+"""Split a graph into several pipelines that run in parallel in one process.
 
-Batch k overall is batch ``k // n`` of pipeline ``k % n``. Each pipeline reads its own shard and has
-its own seed, so that every sample occurs once per epoch. One pipeline leaves a fifth to a third of
-a GPU's JPEG engines idle; several pipelines use more of them.
+The pipelines output batches in turn: batch k overall is batch ``k // n`` of pipeline ``k % n``.
+Each pipeline reads its own shard and has its own seed, so that every sample occurs once per epoch.
+One pipeline leaves a fifth to a third of a GPU's JPEG engines idle; several use more of them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _EPOCH_SEED = "shuffle_after_epoch_seed"
 
 
 def single_pipelines(graph: Graph) -> tuple[Graph, ...]:
-    """Return one graph per pipeline, each with its own shard, or only the graph if there is one.
+    """Return one graph per pipeline, each with its own shard; a single pipeline is unchanged.
 
     If the reader already reads a shard, that shard is divided further.
     """
@@ -36,7 +36,7 @@ def single_pipelines(graph: Graph) -> tuple[Graph, ...]:
 
 
 def pipeline_of_batch(graph: Graph, batch: int) -> tuple[Graph, int]:
-    """Return the graph of the pipeline that outputs a batch, and the number of the batch in it."""
+    """Return the graph of the pipeline that outputs a batch, and the batch's index in it."""
     pipelines = single_pipelines(graph)
     return pipelines[batch % len(pipelines)], batch // len(pipelines)
 

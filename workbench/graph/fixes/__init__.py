@@ -32,9 +32,9 @@ _LONGEST = 80
 def fixes(resolved: ResolvedGraph, fault: Fault) -> tuple[Fix, ...]:
     """Return one-click fixes for a fault that ``check_graph`` found in a graph.
 
-    No resulting graph has the fault; graphs with the fewest other faults come first. Labels are
-    unique. The result is empty if only the user can fix the fault, or if the graph does not have
-    it.
+    Each fix removes the fault. Fixes that leave the fewest other faults come first. Labels are
+    unique. The result is empty if only the user can fix the fault, or if the graph has no such
+    fault.
     """
     known = fault.code in WARNINGS or fault in resolved.faults
     if fault.code not in REMEDIES or not known:
@@ -57,7 +57,7 @@ def fixes(resolved: ResolvedGraph, fault: Fault) -> tuple[Fix, ...]:
 
 
 def image_output_fixes(graph: Graph, catalog: Catalog) -> Iterator[Fix]:
-    """Yield a fix for a graph without an image output, which outputs an image or adds a decoder."""
+    """Yield fixes for a graph without an image output: output an image, or add a decoder."""
     known = [node for node in ordered_nodes(graph, catalog) if node.op in catalog]
     for node in reversed(known):
         for port in (Port(node.id, output.name) for output in catalog[node.op].outputs):

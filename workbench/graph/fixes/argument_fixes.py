@@ -277,7 +277,7 @@ def fix_buffer(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("box_layout")
 def fix_box_layout(case: Case) -> Iterator[FixCandidate]:
-    """Offer to change the box format of the node or of the source, so that both are equal."""
+    """Offer to change the box format of the node or of the source, so that they match."""
     name, value = case.about.split("=")
     if name == "ratio":
         other = Case(case.typed, replace(case.fault, node=value))

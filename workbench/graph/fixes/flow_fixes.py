@@ -284,7 +284,7 @@ def _offer_move(case: Case, into: str, fits: Callable[[Port], bool]) -> Iterator
 
 
 def _is_accepted(typed: TypedGraph, spec: OpSpec, into: str, before: OpSpec, port: Port) -> bool:
-    """Return whether ``spec`` accepts the data at ``port``, and ``before`` accepts its output."""
+    """Return whether operator ``spec`` accepts ``port``, and operator ``before`` its result."""
     kind = typed.kind(port)
     takes = next((p.kind for p in spec.inputs if p.name == into), None)
     gives = kind if spec.outputs[0].follows else spec.outputs[0].kind

@@ -109,7 +109,7 @@ def _as_name(text: str, usual: str) -> str:
 
 @remedy("no_outputs")
 def fix_no_outputs(case: Case) -> Iterator[FixCandidate]:
-    """Offer to output the last image, or else the last port; without ports, a minimal graph."""
+    """Offer to output the last image or other port; for an empty graph, offer a minimal graph."""
     ports = _last_ports(case.typed)
     if not ports and not case.node_id:
         least = start_graph(case.catalog, case.graph.name)
@@ -203,7 +203,7 @@ def fix_cycle(case: Case) -> Iterator[FixCandidate]:
 
 
 def _cycle_edge(graph: Graph) -> Edge | None:
-    """Return the edge to remove from a cycle, whose source is last in node order, or None."""
+    """Return the edge that points back farthest in node order, to break a cycle, or None."""
     waiting = {node.id: node for node in topological(graph)[1]}
     while True:  # drop what is only behind a cycle
         feeding = {port.node for node in waiting.values() for port in node.inputs.values()}
@@ -292,7 +292,7 @@ def fix_untrusted(case: Case) -> Iterator[FixCandidate]:
 
 
 def fix_unreadable_source(case: Case) -> Iterator[FixCandidate]:
-    """Offer to replace a source that cannot be exported by a file reader."""
+    """Offer a file reader in place of a source that cannot be exported."""
     node = case.node
     if node.op in OPAQUE and not node.inputs:
         yield "Read your data instead", case.edit(_with_file_reader, node)

@@ -49,7 +49,7 @@ def feed_of(spec: OpSpec, into: str) -> Feed | None:
 
 
 def feed_from_new(graph: Graph, catalog: Catalog, node_id: str, into: str) -> Graph | None:
-    """Add the node that the catalogue suggests for an input, and connect the node's own inputs.
+    """Add and connect the node that the catalogue suggests as the source of an input.
 
     Returns None if the catalogue has no suggestion.
     """
@@ -67,7 +67,7 @@ def feed_from_new(graph: Graph, catalog: Catalog, node_id: str, into: str) -> Gr
 def fitting_ports(
     graph: Graph, catalog: Catalog, node_id: str, into: str, beside: Node | None = None
 ) -> Iterator[Port]:
-    """Yield the ports of the right kind for an input, nearest first; no ports for an argument.
+    """Yield the ports of the right kind for an input, nearest first; nothing for an argument.
 
     Sources of the node ``beside`` (by default the node itself) come first.
     """

@@ -31,7 +31,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
 
 
 def setting_fault(name: str, value: object) -> tuple[str, str] | None:
-    """Return why a setting cannot have a value, and the fix, or None if it can."""
+    """Return the problem and the fix if a setting cannot have a value, else None."""
     words = " or ".join(CHOICES.get(name, ()))
     if name in SETTINGS:
         least, most = SETTINGS[name]

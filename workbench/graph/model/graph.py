@@ -67,7 +67,7 @@ def is_title(text: str) -> bool:
 
 
 def fixed(kind: type[T]) -> type[T]:
-    """Class decorator for frozen dataclasses: the error for assigning a field names the fix."""
+    """Class decorator for frozen dataclasses: setting a field raises an error with a fix."""
 
     def refuse(self: T, name: str, value: object = None) -> NoReturn:
         settings = [each.name for each in fields(Settings)]
@@ -131,7 +131,7 @@ class Body:
     outputs:
         Sources of the outputs by name: ports of the body's nodes, or its own inputs.
     inputs:
-        Names of its inputs: the inputs of the block that the body uses.
+        Names of the block's inputs that the body uses.
     title:
         Display name. If it is empty, only the body's name is displayed. Not an identifier.
     """
@@ -156,10 +156,9 @@ class Body:
         return replace(self, nodes=nodes, outputs=_rewired(self.outputs, ports))
 
     def renamed(self, old: str, new: str, names: Mapping[str, str] | None = None) -> Body:
-        """Rename a node, or this body's own scope, in the body's ports.
+        """Replace a node id, or this body's own scope, in the body's ports.
 
-        ``names`` maps old to new output names of the renamed node. If the scope is renamed, its
-        names are those of the body's inputs.
+        ``names`` maps old to new names: outputs of the node or, for the scope, inputs of the body.
         """
         names = names or {}
         ports = {
@@ -186,15 +185,15 @@ class Node:
         Fixed values by argument name. An argument that is neither here nor in ``inputs`` has
         DALI's default.
     inputs:
-        Source of each positional input port or, by argument name, of an argument.
+        Source ports of positional inputs and of linked arguments, by name.
     device:
-        Device on which the node runs. None: the device of its inputs, or for a decoder the setting
-        of the graph.
+        Device on which the node runs. If it is None, the node runs on the device of its inputs,
+        and a decoder on the device in the graph's settings.
     seed:
         For random operators: added to the graph's seed. It never changes, so that adding or
         removing another node does not affect this one's random values.
     bodies:
-        For blocks, by name; they have the same outputs, which are the block's.
+        Bodies of a block by name. All bodies have the outputs of the block.
     muted:
         Whether it is excluded from runs, as if it were removed (``graph.execution.active``).
 
@@ -468,7 +467,7 @@ class Graph(GraphMethods):
         return edges_of(self.nodes)
 
     def consumers(self, node_id: str) -> list[Edge]:
-        """Return the edges whose source is a node."""
+        """Return the edges from a node's outputs."""
         return [edge for edge in self.edges if edge.source.node == node_id]
 
     def replace_node(self, node: Node) -> Graph:

@@ -71,7 +71,7 @@ def ancestors(graph: Graph, ports: list[Port]) -> set[str]:
 
 
 def descendants(graph: Graph, nodes: Collection[str]) -> set[str]:
-    """Return the ids of the top-level nodes that depend on the given nodes, without these."""
+    """Return the ids of the other top-level nodes that depend on the given nodes."""
     found: set[str] = set()
     waiting = list(nodes)
     while waiting:

@@ -55,7 +55,7 @@ def _operation(value: Value) -> Operation:
 
 
 def policy_fault(policy: Value, bins: int = 0) -> tuple[str, str] | None:
-    """Return why a value is not a valid policy, and the fix, or None for a valid policy.
+    """Return the problem and the fix if a value is not a valid policy, else None.
 
     ``bins`` is the number of magnitude bins, or 0 for no limit.
     """
@@ -136,7 +136,7 @@ def policy_change(before: Value, after: Value) -> str:
 
 
 def always_applied(sub_policy: Value) -> Value:
-    """Return a policy of one sub-policy with all probabilities set to 1."""
+    """Return a policy that always applies all operations of one sub-policy."""
     (operations,) = operations_of((sub_policy,))
     return (
         tuple(

@@ -67,7 +67,7 @@ def describe_kind(arg: ArgSpec) -> str:
 
 
 def value_fault(arg: ArgSpec, value: Value) -> tuple[str, str] | None:
-    """Return why ``value`` is invalid for ``arg``, and the fix, or None if the value is valid.
+    """Return the problem and the fix if ``value`` is invalid for ``arg``, else None.
 
     A list argument also accepts a single number, as in DALI.
     """
@@ -107,7 +107,7 @@ def value_fault(arg: ArgSpec, value: Value) -> tuple[str, str] | None:
 
 
 def _range_fault(arg: ArgSpec, items: tuple[Value, ...]) -> tuple[str, str] | None:
-    """Return why numbers that DALI accepts are invalid for an argument, and the fix, or None."""
+    """Return the problem and the fix if numbers, valid for DALI, are out of range; else None."""
     numbers = [item for item in items if isinstance(item, int | float)]
     if arg.form == "flag" and arg.kind == "int" and any(item not in (0, 1) for item in numbers):
         return f"{_show(items)} is not 0 or 1", "Use 0 or 1."

@@ -200,7 +200,7 @@ def rewritten(typed: TypedGraph, names: Collection[str]) -> Graph:
 def _sound_results(
     rewrite: Rewrite, typed: TypedGraph, known: Collection[tuple[str, str, str]]
 ) -> Iterator[TypedGraph]:
-    """Yield the whole graph after each single application of the rewrite that adds no fault."""
+    """Yield the whole graph after each application of a rewrite, unless that adds a fault."""
     for scope, _ in typed.graph.bodies():
         for body in rewrite.sites(typed.at_scope(scope)):
             after = typed.for_graph(body.whole)

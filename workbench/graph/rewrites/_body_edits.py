@@ -22,7 +22,7 @@ CROP_WINDOW = (
 def pairs(
     typed: TypedGraph, before: Collection[str], after: Collection[str]
 ) -> Iterator[tuple[Node, Node]]:
-    """Yield (first, second) nodes with these operators if the second is the only consumer."""
+    """Yield pairs of nodes with these operators in which only the second uses the first."""
     for node in typed.graph.nodes:
         if node.op in after:
             feeding = fed_by(typed, node)
@@ -31,7 +31,7 @@ def pairs(
 
 
 def fed_by(typed: TypedGraph, node: Node) -> Node | None:
-    """Return the node that feeds the data input of ``node``, or None if it has other consumers."""
+    """Return the node that feeds a node's data input, or None if it also feeds other nodes."""
     graph = typed.graph
     port = node.inputs.get(data_name(typed, node))
     if port is None or node.muted or not any(each.id == port.node for each in graph.nodes):
@@ -130,7 +130,7 @@ def bypass(typed: TypedGraph, node: Node) -> Graph:
 
 
 def fed_through_flips(typed: TypedGraph, node: Node) -> Node | None:
-    """Return the same node as ``fed_by``, or the first node before it that is not a flip."""
+    """Return the node that feeds a node directly or through flips, or None (see ``fed_by``)."""
     feeding = fed_by(typed, node)
     while feeding is not None and feeding.op == "flip":
         feeding = fed_by(typed, feeding)
@@ -255,7 +255,7 @@ def bodies_pass_through(
 ) -> bool:
     """Return whether ``test`` is true for all nodes of a block that process its data.
 
-    Returns False unless each body has one output, and if other nodes in a body use the data.
+    Returns False if a body has several outputs, or if other nodes in a body use the data.
     """
     name = data_name(typed, block)
     if name not in block.inputs or any({*b.outputs} != {name} for b in block.bodies.values()):

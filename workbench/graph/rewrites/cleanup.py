@@ -161,7 +161,7 @@ _HOLDS = {
 
 @rewrite("Casts joined", exact_on=EVERYWHERE)
 def join_casts(typed: TypedGraph) -> Iterator[Graph]:
-    """Consecutive casts become one: only the last.
+    """Consecutive casts become one: the last one.
 
     ``cast(cast(x, FLOAT), UINT8)`` becomes ``cast(x, UINT8)``, which is removed too if ``x`` has
     that type (``neutral-nodes``). Exact if the first type represents every value of ``x``: then the
@@ -180,9 +180,9 @@ _ARITHMETIC = {"math.add": 0, "math.sub": 0, "math.mul": 1, "math.truediv": 1}
 def neutral_nodes(typed: TypedGraph) -> Iterator[Graph]:
     """Operators without effect are removed.
 
-    An operator whose fixed arguments are neutral according to ``fused.toml`` changes no bit (its
-    test runs each row), nor does ``copy``, a ``cast`` to the input's type, or arithmetic with 0 or
-    1 that keeps the input's type. Exact.
+    These are operators whose fixed arguments are neutral according to ``fused.toml`` (a test checks
+    each row), ``copy``, a ``cast`` to the input's type, and arithmetic with 0 or 1 that keeps the
+    input's type. Exact: they do not change any bit.
     """
     for node in typed.graph.nodes:
         if node.muted or node.device is not None or node.bodies or node.op not in typed.catalog:

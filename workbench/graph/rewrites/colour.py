@@ -34,8 +34,8 @@ def colour_after_crop(typed: TypedGraph) -> Iterator[Graph]:
 
     ``crop(colour(x))`` becomes ``colour(crop(x))``. Exact: each pixel of a colour operator is a
     function of that pixel and of numbers of the sample, and a crop, a slice or a flip outputs
-    unchanged pixels, so the order does not matter. Operators do not move after a crop that may
-    exceed the image, because it fills with a colour of its own, or that changes the element type.
+    unchanged pixels, so the order does not matter. Operators do not move after a crop that changes
+    the element type, or that may exceed the image, because it fills the rest with a fixed colour.
     They move after a flip only if a crop follows it. A block in which only colour operators process
     the image moves as a whole: its condition and random values do not depend on the image.
     """

@@ -104,7 +104,7 @@ def crop_into_normalize(typed: TypedGraph) -> Iterator[Graph]:
 
 @rewrite("Crop before colour, not in crop_mirror_normalize", exact_on=EVERYWHERE)
 def crop_out_of_normalize(typed: TypedGraph) -> Iterator[Graph]:
-    """A crop moves out of ``crop_mirror_normalize``, so that preceding colour can follow it.
+    """A crop moves from ``crop_mirror_normalize`` to before the preceding colour operators.
 
     ``crop_mirror_normalize(colour(x), crop=...)`` becomes
     ``crop_mirror_normalize(colour(crop(x)))``: colour is computed for the cropped image only. Exact
@@ -292,7 +292,7 @@ def _fixed_statistics(graph: Graph, node: Node) -> Affine | None:
 
 
 def _numbers(graph: Graph, node: Node, port: str, *args: str) -> Factors | None:
-    """Return the constant at input ``port``, or the only argument of ``args`` in use, or None."""
+    """Return the constant at input ``port``, else the value of the only set argument, or None."""
     if port in node.inputs:
         return _constant(graph, node.inputs[port])
     values = [node.args[name] for name in args if name in node.args]

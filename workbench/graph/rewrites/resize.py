@@ -78,7 +78,7 @@ _RESIZES = {"resize", "resize_crop_mirror", "experimental.resize"}
 
 @rewrite("Resizes joined")
 def join_resizes(typed: TypedGraph) -> Iterator[Graph]:
-    """Two consecutive resizes become one: only the last.
+    """Two consecutive resizes become one: the last one.
 
     ``resize(resize(x), size=s)`` becomes ``resize(x, size=s)`` if the second does not depend on the
     aspect ratio of its input. If both set the same side, shorter or longer, and keep the aspect

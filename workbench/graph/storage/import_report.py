@@ -30,7 +30,7 @@ _PATHS = (
     r"(?:(?<![\w/.)\]~-])|(?<=file://))(?:~[a-z]*|/[^\s/'\",;]+)(?:/[\w.@%+~-][^\s/'\",;]*)+/?",
 )
 _PATH = re.compile("|".join(_PATHS))
-"""Pattern of an absolute path with a folder: in quotes, where it may contain spaces, or a word."""
+"""Pattern of absolute paths with a folder. Paths in quotes may contain spaces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +77,9 @@ class ImportReport:
     notes: tuple[str, ...] = ()
     """Other notes, such as the folder that the imported program reads."""
     assumed: Mapping[str, str] = field(default_factory=FrozenDict)
-    """Default used for each value that the program requires and the caller did not pass, by name.
-    The defaults are Python code. Set other values with ``args``, on the command line with
-    ``--arg``."""
+    """Defaults, as Python code, of values that the program requires and the caller did not pass, by
+    name. Pass other values with ``args`` or, on the command line, ``--arg``.
+    """
     changed_nodes: tuple[str, ...] = ()
     """For a composition: ids of the nodes of changed transforms, whose issues have no node ids."""
     steps: Mapping[str, int] = field(default_factory=FrozenDict)

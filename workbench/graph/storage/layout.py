@@ -316,7 +316,7 @@ def _entries(data: Any) -> list[tuple[str, dict[str, Any]]]:
 
 
 def positions_from_json(data: Any) -> dict[str, Position]:
-    """Parse positions, ignoring all entries but pairs of finite numbers of limited size."""
+    """Parse positions, ignoring entries that are not two finite numbers of limited size."""
     if not isinstance(data, dict):
         return {}
     return {str(key): (float(at[0]), float(at[1])) for key, at in data.items() if _is_place(at)}

@@ -109,7 +109,7 @@ def port_device(spec: OpSpec, name: str) -> PortDevice:
 def transfers(
     node: Node, spec: OpSpec, devices: Mapping[str, Device]
 ) -> dict[str, Literal["cpu", "gpu"]]:
-    """Return the device of each positional input that is copied to another device, by input name.
+    """Return the device that each positional input is copied to, by name. Other inputs are omitted.
 
     Arguments are excluded: a GPU source of an argument is a fault.
     """

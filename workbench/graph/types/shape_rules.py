@@ -459,13 +459,13 @@ _SLACK = 1e-2
 _MOST_ANGLE = 720
 """Maximum angle in degrees for which the canvas is computed. DALI's floats lose precision above."""
 _UNSURE = 1e-3
-"""Distance in pixels to the next integer size below which the size depends on DALI's rounding."""
+"""If a side is this close to an integer (in pixels), its size depends on DALI's rounding."""
 
 
 def _rotated_canvas(call: TypedCall, flow: TensorType, axes: list[str]) -> dict[str, int | None]:
-    """Compute the size of a rotated image with DALI's rounding, or None per axis if unknown.
+    """Compute the size of a rotated image as DALI does; sizes are None if they are unknown.
 
-    Each side is odd or even like the original side that is closest to it after the rotation.
+    DALI makes each side odd or even like the original side that is closest to it in direction.
     """
     unknown: dict[str, int | None] = dict.fromkeys(axes)
     if flow.axes is None or flow.shape is None:

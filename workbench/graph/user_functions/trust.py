@@ -75,7 +75,7 @@ def trust_everything() -> None:
 
 @contextmanager
 def written_not_run() -> Iterator[None]:
-    """Context manager in which this thread may export untrusted functions to compare the text."""
+    """Context manager that lets this thread export untrusted functions, to compare their text."""
     token = _compared.set(True)
     try:
         yield
@@ -130,7 +130,7 @@ def own_code_faults(node: Node, graph: Graph) -> Iterator[Fault]:
 
 
 def source_problem(node: Node) -> tuple[str, str] | None:
-    """Return why a node's code is not a valid function, and a fix, or None if it is valid."""
+    """Return the problem and a fix if a node's code is not a valid function, else None."""
     name, source = str(node.args.get("function", "")), str(node.args.get("source", ""))
     remedy = "Create the node again with workbench.node."
     if not is_name(name):
@@ -160,7 +160,7 @@ def source_problem(node: Node) -> tuple[str, str] | None:
 
 
 def _arity_problem(node: Node) -> tuple[str, str] | None:
-    """Return why a function's parameters do not match the node's inputs, and a fix, or None."""
+    """Return the problem and a fix if a function does not fit the node's inputs, else None."""
     body = ast.parse(str(node.args["source"])).body
     definition = next(each for each in body if isinstance(each, ast.FunctionDef))
     args = definition.args

@@ -73,7 +73,7 @@ class GraphDifferences(tuple[GraphDifference, ...]):
 def graph_differences(first: Graph, second: Graph) -> GraphDifferences:
     """Return the differences from ``first`` to ``second``, or an empty tuple if they are equal.
 
-    Nodes are matched by id, or if they differ only in their ids.
+    Nodes are matched by id. Nodes that differ only in their ids are matched too, as renamed.
     """
     if first == second:
         return GraphDifferences()
@@ -132,7 +132,7 @@ def _given(node: Node, name: str) -> dict[str, Any]:
 
 
 def _bodies(first: Graph, second: Graph) -> Iterator[GraphDifference]:
-    """Yield the differences between the inputs and outputs of bodies, and of the graph outputs."""
+    """Yield the differences between bodies: their inputs, outputs and titles."""
     ours, theirs = dict(first.bodies()), dict(second.bodies())
     new = {node.id for node in second.walk()} - {node.id for node in first.walk()}
     removed = {node.id for node in first.walk()} - {node.id for node in second.walk()}
@@ -207,7 +207,7 @@ def with_ids_of(graph: Graph, leading: Graph) -> Graph:
 
 
 def _key(graph: Graph, node: Node, names: Mapping[str, str]) -> tuple[Any, ...]:
-    """Return a key for comparing nodes, without ids and the contents of bodies."""
+    """Return a key that is equal for nodes that differ only in ids and contents of bodies."""
     scope = renamed_ports({"": Port(graph.scope_of(node.id), "")}, names)[""].node
     read = (node.kind, node.dataset) if isinstance(node, Source) else ()
     inputs = renamed_ports(node.inputs, names)
@@ -222,9 +222,8 @@ def with_seeds_of(graph: Graph, leading: Graph) -> Graph:
     """Return the graph with the seeds and batch size of ``leading``, for equal random values.
 
     Random values of a node depend only on the graph's seed, the node's seed, the batch and the
-    batch size, so nodes in both graphs get the same values. Nodes are in both graphs if id and
-    operator are equal. A node that only ``graph`` has gets another seed if one of the other nodes
-    has the same seed, so that their values differ.
+    batch size. Nodes with the same id and operator in both graphs therefore get the same values.
+    Other nodes get a new seed if one of these nodes has the same seed.
     """
     settings = replace(
         graph.settings, seed=leading.settings.seed, batch_size=leading.settings.batch_size

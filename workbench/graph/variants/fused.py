@@ -1,4 +1,4 @@
-"""Replace an ``if`` with a coin flip by one operator with neutral arguments for false.
+"""Replace an ``if`` with a coin flip by one operator that has no effect if the coin flip is false.
 
 ``if chance: images = fn.flip(images)`` equals ``fn.flip(images, horizontal=chance)``: the pixels
 are the same, because the coin flip and other random values are unchanged. A measurement decides
@@ -32,7 +32,7 @@ class _Parts:
     output: str
     """Name of the block's only output."""
     fed: Mapping[Port, Port]
-    """Outer port that feeds each input of the first body, by the port of the input."""
+    """Maps each input port of the first body to the outer port that feeds it."""
     generators: tuple[Node, ...]
 
 
@@ -149,7 +149,7 @@ def _require_exact(body: Graph, catalog: Catalog, parts: _Parts, form: FusedForm
 
 
 class _Blend(NewNodes):
-    """Adds nodes that output a value if the coin flip is true, and else the neutral value."""
+    """Adds nodes that output a value if the coin flip is true, else the neutral value."""
 
     def __init__(self, body: Graph, catalog: Catalog, coin: Port) -> None:
         super().__init__(body, catalog)

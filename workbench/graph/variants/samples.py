@@ -31,8 +31,8 @@ def with_samples(typed: TypedGraph) -> Graph:
     """Return the graph with additional outputs for each sample's file name and random values.
 
     A sample in an archive is named by the archive and its position. Outputs with random values have
-    the ids of their nodes. Raises GraphExportError for a graph with several sources, for data
-    without file names in DALI, and for an existing output with the id of such a node.
+    the ids of their nodes. Raises GraphExportError for a graph with several sources, for a reader
+    that does not report file names, and if another output already has the id of such a node.
     """
     graph, readers = typed.graph, typed.graph.sources
     if len(readers) != 1:
@@ -70,7 +70,7 @@ def _fed(typed: TypedGraph, node: Node, port: Port) -> Node:
 
 
 def nodes_with_unseen_randomness(typed: TypedGraph) -> list[str]:
-    """Return the ids of nodes with internal random values, or with generators inside blocks."""
+    """Return the ids of nodes whose random values are internal or inside blocks."""
     return [node.id for node in _hidden_random_nodes(typed)]
 
 
@@ -99,7 +99,7 @@ def file_names(graph: Graph) -> list[str]:
 
 
 def without_random_outputs(typed: TypedGraph) -> Graph:
-    """Return the graph without generators as outputs, for use before removing randomness."""
+    """Remove outputs of generators, so that the generators can be replaced by fixed values."""
     generators = {node.id for node in _generators(typed)}
     graph = typed.graph
     outputs = {name: port for name, port in graph.outputs.items() if port.node not in generators}

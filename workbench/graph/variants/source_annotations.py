@@ -86,7 +86,7 @@ def require_runs(before: Graph, converted: Graph, data: Datasets, catalog: Catal
 
 
 def _kind_may_change(source: Source, data: Dataset) -> bool:
-    """Return whether a source must change its kind to read a dataset."""
+    """Return whether a source of another kind is needed to read a dataset."""
     return data.kind != source.kind and data.kind not in load_source(source.kind).takes
 
 

@@ -16,9 +16,7 @@ Id = int | str
 _MOST_SORTED = 1_000_000
 """Maximum number of elements of a sample whose values are sorted for a fingerprint."""
 VALUES = " (values)"
-"""Suffix of the name of a fingerprint that ignores pixel positions, so a flipped image has the same
-one.
-"""
+"""Suffix of fingerprints that ignore pixel positions: a flipped image has the same fingerprint."""
 
 
 @dataclass(slots=True)
@@ -41,7 +39,7 @@ class ReadBatch:
 
 
 class FailedArgumentError(Exception):
-    """An error in the function that the caller passed as ``argument``. Its cause is the error."""
+    """Raised if the caller's function ``argument`` raises an error, which is the cause."""
 
     def __init__(self, argument: str) -> None:
         super().__init__(argument)
@@ -50,7 +48,7 @@ class FailedArgumentError(Exception):
 
 @contextmanager
 def blaming(argument: str) -> Iterator[None]:
-    """Context manager that raises FailedArgumentError from any error."""
+    """Context manager that raises FailedArgumentError if the code in it raises an error."""
     try:
         yield
     except Exception as error:  # the user's code can raise anything

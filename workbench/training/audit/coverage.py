@@ -18,15 +18,13 @@ _REPLACED = 0.15
 samples.
 """
 _NEVER = 0.75
-"""If at least this share of the samples that an epoch misses is missing in all epochs, it is
-reported.
-"""
+"""Minimum share of an epoch's missing samples that must be missing in all epochs for a finding."""
 _WEAK_RHO, _WEAK_DEVIATIONS = 0.4, 6.0
 
 
 @dataclass(frozen=True, slots=True)
 class EpochCount:
-    """Numbers of samples that all ranks together delivered once, repeatedly or not in an epoch."""
+    """Numbers of samples that an epoch of all ranks delivered once, repeatedly, or not at all."""
 
     epoch: int
     seen: int
@@ -70,9 +68,9 @@ def counts_of(streams: Sequence[Stream], count: int | None) -> list[EpochCount]:
 
 
 def _padding(members: Sequence[Stream]) -> dict[int, list[Id]]:
-    """Return for each rank the samples at the end of its last batch that are padding.
+    """Return the padding at the end of each rank's last batch, by rank.
 
-    Padding are samples that earlier batches or other ranks delivered too.
+    A sample is padding if an earlier batch or another rank delivered it too.
     """
     found: dict[int, list[Id]] = {}
     times = Counter(each for stream in members for each in stream.ids or ())
@@ -270,7 +268,7 @@ def _missed_findings(
 
 
 def _drops_remainder(members: Sequence[Stream], lacking: int) -> bool:
-    """Return whether dropping incomplete batches, or equal shards, explains the missing samples."""
+    """Return whether samples are missing only because batches or shards must be equally large."""
     sizes = {size for stream in members for size in stream.sizes}
     if len(sizes) == 1 and lacking < len(members) * next(iter(sizes)):
         return True

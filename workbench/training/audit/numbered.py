@@ -13,8 +13,7 @@ SAMPLES = 203
 """
 _HEIGHT, _WIDTH = 288, 352
 _CLEAR = 3.0
-"""Colours are decoded if their levels are apart by at least this multiple of the spread of a level.
-"""
+"""Minimum distance between two colour levels, as a multiple of the variation within one level."""
 
 
 def write_equal(folder: Path, count: int) -> Path:
@@ -60,10 +59,10 @@ def levels(count: int) -> int:
 
 
 def numbers_of(colours: Sequence[Sequence[float]], count: int) -> list[int] | None:
-    """Return the numbers of coloured images, decoded from the median colours of all outputs.
+    """Decode the numbers of coloured images from the median colour of each output.
 
-    Crops, flips, scaling and normalisation preserve them; with swapped channels the numbers are
-    permuted. Returns None if random changes of colour make the levels overlap.
+    The numbers survive crops, flips, scaling and normalisation; swapped channels permute them.
+    Returns None if random changes of colour make the levels overlap.
     """
     base = levels(count)
     number = np.zeros(len(colours), int)

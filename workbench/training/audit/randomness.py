@@ -1,4 +1,4 @@
-"""Find random values that repeat, and how probable this is for independent values."""
+"""Find repeated random values, and bound the probability that this happens by chance."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Randomness:
 
     ``collision`` is the share of equal outputs among pairs of samples of different batches and
     positions, or None if there were too few pairs; ``upper`` is its upper confidence limit.
-    ``varies`` states whether the field has random values at all, or is None if that is unknown.
+    ``varies`` is true if the field has random values, and None if that is unknown.
     """
 
     field: str
@@ -42,9 +42,9 @@ class Randomness:
 
 
 def randomness_of(streams: Sequence[Stream], name: str, equal_images: bool) -> Randomness:
-    """Measure how often two samples have equal outputs, and whether a sample's output varies.
+    """Measure how often two samples have the same value of field ``name``, and if values vary.
 
-    ``equal_images`` states that all images of the data are equal.
+    ``equal_images`` is true if all input images are identical.
     """
     used = [stream for stream in streams if name in stream.prints and stream.size]
     if not used:
@@ -220,7 +220,7 @@ def _repetition_findings(
 
 
 def _equal_views(streams: Sequence[Stream], known: dict[str, Randomness]) -> Finding | None:
-    """Return the finding that two random fields are equal for nearly all samples, or None."""
+    """Return a finding if two random fields are equal for nearly all samples, else None."""
     names = [
         name
         for name, random in known.items()

@@ -1,4 +1,4 @@
-"""Read a loader as a training loop does: for each rank and epoch, leaving early, and resuming."""
+"""Read a loader like a training loop: all epochs of each rank, a partial epoch, a resumed run."""
 
 from __future__ import annotations
 
@@ -124,8 +124,8 @@ _ROLES = {"rank": RANK, "ranks": RANKS, "data": DATA, "state": STATE}
 class Reader:
     """Reads the epochs of loaders within limits.
 
-    ``limit`` is the maximum number of batches per epoch, and ``deadline`` a time of
-    ``time.monotonic``.
+    ``limit`` is the maximum number of batches per epoch. Reading stops when ``time.monotonic()``
+    reaches ``deadline``.
     """
 
     index: Callable[[Any], Any] | None

@@ -25,9 +25,9 @@ _MOST_EPOCHS = 12
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Audit(DocumentedResult):
-    """Samples that the epochs of a loader delivered, and ``findings``: empty if nothing is wrong.
+    """Samples that a loader's epochs delivered, and ``findings`` about them (empty if correct).
 
-    ``faults`` are the findings that are wrong for training; others are right for some uses.
+    ``faults`` are the findings that harm any training; other findings are right for some uses.
     ``notes`` are facts, and checks that were not made, with reasons. ``streams`` are the delivered
     samples of each epoch and rank in order.
 

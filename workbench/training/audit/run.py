@@ -79,13 +79,13 @@ def audit(
     loader, but then its ranks, seeds and resuming are not checked.
 
     If the parameter ``data`` of ``make_loader`` has no default, it receives a folder of ``samples``
-    (203) generated images that are equal, each in a class folder of its own: labels are numbers of
-    samples, and equal outputs have equal random values. Pass ``data=`` to use your own data, and
+    (default 203) identical generated images, each in its own class folder. Labels identify samples,
+    and equal outputs have equal random values. Pass ``data=`` to use your own data, and
     ``samples=`` with its number of samples. Samples are then identified by unique integers or
     strings in the batch, or by ``index(batch)``, which returns an id for each sample.
 
     ``before_epoch(loader, epoch)`` is called before each epoch, as a training loop calls
-    ``set_epoch``. ``training`` states whether the loader should shuffle and be random; by default a
+    ``set_epoch``. ``training=True`` means that it should shuffle and be random; by default a
     loader with random values should shuffle. An epoch is read up to ``limit`` batches, and the
     whole audit ends after ``seconds``. If it is interrupted, the result contains what was read.
 

@@ -15,7 +15,7 @@ from workbench.training.audit.reading import EpochRead
 
 _USUAL = ("index", "indices", "idx", "id", "ids", "sample", "number", "label", "labels", "target")
 _INDICES = _USUAL[: _USUAL.index("label")]
-"""Names of fields whose values may be ids even if many repeat. Labels may not."""
+"""Names of fields, except labels, whose values may be ids even if many of them repeat."""
 _DISTINCT = 0.6
 """Minimum number of distinct values of an id field, as a share of the samples."""
 _FEW = 8
@@ -117,7 +117,7 @@ def _score(
 ) -> tuple[int, float] | None:
     """Rate a field as a source of ids, or return None if its values are not ids.
 
-    The rating is how usual the name is, and the share of distinct values.
+    The rating is a rank of the field's name, and the share of distinct values.
     """
     epochs: dict[int, set[Id]] = {}
     share, distinct = 0.0, True
@@ -147,8 +147,8 @@ def _score(
 def _distinct_in_batches(reads: Sequence[EpochRead], name: str, distinct: int) -> bool:
     """Return whether no value repeats within a batch, although values repeat within an epoch.
 
-    Class labels in random order would repeat within batches: about batches * pairs / classes times,
-    which must be ``_EXPECTED`` or more.
+    Returns False if that may be chance: if random class labels would repeat within batches less
+    than ``_EXPECTED`` times on average.
     """
     batches = [batch.scalars[name] for read in reads for batch in read.batches]
     pairs = sum(len(values) * (len(values) - 1) / 2 for values in batches)

@@ -107,7 +107,7 @@ def _field_findings(reads: Sequence[EpochRead]) -> Iterator[Finding]:
 
 
 def left_early_findings(first: Stream, second: Stream, usual: Stream) -> tuple[list[Finding], str]:
-    """Check the epoch after one that was left early. Returns findings, else a note.
+    """Check the iteration after an epoch that was left early. Returns findings or, if none, a note.
 
     ``first`` are the samples before the epoch was left, ``second`` those of the next iteration, and
     ``usual`` an epoch that was read to its end.
@@ -140,9 +140,9 @@ def left_early_findings(first: Stream, second: Stream, usual: Stream) -> tuple[l
 
 
 def resume_findings(read: ResumeRead, ids: str | None, values: bool) -> tuple[list[Finding], str]:
-    """Compare a resumed run with the uninterrupted one. Returns findings, else a note.
+    """Compare a resumed run with the uninterrupted one. Returns findings or, if none, a note.
 
-    ``values`` states whether random values are compared too.
+    If ``values`` is true, random values are compared too.
     """
     taken, *_ = streams_of([read.taken], ids)
     rest, *following = streams_of(read.rest, ids)

@@ -71,7 +71,7 @@ def _is_picture(value: Any) -> bool:
 
 
 def kind_of(batch: Any) -> tuple[Any, ...]:
-    """Return types, element types and dimensions, which should be equal for all batches."""
+    """Return a key that is equal for batches with equal container, element types and dimensions."""
     found = tuple(
         (type(each).__name__, str(getattr(each, "dtype", "")), getattr(each, "ndim", None))
         for each in arrays(batch)

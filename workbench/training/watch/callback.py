@@ -23,7 +23,7 @@ _WHY = (
 def watch_callback(steps: int = 200, *, show: bool = True) -> WatchCallback:
     """Return a callback that watches the training of Lightning or of Hugging Face ``Trainer``.
 
-    Pass it in the ``callbacks`` of either. After ``steps`` steps the report is shown; ``report()``
+    Pass it in their argument ``callbacks``. After ``steps`` steps the report is shown; ``report()``
     returns it at any time. A callback cannot repeat a batch, so the ceiling is computed from the
     time of the steps. To measure it, pass ``wb.watch(loader)`` to Lightning's ``trainer.fit``, or
     return it from ``get_train_dataloader`` of a subclass of ``Trainer``.

@@ -58,7 +58,7 @@ class Clock:
 
     @staticmethod
     def seconds(begin: Mark, end: Mark) -> float:
-        """Return the seconds between two marks, of the GPU if both have an event."""
+        """Return the seconds between two marks, on the GPU's clock if both have an event."""
         if begin.event is None or end.event is None:
             return end.host - begin.host
         return float(begin.event.elapsed_time(end.event)) / 1000

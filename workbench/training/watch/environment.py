@@ -72,10 +72,10 @@ def is_finite(models: Iterable[Any]) -> bool:
 
 
 def reason_against_repeating(restored: Iterable[Any], replaces: bool) -> str:
-    """Return why steps on a repeated batch would break this training; empty if they would not.
+    """Return why steps on a repeated batch would break this training, or an empty string.
 
-    ``restored`` are objects whose state is restored after these steps. ``replaces`` states that
-    these steps replace others, so that the number of steps does not change.
+    ``restored`` are objects whose state is restored after these steps. ``replaces`` is true if the
+    steps replace others, so that the number of steps does not change.
     """
     torch = torch_module()
     if torch is None:
@@ -123,7 +123,7 @@ def gpu_of(device: str) -> Gpu:
 
 
 def seconds_to_copy(batch: Any, device: str) -> float | None:
-    """Measure the seconds to copy a batch to a GPU. None if it is not in host memory."""
+    """Measure the seconds to copy a batch to a GPU. Returns None if it is not in host memory."""
     torch = torch_module()
     if torch is None or not device.startswith("cuda"):
         return None

@@ -23,7 +23,7 @@ from workbench.results import DocumentedResult, ResultDocument, ResultTable, rec
 from workbench.training.watch.verdict import LoopTimes
 
 _GAIN = 1.05
-"""A speed-up of a loader is reported if it is at least this."""
+"""Minimum speed-up of a loader that is reported."""
 _FEWEST_TRIED = 4
 
 

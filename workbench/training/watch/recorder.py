@@ -16,9 +16,9 @@ _INSPECTED = 3
 """Number of warm-up steps in which waits for the GPU are traced."""
 _FEWEST_MEASURED = 12
 _FEWEST_IN_LOADER = 50
-"""Minimum number of steps before a batch may be repeated because the epoch ends."""
+"""Minimum number of measured loader steps before a batch may be repeated at an epoch's end."""
 _FEWEST_LEFT, _FEWEST_REPEATED = 26, 15
-"""Minimum number of steps left in an epoch to start repeating a batch, and of repetitions in it."""
+"""Minimum number of steps left in an epoch to repeat a batch, and of repetitions in it."""
 _SETTLING = 3
 """Number of steps on the repeated batch before the measurement."""
 _PRECISE = 0.003
@@ -27,7 +27,7 @@ _FEWEST_CHECKS = 11
 _QUEUE = 3
 """Number of batches that a loader is assumed to prefetch if it does not report it."""
 _WARM_SECONDS = 1.0
-"""Minimum seconds of the warm-up with a GPU, which raises its clock meanwhile."""
+"""Minimum duration of the warm-up in seconds, in which a GPU raises its clock rate."""
 _LONGEST_PAUSE = 10.0
 """Maximum seconds to wait until the loader has filled its queue."""
 _UTILISATION_SECONDS = 0.5
@@ -156,7 +156,7 @@ class Recorder:
 
     @property
     def last_size_is_usual(self) -> bool:
-        """True if no batch size is more frequent than that of the last batch."""
+        """True if the last batch has the most frequent batch size, or one as frequent."""
         samples = self._steps[-1].samples
         return samples is None or self.sizes[samples] == max(self.sizes.values())
 

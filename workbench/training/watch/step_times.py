@@ -46,7 +46,7 @@ class StepTime(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """A mean with its standard error, which has ``freedom`` degrees of freedom."""
+    """A mean with its standard error and the error's degrees of freedom (``freedom``)."""
 
     value: float
     error: float
@@ -63,11 +63,11 @@ class Ratio:
 
 
 def steady_steps(steps: Sequence[StepTime]) -> Sequence[StepTime]:
-    """Return the measured steps on the loader, without first ones that a filled queue served.
+    """Return the measured steps on the loader without the first ones, if a full queue served them.
 
-    A queue that was full when the loop began hides the waits of the first steps, which are
-    therefore dropped. Loaders with several workers deliver batches in bursts. To contain whole
-    bursts, the result begins and ends at a wait above the mean.
+    A queue that is full when the loop begins hides the waits of the first steps. Loaders with
+    several workers deliver batches in bursts. To contain whole bursts, the result begins and ends
+    at a wait above the mean.
     """
     steps = [each for each in steps if each.phase == "loader" and not each.first]
     if not steps:

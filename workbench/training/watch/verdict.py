@@ -82,7 +82,7 @@ class LoopTimes:
 def loop_times(steps: Sequence[StepTime], loads_in_steps: bool = True) -> LoopTimes | None:
     """Return the times of a loop; None if too few steps were measured.
 
-    ``loads_in_steps`` states whether the loader may prepare batches during the steps. Otherwise it
+    ``loads_in_steps`` is true if the loader may prepare batches during the steps. Otherwise it
     cannot slow them down, so a much faster step on the repeated batch has another cause.
     """
     steady = steady_steps(steps)
@@ -121,7 +121,7 @@ def loop_times(steps: Sequence[StepTime], loads_in_steps: bool = True) -> LoopTi
 
 
 def _drift(steady: Sequence[StepTime], checks: Sequence[float]) -> str:
-    """Return a sentence part about a change of speed; empty if there was none.
+    """Describe a change of the machine's speed, as part of a sentence; empty if there was none.
 
     The speed may change during the steps with the loader, or from these to ``checks``.
     """
@@ -195,8 +195,8 @@ def time_sentences(
 ) -> list[str]:
     """Return sentences about an epoch, its start, and steps that new batches slow down.
 
-    ``works_ahead`` states whether the loader prepares batches during the steps, and ``restarts``
-    whether it starts worker processes in each epoch.
+    ``works_ahead`` is true if the loader prepares batches during the steps, and ``restarts`` if it
+    starts worker processes in each epoch.
     """
     found = []
     epoch = times.start + (batches or 0) * times.total.value

@@ -22,7 +22,7 @@ FEWEST_STEPS = 40
 _ATTRIBUTE = "_workbench_watch"
 """Attribute of a loader that stores its watch."""
 _MOST_CANDIDATES = 20
-"""Maximum number of batches to wait for one of the most frequent size, which is then repeated."""
+"""Maximum number of batches to wait for one of the usual size, which is then repeated."""
 
 
 @checked(steps=WHOLE, ceiling=FLAG, show=FLAG)
@@ -57,7 +57,7 @@ def watch(
     Watching the same loader again, as in a loop over epochs, continues the watch; a new run of a
     notebook's cell starts another.
 
-    ``model`` is a torch module for the checks of devices and values, by default those in memory.
+    ``model`` is the torch module whose device and values are checked; by default, all in memory.
     ``show=False`` does not display the report.
 
     ::

@@ -63,7 +63,7 @@ def required_data_text(graph: Graph) -> str:
 
 @checked(name=TEXT)
 def load_recipe(name: str) -> Graph:
-    """Return the recipe with a name. Raises GraphFormatError with the nearest known name.
+    """Return a recipe. Raises GraphFormatError with the nearest name if ``name`` is unknown.
 
     ::
 
