@@ -16,9 +16,9 @@ WITHOUT_AREA, OVER_EDGE = "has no", "beyond the edge"
 def box_fault(box: Any, width: float | None, height: float | None, *, corners: bool = False) -> str:
     """Describe why a box is invalid for an image of this size, or return an empty string.
 
-    The box is left, top, width and height, or with ``corners`` left, top, right and bottom, in the
-    units of ``width`` and ``height``. A box may extend beyond the edge, which is common in COCO; it
-    is clipped for display.
+    A box is (left, top, width, height) or, if ``corners``, (left, top, right, bottom), in the units
+    of ``width`` and ``height``. It may extend beyond the edge, which is common in COCO; then it is
+    clipped for display.
     """
     if not isinstance(box, list | tuple) or len(box) != 4:
         return "is not four numbers"

@@ -281,7 +281,7 @@ def class_names_of(data: Any) -> list[str]:
 def facts_of(
     data: Any, rows: Any, split: Callable[[Any], tuple[Any, int]]
 ) -> Callable[[int], tuple[int, int]]:
-    """Return a function that returns label and size in bytes of an image by index, -1 if unknown.
+    """Return a function that maps the index of an image to (label, size in bytes), -1 if unknown.
 
     The function does not read images.
     """
@@ -337,7 +337,7 @@ def _sizes(data: Any, count: int) -> Any:
 
 
 def _columns(data: Any) -> dict[str, Any]:
-    """Return the column names of a table by their lower-case forms."""
+    """Map the lower-case form of each column name of a table to the name itself."""
     names = getattr(data, "column_names", None)
     names = getattr(data, "columns", None) if names is None else names
     return {str(name).lower(): name for name in ([] if names is None else names)}

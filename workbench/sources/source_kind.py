@@ -182,8 +182,7 @@ class SourceKind:
     has_sequences: bool = False
     """Whether samples can be sequences of images."""
     begins: ClassVar[Mapping[str, int]] = {}
-    """Initial reader options that are removed when the source is swapped, such as
-    ``sequence_length``."""
+    """Reader options that a new source of this kind starts with, such as ``sequence_length``."""
     decoder: str = ""
     """Operator that decodes the images if DALI's decoders cannot, else empty."""
 
@@ -242,7 +241,7 @@ class SourceKind:
         return iter(())
 
     def has_unread_masks(self, dataset: Dataset) -> bool:
-        """Return whether there are masks that the reader outputs only with an option."""
+        """Return whether there are masks that the reader ignores unless an option is set."""
         return False
 
     def identity(self, dataset: Dataset) -> object:
@@ -321,7 +320,7 @@ class SourceKind:
     def find_indexed(self, dataset: Dataset, folder: Path) -> dict[str, Any] | None:
         """Return the result of ``find`` with an index, or None if this kind uses no index.
 
-        An index of only the ``first`` samples is created in ``folder``.
+        If ``dataset.first`` is set, an index of only these samples is created in ``folder``.
         """
         return None
 

@@ -1,9 +1,9 @@
-"""Automatic augmentation without conditionals: each augmentation runs only on its own samples.
+"""Run automatic augmentation without conditionals: each augmentation gets only its own samples.
 
-DALI builds all augmentations of a suite for every step. This takes half a second, and is repeated
-after each parameter change. Built one by one, the augmentations take some milliseconds and can be
-used for every step, every magnitude and any number of steps. The results are bit-identical, because
-each augmentation processes one sample at a time.
+DALI builds all augmentations of a suite for every step, which takes half a second after each
+parameter change. Built one by one, the augmentations take some milliseconds and can be used for
+every step, every magnitude and any number of steps. The results are bit-identical, because each
+augmentation processes one sample at a time.
 
 Used in the worker process only.
 """

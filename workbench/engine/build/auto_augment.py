@@ -249,10 +249,10 @@ def reporting_build_progress(listener: Callable[[str], None]) -> Iterator[None]:
 def replacing_random_values(
     values: Sequence[Any], node: str = "", position_count: int = 0
 ) -> Iterator[None]:
-    """Within the context, automatic augmentation uses the values ``values``, in order.
+    """Within the context, automatic augmentation uses ``values``, in order, and does not sample.
 
-    If ``position_count`` is not 0, progress is reported; ``position_count`` is the number of
-    positions in the node's sub-policies.
+    If ``position_count`` is not 0, it is the number of positions in the node's sub-policies, and
+    progress is reported.
     """
     listener = _heard.get()
     if position_count and listener is not None:

@@ -74,7 +74,7 @@ _NOT_OPTIONS = {
     "collate_fn": "Batches are tensors already: use operators of the graph, or wb.node.",
     "transform": "Use operators of the graph, or wb.node.",
 }
-"""Option of other libraries' loaders -> how to get the same behaviour."""
+"""Loader option of other libraries that is not supported -> how to get the same behaviour."""
 _numbers = itertools.count()
 _programs: dict[str, Code] = {}
 """File of each imported program -> its code, which maps lines to nodes."""

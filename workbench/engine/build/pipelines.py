@@ -176,7 +176,7 @@ def out_of_memory(nodes: Sequence[str]) -> str:
 
 
 def without_quotes(text: str) -> str:
-    """Remove the code that DALI quotes in error messages of converted functions."""
+    """Remove the quoted source code from an error message of DALI."""
     *_, after = _QUOTED.split(text)
     return after
 
@@ -219,7 +219,9 @@ _DIMENSIONS = "All samples in the batch should have the same number of dimension
 _LONGEST = 600
 _MISUSED = re.compile(rf"^(?:\w+\.)*{FunctionMisuseError.__name__}: ")
 _OURS = re.compile(rf"^(?:\w+\.)*{PipelineError.__name__}: (?:\w+: )?")
-"""Matches the prefix of an error that the engine's automatic augmentation raises inside a block."""
+"""Matches the prefix that DALI adds to a PipelineError which automatic augmentation raises in a
+block.
+"""
 
 
 def function_failure(message: str, filename: str, text: str) -> str | None:

@@ -274,7 +274,7 @@ NEAR = 6
 """Maximum number of different bits between the hashes of similar images."""
 _CELLS = 9
 _EACH = 8
-"""Number of pixels per side of a hash cell."""
+"""Width and height of a hash cell in pixels."""
 _PLAIN = 4.0
 """Standard deviation of the cells' brightness (0 to 255) below which an image is too uniform to
 compare."""
@@ -296,7 +296,7 @@ def image_hash(image: NDArray[np.uint8]) -> bytes:
 
 
 def similar_pairs(hashes: Sequence[bytes]) -> list[tuple[int, int]]:
-    """Return (index, index of the first similar hash) for each hash similar to a previous one."""
+    """Return (index, index of the first similar hash) for each hash similar to an earlier one."""
     found: dict[int, int] = {}
     whole = [int.from_bytes(one) for one in hashes]
     size = 16 // _BANDS

@@ -93,7 +93,7 @@ class UsableData:
             self._folder = None
 
     def _replace(self, dataset: Dataset) -> None:
-        """Replace a dataset, for all parameters that use it, by its remaining samples."""
+        """Replace a dataset by its remaining samples, for all parameters that use it."""
         known = self._bad[dataset]
         for file in list_samples(dataset):
             if load_source(dataset.kind).lists_files and not fits_list(file):
@@ -111,7 +111,7 @@ class UsableData:
 
 
 def describe_left_out(files: tuple[CheckedFile, ...]) -> str:
-    """Return the number of excluded files and the first reasons; empty if no file is excluded."""
+    """Describe excluded files: their number and the first reasons; empty if there are none."""
     if not files:
         return ""
     named = [f"{one.file} ({one.reason})" for one in files[:_NAMED]]

@@ -38,7 +38,7 @@ class VersionError(ChannelError):
 
 
 class Channel:
-    """Sends messages, and receives messages of one of several types.
+    """Sends and receives typed messages over a socket.
 
     ``send`` may be called from any thread.
     """

@@ -22,7 +22,7 @@ from workbench.graph.model.faults import Fault
 
 
 class Call(msgspec.Struct, tag="call", array_like=True, frozen=True):
-    """Request to run the task with this name (``module:function``)."""
+    """Request to run a task; ``task`` is its registered name (``module:function``)."""
 
     number: int
     task: str

@@ -98,7 +98,7 @@ class Engine:
         While a starting worker waits for memory, ``on_wait`` is called with the reason, and then
         with an empty text.
 
-        If ``measures``, the worker counts in the shared memory but is not ended to free memory. If
+        If ``measures``, the worker counts towards ``memory`` but is not ended to free memory. If
         not ``restarts``, a call raises WorkerCrashedError if the worker ended while idle, because
         its previous state is lost.
         """
@@ -204,7 +204,7 @@ class Engine:
         limit: float | None,
         on_report: ReportListener | None,
     ) -> tuple[WorkbenchError | None, Any]:
-        """Wait for the answer. Return the task's error and None, or None and the task's result."""
+        """Wait for the answer, and return (error, None) or (None, result)."""
         try:
             message, payload = self._await(process, handle, number, limit, on_report)
             if isinstance(message, Failure):

@@ -61,7 +61,7 @@ class WorkerProgress:
         self.report(self._share, reason or self._text)
 
     def report(self, share: float, text: str) -> None:
-        """Call the listener without replacing the current step's description."""
+        """Pass progress to the listener, without recording ``text`` as the current step."""
         self.listener(share, text)
 
 

@@ -60,7 +60,7 @@ def find_registered(name: str) -> Any:
 
 
 def known_packages() -> set[str]:
-    """Return the packages that a worker needs: known ones, and those of registered objects."""
+    """Return the packages that a worker may import: known ones, and those of registered objects."""
     return _known | {name.partition(":")[0].partition(".")[0] for name in _registered}
 
 

@@ -144,7 +144,7 @@ _CRASHES = (-signal.SIGSEGV, -signal.SIGFPE, -signal.SIGABRT, -signal.SIGILL, -s
 
 
 def worker_lost(process: WorkerProcess, bad_data: Exception | None = None) -> EngineError:
-    """Return the error for a worker that ended or sent an invalid answer. Waits for its end."""
+    """Return the error for a worker that ended or sent ``bad_data``. Waits until it has exited."""
     if process.ended and not process.ended_because:
         return CancelledError("Cancelled: the worker was terminated.")
     if process.ended_because:

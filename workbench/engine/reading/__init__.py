@@ -1,1 +1,1 @@
-"""The reader's batches, exactly as in the exported script."""
+"""Read the same batches as an exported script, check their files and detect changes."""

@@ -38,7 +38,7 @@ class DatasetWatcher:
 
     @property
     def version(self) -> str:
-        """Identifies the state of the data at the last check."""
+        """Identifier of the data's state at the last check. It changes with the data."""
         return str(self._number)
 
     def remember(self, sizes: Mapping[str, int]) -> bool:

@@ -53,7 +53,7 @@ MISREAD = frozenset({"wrong pixels", "other colours", "float sound"})
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A finding about a file: the kind (one of ``KINDS``), and details."""
+    """A problem found in a file: its kind (one of ``KINDS``) and an explanation."""
 
     kind: str
     reason: str

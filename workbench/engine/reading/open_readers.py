@@ -128,7 +128,7 @@ class OpenReaders:
         return watcher
 
     def skipped_text(self, data: Datasets) -> str:
-        """Return a text about the samples that the readers of these datasets skip; may be empty."""
+        """Describe the samples that the readers of these datasets skip; empty if there are none."""
         cursors = (each for (read, _), each in self._cursors.items() if read in data.values())
         return "; ".join(dict.fromkeys(each.skipped_text for each in cursors if each.skipped_text))
 

@@ -62,7 +62,7 @@ _REORDERING = ("random_shuffle", "shuffle_after_epoch", "pad_last_batch", "num_s
 
 
 def require_room(data: Dataset, batch_size: int) -> None:
-    """Raise DataError if a batch of the folder's files needs too much memory.
+    """Raise DataError if one batch of a dataset's files needs too much memory.
 
     The reader loads a whole batch, even if few of its samples are shown. The limit, ``MOST_READ``
     of the machine's memory, is enough for 20,000 typical photos on a machine with 16 GiB.
@@ -231,7 +231,7 @@ class ReaderCursor:
         return (drawn_from + batches * self._batch_size) * length * stride
 
     def _read_rest(self) -> bool:
-        """Exclude samples that lack required parts. Return True if there were any.
+        """Exclude all faulty and unreadable samples. Return True if there were any.
 
         Each such sample would end the run. Raises DataError if no sample remains, or if this kind
         of data does not support exclusion.

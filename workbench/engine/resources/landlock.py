@@ -23,7 +23,7 @@ _WRITES = (
     (2, 1 << 13),  # link and rename across folders
     (3, _TRUNCATE),
 )
-"""Flags for kinds of write access, each with the version of Landlock that introduced them."""
+"""Pairs of a Landlock version, and the flags of the kinds of write access that it introduced."""
 
 
 class _PathBeneath(ctypes.Structure):

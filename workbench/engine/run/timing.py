@@ -29,7 +29,7 @@ _ENOUGH = 0.03
 
 @dataclass(frozen=True, slots=True)
 class NodeTime:
-    """Milliseconds for the whole batch, or None with the reason why the node was not timed."""
+    """Time of a node for the whole batch, or the reason why it was not measured."""
 
     milliseconds: float | None
     reason: str = ""

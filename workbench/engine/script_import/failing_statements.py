@@ -1,4 +1,4 @@
-"""Rewrite a script so that failing statements do not end it, and tests of stand-ins are noted."""
+"""Rewrite a script so that failing statements do not end it, and record tests of stand-ins."""
 
 from __future__ import annotations
 

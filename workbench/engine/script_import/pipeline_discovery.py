@@ -61,11 +61,11 @@ class FoundPipeline:
     pipelines: int = 1
     """Number of parallel pipelines; ``make`` creates the first of them."""
     assumed: Mapping[str, Any] = field(default_factory=dict)
-    """Missing argument -> assumed value. Complete only after the pipeline is built."""
+    """Missing argument -> assumed value. Building the pipeline may add more."""
     shard: tuple[str, ...] = ()
     """Reader arguments that select a shard, in a program exported to run on several devices."""
     choice: list[str] = field(default_factory=list)
-    """Notes that say which of several pipelines is imported. Complete only after it is created."""
+    """Notes that say which of several pipelines is imported. Creating the pipeline may add more."""
 
 
 def find_pipeline(

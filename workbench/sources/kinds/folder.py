@@ -76,7 +76,7 @@ def find_files(data: str) -> dict[str, Any]:
 
 
 def _lost_links(data: str) -> Iterator[Sample]:
-    """Yield broken or circular links next to the class folders, because DALI stops there."""
+    """Yield the broken or circular links next to the class folders, at which DALI stops."""
     with os.scandir(data) as entries:
         lost = sorted(e.name for e in entries if e.is_symlink() and not os.path.exists(e.path))
     for name in lost:

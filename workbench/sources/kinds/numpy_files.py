@@ -100,7 +100,7 @@ def read_arrays(files: Any, labels: Any, axes: Any, device: str, **options: Any)
 
 class _Array(NamedTuple):
     fault: str = ""
-    """Reason why DALI cannot read the array or it is not an image; empty if it is usable."""
+    """Reason why the array cannot be read or is not an image; empty if it can be used."""
     dtype: str = ""
     shape: tuple[int, ...] = ()
 

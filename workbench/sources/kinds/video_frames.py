@@ -189,7 +189,7 @@ class VideoFrames(SourceKind):
         )
 
     def explain(self, dataset: Dataset, message: str) -> str:
-        """Report a frame with another size than the first frame of its video, or return ""."""
+        """Explain which frame has another size than the first frame of its video, or return ""."""
         if _STACKING not in message:
             return ""
         for frames, _ in self._videos(dataset):

@@ -122,7 +122,7 @@ def _other_files(
 
 
 def _next_header(opened: BinaryIO, start: int, end: int) -> int:
-    """Return the offset of the next file header from a block on, or the size of the archive."""
+    """Return the offset of the first file header after ``start``, or the size of the archive."""
     with mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as content:
         found = start + _MAGIC
         while (found := content.find(b"ustar", found)) >= 0:

@@ -253,7 +253,7 @@ def find_remote_shards(data: str) -> dict[str, Any]:
 
 
 class RemoteWebDataset(Bucket):
-    """Source kind for images with one class each in tar archives in a bucket."""
+    """Source kind for tar archives in a bucket, with one image and one class per sample."""
 
     about = "WebDataset archives in a bucket"
     op = "readers.webdataset"

@@ -96,9 +96,9 @@ def _first_value(folder: str, *stamps: int) -> bytes:
 
 
 def fields(message: bytes, start: int = 0, end: int | None = None) -> dict[int, tuple[int, int]]:
-    """Return start and end of the content of each field of a protobuf message, by field number.
+    """Map each field number of a protobuf message to the start and end of the field's content.
 
-    For a numeric field, both are the field's value. Of repeated fields, the last one is used.
+    For a numeric field, both numbers are its value. If a field is repeated, the last one is used.
     """
     whole = fields_of(message, start, len(message) if end is None else end)
     return {number: (first, last) for number, first, last in whole}

@@ -37,7 +37,7 @@ _SUFFIX = ".rec"
 _MAGIC = 0xCED7230A
 _LABEL = struct.Struct("<f")
 _HEADER = struct.Struct("<IfQQ")
-"""Header of a record: number of labels that follow it (0: its own label), label, two ids."""
+"""Record header: number of labels after the header (0: only the next field), label, two ids."""
 
 
 def scan_record_file(path: str) -> Any:

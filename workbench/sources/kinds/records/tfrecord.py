@@ -327,7 +327,7 @@ def _record_end(file: BinaryIO, offset: int, size: int) -> int | None:
 
 
 class TFRecord(IndexedFiles):
-    """Source kind for images with one class each in TFRecord files."""
+    """Source kind for TFRecord files with one image and one class per record."""
 
     about = "TFRecord (.tfrecord, or a folder of these)"
     op = "readers.tfrecord"

@@ -162,7 +162,7 @@ def _points_fault(record: bytes, features: Features, points: list[str], label: s
 
 
 class TFRecordBoxes(AnnotatedBoxes, TFRecord):
-    """Source kind for images with boxes and key points in TFRecord files."""
+    """Source kind for TFRecord files that have boxes and key points for each image."""
 
     about = "TFRecord with boxes (image/object/bbox/xmin)"
     op = "readers.tfrecord_boxes"

@@ -175,7 +175,7 @@ def _samples(
 
 
 class WebDataset(IndexedFiles):
-    """Source kind for images with one class each in tar archives."""
+    """Source kind for tar archives with one image and one class per sample."""
 
     about = "WebDataset (.tar, or a folder of these)"
     op = "readers.webdataset"

@@ -129,7 +129,7 @@ def _objects(samples: Iterable[Sample]) -> Iterator[list[Any]]:
 
 
 class WebDatasetBoxes(AnnotatedBoxes, WebDataset):
-    """Source kind for images with boxes and key points in tar archives."""
+    """Source kind for tar archives that have boxes and key points for each image."""
 
     about = "WebDataset with annotations (0000.jpg, 0000.json)"
     op = "readers.webdataset_boxes"
@@ -219,7 +219,7 @@ def read_masked(**options: Any) -> Any:
 
 
 class WebDatasetMasks(AnnotatedKind, WebDataset):
-    """Source kind for images with masks in tar archives."""
+    """Source kind for tar archives that have a mask for each image."""
 
     about = "WebDataset with masks (0000.jpg, 0000.mask.png)"
     op = "readers.webdataset_masks"
