@@ -188,7 +188,7 @@ class PageParts:
         self._loaded = False
 
     def open_chosen_tab(self) -> None:
-        """Show the panel of the current tab, and later of every tab that is opened."""
+        """Show the panel of the current tab, and switch panels whenever the tab changes."""
         self.parts["tabs"].param.watch(self._show_tab, "tab")
         self._show_tab()
 

@@ -21,10 +21,10 @@ _SIZE = 32
 
 
 class AccessCookie:
-    """Name of one server's access cookie, and the key that signs its values."""
+    """The access cookie of one server: its name and the key that signs its values."""
 
     def __init__(self, folder: Path, token: str, port: int) -> None:
-        """``folder`` stores the secret. Cookies are only valid for the same ``token``."""
+        """The secret is stored in ``folder``. Cookies are only valid for the same ``token``."""
         self.name = f"dali-workbench-{port}"  # browsers send a cookie to all ports of a host
         self.key = hmac.new(_secret(folder), token.encode(), hashlib.sha256).digest()
 
@@ -38,7 +38,7 @@ class AccessCookie:
 
 
 def _secret(folder: Path) -> bytes:
-    """Read or create the user's secret. A secret that cannot be stored is valid in this process."""
+    """Read or create the user's secret. If it cannot be stored, it changes with each process."""
     path = folder / "cookie-secret"
     made = secrets.token_bytes(_SIZE)
     with suppress(OSError):

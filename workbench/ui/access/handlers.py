@@ -1,4 +1,4 @@
-"""Tornado handlers that check every request before the application handles it, and their pages."""
+"""Tornado handlers that log browsers in and check every request before the application sees it."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def _path(pattern: str, handler: type[RequestHandler], **settings: Any) -> Rule:
 
 
 class _Matches(Matcher):
-    """Matches a request if ``handler_arguments`` returns the handler's arguments, and not None."""
+    """Matches a request unless ``handler_arguments`` returns None for it."""
 
     def __init__(
         self, handler_arguments: Callable[[HTTPServerRequest], dict[str, Any] | None]
@@ -148,7 +148,7 @@ def _needs_token(access: AccessContext, request: HTTPServerRequest) -> bool:
 
 
 def _login_redirect(access: AccessContext, request: HTTPServerRequest) -> dict[str, Any] | None:
-    """Return the redirect handler's arguments if the browser must log in or has just done so."""
+    """Return the arguments of ``_LoginRedirect``, or None if no login or redirect is needed."""
     page = f"{access.policy.prefix}/"
     if not access.policy.token or request.path not in (page, page[:-1]):
         return None
@@ -167,7 +167,7 @@ def _not_found(known_paths: re.Pattern[str], request: HTTPServerRequest) -> dict
 
 
 class _Refused(RequestHandler):
-    """Responds with the reason as plain text, which browsers do not render as a page."""
+    """Sends the reason of a refusal as plain text, which browsers do not render as a page."""
 
     def initialize(self, status: int, reason: str) -> None:
         self.status, self.reason = status, reason

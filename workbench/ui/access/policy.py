@@ -1,8 +1,8 @@
 """Access policy: decides from a request's headers alone whether the web app answers the request.
 
 The policy blocks three attacks by pages of other sites: DNS rebinding (checked by ``Host``),
-cross-origin requests (``Origin``, ``Sec-Fetch-Site``), and websockets, which browsers open to any
-host.
+cross-origin requests (``Origin``, ``Sec-Fetch-Site``), and cross-site websockets, which browsers do
+not block themselves.
 """
 
 from __future__ import annotations
@@ -41,9 +41,8 @@ class AccessPolicy:
     allow_hosts:
         Names by which browsers may reach the app, such as a proxy's: ``name`` or ``name:port``.
     lasting_token:
-        True if the server gets the same token at every start. A browser that logged in with a
-        different token must then log in again. If the workbench creates the token, browsers stay
-        logged in.
+        True if the token is the same at every start; cookies are then only valid for this token.
+        If False, cookies stay valid although each start creates another token.
     prefix:
         Start of every URL path: empty, or ``/`` followed by names.
 
@@ -147,7 +146,7 @@ def is_loopback(host: str) -> bool:
 
 
 def is_cross_site_navigation(request: HTTPServerRequest) -> bool:
-    """Return whether a link on another site opened the page; browsers then omit strict cookies."""
+    """Return whether a link on another site opened the page, without sending strict cookies."""
     site = request.headers.get("Sec-Fetch-Site", "same-origin")
     return site not in ("same-origin", "none") and _is_navigation(request)
 

@@ -40,7 +40,7 @@ class OneLineFilter(logging.Filter):
 
 
 def _has_frame_in(error: BaseException, path: str) -> bool:
-    """Return whether the traceback has a frame from the folder or file ``path``."""
+    """Return whether the error passed through code in the folder or file ``path``."""
     frames = traceback.walk_tb(error.__traceback__)
     return any(frame.f_code.co_filename.startswith(path) for frame, _ in frames)
 

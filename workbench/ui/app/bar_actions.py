@@ -69,7 +69,7 @@ class GoToStep(HistoryAction, tag="go_to", frozen=True):
 
 
 def _step(model: ViewModel, *, back: bool) -> str:
-    """Undo or redo one edit and return a message. Also restore the batch and photo shown then."""
+    """Undo or redo one edit and return a message. Also restore the batch and photo of that edit."""
     state, history = model.state, model.history
     word = "undo" if back else "redo"
     target = history.target(back)
@@ -108,7 +108,7 @@ class DismissMessage(Action, tag="dismiss", frozen=True):
 
 
 class Share(Action, tag="share", frozen=True):
-    """Render the picture for sharing, which contains the graph."""
+    """Render the contact sheet as a picture for sharing, which also contains the graph."""
 
     def apply(self, model: ViewModel) -> None:
         faults = blocking_faults(model.state)
@@ -129,10 +129,9 @@ class ShareImageJob:
         changed: Callable[[], None],
         done: Callable[[Document, bytes | None, str], None],
     ) -> None:
-        """When a picture is finished, ``done`` is called, then ``changed``.
+        """``done(document, picture, error)`` and ``changed()`` are called after each picture.
 
-        The arguments of ``done`` are the document, the picture or None, and the reason if it
-        failed.
+        If rendering failed, ``picture`` is None and ``error`` is the reason.
         """
         self._handle = engine.handle()
         self._lock, self._changed, self._done = lock, changed, done

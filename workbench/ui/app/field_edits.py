@@ -37,7 +37,7 @@ _SWITCHES = {
 _ALLOWED = {"selected": "a list of nodes", "tab": " or ".join(TABS), "device": "cpu or mixed"} | (
     dict.fromkeys(("seed", "batch_size", "threads", "pipelines"), "an integer")
 )
-"""Description of the allowed values of each graph field, for error messages."""
+"""Allowed values of each graph field, as text for error messages."""
 REPORTED = frozenset(
     {
         ("canvas", "in_view"),
@@ -156,7 +156,7 @@ _KEPT = {
     "effect_args": "inspector",
     "pinned": "preview",
 }
-"""Component of each view setting that is stored with the session.
+"""View settings that are stored with the session, and the component of each.
 
 ``pinned`` is last: once it is set, seed and batch can no longer be changed.
 """

@@ -39,7 +39,7 @@ class FieldPublisher:
         together: Together = nullcontext,
         on_due: Callable[[], None] | None = None,
     ) -> None:
-        """``current_fields`` returns the current fields. It is called with the lock held.
+        """``current_fields`` computes all fields. It is called with the lock held.
 
         ``on_due`` is called, with the lock held, when a delayed refresh is due; by default it is
         ``refresh``.
@@ -96,7 +96,7 @@ class FieldPublisher:
         self._refresh_within(PICTURE_FIRST)
 
     def refresh_after_painting(self) -> None:
-        """Refresh in ``PAINTING`` seconds, so that the page can paint a picture before."""
+        """Refresh in ``PAINTING`` seconds, so that the page can paint a picture first."""
         self._refresh_within(PAINTING)
 
     def _refresh_within(self, seconds: float) -> None:

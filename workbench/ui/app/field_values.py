@@ -259,7 +259,7 @@ def graph_fields(
 
 
 def _dataset_texts(data: Datasets) -> dict[str, str]:
-    """Return a text with the absolute location of each dataset; {} if one has no text."""
+    """Return the absolute location of each dataset as text; {} if any dataset has no location."""
     places = {name: replace(each, location=each.place).text for name, each in data.items()}
     return places if all(places.values()) else {}
 
@@ -293,10 +293,9 @@ def _fault_entries(
     warnings: Sequence[Fault],
     fixes: Mapping[Fault, Sequence[Fix]],
 ) -> list[payloads.FaultEntry]:
-    """Return entries for the faults that stop the graph, then for loose nodes, then for warnings.
+    """Return payloads of all faults: those that stop the graph, those of loose nodes, and warnings.
 
-    ``displayed`` contains all faults in the same order, assigned to visible nodes. ``fixes`` has
-    the fixes of each fault.
+    ``displayed`` contains the same faults in this order, but names only visible nodes.
     """
     found = (*stopping, *loose, *warnings)
     labels = [[fix.label for fix in fixes.get(fault, ())] for fault in found]
@@ -318,7 +317,7 @@ def _at_scope(whole: ResolvedGraph, scope: str) -> ResolvedGraph:
 
 
 def _import_entry(report: ImportReport | None, graph: Graph) -> payloads.ImportEntry | Empty:
-    """Return the entry for an import report. Issues may name nodes that were removed meanwhile."""
+    """Return the payload of an import report; {} if the graph was not imported."""
     if report is None:
         return {}
     rows: list[payloads.ImportRow] = [
@@ -386,7 +385,7 @@ def _status(state: ViewState, data_panel: DataPanel, faults: Sequence[Fault]) ->
 
 
 def _sample_remarks(state: ViewState, data_panel: DataPanel) -> list[str]:
-    """Return labels about unusable samples; if there are none, about suspicious annotations."""
+    """Return a label about bad files, unusable samples or suspicious annotations, or no label."""
     if bad := data_panel.view["bad"]:
         return [f"{bad:,} bad file{'s' * (bad != 1)}"]
     if data_panel.view["unusable"] or any(w.code == "unusable" for w in warnings_of(state)):

@@ -1,6 +1,6 @@
-"""Transfer of fields between page and Python with less delay than Panel's.
+"""Transfer fields between the page and Python faster than Panel does.
 
-Panel delays fields that the page sets, and treats fields set by Python as if the page had set them;
+Panel delays fields that the page sets, and treats fields set by Python as if the page had set them.
 Bokeh sends each field as a separate message of three frames. Without this module, these transfers
 take half of the time of a drag.
 """
@@ -27,7 +27,7 @@ def apply_at_once(
     old: Any,
     new: Any,
 ) -> None:
-    """Handle a field set by the page without Panel's delay.
+    """Handle a field that the page has set, without the delay that Panel adds.
 
     This function replaces ``_server_change`` of a component.
     """

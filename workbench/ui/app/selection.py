@@ -70,7 +70,7 @@ def follow_step(state: ViewState, before: Document, after: Document, catalog: Ca
 
 
 def _decide_in_selected(graph: Graph, selected: Sequence[str], nodes: Sequence[str]) -> bool:
-    """Return whether ``nodes`` only compute the conditions of selected ``if`` blocks."""
+    """Return whether ``nodes`` all belong to the conditions of selected ``if`` blocks."""
     ports = [
         graph.node(each).inputs[CONDITION]
         for each in selected

@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from workbench.ui.app.view_model import ViewModel
 
 Claim = Callable[[str], str]
-"""Signature of ``claim(tab)``: return the session owner for the tab id sent by a page.
+"""``claim(tab)`` returns the owner of the session that a page with the tab id ``tab`` uses.
 
 ``tab`` is empty for a new tab.
 """
 
 
 def reported_tab(tab: str) -> str:
-    """Return the tab id as the owner if it is valid, else a new owner; for hosts with one page."""
+    """Return ``tab`` if it is a valid owner, else a new owner. Used by hosts with a single page."""
     return tab if is_owner(tab) else new_owner()
 
 
@@ -71,7 +71,7 @@ class ModelSession:
         self._offered: Restored | None = None
         """Stored session that is offered to the user but not applied yet."""
         self._shared: Datasets = {}
-        """Datasets named by a shared graph, which were not opened with it."""
+        """Datasets that a shared graph names, and that open only after the user has confirmed."""
         self._recent: list[RecentEntry] = []
         self._opened = self._opens = 0
         """``_opened``: number of the opened graph that the page has not rendered yet (0: none).
@@ -136,7 +136,7 @@ class ModelSession:
         return note
 
     def _find_own(self, autosave: Autosave, tab: str) -> Restored | None:
-        """Attach to the session of a tab or notebook. Return the stored session if there is one."""
+        """Attach to the session of a tab or notebook. Return its stored content, or None."""
         owner = self._claim(tab)
         self._attached = True
         if owner == autosave.owner:  # a page that renders its bar again reports its tab again
@@ -222,7 +222,7 @@ class ModelSession:
         self._opened = self._opens
 
     def release(self, opened: int | None = None) -> None:
-        """Resume storing once graph number ``opened`` is rendered; None stands for any graph."""
+        """Resume storing, because graph number ``opened`` was rendered (None: any graph)."""
         if opened is None or opened == self._opened:
             self._opened = 0
 
@@ -237,7 +237,7 @@ class ModelSession:
         return found
 
     def set_aside(self, document: Document) -> None:
-        """Rename the session's file if ``document``, which cannot be displayed, came from it."""
+        """Rename the session's file if it contained ``document``, which cannot be displayed."""
         if self._autosave is not None and document is self._restored:
             self._autosave.set_aside()
 

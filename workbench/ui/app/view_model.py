@@ -343,7 +343,7 @@ class ViewModel:
             self.changed()
 
     def receive(self, component: str, field: str, value: Any) -> str:
-        """Set a field to a value from the browser. Return the reason if it is refused, else ""."""
+        """Handle a field that the browser has set. Return the reason if it is refused, else ""."""
         with self.lock:
             if self._publisher.browser_value(component, field) == value:
                 return ""
@@ -464,7 +464,7 @@ class ViewModel:
         self.state.warnings = self._memo(warnings_before_run, checked, facts)
 
     def _follow_data(self) -> str:
-        """Adapt the sources to the kind of data. Return the reason if this fails, else ""."""
+        """Make the graph's sources read the open data. Return the reason if they cannot, or ""."""
         before, self.state.unread = self.state.unread, None
         data = self.data_panel.datasets
         if self.graph.datasets not in (None, data):  # other data was opened meanwhile
@@ -484,7 +484,7 @@ class ViewModel:
         return ""
 
     def _without_missing_targets(self) -> tuple[Fix, ...]:
-        """Return a fix that ignores annotations missing in the data, if the graph then runs."""
+        """Return a fix that ignores annotations missing in the data, or () if it would not help."""
         data = self.data_panel.datasets
         graph = without_missing_targets(self.graph, data, self.catalog)
         return () if graph is None else (Fix("Read without the missing annotations", graph),)

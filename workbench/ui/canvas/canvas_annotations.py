@@ -155,7 +155,7 @@ def with_pasted_remarks(document: Document, text: str, added: Sequence[str]) -> 
 
 
 def _known(entries: Mapping[str, Any], key: str, noun: str) -> Any:
-    """Return the entry for ``key``, or None if ``key`` is empty because a new entry is added."""
+    """Return the entry for ``key``; None for an empty ``key``, which adds a new entry."""
     if key and key not in entries:
         raise GraphEditError(f"The {noun} {key[:40]!r} no longer exists.")
     if not key and len(entries) >= MOST_REMARKS:

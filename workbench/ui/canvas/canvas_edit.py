@@ -47,7 +47,7 @@ class CanvasEdit(DocumentEdit, frozen=True):
         return self.edit_at(state.scope, document, catalog)
 
     def edit_at(self, scope: str, document: Document, catalog: Catalog) -> Edited:
-        """Edit all bodies that contain nodes named by the action; ``scope`` if it names none."""
+        """Edit the bodies that contain the named nodes, or ``scope`` if no nodes are named."""
         nodes: list[str] | None = None
         parts = split_by_body(document.graph, self, scope, self.in_each_body, self.removed_blocks())
         for inner, part in parts:
@@ -172,7 +172,7 @@ def placed(document: Document, positions_by_key: dict[str, list[float]]) -> Docu
 
 
 def with_free_nodes(document: Document, cards: list[str], x: float, y: float) -> Document:
-    """Place those of ``cards`` that have no inputs in a column that starts at x, y.
+    """Place nodes without inputs in a column that starts at (x, y); ``cards`` are the candidates.
 
     With automatic layout, the document is returned unchanged.
     """

@@ -72,7 +72,7 @@ def operator_entries(specs: Iterable[OpSpec]) -> list[OperatorEntry]:
 
 
 def _search_words(spec: OpSpec) -> str:
-    """Return the words of an operator's documentation that are not in its name or summary."""
+    """Return extra words for the search: those of the documentation except name and summary."""
     shown = set(re.findall(r"[a-z]{4,}", f"{spec.name} {spec.label} {spec.summary}".lower()))
     words = dict.fromkeys(re.findall(r"[a-z]{4,}", spec.doc.lower()))
     return " ".join(word for word in words if word not in shown and word not in _COMMON)
@@ -386,7 +386,7 @@ _ROLES: dict[str, Role] = {
     "random": "arithmetic",
     "format": "output",
 }
-"""Role of an operator by its category in the catalogue. The role in other categories is "other"."""
+"""Role of an operator by its category in the catalogue; "other" for all other categories."""
 _FEW = 4
 """Maximum number of list elements that a node card shows."""
 

@@ -43,7 +43,7 @@ class Insertion(CanvasEdit, frozen=True, kw_only=True):
     """True to connect required inputs as well, and to refuse an insertion that causes a new fault.
     """
     fix: str = ""
-    """Label of the repair (see ``repairs``) to apply instead; empty for none."""
+    """Label of a repair (see ``repairs``) to apply instead of a plain insertion; empty for none."""
 
     def insert(self, graph: Graph, catalog: Catalog) -> tuple[Graph, str]:
         """Return the graph with the inserted nodes, and the id of the node to select."""
@@ -72,7 +72,7 @@ class Insertion(CanvasEdit, frozen=True, kw_only=True):
         return within_limit(document, made), [node]
 
     def fault_in(self, graph: Graph, catalog: Catalog) -> str:
-        """Return the reason why a ``sound`` insertion into this body is refused, or ""."""
+        """Return the reason why the insertion into this body would cause a new fault, or ""."""
         try:
             placed, node = self.insert(graph, catalog)
             placed = feed_node(placed.whole, catalog, node)
@@ -104,7 +104,7 @@ class Insertion(CanvasEdit, frozen=True, kw_only=True):
     def _repair_label(self, label: str, *, leads: bool) -> str:
         """Return a label such as ``Insert cast to UINT8, then clahe``; "" if nothing is inserted.
 
-        With ``leads``, the inserted operator is named first, because another node has the fault.
+        With ``leads``, the inserted operator comes first and the repair follows it.
         """
         name = self.name()
         if label.startswith("Insert a cast to INT"):  # that changes pixel values

@@ -45,7 +45,7 @@ class DocumentEdit(Action, frozen=True):
         raise NotImplementedError
 
     def edit_label(self) -> str:
-        """Return the undo label; "" to derive it from the difference of the documents."""
+        """Return the undo label; "" to derive it by comparing the documents before and after."""
         return ""
 
     def said(self) -> str:

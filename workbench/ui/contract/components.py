@@ -1,4 +1,4 @@
-"""Components: one struct each, from which classes of both hosts and TypeScript are generated.
+"""Fields of each component, from which classes for both hosts and TypeScript types are created.
 
 From the fields, ``ui/notebook/notebook_part.py`` creates traitlets, ``ui/web.py`` params, and
 ``ui/typescript.py`` types. A component is one ES module, ``frontend/src/<name>.tsx``.
@@ -62,7 +62,7 @@ TABS: tuple[Tab, ...] = get_args(Tab)
 
 
 def _default(value: T) -> T:
-    """Return a struct field with ``value``, a dict, as its default."""
+    """Return a struct field whose default is the dict ``value``."""
     made: T = msgspec.field(default_factory=lambda: value)
     return made
 
@@ -214,7 +214,7 @@ class Inspector(Fields):
     warnings: list[str] = []
     """Warnings about the node and its arguments, which do not stop the graph."""
     fused_speed: speed_payloads.FusedSpeedEntry | Empty = {}
-    """Speed of an ``if`` block and of an equivalent operator."""
+    """Speed of the ``if`` block, and of the single operator that could replace it."""
     shares: preview_payloads.InspectedSharesEntry | Empty = {}
     """How often each body of the inspected block ran."""
     effect_open: Both[bool] = False
@@ -222,7 +222,7 @@ class Inspector(Fields):
     effect_choices: list[str] = []
     """Arguments that the effect sheet can vary."""
     effect_remark: str = ""
-    """Names the arguments that cannot be varied, with the reason; empty if there are none."""
+    """Text about arguments that cannot be varied or have no effect; empty if there are none."""
     effect_args: Both[list[str]] = []
     """Names of the one or two arguments that the effect sheet varies."""
     effect: Picture = b""
@@ -385,8 +385,8 @@ class Code(Fields):
     target: Both[str] = "script"
     """Selected export target."""
     from_top: int = 1
-    """Changes when a target is selected; its code is then shown from the first line. 0 once a node
-    is selected; the lines of this node are then shown.
+    """Number that changes with each selected target, so that its code is shown from the first line;
+    0 to show the lines of the selected node.
     """
     script: payloads.TextFile | Empty = {}
     """File created by ``download``."""
@@ -410,7 +410,7 @@ class Code(Fields):
     note: str = ""
     """Problems that the exported program would have with this data; empty if there are none."""
     lists_files: bool = False
-    """True if a check of all files has determined which can be used."""
+    """True once a check of all files has found out which of them can be used."""
     graph_number: int = 0
     """Number that changes whenever another graph is opened, but not with edits."""
     message: str = ""

@@ -11,7 +11,7 @@ from workbench.sources import Dataset, annotated_alternatives, load_source
 
 
 class FileFinding(TypedDict):
-    """Problem of one file, found by a file check."""
+    """A problem with one file, found by the file check."""
 
     file: str
     level: Literal["bad", "damaged", "unusual"]
@@ -26,7 +26,7 @@ class DataParameter(TypedDict):
     about: str
     """Kind of data that the parameter's source reads, such as ``folder of images``."""
     reads: str
-    """Name of the data that is passed as the parameter; empty if none is."""
+    """Name of the data that the parameter currently reads; empty if there are none."""
     error: str
     """Reason why the data cannot be read; empty if they can."""
 
@@ -92,9 +92,7 @@ class DataView(TypedDict):
     valid.
     """
     unusable: bool
-    """True if any of these samples cannot be used, False if ``at_fault`` is only about
-    annotations.
-    """
+    """True if samples of ``at_fault`` cannot be used, False if only annotations are wrong."""
     pillow_only: str
     """Text about images that only Pillow can decode; empty if there are none."""
     read_all: str

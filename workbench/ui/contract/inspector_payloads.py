@@ -44,9 +44,9 @@ class ArgRow(TypedDict):
         "shown",
         "policy",
     ]
-    """Kind of control for a fixed value. ``shown`` is read-only; ``locked`` has the reason."""
+    """Kind of control for a fixed value; ``shown`` for a read-only value (see ``locked``)."""
     parts: list[str]
-    """Names of a list's elements or of a matrix' columns; empty if they have no names."""
+    """Names of the elements of a list or the columns of a matrix; empty if they have no names."""
     mode: Literal["fixed", "random", "linked"]
     value: Json
     """Fixed value: the value that was set, otherwise the default; null if there is no default."""
@@ -115,7 +115,7 @@ class InspectorView(TypedDict):
     on the device in the graph's settings.
     """
     follows: str
-    """Label of the default device, used unless the user selects one."""
+    """Text about the default device, such as ``follows its input``; used if the user sets none."""
     known: bool
     """False if the installed DALI does not have the operator."""
     feeds: list[str]
@@ -136,7 +136,7 @@ class InspectorView(TypedDict):
     condition: str
     """Text of a block's condition, such as ``p = 0.5``; empty if the node has none."""
     control: str
-    """Name of the block's input for the condition: ``condition``."""
+    """Name of the input that controls the block, such as ``condition``; empty for other nodes."""
     condition_node: str
     """Id of the node that computes the condition; empty if the condition is not connected."""
     asks: ConditionEntry | None

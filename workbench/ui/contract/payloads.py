@@ -75,7 +75,7 @@ class OpenedData(TypedDict):
     outside: str
     """Path of the refused folder if the user may open it after a confirmation; empty otherwise."""
     places: dict[str, str]
-    """Absolute path of each parameter's data, for links; empty for data passed in Python."""
+    """Absolute path of the data by parameter, used in links; empty for data passed in Python."""
 
 
 class RunningWork(TypedDict):
@@ -169,7 +169,7 @@ class HistoryEntry(TypedDict):
     """One edit in the history, which can be undone or redone."""
 
     step: int
-    """Number of applied edits if the user goes to this edit; the argument of ``go_to``."""
+    """Number of edits that are applied after the user selects this entry: ``step`` of ``go_to``."""
     label: str
     """Description of the edit, such as ``angle of rotate to 5``."""
     done: bool
@@ -346,7 +346,7 @@ class CompatibleOps(TypedDict):
     tried: list[str]
     """Operators and templates that were inserted into a copy of the graph to find faults."""
     fixes: dict[str, list[str]]
-    """Labels of repairs with which a refused operator or template can be added, by its name."""
+    """Labels of possible repairs, by the name of the refused operator or template."""
 
 
 class OperatorEntry(TypedDict):

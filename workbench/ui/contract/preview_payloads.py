@@ -159,7 +159,7 @@ class SavedSampleEntry(TypedDict):
     text: str
     """Description of the sample, such as ``seed 42, batch 3, sample 5``."""
     note: str
-    """Note of the user, or the sample's file."""
+    """The user's note, by default the file name of the sample."""
     whole: bool
     """True if a whole batch was saved."""
     shown: bool
@@ -174,8 +174,7 @@ class BodyShareEntry(TypedDict):
     """Name of the body, such as ``branch: then``."""
     count: int
     share: float | None
-    """Fraction of the samples reaching the block that ran the body; None if no sample
-    reached it.
+    """Fraction of the samples in the block that ran this body; None if no sample reached the block.
     """
     low: float
     high: float
@@ -251,8 +250,8 @@ class CloseupHeader(TypedDict):
 class ValuesHeader(TypedDict):
     """JSON header before the pixel values of a region, row by row, channels last.
 
-    ``store`` is the little-endian type in which the values are sent (``f4``, ``u1``, ...),
-    ``dtype`` their type in the pipeline. ``x``, ``y`` and ``region`` ([width, height]) are in
+    ``dtype`` is the type of the values in the pipeline, and ``store`` the little-endian type in
+    which they are sent (``f4``, ``u1``, ...). ``x``, ``y`` and ``region`` ([width, height]) are in
     pixels of the sample. If there is an ``error``, the region is empty, and ``x``, ``y`` is the
     requested pixel.
     """
@@ -272,7 +271,7 @@ class ValuesHeader(TypedDict):
 
 
 class StepOutputEntry(TypedDict):
-    """Value of one of a node's outputs for the sample."""
+    """One output of a node for the sample: its picture or value, with shape and type."""
 
     name: str
     kind: str
@@ -303,7 +302,7 @@ class StepEntry(TypedDict):
     """True if the node also uses random values that DALI does not return."""
     milliseconds: float | None
     untimed: str
-    """Reason why the node has no time; empty if it has one or is being measured."""
+    """Reason why the node was not timed; empty if it was or is being timed."""
 
 
 class CardEntry(TypedDict):
@@ -364,7 +363,7 @@ class EffectHeader(TypedDict):
 
 
 class PolicyPicture(TypedDict):
-    """Picture of the sample on the cards after all operations of one sub-policy."""
+    """Picture that shows the effect of one sub-policy on the sample on the cards."""
 
     sub_policy: list[Any]
     box: list[int]
@@ -389,7 +388,7 @@ class DetailHeader(TypedDict):
     mime: str
     sheet: list[int]
     steps: list[StepEntry]
-    """Entry of the node, in a list; empty if there is an ``error``."""
+    """List with one entry, for the node; empty if there is an ``error``."""
     node: str
     file: str
     error: str

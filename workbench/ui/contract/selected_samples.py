@@ -34,8 +34,8 @@ class SelectedSamples:
     labels:
         Integer label of each sample; None if the graph does not output labels.
     draws:
-        Random values by the id of the generator, one per sample, as in ``w.batch(k).draws``, which
-        also has values sampled on a GPU.
+        For each generator id, the random value of each sample. Values sampled on a GPU are only in
+        ``w.batch(k).draws``.
 
     ::
 

@@ -30,11 +30,11 @@ class MeasuredOn(TypedDict):
     quality_flags: list[str]
     """Reasons why results are unreliable, each with the name of its row."""
     quick: str
-    """Note that the measurement was quick, with its interval width; empty otherwise."""
+    """Notice about the lower precision of a quick measurement; empty for a usual one."""
     partial: str
     """Progress of an unfinished run; empty for a complete record."""
     earlier: str
-    """Changes since the measurement, of graph, settings or data; empty if there are none."""
+    """What has changed in graph, settings or data since the measurement; empty if nothing has."""
 
 
 class SpeedBar(TypedDict):
@@ -174,7 +174,7 @@ class HeatCell(TypedDict):
 
 
 class HeatPanel(TypedDict):
-    """Heat map of threads (rows) by batch size (columns), for one value of each other setting."""
+    """Heat map of threads (rows) by batch size (columns), with all other settings fixed."""
 
     title: str
     threads: list[int]
@@ -263,7 +263,7 @@ class SpeedLimits(TypedDict):
     command: str
     """Command to run on a machine with a GPU; empty if this machine has a GPU."""
     hint: str
-    """Hint how to prepare a machine for ``command``; empty if there is none."""
+    """Text that explains how to prepare a machine for ``command``; empty if there is none."""
     workers: str
     """Reason why scaling across GPUs cannot be measured; empty if it can."""
     peers: list[SpeedFact]
@@ -289,7 +289,7 @@ class FileHeader(TypedDict):
 
 
 class FusedRow(TypedDict):
-    """imgs/s of the ``if`` block or of the equivalent operator, with the confidence interval."""
+    """Speed of the ``if`` block or of the operator that could replace it, in imgs/s."""
 
     name: str
     median: float
@@ -300,7 +300,7 @@ class FusedRow(TypedDict):
 
 
 class FusedSpeedEntry(TypedDict):
-    """Speed of an ``if`` block and of an equivalent operator."""
+    """Speed of an ``if`` block, and of the single operator that could replace it."""
 
     state: str
     """State of the measurement: none, running, done, failed or stopped."""
@@ -320,7 +320,7 @@ class FusedSpeedEntry(TypedDict):
 
 
 class WorstSampleEntry(TypedDict):
-    """Sample with a large pixel difference, with its pictures before and after as data URLs."""
+    """Sample with a large pixel difference, as ``data:`` URLs before and after the rewrites."""
 
     name: str
     before: str
@@ -359,6 +359,6 @@ class RewritesView(TypedDict):
     on: list[MeasuredOn]
     rewrites: list[RewriteEntry]
     control: str
-    """Ratio of the speeds of the graph and of an identical copy in the same run, as text."""
+    """Measured speed-up of an identical copy of the graph, as text; it shows the noise."""
     total: str
     """Speed-up of all proposed rewrites together, as text; empty if none is proposed."""

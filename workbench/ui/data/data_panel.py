@@ -87,7 +87,7 @@ _SHOWN = 200
 _TOLD_EVERY = 0.5
 """Seconds between progress updates."""
 _FIRST = 1024
-"""Number of samples that provisional pictures show at most."""
+"""Maximum number of samples in previews that are shown before the reader's index is built."""
 
 
 class DataPanel:
@@ -129,7 +129,7 @@ class DataPanel:
         """Result of the last file check of this data."""
         self._good: tuple[FolderCheck | None, GoodData | None] = (None, None)
         self.facts: dict[str, DataFacts] = {}
-        """Properties of the counted data by parameter, used for warnings."""
+        """Facts about the counted data by parameter, from which warnings are derived."""
         self.report: TextFile = {"number": 0, "text": ""}
         """Last report as an HTML page."""
         kind = load_source(self.dataset.kind)
@@ -178,7 +178,7 @@ class DataPanel:
         }
 
     def reads(self, data: Datasets) -> bool:
-        """Return whether ``data`` are the open datasets, or the first samples of them."""
+        """Return whether ``data`` is the open data, or only its first samples."""
         return {name: replace(each, first=0) for name, each in data.items()} == self.datasets
 
     def with_path(self, path: str) -> dict[str, Location]:
@@ -264,7 +264,7 @@ class DataPanel:
             self._use_index()
 
     def _use_index(self) -> None:
-        """Preview all samples, once the index is built and the first picture has arrived."""
+        """Preview all samples if the index is built and the first picture has arrived."""
         if self.view["provisional"] and self._indexed and self._pictured:
             self._show(None, provisional=False)
 
@@ -274,10 +274,7 @@ class DataPanel:
             self.view = {**self.view, "counting": self._count.toggle()}
 
     def browse(self, path: str) -> None:
-        """List the subfolders of ``path``, or if empty the folders next to the data.
-
-        The listing runs in the background.
-        """
+        """List the subfolders of ``path`` in the background; "" means the data's parent folder."""
         start = path or os.path.dirname(os.path.abspath(self.dataset.root or "."))
 
         def on_end(found: FolderListing | None, error_text: str) -> None:
@@ -325,8 +322,8 @@ class DataPanel:
     def good_data(self) -> GoodData:
         """Return the data without the files that the last check found bad or damaged.
 
-        Raises GraphExportError if the files were not checked or a list cannot name them, and
-        DataError if no file is good.
+        Raises GraphExportError if the files were not checked or the graph does not read a single
+        folder or list of files, and DataError if no file is good.
         """
         if self.found is None:
             raise GraphExportError("The files were not checked. Check them in the Data panel.")
@@ -371,8 +368,8 @@ class DataPanel:
         """Return a warning for users who run an exported program on this data, or "".
 
         With ``skip_bad``, the program reads a list of the good files, so bad files cannot stop it.
-        ``left_out`` is the number of files that the preview skipped, in case neither check nor
-        count has found them.
+        ``left_out`` is the number of files that the preview skipped. It is used if neither the
+        check nor the count has found bad files.
         """
         bad = self.view["bad"]
         if self.dataset.in_memory and not self.dataset.location:
@@ -495,7 +492,7 @@ class DataPanel:
 
 
 def _kind_text(dataset: Dataset) -> str:
-    """Return a text on how the data are read; for COCO, with the folder of the images."""
+    """Describe how the data are read. For COCO, the text also names the folder of the images."""
     about = describe_kind(dataset)
     if load_source(dataset.kind).op != "readers.coco":
         return about

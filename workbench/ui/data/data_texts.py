@@ -12,7 +12,7 @@ from workbench.sources import Dataset, load_source
 
 
 def fault_text(facts: FolderFacts, dataset: Dataset) -> str:
-    """Return a text on unusable samples, images unlike their annotations, and implausible boxes."""
+    """Describe unusable samples, implausible boxes, and images that do not match annotations."""
     place = shlex.quote(dataset.text or str(dataset))
     good, what = (
         ("good.txt", "save a list")
@@ -50,7 +50,7 @@ def fault_text(facts: FolderFacts, dataset: Dataset) -> str:
 
 
 def pillow_only_text(facts: FolderFacts) -> str:
-    """Return a text on images that DALI cannot decode, by format, and on other unread data."""
+    """Describe the data that are not read, such as images of formats that DALI cannot decode."""
     texts = list(facts.not_read)
     if facts.pillow_only:
         named = ", ".join(f"{count:,} {name}" for name, count in facts.pillow_only.items())

@@ -1,1 +1,1 @@
-"""Code panel: the graph as code for a target, and saving it."""
+"""Code panel: shows and saves the graph as code for an export target."""

@@ -1,4 +1,4 @@
-"""Generate the code of a notebook cell that opens the current graph, written as method calls."""
+"""Generate a notebook cell that opens the current graph and creates it with method calls."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ NO_FAULT = CodeFault(message="", node="")
 
 
 def target_entries() -> list[TargetEntry]:
-    """Return payloads of all targets, and of each target combined with each of its additions."""
+    """Return payloads of all targets, alone and with each addition such as a training loop."""
     entries: list[TargetEntry] = []
     for name in target_names():
         target = load_target(name)
@@ -84,7 +84,7 @@ def _export(
 
 
 def refusals(checked: Checked, datasets: Datasets) -> dict[str, str]:
-    """Return the reason by target, for targets that cannot represent a valid graph."""
+    """Return why a valid graph cannot be exported, for each target that cannot represent it."""
     found = {}
     for entry in entry_names():
         target, _, with_ = entry.partition(_WITH)
@@ -108,8 +108,8 @@ class Exports:
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
         self._tried: dict[str, tuple[tuple[object, ...], Export | str]] = {}
-        """By target: the values that the export depends on, and the export or the reason why it
-        failed.
+        """Last attempt for each target: the values that it depended on, and the export or the
+        reason why it failed.
         """
         self._of: tuple[Any, ...] = (None,) * 8
         """Values that ``_fields`` was computed from."""
@@ -191,7 +191,7 @@ def _download(exported: Export) -> bytes:
 
 
 def zip_archive(exported: Export) -> bytes:
-    """Return all files of an export as a ZIP archive. Equal files give equal bytes."""
+    """Return the files of an export as a ZIP archive, which is identical for identical files."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as packed:
         for path, file in exported.files.items():
@@ -225,7 +225,7 @@ def with_frame_comments(export: Export, frames: Iterable[Frame]) -> Export:
 
 
 def _titles(frames: Iterable[Frame]) -> list[str]:
-    """Return the titles of groups, outermost first. Groups around the same lines share a title."""
+    """Return the titles of groups, outermost first. Groups without common nodes share a line."""
     made: list[tuple[Frame, str]] = []
     for frame in sorted(frames, key=lambda frame: -len(frame.nodes)):
         title = " ".join(frame.title.split())

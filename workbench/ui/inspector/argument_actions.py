@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from workbench.ui.state.view_state import ViewState
 
 _LONGEST = 10_000
-"""Maximum length of a list value, which no argument reaches and which a page can still show."""
+"""Maximum length of a list or text, longer than any real argument and short enough to display."""
 
 
 class InspectorEdit(DocumentEdit, frozen=True):

@@ -190,7 +190,7 @@ def _row(
 
 
 def _is_share(graph: Graph, node: Node, arg: ArgSpec, view: RandomView | None) -> bool:
-    """Return whether an argument is ``share`` in ``first + (second - first) * share``."""
+    """Return whether an argument is ``share`` in the mix ``first + (second - first) * share``."""
     difference = node.inputs.get("data")
     if (node.op, arg.name) != ("math.mul", "right") or difference is None:
         return False
@@ -256,7 +256,7 @@ def _no_effect_reason(node: Node, spec: OpSpec, arg: ArgSpec) -> str:
 
 
 def _error(node_id: str, arg: str, view: RandomView | None, faults: Sequence[Fault]) -> str:
-    """Return the text of the first fault of an argument or of its folded generator; "" if none."""
+    """Return the text of the first fault of an argument or its folded generator, or ""."""
     for fault in faults:
         if (fault.node, fault.arg) == (node_id, arg):
             return fault.text

@@ -118,7 +118,7 @@ class SetCondition(InspectorEdit, tag="set_condition", frozen=True):
     kind: str
     """Kind of condition: ``chance``, ``label``, ``size`` or ``comparison``."""
     classes: list[int | str] | None = None
-    """Class numbers for a condition on the label. A text raises GraphEditError."""
+    """Class numbers for a condition on the label. A string raises GraphEditError."""
     measure: str = ""
     """Measure for a condition on the size, such as ``height``, ``longer side`` or ``aspect``."""
     comparison: str = ""

@@ -88,7 +88,7 @@ class RemoveOption(InspectorEdit, tag="remove_option", frozen=True):
 
 
 class MoveOption(InspectorEdit, tag="move_option", frozen=True):
-    """Swap one of a block's bodies, with its weight, with the previous or next one."""
+    """Swap a body of a block with the previous or next one. Its weight moves with it."""
 
     block: str
     body: str

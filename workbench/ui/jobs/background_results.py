@@ -106,7 +106,7 @@ class BackgroundResults:
 
 W = TypeVar("W")
 DELAY = 0.25
-"""Seconds that a request waits, in case a newer one replaces it."""
+"""Seconds to wait before a request is computed, because a newer one may replace it."""
 
 
 class DebouncedJob(Generic[W]):
@@ -118,7 +118,7 @@ class DebouncedJob(Generic[W]):
     def __init__(
         self, background: BackgroundResults, name: str, begin: Callable[[W], None]
     ) -> None:
-        """``begin`` is called in a new thread without the lock, and must call ``compute``."""
+        """``begin(request)`` runs in a new thread without the lock, and must call ``compute``."""
         self._background = background
         self._name = name
         self._begin = begin

@@ -162,7 +162,7 @@ class BackgroundTask(Generic[T]):
         """Store the result of a task that ended without a listener."""
 
     def so_far(self) -> T | None:
-        """Return the intermediate result if the task ends early, or None."""
+        """Return the results so far, which a cancelled task reports; None if there are none."""
         return None
 
     def describe(self, share: float, text: str) -> str:
@@ -199,7 +199,7 @@ class BackgroundTask(Generic[T]):
             pass
 
     def _end(self, result: T | None, error_text: str) -> bool:
-        """Call the listener with the result. Return False if another listener was set meanwhile."""
+        """Call the listener with the result. Return False if it was replaced meanwhile."""
         listener = self.listener
         if listener is None:
             with self._lock:
@@ -249,7 +249,7 @@ K = TypeVar("K", bound=BackgroundTask[Any])
 
 
 class OwnedTasks(Generic[K]):
-    """Tasks by the owner of their session, for later pages of the session. Thread-safe."""
+    """Tasks by session owner, so that later pages of a session find its task. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

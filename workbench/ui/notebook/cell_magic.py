@@ -112,7 +112,7 @@ def _only_parameter(cell: str) -> str:
 
 
 def _open_data(path: str | None, imported: ImportedGraph) -> Datasets:
-    """Open and return the data to read. Print them if the magic's line does not name them."""
+    """Open ``path``, or by default the data that the pipeline names, and print how it is read."""
     if path is None and not parameters(imported.graph.sources):
         print("The pipeline lists its files itself, so no folder is needed.")
         return open_datasets(".")
@@ -135,7 +135,7 @@ _NEEDS = re.compile(r"%%needs\s+(.+)")
 
 
 def skip_if_missing(lines: list[str]) -> list[str]:
-    """Return a cell's lines after ``%%needs torch``, or a message if a package is missing.
+    """Return a cell without ``%%needs torch``; if a package is missing, one that prints a message.
 
     This is an IPython input transformation, so the remaining lines run like any other cell.
     """

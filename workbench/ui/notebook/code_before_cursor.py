@@ -1,7 +1,7 @@
 """Infer the values of expressions before the cursor without running the code.
 
-Jedi, which IPython uses, does not infer results of calls on existing objects or types of lambda
-parameters. Here, a method that returns a graph is assumed to return the graph it is called on.
+Jedi, which IPython uses, infers neither types of lambda parameters nor results of calls on existing
+objects. Here, a method that returns a graph is assumed to return the graph it is called on.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _READABLE = frozenset({"graph", "settings"})
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """Token of the code: kind (name of the regular expression's group) and text."""
+    """A token of the code. ``kind`` is the name of a group in the regular expression."""
 
     kind: str
     text: str

@@ -59,10 +59,10 @@ _NAMES: Mapping[tuple[str, str], Callable[[Any], Iterable[str]]] = {
         f"{node.id}.{name}" for node in w.graph.walk() for name in node_arguments(w.graph[node.id])
     ),
 }
-"""By function and argument: a function that returns the accepted strings.
+"""Functions that return the accepted strings, by function and argument to complete.
 
-The function is called with the object whose method is completed. Traits of a workbench have no
-argument name. Arguments that are annotated with ``Literal`` need no entry.
+They are called with the object whose method is completed. Traits of a workbench have no argument
+name. Arguments that are annotated with ``Literal`` need no entry.
 """
 _OPTIONS: Mapping[str, Any] = {
     "RunAccess.bench": Benchmark,
@@ -190,7 +190,7 @@ def _positional(call: Call) -> str:
 
 
 def _values(function: Any, name: str) -> Iterable[str]:
-    """Return the accepted strings for an argument of an operator, a reader or a setting."""
+    """Return the strings that argument ``name`` of a function accepts; empty if unknown."""
     owner = function if isinstance(function, LiveNode) else getattr(function, "__self__", None)
     spec = getattr(function, "spec", None)
     if isinstance(owner, NodeHandle | LiveNode):

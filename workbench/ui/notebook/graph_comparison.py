@@ -134,7 +134,7 @@ class GraphComparison:
 
 
 def is_same_data(first: Datasets, second: Datasets) -> bool:
-    """Return whether both read the same data from the same location.
+    """Return whether two sets of datasets read the same data from the same location.
 
     Two copies of data in memory are not the same.
     """
@@ -165,7 +165,7 @@ def _known_as(dataset: Dataset) -> str:
 
 
 def _reading_as(graph: Graph, reference: Graph) -> Graph:
-    """Return ``graph`` with the reader arguments of ``reference``, so that the order is the same.
+    """Return ``graph`` with the reader arguments of ``reference``: both then read the same photos.
 
     The graph is returned unchanged if its reader also decodes or is of another kind.
     """

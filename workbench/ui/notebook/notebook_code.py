@@ -440,7 +440,7 @@ class CodeAccess(KnownAttributes, RunAccess):
 
     @checked()
     def pipeline(self, **options: Any) -> Any:
-        """Build the graph as ``nvidia.dali.Pipeline`` in this process, which a crash would end.
+        """Build the graph as ``nvidia.dali.Pipeline`` in this process, which ends if DALI crashes.
 
         ``options`` are those of ``build_pipeline`` in the exported script: ``batch_size``,
         ``num_threads``, ``device``, ``seed``. Raises ArgumentError for other options,
@@ -482,11 +482,11 @@ class CodeAccess(KnownAttributes, RunAccess):
 
     @checked(target=TEXT, with_=TEXT)
     def to_code(self, target: str = "script", *, with_: str = "", plain: bool = False) -> str:
-        """Return the main file of the export for a target and the current data, as Code saves it.
+        """Return the code for a target and the current data, as the Code panel saves it.
 
-        ``with_="training"`` adds a training loop. ``plain`` omits two comments: the graph, which
-        ``from_file`` reads, and the command that finds bad files.
-        ``w.code.source`` is the plain script for any data.
+        If the target has several files, this is the main one. ``with_="training"`` adds a training
+        loop. ``plain`` omits two comments: the graph, which ``from_file`` reads, and the command
+        that finds bad files. ``w.code.source`` is the plain script for any data.
 
         Raises GraphExportError for an unknown target, or if it cannot represent the graph.
 
@@ -505,7 +505,7 @@ class CodeAccess(KnownAttributes, RunAccess):
 
     @checked()
     def to_cell(self) -> None:
-        """Insert a cell below that opens this workbench, with the graph as method calls.
+        """Insert a cell that opens this workbench, and that creates the graph with method calls.
 
         The calls create the same graph, including ids and seeds. A graph that method calls cannot
         create, such as one with two readers, is written as JSON, with the reason. Raises

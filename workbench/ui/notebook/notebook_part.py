@@ -21,9 +21,7 @@ from workbench.ui.notebook.static_snapshot import StaticSnapshot
 
 _UNECHOED = ("outbox", "watched")
 _PICTURE_SECONDS = 10.0
-"""Maximum seconds for which reading the selected samples waits until the picture of an edit
-is ready.
-"""
+"""Maximum seconds to wait for the picture of an edit when a cell reads the selected samples."""
 _TICK = 0.005
 
 
@@ -104,7 +102,7 @@ class Part(KnownAttributes, anywidget.AnyWidget):
             self._shower = before
 
     def _only_shown(self, proposal: Any) -> Any:
-        """Return a valid value. Raises GraphEditError if a cell sets a read-only field."""
+        """Validate a field. Raises GraphEditError if a cell sets a read-only one."""
         field, value = proposal["trait"].name, proposal["value"]
         if self._model is None or threading.get_ident() in (self._shower, self._browser):
             return value

@@ -117,8 +117,8 @@ class RunAccess:
         """Find the fastest threads, batch size and prefetch on this machine, in two minutes.
 
         The progress bar names each setting while it is measured, and the report shows all of them.
-        Of the report, ``best`` is the rate of the fastest, ``best_settings`` its settings, and
-        ``apply()`` returns the graph with them.
+        ``best`` of the report is the speed of the fastest settings, and ``best_settings`` names
+        them. ``apply()`` of the report returns the graph with these settings.
 
         ``device`` is ``"cpu"`` or ``"mixed"``, by default the graph's; ``options`` are ``grid``,
         ``seconds`` (time limit, by default 120, or None if ``grid`` or ``measurement_config`` is
@@ -164,7 +164,7 @@ class RunAccess:
 
     @checked(batches=WHOLE)
     def verify(self, batches: int = 3) -> Verification:
-        """Compare the preview with the exported script, bit for bit, on the data without bad files.
+        """Compare the preview with the exported script, bit for bit, skipping bad files.
 
         Raises GraphFaultsError if the graph cannot run, and DataError for data that cannot be used.
 

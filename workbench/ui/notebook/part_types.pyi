@@ -142,7 +142,7 @@ class Inspector(Widget):
     warnings: list[str]
     """Warnings about the node and its arguments, which do not stop the graph."""
     fused_speed: dict[str, Any]
-    """Speed of an ``if`` block and of an equivalent operator."""
+    """Speed of the ``if`` block, and of the single operator that could replace it."""
     shares: dict[str, Any]
     """How often each body of the inspected block ran."""
     effect_open: bool
@@ -150,7 +150,7 @@ class Inspector(Widget):
     effect_choices: list[str]
     """Arguments that the effect sheet can vary."""
     effect_remark: str
-    """Names the arguments that cannot be varied, with the reason; empty if there are none."""
+    """Text about arguments that cannot be varied or have no effect; empty if there are none."""
     effect_args: list[str]
     """Names of the one or two arguments that the effect sheet varies."""
     effect: bytes
@@ -300,7 +300,7 @@ class Code(Widget):
     target: str
     """Selected export target."""
     from_top: int
-    """Changes when a target is selected; its code is then shown from the first line. 0 once a node is selected; the lines of this node are then shown."""
+    """Number that changes with each selected target, so that its code is shown from the first line; 0 to show the lines of the selected node."""
     script: dict[str, Any]
     """File created by ``download``."""
     refusals: dict[str, Any]
@@ -323,7 +323,7 @@ class Code(Widget):
     note: str
     """Problems that the exported program would have with this data; empty if there are none."""
     lists_files: bool
-    """True if a check of all files has determined which can be used."""
+    """True once a check of all files has found out which of them can be used."""
     graph_number: int
     """Number that changes whenever another graph is opened, but not with edits."""
     message: str

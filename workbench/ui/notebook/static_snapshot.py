@@ -21,7 +21,7 @@ CSS_CLASS = "wb-static-snapshot"
 WIDEST = 760
 """Maximum width in pixels, chosen so that the notebook file grows by less than 100 kB."""
 NARROWEST = 160, 190
-"""Minimum width in pixels of each sample: with more than eight samples, and with at most eight."""
+"""Minimum width of a sample in pixels, for more than eight samples and for up to eight."""
 PAPER, GAP = (0, 0, 0, 0), 6
 SNAPSHOT_DELAY = 0.4
 """Seconds without a change until the snapshot is updated: long enough to skip the pictures of a

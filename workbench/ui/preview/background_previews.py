@@ -309,7 +309,7 @@ class BackgroundPreviews:
 
 
 def closeup_request(request: PreviewRequest) -> PreviewRequest:
-    """Return the request changed for close-ups: same batch, without display options of tiles."""
+    """Return ``request`` for the same batch, without options that only affect the contact sheet."""
     return replace(
         request,
         shown="both",
@@ -322,7 +322,7 @@ def closeup_request(request: PreviewRequest) -> PreviewRequest:
 
 
 def _differ_only_in_values(first: PreviewRequest, second: PreviewRequest) -> bool:
-    """Return whether two requests differ only in values of nodes, as during a slider's drag."""
+    """Return whether two requests differ only in argument values, as while a slider is dragged."""
     nodes = [[(node.id, node.op) for node in each.graph.nodes] for each in (first, second)]
     return nodes[0] == nodes[1] and replace(first, graph=second.graph) == second
 

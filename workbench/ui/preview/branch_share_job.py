@@ -1,6 +1,6 @@
 """Count in the background how often each block body runs, for the statistics and the inspector.
 
-Each call takes a fifth of a second; the counts so far are shown between calls.
+The worker counts for a fifth of a second at a time, and the page shows the counts so far.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ class BranchShareJob:
         self._error = ""
 
     def fields(self, state: ViewState) -> dict[str, Any]:
-        """Return the field of the preview with the counts."""
+        """Return the preview's field ``branch_shares`` with the counts."""
         counting = self._background.requested_key(NAME) is not None and not self._is_done(state)
         return {"branch_shares": self._entry(state, counting) if state.show_statistics else {}}
 
     def inspected(self, state: ViewState) -> dict[str, Any]:
-        """Return the field of the inspector with the counts of the inspected block."""
+        """Return the inspector's field ``shares`` with the counts of the inspected block."""
         counting = self._background.requested_key(NAME) is not None and not self._is_done(state)
         return {"shares": inspected_branch_shares(state, self._entry(state, counting))}
 

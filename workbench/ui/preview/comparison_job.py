@@ -327,7 +327,7 @@ class CompareWithFile(Action, tag="compare_with_file", frozen=True):
     name: str
     text: str = ""
     data: str = ""
-    """PNG with a graph, encoded as base64, used instead of ``text``; the pixels may be cut off."""
+    """PNG with an embedded graph, in base64, used instead of ``text``; pixels may be missing."""
 
     def apply(self, model: ViewModel) -> None:
         """Show the comparison. Raises GraphEditError with the file's name if it is invalid."""
@@ -384,7 +384,7 @@ class ComparedCloseup:
     background: BackgroundResults
     catalog: Catalog
     picture: bytes = b""
-    """``CloseupHeader`` followed by the PNG. ``of`` is the output of the current graph."""
+    """``CloseupHeader`` and a PNG. In the header, ``of`` is the current graph's output."""
 
     def follow(
         self,
@@ -393,7 +393,7 @@ class ComparedCloseup:
         other: PreviewRequest,
         file: str,
     ) -> None:
-        """Render the same ``closeup`` of the other graph. ``file`` is the file of its sample."""
+        """Render the other graph's close-up. ``file`` is the file of the current sample."""
         if closeup is None or closeup.of == "original":
             self.clear()
             return

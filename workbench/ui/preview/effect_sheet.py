@@ -81,7 +81,7 @@ def _node(graph: Graph, node_id: str) -> Node:
 
 
 def _shown(variation: Variation, value: Value) -> Value:
-    """Return the part of a value to display: the element that varies, or the common element."""
+    """Return the part of a value to display: the element that varies, or one of equal elements."""
     if not isinstance(value, tuple):
         return value
     if variation.part is not None:
@@ -94,7 +94,7 @@ def idle_names(
 ) -> list[str]:
     """Return the ``names`` that changed no output; ``outcome`` is as for ``effect_bytes``.
 
-    A failed variant without a picture shows that the argument has an effect, even if all failed.
+    An argument is not idle if one of its variants failed.
     """
     sound = [variant for variant in variants if not variant.fault]
     if not isinstance(outcome, Effect):
@@ -165,7 +165,7 @@ IDLE = "idle_arguments"
 
 @dataclass(slots=True)
 class IdleArguments:
-    """Finds arguments whose value changes no pixels. Call methods with the lock held."""
+    """Finds arguments of a node that have no effect on pixels. Call methods with the lock held."""
 
     background: BackgroundResults
     catalog: Catalog
@@ -176,7 +176,7 @@ class IdleArguments:
     _found_in: Any = None
 
     def of(self, node: str) -> set[str]:
-        """Return a node's arguments without effect; empty if ``find`` was called for another."""
+        """Return the node's arguments without effect; empty if ``find`` ran for another node."""
         return self.names if self._node is not None and self._node[0] == node else set()
 
     def find(self, request: PreviewRequest, node: str, sample: int, names: list[str]) -> None:

@@ -21,9 +21,9 @@ _MOST_NAMED = 6
 
 @dataclass(frozen=True, slots=True)
 class Variation:
-    """Argument that can be varied, or one element of a list argument if ``part`` is its index.
+    """An argument that the effect sheet can vary, or a single element of a list argument.
 
-    ``name`` is the argument's name, such as ``angle``, or for an element ``size.h``.
+    For an element, ``part`` is its index, and ``name`` is ``size.h`` instead of ``size``.
     """
 
     name: str
@@ -33,9 +33,9 @@ class Variation:
     """Range of a random argument, from which values are shown; None if the argument is constant."""
 
     def levels(self, node: Node, count: int) -> tuple[Value, ...]:
-        """Return ``count`` values to show; for a whole list, values of its largest element.
+        """Return ``count`` values to show, including the current one.
 
-        The value nearest to the current one is replaced by the current one.
+        For a whole list, these are values of its largest element.
         """
         arg = replace(self.arg, kind=_element_kind(self.arg))
         items = _items(self.arg, node)
@@ -53,7 +53,7 @@ class Variation:
         return _with_present(arg, present, self.arg.name in node.inputs, count)
 
     def value(self, node: Node, level: Value) -> Value:
-        """Return the argument's value for a level.
+        """Convert one of the ``levels`` to a value of the argument.
 
         In a list, other elements are scaled in proportion, or unchanged if ``part`` is set.
         """
@@ -206,7 +206,7 @@ def _rounded(arg: ArgSpec, value: float) -> float:
 def _with_present(
     arg: ArgSpec, current: Value | None, varies: bool, count: int
 ) -> tuple[Value, ...]:
-    """Return the values to show. In a range, the current value replaces the nearest one."""
+    """Return the values to show. The current value replaces the nearest one of a range."""
     values = effect_values(arg, count)
     if varies or current is None or current in values:
         return _around(values, current, count)

@@ -125,7 +125,7 @@ class ShowClass(ViewAction, tag="show_class", frozen=True):
 
 
 class CountBranches(ViewAction, tag="count_branches", frozen=True):
-    """Count in ``batches`` batches how often each block body runs, and show the statistics."""
+    """Show the statistics, and count how often each block body runs in ``batches`` batches."""
 
     batches: int
 

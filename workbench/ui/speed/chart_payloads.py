@@ -32,7 +32,7 @@ KINDS = {
     "workers": ("scaling", "processes"),
     "operators": ("peers", "operator by operator"),
 }
-"""By kind of record: part of the panel that shows the record, and label of the kind."""
+"""Part of the panel that shows a record, and label of the record's kind, by kind."""
 
 
 def part_of(report: Report) -> str:

@@ -67,7 +67,7 @@ PEER_SECONDS = {"quick": 12.0, "usual": 30.0}
 library.
 """
 _ALL_PROBED = 8
-"""Maximum number of settings for which the tuner tries them all."""
+"""The tuner tries every setting if there are at most this many."""
 MOST_VALUES = 32
 _FIELDS = {
     "threads": "threads",
@@ -76,7 +76,7 @@ _FIELDS = {
     "loads": "hw_decoder_load",
     "pipelines": "pipelines",
 }
-"""Setting by name of the field of the action ``Tune``."""
+"""Names of settings by the field of the action ``Tune`` that contains their values."""
 WHATS = ("compare", "stages", "rewrites", "peers", "threads", "pipelines", "workers")
 
 
@@ -89,7 +89,7 @@ def experiment_for(
     peers: Sequence[str] = (),
     seconds: float | None = None,
 ) -> SpeedExperiment:
-    """Create the experiment for a part of the panel. Empty ``peers`` stand for all peers.
+    """Create the experiment for a part of the panel. If ``peers`` is empty, all peers are measured.
 
     ``seconds`` is the time limit of ``rewrites``; None means no limit. Raises GraphEditError for an
     invalid request.

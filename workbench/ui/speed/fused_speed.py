@@ -26,9 +26,10 @@ NOTHING = empty(FusedSpeedEntry, state="none")
 
 
 class FusedSpeed:
-    """Last comparison of an ``if`` block on a page. Closing the page stops the measurement.
+    """Last comparison of an ``if`` block with an equivalent operator, for one page.
 
-    ``changed`` is called after every change. Call methods with the lock held.
+    Closing the page stops the measurement. ``changed`` is called after every change. Call methods
+    with the lock held.
     """
 
     def __init__(

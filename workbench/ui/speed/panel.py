@@ -39,8 +39,8 @@ from workbench.ui.speed.record_store import RecordStore, export_file
 class SpeedPanel:
     """Measurements and records of a page. ``changed`` is called after every change.
 
-    Call methods with the view model's lock held, except ``fields``. Only ``adopt`` raises; other
-    errors are displayed in ``message``, with ``failed`` set.
+    Call methods with the view model's lock held, except ``fields``. Errors of actions and
+    measurements are displayed in ``message``, with ``failed`` set.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class SpeedPanel:
         self._file = b""
         self._files = 0
         self._version = object()
-        """Object that is replaced when the records or their selection change."""
+        """Object that is replaced when records or their selection change (a cache key)."""
         self.fused = FusedSpeed(lock, changed, roots)
         self._load_new_records()
 
@@ -201,7 +201,7 @@ class SpeedPanel:
         self._changed()
 
     def view(self, key: str, as_overlay: bool = False) -> None:
-        """Show a record in the part of its kind, or as an overlay of the displayed record."""
+        """Open the part of the panel that shows a record, or add the record as an overlay."""
         part = part_of(self.store.require(key))
         self._opened.add(key)
         shown = self._shown.get(part)

@@ -36,7 +36,7 @@ FIGURES = ("compare", "stages", "rewrites", "tune", "scaling", "peers")
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Records selected by the user: displayed in each part, added as an overlay, and compared."""
+    """The open part of the panel, and the records that the user has selected for it."""
 
     part: str
     shown: Mapping[str, str]
@@ -49,7 +49,7 @@ class Choice:
 class RecordFigures:
     """Computes payloads of the records in a store, for this machine.
 
-    The argument ``version`` is replaced whenever the records or the selection have changed.
+    Pass a new ``version`` whenever the records or the selection have changed, to clear the cache.
     """
 
     def __init__(self, store: RecordStore, machine: Machine) -> None:

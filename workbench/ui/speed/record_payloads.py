@@ -44,7 +44,7 @@ _NAMED = 8
 
 
 def view_of(key: str, report: Report, earlier: str = "", nodes: Sequence[str] = ()) -> Any:
-    """Return the payload of a record for the part of its kind."""
+    """Return the payload of a record, whose type depends on the part of the panel that shows it."""
     on = measured_on(key, report, earlier)
     match part_of(report):
         case "stages":
@@ -227,7 +227,7 @@ def _only(names: Sequence[str], on: MeasuredOn) -> list[str]:
 
 
 def record_entry(key: str, report: Report, this_machine: str) -> RecordEntry:
-    """Return the list entry of a record. ``this_machine`` is the text of this machine."""
+    """Return the list entry of a record. ``this_machine`` is ``machine_text`` of this machine."""
     machine = machine_text(report.machine)
     return {
         "id": key,

@@ -135,7 +135,7 @@ KINDS = {
 
 
 def export_file(kind: str, records: Mapping[str, Report]) -> tuple[str, str, bytes]:
-    """Return name, media type and content of a file. A CSV file contains all records.
+    """Convert records to a file: return its name, media type and content. Only CSV allows several.
 
     Raises GraphEditError for an invalid request, and EngineError if a picture cannot be drawn.
     """

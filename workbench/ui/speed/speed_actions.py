@@ -58,7 +58,7 @@ class Measure(SpeedAction, tag="measure", frozen=True):
 
 
 class Tune(SpeedAction, tag="tune", frozen=True):
-    """Search for the fastest settings. Values are texts; an empty text stands for the default."""
+    """Search for the fastest settings. Empty texts select the default values."""
 
     search: str
     """``tuner`` to try promising settings, or ``all`` to try every setting of the grid."""

@@ -17,8 +17,8 @@ from workbench.ui.contract.encoding import empty, pack_payload
 from workbench.ui.contract.preview_payloads import CloseupHeader, ValuesHeader
 
 REGION = 256
-"""Side in pixels of the region whose pixel values are sent. It covers a typical output; its values
-have 0.8 MB as floats.
+"""Side in pixels of the region whose pixel values are sent. It covers a typical output and takes
+0.8 MB as floats.
 """
 NARROW_REGION = 32
 """Side in pixels of the region for images with many channels."""

@@ -21,7 +21,7 @@ START = "rotate-jitter"
 """Name of the recipe that opens by default."""
 
 _MOST_EXPANDED = 20
-"""Maximum number of nodes for which blocks of a graph created in Python are shown expanded."""
+"""Blocks of a graph created in Python are collapsed if the graph has more nodes than this."""
 _FILES = (".json", ".png")
 """File extensions of graph files."""
 

@@ -14,7 +14,7 @@ from workbench.ui.state.undo_labels import edit_label, shortened
 LIMIT = 1000
 """Maximum number of edits. Graphs share unchanged parts, so an edit takes about a kilobyte."""
 BURST = 1.0
-"""Maximum seconds between changes of one setting that are one edit."""
+"""Maximum seconds between two changes of a setting that are undone together."""
 
 
 View = tuple[int, int]
@@ -83,8 +83,8 @@ class History:
     ) -> None:
         """Make ``document`` the current one. ``views`` are set if the edit also changes the view.
 
-        A group that ends with its first document adds no edit. ``label`` names an edit whose label
-        cannot be derived from the documents.
+        If the last change of a group restores the document before the group, no edit is added.
+        ``label`` names an edit whose label cannot be derived from the documents.
         """
         if document == self.document and views is None:
             return

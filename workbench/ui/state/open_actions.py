@@ -72,7 +72,7 @@ class OpenText(OpenAction, tag="open", frozen=True):
 
     text: str
     file: str = ""
-    """Name of the file, which the import command in messages mentions; empty if unknown."""
+    """File name, used for the import command in messages; empty if unknown."""
     from_outside: ClassVar[bool] = True
 
     def document(self) -> Document:
@@ -88,7 +88,7 @@ class OpenPicture(OpenAction, tag="open_picture", frozen=True):
     """Open the graph embedded in a shared picture."""
 
     data: str
-    """PNG encoded as base64; the pixels may be cut off."""
+    """PNG in base64. It contains the graph, but its pixels may be missing."""
     from_outside: ClassVar[bool] = True
 
     def document(self) -> Document:

@@ -31,7 +31,7 @@ def is_owner(text: object) -> bool:
 def notebook_path() -> str:
     """Return the path of the kernel's notebook; "" if unknown.
 
-    Jupyter Server sets ``JPY_SESSION_NAME``, Visual Studio Code a variable in the user's namespace.
+    Jupyter Server sets ``JPY_SESSION_NAME``; Visual Studio Code sets a variable in the namespace.
     """
     shell = _shell()
     named = shell.user_ns.get("__vsc_ipynb_file__", "") if shell is not None else ""
@@ -59,7 +59,7 @@ def _shell() -> Any:
 
 
 class Page(Protocol):
-    """Page of the server, as far as ``OpenTabs`` uses it."""
+    """An open page, which claims an owner in ``OpenTabs``."""
 
     def is_connected(self) -> bool:
         """Return whether the page is still open."""

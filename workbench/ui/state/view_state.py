@@ -47,7 +47,7 @@ from workbench.ui.state.closeup import CloseupSample
 
 Mode = Literal["original", "augmented", "both", "difference", "compare"]
 _SHOWN = {"compare": "augmented"}
-"""Mode in which the current graph is rendered, for selected modes that have another name."""
+"""Mode of the preview request by mode of the panel, where the two differ."""
 MOST_BATCH = 999
 """Highest batch index. The reader skips all earlier batches, which takes seconds for 1000
 batches.
@@ -110,7 +110,7 @@ class Failure:
     faults: tuple[Fault]
     dead: bool
     fixes: tuple[Fix, ...] = ()
-    """Suggested changes of the graph ``of``."""
+    """Suggested fixes, which are changes to the graph ``of``."""
     of: Graph | None = None
 
 
@@ -197,9 +197,9 @@ class ViewState:
     silent: bool = False
     """True if the worker does not respond."""
     making: str = ""
-    """Progress text while a graph that takes long is built."""
+    """Progress of building the graph, as text; empty unless this takes long."""
     waits_for: str = ""
-    """Text on the memory that a starting worker waits for."""
+    """Text about a worker that waits for free memory before it starts; empty if none waits."""
     target: str = "script"
     """Export target selected in the Code panel."""
     refusals: dict[str, str] = field(default_factory=dict)
@@ -313,7 +313,7 @@ def check_before_run(
 
 
 def initial_selection(graph: Graph, catalog: Catalog) -> list[str]:
-    """Return the node to select in a new graph: with random values, otherwise with a slider."""
+    """Return the node to select in a new graph: preferably random, else with a slider, else any."""
     nodes, typed = ordered_nodes(graph, catalog), TypedGraph(graph, catalog)
     drawing = [
         node.id for node in nodes if any(random_view(typed, port) for port in node.inputs.values())
@@ -352,9 +352,9 @@ def usual_size(tiles: int) -> int:
 
 
 def baselines_of(running: ResolvedGraph) -> list[str]:
-    """Return the ids of nodes whose output a difference can be computed from.
+    """Return the ids of the nodes whose images an image output can be compared with.
 
-    These are the nodes before an image output that have images of their own.
+    These are the nodes with images on the path to an image output.
     """
     outputs = list(running.images.values())
     before = ancestors(running.graph, outputs) - {port.node for port in outputs}
@@ -376,7 +376,7 @@ def failure_of(
     *,
     undoable: bool = False,
 ) -> Failure:
-    """Convert an error of a preview to a failure with a fault at its node and fixes.
+    """Convert an error of a preview to a failure, which names the node and possible fixes.
 
     ``undoable`` is True if undo would return to the last graph with a picture.
     """
@@ -411,7 +411,7 @@ def known_fixes(
     failure: Failure | None,
     warnings: Sequence[Fault],
 ) -> dict[Fault, tuple[Fix, ...]]:
-    """Return the fixes of all current faults and warnings, for which buttons are shown."""
+    """Return the fixes of all current faults and warnings, by fault. Each fix has a button."""
     known = {**checked.fixes, **{each: fixes(checked.whole, each) for each in warnings}}
     if unread is not None:
         known[unread] = unread_fixes
@@ -439,7 +439,7 @@ def warnings_before_run(checked: Checked, facts: Mapping[str, DataFacts]) -> tup
 
 
 def unread_fault(graph: Graph, error: DataError) -> Fault:
-    """Convert the error that a graph cannot read the open data to a fault at the graph's source."""
+    """Convert the error of a graph that cannot read the open data to a fault of its source."""
     node, _, reason = str(error).partition(": ")
     if not graph.has(node):
         node, reason = "", str(error)

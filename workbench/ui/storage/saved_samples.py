@@ -14,7 +14,7 @@ from workbench.ui.state.view_state import MOST_BATCH, ViewState
 
 
 def save_sample(document: Document, state: ViewState, sample: int | None) -> Document:
-    """Return the document with a sample of the current batch saved; the whole batch if None."""
+    """Save a sample of the current batch in the document; None saves the whole batch."""
     draw = _shown(document, state, sample)
     if any(replace(saved, note="") == draw for saved in document.draws):
         raise GraphEditError("This sample is already saved.")
@@ -65,8 +65,8 @@ def saved_sample_entries(
 ) -> list[SavedSampleEntry]:
     """Return payloads of the saved samples.
 
-    ``shown`` is True if seed, batch and repeated photo are the current ones. The note of such a
-    sample also names its file in the current data, if that differs from the note.
+    ``shown`` is True if seed, batch and repeated photo are the current ones. If the current data
+    have another file at this place, the note also names that file.
     """
     on_screen = _draw(document, batch, repeated, None)
 

@@ -446,7 +446,7 @@ export interface InspectorView {
   bodies: BodyEntry[];
 }
 
-/** Problem of one file, found by a file check. */
+/** A problem with one file, found by the file check. */
 export interface FileFinding {
   file: string;
   level: "bad" | "damaged" | "unusual";
@@ -687,7 +687,7 @@ export interface ValuesHeader {
   error: string;
 }
 
-/** Value of one of a node's outputs for the sample. */
+/** One output of a node for the sample: its picture or value, with shape and type. */
 export interface StepOutputEntry {
   name: string;
   kind: string;
@@ -755,7 +755,7 @@ export interface EffectHeader {
   error: string;
 }
 
-/** Picture of the sample on the cards after all operations of one sub-policy. */
+/** Picture that shows the effect of one sub-policy on the sample on the cards. */
 export interface PolicyPicture {
   sub_policy: Json[];
   box: number[];
@@ -937,7 +937,7 @@ export interface HeatCell {
   now: boolean;
 }
 
-/** Heat map of threads (rows) by batch size (columns), for one value of each other setting. */
+/** Heat map of threads (rows) by batch size (columns), with all other settings fixed. */
 export interface HeatPanel {
   title: string;
   threads: number[];
@@ -1020,7 +1020,7 @@ export interface FileHeader {
   n: number;
 }
 
-/** imgs/s of the ``if`` block or of the equivalent operator, with the confidence interval. */
+/** Speed of the ``if`` block or of the operator that could replace it, in imgs/s. */
 export interface FusedRow {
   name: string;
   median: number;
@@ -1029,7 +1029,7 @@ export interface FusedRow {
   frames: number;
 }
 
-/** Speed of an ``if`` block and of an equivalent operator. */
+/** Speed of an ``if`` block, and of the single operator that could replace it. */
 export interface FusedSpeedEntry {
   state: string;
   block: string;
@@ -1040,7 +1040,7 @@ export interface FusedSpeedEntry {
   stale: boolean;
 }
 
-/** Sample with a large pixel difference, with its pictures before and after as data URLs. */
+/** Sample with a large pixel difference, as ``data:`` URLs before and after the rewrites. */
 export interface WorstSampleEntry {
   name: string;
   before: string;
