@@ -304,7 +304,7 @@ _HOMES = {
 }
 """Public names that each module defines."""
 GRAPH_METHODS = {"batch": "preview.graph_batches", "show": "preview.graph_batches"}
-"""Module of each graph method that is in a module which ``graph`` does not import."""
+"""Graph methods that are imported on first use: the module of each, by method name."""
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
 
 

@@ -62,10 +62,11 @@ _INNER = ("workbench.", "contextlib")
 
 
 def checked(**kinds: Kind) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Decorate a function so that it raises ArgumentError for arguments of other kinds.
+    """Return a decorator that raises ArgumentError if an argument is not of the given kind.
 
     None is accepted if it is the default. An unknown keyword raises UnknownNameError with the
-    nearest name. In messages, ``_written = "w"`` in a class replaces the class name of a method.
+    nearest name. Messages about a method begin with the class name, or with ``_written`` of the
+    class.
     """
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
@@ -156,7 +157,7 @@ def _parameters(signature: inspect.Signature) -> Iterable[inspect.Parameter]:
 def _bound_parameters(
     signature: inspect.Signature, arguments: Mapping[str, Any]
 ) -> Iterator[tuple[str, Any]]:
-    """Yield name and value of each argument, without None if that is the default."""
+    """Yield the name and value of each passed argument, except None where it is the default."""
     for name, value in arguments.items():
         parameter = signature.parameters[name]
         if parameter.kind is parameter.VAR_POSITIONAL:
@@ -193,7 +194,7 @@ def require_choice(subject: str, value: object, choices: Iterable[str]) -> None:
 
 
 def require_library(name: str, user: str) -> None:
-    """Raise MissingLibraryError if the library ``name``, which ``user`` needs, is not installed."""
+    """Raise MissingLibraryError if the library ``name`` is not installed. ``user`` needs it."""
     if find_spec(name) is None:
         raise MissingLibraryError(
             f"{user} needs {name}, which is not installed. Install it: pip install {name}."

@@ -34,7 +34,7 @@ COLOURS = {"cpu": "#6b7f99", "mixed": "#5a9e00", "peer": "#c9a25f"}
 INK = "#7a7a7a"
 """Text colour in notebooks, readable in light and dark themes: figures are transparent there."""
 LINE = 100
-"""Number of characters (8 points) that fit into the width of a figure."""
+"""Number of characters of 8-point text that fit into the width of a figure."""
 _DPI = 150
 MOST_SHOWN = 70_000
 """Maximum size in bytes of a figure with pictures in a notebook; base64 adds a third."""
@@ -193,7 +193,7 @@ def _is_list(value: object) -> bool:
 
 
 def _shortened(words: str) -> str:
-    """Shorten a title to one line, and up to two for the rest of its lines."""
+    """Shorten the first line of a title to one line, and all others to two lines."""
     first, *rest = words.split("\n")
     stem, ending = os.path.splitext(first)
     if len(first) > LETTERS and ending[1:].isalpha():  # of a file name

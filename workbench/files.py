@@ -18,7 +18,7 @@ from workbench.roots import Roots
 TRIAL_BYTES = 2**16
 """Size in bytes of the trial file of ``require_place``, similar to a measurement record."""
 IMAGE_SUFFIXES = (".bmp", ".gif", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")
-"""Suffixes of images, over which no text is written."""
+"""Suffixes of image files, to which a graph or program cannot be written."""
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS)
 """Error numbers of file systems that do not support hard links."""
 

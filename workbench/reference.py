@@ -204,7 +204,7 @@ def signature(name: str) -> str:
 
 
 class _Ellipsis:
-    """Default value without a literal; its ``repr`` is ``...``."""
+    """Placeholder for a default value that has no literal, displayed as ``...``."""
 
     def __repr__(self) -> str:
         return "..."

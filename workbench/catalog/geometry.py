@@ -13,7 +13,7 @@ from workbench.catalog.tables import read_tables
 
 @dataclass(frozen=True, slots=True)
 class MaskCall:
-    """A call that transforms masks instead of the image's operator.
+    """An operator call that replaces the image's operator for masks.
 
     ``args`` maps argument names of ``op`` to argument names of the image's operator.
     """
@@ -33,7 +33,9 @@ class GeometryRule:
     homography: bool = False
     linked: Mapping[str, str] = field(default_factory=dict)
     flips: Mapping[str, str] | None = None
-    """The mirroring argument for each direction; None if the operator also does something else."""
+    """For operators that keep the whole image: the argument that mirrors it, by direction, if any.
+    None for other operators.
+    """
     rounds: bool = False
     cuts: bool = False
     reveals: bool = False

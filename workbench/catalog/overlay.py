@@ -22,7 +22,7 @@ A file contains one table per operator, named as in ``nvidia.dali.fn``::
                                 # three for every output, or a table of them by the output's name
     numbers.a = "population"    # an argument in place of an input: fn.f(3)
     feeds.mtx = { op = "transforms.rotation", args = { angle = 15 } }   # can feed a port
-    unusable = "..."            # why it is not supported; "" if it is, against the rule
+    unusable = "..."            # why it is not supported; "" declares it supported
     mutually_exclusive = [["size", "scale"]]  # at most one of each group
     together = [["crop_h", "crop_w"]]  # all or none of each group
     one_of = [["fdata", "idata"]]    # at least one of each group
@@ -257,7 +257,7 @@ def _merged(op: OpSpec, overlay: Overlay) -> OpSpec:
 
 
 def _input_kinds(op: OpSpec, kinds: list[str], where: str) -> tuple[PortSpec, ...]:
-    """Return the operator's inputs with these kinds. Unnamed inputs are added if needed."""
+    """Return an operator's inputs with these port kinds, adding unnamed inputs if needed."""
     if len(kinds) > max(len(op.inputs), op.max_inputs):
         raise CatalogError(
             f"{where}: inputs has {len(kinds)} kinds, but the operator has {len(op.inputs)} inputs"

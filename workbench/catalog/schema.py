@@ -58,7 +58,7 @@ _ENUMS: dict[str, tuple[ArgKind, str]] = {
 }
 
 _FEW_INPUTS = 4
-"""Number of inputs above which an operator's maximum is treated as unlimited, as for ``cat``."""
+"""Operators with a higher maximum number of inputs, such as ``cat``, are treated as unlimited."""
 
 
 _SHOWN = frozenset({"Constant"})

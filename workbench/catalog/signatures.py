@@ -39,7 +39,7 @@ def _own_arguments(spec: OpSpec) -> dict[str, tuple[str, str]]:
 
 
 def _displayed_type(arg: ArgSpec) -> _Type:
-    """Return the type of an argument with its choices, and with None only if it is the default."""
+    """Return an argument's type with its choices. ``| None`` is added only if it is the default."""
     text, names = type_text(arg), accepted_values(arg)
     if names and len(names) <= _MOST_CHOICES:
         text = text.replace("str", f"Literal[{', '.join(map(repr, names))}]")

@@ -53,8 +53,9 @@ FITTING: Mapping[PortKind, frozenset[PortKind]] = {
     "number": frozenset({"label", "boxes", "points", "sound"}),
     "label": frozenset({"number"}),
 }
-"""Other kinds that a port of each kind accepts, besides ``any``. In DALI, data of all these kinds
-are numeric arrays."""
+"""Kinds of data that a port accepts in addition to its own kind and ``any``. In DALI, data of all
+these kinds are numeric arrays.
+"""
 
 
 def kind_fits(want: PortKind, got: PortKind) -> bool:
@@ -76,7 +77,7 @@ ShapeWord = Literal[
 class OutputRule:
     """Static type of an output: element type, layout and shape.
 
-    The operator's argument ``dtype``, if set or with a default, takes precedence over ``dtype``.
+    If the operator's argument ``dtype`` has a value or a default, it replaces the element type.
     """
 
     dtype: str | None = "input"
@@ -160,8 +161,7 @@ class ArgSpec:
     feed: Feed | None = None
     """Node to insert as the source of the argument, if a fixed value is not useful."""
     elements: tuple[str, ...] | None = None
-    """Element types that a connected tensor may have. Empty if any; None if ``kind`` determines it.
-    """
+    """Types that a connected tensor may have; empty for any, None to derive them from ``kind``."""
 
     @property
     def dtypes(self) -> tuple[str, ...]:
@@ -214,8 +214,8 @@ class OpSpec:
     seeded: bool = False
     """Whether the operator accepts a ``seed``."""
     random_state: bool = False
-    """Whether the operator samples from Philox(seed, batch * batch_size). The argument
-    ``_random_state`` sets that position."""
+    """Whether the operator samples with Philox. The argument ``_random_state`` sets its position.
+    """
     doc: str = ""
     summary: str = ""
     category: str = "other"
@@ -249,12 +249,11 @@ class OpSpec:
     """For each ``{}`` in ``expression``: names of ports and arguments; the first that is set is
     used."""
     written_numbers: Mapping[str, str] = field(default_factory=dict)
-    """Argument that stores an integer used in place of an input (``fn.random.choice(3)``), by
-    input."""
+    """Argument for an integer passed as an input (``fn.random.choice(3)``), by input name."""
     stays: bool = False
     """Whether the operator runs on the CPU unless set otherwise, even with GPU inputs."""
     counted_outputs: str = ""
-    """Argument that sets the number of outputs, which are ``output``, or ``output_0`` and so on."""
+    """Argument with the number of outputs: ``output``, or ``output_0``, ``output_1`` and so on."""
     bodies: tuple[str, ...] = ()
     """For blocks (``extra_operators.BLOCKS``): the names of their bodies."""
     numbered_bodies: bool = False

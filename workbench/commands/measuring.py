@@ -173,7 +173,7 @@ class MeasureOptions:
     def finish(self, report: Report) -> None:
         """Write the record, and exit with code 1 if a result is missing.
 
-        If the run was interrupted, this is printed first.
+        If the run was interrupted, a note is printed first.
         """
         print_interrupted(report)
         self.write(report)

@@ -269,11 +269,10 @@ def refuse_overwriting_source(source: str, *outputs: str | None) -> None:
 
 
 def open_graph_on_data(graph: Graph, data: Datasets) -> tuple[Graph, Datasets]:
-    """Connect a graph to its data.
+    """Return the graph, with the data's reader and annotations, and the data that it uses.
 
-    Returns the graph, with the data's annotations, and the data that it uses. Both mappings of data
-    are by parameter name. A graph that contains its file names needs no data and ignores ``data``;
-    its relative file names are relative to the current folder.
+    Both mappings of data are by parameter name. A graph that contains its file names needs no data
+    and ignores ``data``; its relative file names are relative to the current folder.
     """
     wanted = parameters(without_loose(graph).nodes)
     if not wanted:

@@ -263,13 +263,13 @@ def check_folder(
 ) -> FolderCheck:
     """Check every file of a dataset without changing any.
 
-    A full check decodes each file as DALI does and takes as long as that; otherwise only the header
-    and the end are read (0.1 ms per file and core). Results of an earlier check are reused for
-    unchanged files unless ``again`` is True, so a stopped check continues. ``on_progress`` is
+    A full check decodes each file as DALI does and takes as long as decoding; otherwise only the
+    header and the end are read (0.1 ms per file and core). Results of an earlier check are reused
+    for unchanged files unless ``again`` is True, so a stopped check continues. ``on_progress`` is
     called with the number of checked files and the total; ``stop`` is called after each file and
-    cancels the check if it returns True. ``on_silence`` is as for ``Engine``. A file outside the
-    ``roots`` counts as bad and is not read. Raises DataError if the data cannot be read or contain
-    no file, EngineError if no worker starts, and CancelledError.
+    cancels the check if it returns True. ``on_silence`` is the callback of ``Engine``. A file
+    outside the ``roots`` counts as bad and is not read. Raises DataError if the data cannot be read
+    or contain no file, EngineError if no worker starts, and CancelledError.
 
     ::
 
@@ -318,7 +318,7 @@ def _is_file(entry: CheckedFile) -> bool:
 
 
 def _unchanged(record: CheckRecord, files: Sequence[Sample]) -> dict[str, CheckedFile]:
-    """Return cached results, by file name, of files with unchanged size and modification time."""
+    """Return the cached results of files with the same size and modification time, by name."""
     known = record.load()
     found: dict[str, CheckedFile] = {}
     for file in (each for each in files if known and not each.fault):

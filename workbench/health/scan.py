@@ -56,10 +56,11 @@ class FolderFacts:
     largest: tuple[int, int] | None = None
     """Largest (width, height) in pixels among ``SAMPLE`` images, or None if none can be opened."""
     class_counts: dict[str, int] = field(default_factory=dict)
-    """Number of images, or of ``targets``, by class name or by class number if it has no name.
-    Empty if there are no classes, or more than ``MOST_NUMBERS`` without a name."""
+    """Number of images, boxes or masks (see ``targets``) by class name, or by number without a
+    name. Empty if there are no classes, or more than ``MOST_NUMBERS`` without a name.
+    """
     targets: Literal["", "boxes", "masks"] = ""
-    """What ``class_counts`` counts: boxes, masks that contain the class, or images if empty."""
+    """Unit of ``class_counts``: boxes, masks that contain the class, or images if empty."""
     targets_of: int = 0
     """Number of images whose annotations were counted, or 0 if all images were counted."""
     without_targets: int = 0
@@ -83,7 +84,7 @@ class FolderFacts:
     unnamed: int = 0
     """Number of mask values without a class name, if there are too many to be classes."""
     pillow_only: dict[str, int] = field(default_factory=dict)
-    """Number of images, by format, in formats that the reader skips."""
+    """Number of images that the reader skips because only Pillow can read them, by format."""
     not_read: tuple[str, ...] = ()
     """Sentences about files and folders that are not read, and about empty class folders."""
     size_counts: dict[str, int] = field(default_factory=dict)
@@ -97,7 +98,7 @@ _COUNTED = ("missing", "empty")
 """Kinds of findings that are counted over all files instead of ``SAMPLE`` images."""
 MOST_SIZES = 8
 MOST_NUMBERS = 256
-"""Maximum number of classes without names. More different numbers are instance ids or colours."""
+"""Maximum number of unnamed classes. If there are more, they are instance ids or colours."""
 LONGER_SIDES = (128, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192)
 """Upper ends of the histogram bins for the longer side, in pixels."""
 

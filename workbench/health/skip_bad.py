@@ -1,4 +1,4 @@
-"""Programs that skip bad files: check the data and write a list of the good samples."""
+"""Export programs that skip bad files: check the data, and write a list of the good samples."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ def export(
     ``{}`` omits these warnings. With ``skip_bad`` the properties of the good samples are computed
     again.
 
-    ``skip_bad`` decodes all of ``data`` as ``check_folder`` does; the program then reads a list of
-    the samples that are neither bad nor damaged (for records, links and an index), stored next to
-    it. Unless ``plain``, the main file ends with the graph in a comment, from which ``from_file``
-    restores it exactly without running the file, and programs that decode files contain the command
-    that finds a bad one.
+    ``skip_bad`` decodes all of ``data`` as ``check_folder`` does; the program then reads only the
+    samples that are neither bad nor damaged: a list of them (for record files, links and an index)
+    is stored next to it. Unless ``plain``, the main file ends with the graph in a comment, from
+    which ``from_file`` restores it exactly without running the file, and programs that decode files
+    contain the command that finds a bad one.
 
     Raises GraphFaultsError if the graph cannot run, GraphExportError if the target is unknown or
     does not support the graph; with ``skip_bad`` also ArgumentError without ``data``, DataError if

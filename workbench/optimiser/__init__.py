@@ -49,8 +49,8 @@ def optimise(
         print(found)
         faster = found.apply("exact")
 
-    Raises GraphFaultsError if the graph cannot run, DataError for the data, GraphEditError for an
-    unknown rewrite, and EngineError if nothing can be measured (in that time).
+    Raises GraphFaultsError if the graph cannot run, DataError if the data cannot be used,
+    GraphEditError for an unknown rewrite, and EngineError if nothing can be measured in time.
     """
     named = (rewrites,) if isinstance(rewrites, str) else rewrites
     run = OptimisationExperiment(graph, data, named, seconds=seconds, measurement_config=config)

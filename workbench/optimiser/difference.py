@@ -117,9 +117,9 @@ def compare_outputs(
 
 
 def _in_last_bits(a: NDArray[Any], b: NDArray[Any]) -> bool:
-    """Return whether floats differ by at most a few rounding errors of the largest value.
+    """Return whether floats are equal up to a few rounding errors (``ROUNDINGS``).
 
-    The tolerance is at least that for the value 1.
+    The tolerance is relative to the largest value, or to 1 if all values are smaller.
     """
     if a.dtype.kind != "f":
         return False

@@ -1,4 +1,4 @@
-"""Experiment that compares the pixels and then the speed of each rewrite with the original."""
+"""Experiment that compares each rewrite with the original graph: its pixels, then its speed."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ OPTIMISE_CONFIG = MeasurementConfig(
 class CandidateRewrite:
     """A rewrite to test. In ``graph``, this rewrite and all rewrites before it are applied.
 
-    ``kind`` is the rewrite's class for the original graph; after a ``near`` rewrite it is always
-    ``near``.
+    ``kind`` is ``exact`` if the graph's outputs must be identical to the original's. After a
+    ``near`` rewrite, it is always ``near``.
     """
 
     name: str
@@ -98,7 +98,7 @@ def steps_of(typed: TypedGraph, names: Collection[str]) -> tuple[CandidateRewrit
 
 
 def needs_of(typed: TypedGraph, names: Sequence[str]) -> tuple[str, ...]:
-    """Return the names that the last rewrite in ``names`` needs in order to change the graph."""
+    """Return which other rewrites the last one in ``names`` needs in order to have an effect."""
     graph = typed.graph
     *needed, name = names
     if rewritten(typed, [name]) != graph:  # the usual case: skip testing each name
@@ -111,7 +111,7 @@ def needs_of(typed: TypedGraph, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def required_rewrites(typed: TypedGraph, names: Sequence[str]) -> frozenset[str]:
-    """Return the names whose removal alone makes the last rewrite ineffective."""
+    """Return the rewrites without which the last one in ``names`` has no effect."""
     *before, name = names
     found = set()
     for each in before:
@@ -139,7 +139,7 @@ class OptimisationExperiment(SpeedExperiment):
         measurement_config: MeasurementConfig | None = None,
         name: str = "",
     ) -> None:
-        """Create the experiment. ``rewrites`` are by default all, ``seconds`` is the time limit.
+        """``rewrites`` names the rewrites to try, by default all. ``seconds`` is the time limit.
 
         Rewrites for which no time is left are rejected with that reason.
         """
@@ -165,7 +165,7 @@ class OptimisationExperiment(SpeedExperiment):
         self._relied: dict[tuple[str, ...], frozenset[str]] = {}
 
     def prepare(self, on_progress: Progress = lambda share, text: None) -> Prepared:
-        """Prepare the experiment, and start its time limit."""
+        """Prepare the experiment. This counts towards the time limit."""
         self._deadline = Deadline(self.seconds)
         return super().prepare(on_progress)
 
@@ -246,7 +246,7 @@ class OptimisationExperiment(SpeedExperiment):
         return self.report(rows, optimise=optimise, interrupted=True)
 
     def _within_pixel_limit(self, names: Collection[str]) -> tuple[CandidateRewrite, ...]:
-        """Return the rewrites whose pixel differences are within the limit of their class."""
+        """Return the rewrites whose pixels are close enough to the original's; reject others."""
         with self.progress.engine(self.stop) as engine:
             while True:
                 steps = steps_of(self.resolved, names)

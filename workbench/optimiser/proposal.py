@@ -33,7 +33,7 @@ class Proposal:
     gain:
         Speed-up over the graph with the proposals before it; None if nothing was measured.
     difference:
-        Difference from the original graph, with the proposals before it applied.
+        Difference between the original graph and the graph with all proposals up to this one.
     rejected:
         Reason for the rejection; empty if the rewrite is proposed.
     """

@@ -41,9 +41,9 @@ class Optimisation:
     """Rewrites of a graph, each with the measured speed-up and pixel difference.
 
     ``proposals`` are in the order of measurement, each applied after the previous ones;
-    ``rejected`` have the reason for rejection. ``control`` is the ratio of the graph to itself in
-    the same run, ``total`` the speed-up of all proposals together. A notebook shows a table and the
-    samples with the largest difference.
+    ``rejected`` have the reason for rejection. ``total`` is the speed-up of all proposals together.
+    ``control`` is the speed-up of the unchanged graph over itself in the same run, which shows the
+    noise. A notebook shows a table and the samples with the largest difference.
 
     ::
 
@@ -106,8 +106,8 @@ class Optimisation:
     def plot(self) -> Figure:
         """Return a matplotlib figure with the speed-up of each proposal, and of all together.
 
-        Confidence intervals are shown, and below them the ratio of the graph to itself for
-        comparison.
+        The figure has confidence intervals. To show the noise, it includes the control: the
+        unchanged graph compared with itself.
 
         ::
 

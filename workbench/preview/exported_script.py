@@ -117,7 +117,8 @@ class ExportedScript:
     ) -> None:
         """``folder`` is the folder to which the batches are written.
 
-        ``go_on`` is called repeatedly, and raises to stop. ``on_silence`` is as for ``Engine``.
+        ``go_on`` is called repeatedly and may raise an exception to stop. ``on_silence`` is the
+        callback of ``Engine``.
         """
         path = Path(folder, "exported.py")
         path.write_text(source.text, encoding="utf-8")
@@ -214,7 +215,7 @@ class ExportedScript:
         )
 
     def _node(self, text: str) -> str | None:
-        """Return the node of the last line of the script that a text quotes, or None."""
+        """Return the node of the last script line that an error message quotes, if there is one."""
         quoted = [int(line) for path, line in _LINE.findall(text) if path == self._path]
         nodes = [node for node in map(self._source.node_at, quoted) if node]
         return nodes[-1] if nodes else None
@@ -236,7 +237,7 @@ def read_batch(path: str, outputs: int) -> list[list[NDArray[Any]]]:
 
 
 def _script_error(text: str) -> str:
-    """Return the error in a script's output: DALI's error, or an exception, or the last lines.
+    """Extract the error from a script's output: DALI's, else the exception, else the last lines.
 
     If DALI aborts the process while Python prints an exception, the traceback lacks its last line.
     """

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SMALLEST_TILE = 8
-"""Side in pixels of the tiles of requests whose tiles are not displayed."""
+"""Tile size in pixels of requests whose tiles are not displayed."""
 _IMAGES = ("folder", "file_list", "memory")
 
 

@@ -146,7 +146,7 @@ def replayed(request: PreviewRequest, draw: SavedSample) -> PreviewRequest:
 
 @dataclass(frozen=True, slots=True)
 class GraphRun:
-    """The run of a graph for one request, with the outputs of all nodes before its outputs."""
+    """The results of running a graph for one preview request, with the outputs of all its nodes."""
 
     request: PreviewRequest
     resolved: ResolvedGraph
@@ -181,9 +181,10 @@ class GraphRun:
         return f"{self.result.keys[outer]}{inner}"
 
     def place(self, scope: str, index: int) -> int | None:
-        """Return a sample's index in the outputs of a block body, which contain only some samples.
+        """Convert a sample's index in the batch to its index in the outputs of a block body.
 
-        ``scope`` is the body, such as ``branch.then``. Returns None if the body did not run.
+        The body, such as ``branch.then``, runs only for some samples. Returns None if it did not
+        run for this one.
         """
         if not scope:
             return index

@@ -74,8 +74,8 @@ class Deviation:
 class Verification:
     """Number of compared samples, and of samples that are identical in every output.
 
-    ``deviations`` has the first difference in each output of a sample. ``failure`` is the reason if
-    the comparison ended early, else empty. Both programs ran without the bad files ``left_out``.
+    ``deviations`` has one entry for each output of a sample that differs. ``failure`` is the reason
+    if the comparison ended early, else empty. Both programs ran without the bad files ``left_out``.
 
     ::
 
@@ -103,9 +103,9 @@ class Verification:
         )
 
     def lines(self) -> list[str]:
-        """Return the lines of the report. The last is ``identical: N of N`` if no file is missing.
+        """Return the report as lines. The last is ``identical: 8 of 8``, unless files are missing.
 
-        Only samples of usable files count. Another line names the unusable files.
+        Samples of unusable files are not counted. Another line names these files.
         """
         found = [
             f"batch {one.batch}, sample {one.sample} ({one.file}), {one.output}: {one.text}"
@@ -186,7 +186,7 @@ class Verifier:
         self._so_far = Verification(0, 0, 0, graph.settings.device, ())
 
     def cancel(self) -> None:
-        """Cancel the comparison: ``run`` raises CancelledError, with a new engine within 0.1 s."""
+        """Cancel the comparison: ``run`` raises CancelledError as soon as possible."""
         self._cancelled.set()
         if self._own:
             self._calls.cancel()
@@ -333,10 +333,10 @@ def run_batch(worker: Worker, graph: Graph, data: Datasets, batch: int) -> None:
 def compare_batch(
     worker: Worker, graph: Graph, data: Datasets, batch: int, path: str, target: VerifiedTarget
 ) -> tuple[int, int, list[Deviation]]:
-    """Task: compare a batch. Returns the numbers of missing and identical samples, and deviations.
+    """Task: compare the preview's batch with the exported code's, stored in the file ``path``.
 
-    Samples may be missing in a loader's last batch. ``path`` is the file with the exported code's
-    outputs.
+    Returns the numbers of missing and identical samples, and the deviations. Samples may be missing
+    in a loader's last batch.
     """
     size = graph.settings.batch_size
     theirs = read_batch(path, len(graph.outputs))

@@ -86,7 +86,7 @@ PHOTOS: dict[str, Photo] = {
     ),
     "tissue": Photo("skimage", "data/ihc.png", (0.50, 0.50)),
 }
-"""Photograph from which the crops of each class are made, by class name."""
+"""Photograph that is cropped for each class, by class name."""
 
 Save = Callable[[Path], None]
 

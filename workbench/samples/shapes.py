@@ -21,7 +21,7 @@ Point = tuple[float, float]
 
 SCENES = 24
 SIZES = ((320, 240), (240, 320), (320, 320), (288, 216))
-"""Width and height of consecutive pictures; repeated for further pictures."""
+"""Width and height of the pictures in pixels; after the last size, the first is used again."""
 QUALITY = 88
 _MOST, _TRIES = 4, 60
 _SMALLEST, _LARGEST = 44, 110

@@ -43,7 +43,7 @@ _SEARCH = 0.5
 
 
 class BenchOptions(TypedDict, total=False):
-    """Keyword arguments of ``Benchmark``, without graph and data."""
+    """Keyword arguments of ``Benchmark`` other than graph and data."""
 
     devices: Sequence[DecodeDevice]
     regimes: Sequence[Regime]
@@ -79,10 +79,10 @@ class Benchmark(ComparedExperiment):
         name: str = "",
         peers: Sequence[str] = (),
     ) -> None:
-        """``peers`` names libraries to measure with the same work, as ``workbench bench --peer``.
+        """``peers`` names other libraries to measure on the same work.
 
-        With peers, the fastest number of DALI threads and of workers per peer is searched first,
-        and DALI's script is measured twice: the ratio of the two results shows how reliable the
+        With peers, the best number of DALI threads and of each peer's workers is searched first,
+        and DALI's script is measured twice: the ratio of these two results shows how reliable the
         other ratios are.
         """
         choices = {"devices": ("cpu", "mixed"), "regimes": REGIMES, "peers": tuple(PEERS)}
@@ -155,7 +155,7 @@ class Benchmark(ComparedExperiment):
         return Outcome(rows, extra)
 
     def longest(self) -> float | None:
-        """Return the maximum seconds of ``run`` once the data are read; None if there is no limit.
+        """Return the time limit of ``run`` in seconds, without reading the data; None if unlimited.
 
         Without peers, starting DALI's pipelines and measuring the minimum number of rounds may take
         longer.

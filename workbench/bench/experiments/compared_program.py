@@ -1,4 +1,4 @@
-"""Program in a comparison: search for its best number of workers, and its time limit.
+"""A program in a comparison, and the search for its best number of workers within a time limit.
 
 First the program's probes run one after another in one worker process, which imports the library
 once. The remaining time is for rounds that are interleaved with other programs, in a new process.
@@ -30,18 +30,18 @@ from workbench.errors import CancelledError, EngineError
 
 GIVE_MORE = "the time limit was reached: allow more time"
 _LONG = 300
-"""Maximum number of characters of a reason. An import error may list every searched path."""
+"""Maximum characters of a failure reason. An import error may list every searched path."""
 _CROWDED = 4
 """Maximum number of workers per core."""
 _SEARCH = 0.5
-"""Fraction of the time limit for the search, without its first probe."""
+"""Fraction of the time limit that the search may use. Only its first probe may take longer."""
 _PROBES_WITHIN = 3
 """Number of probes that must fit into the search time."""
 _LEAST_SEARCH = 3.0
 """Minimum seconds for a search. With less time, only one worker per core is tried."""
 
 Check = Callable[[Callable[..., Any]], tuple[str, ...]]
-"""Function that is called with ``Engine.call``, checks a worker's results, and returns notes.
+"""Function that checks a program in its worker, called through ``Engine.call``, and returns notes.
 
 Raises EngineError. A CancelledError may mean that the time limit was reached.
 """
@@ -85,12 +85,12 @@ class ComparedProgram:
 
     @property
     def rates(self) -> dict[str, float | None]:
-        """Rate in imgs/s (None if it failed) by number of workers tried, as text."""
+        """Probe results in imgs/s by number of workers (as a string); None for a failed probe."""
         return {str(count): row.median for count, row in sorted(self.tried.items())}
 
     @property
     def entry(self) -> ConfigJobs | None:
-        """Measurement job with the best number of workers; None if it cannot be measured."""
+        """Measurement job with the best number of workers; None if the program has none."""
         if self.jobs is None or self.reason:
             return None
         entry = self.jobs(self.best.threads if self.best else self.config.threads)
@@ -106,7 +106,7 @@ class ComparedProgram:
         return self.best is None or self.seconds_left >= minimum_seconds([self.best], self.start)
 
     def row(self, why: str = GIVE_MORE) -> Measurement:
-        """Return the program's row. ``why`` is the reason if only a probe was measured."""
+        """Return the program's result. If only a probe was measured, its flag contains ``why``."""
         if self.reason:
             return Measurement(self.config, reason=self.reason, label=self.label)
         known = self.measured
@@ -127,7 +127,7 @@ class Control(ComparedProgram):
 
     @property
     def entry(self) -> ConfigJobs | None:
-        """Measurement job of the other program, without notes; None if it has no job."""
+        """Measurement job of the program that is measured again; None if it has no job."""
         found = self.of.entry if self.of else None
         if found is None:
             return None

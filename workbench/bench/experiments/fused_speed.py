@@ -36,7 +36,7 @@ class FusedSpeedExperiment(InterleavedExperiment):
         self.block = block
 
     def entries(self) -> list[ConfigJobs]:
-        """Return the measurement jobs of both graphs, with the settings of the first graph."""
+        """Return the measurement jobs of the graph with the block and of the graph without it."""
         other, _ = fuse(self.graph, self.resolved.catalog, self.block)
         config = config_of(self.graph)
         self.require_measurable(config)

@@ -175,7 +175,7 @@ class SweepExperiment(GridExperiment):
 
 
 def ineffective_knobs(grid: Grid, rows: Mapping[Place, Measurement]) -> list[str]:
-    """Return the knobs (settings) for which every value can reach the best speed within 3 %."""
+    """Return the knobs (settings) for which all values reach the best speed within 3 %."""
     found = []
     for index, knob in enumerate(KNOBS):
         best: dict[int, float] = {}
@@ -187,5 +187,5 @@ def ineffective_knobs(grid: Grid, rows: Mapping[Place, Measurement]) -> list[str
 
 
 def describe_ineffective(knob: str) -> str:
-    """Return a sentence which states that a knob does not affect the best speed."""
+    """Format a sentence about a knob that does not affect the best speed."""
     return f"{knob} does not affect the best speed: with each of its values, a setting is as fast"

@@ -53,7 +53,7 @@ Whose = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class _Alone:
-    """One operator, or one baseline, to measure in one program."""
+    """Measurement of a single operator, or of a baseline, in one program."""
 
     node: str
     op: str
@@ -79,7 +79,7 @@ class OperatorExperiment(ComparedExperiment):
         workers: Mapping[Whose, int] | None = None,
         **options: Unpack[Options],
     ) -> None:
-        """``peers`` are as for ``Benchmark``.
+        """``peers`` names other libraries to measure.
 
         ``workers`` is the number of threads or worker processes of each program, from a comparison
         of the whole graph. By default DALI uses the graph's threads, and a peer one worker per
@@ -121,7 +121,7 @@ class OperatorExperiment(ComparedExperiment):
         return Outcome(rows, self.extra_results(rows))
 
     def longest(self) -> float | None:
-        """Return the maximum seconds of ``run`` once the data are read; None without a limit."""
+        """Return the time limit of ``run`` in seconds, without reading data; None if unlimited."""
         if math.isinf(self._seconds):
             return None
         every = self._measured_programs(describe_machine())

@@ -67,8 +67,7 @@ def library_errors() -> Iterator[None]:
     """Convert any error of a library in this context to a one-line EngineError.
 
     DataError is converted too: it would stop the comparison, although other programs may be able to
-    read the file. For a worker process of PyTorch's DataLoader, only its error is used, which
-    follows a traceback.
+    read the file. For an error in a DataLoader's worker process, the traceback is omitted.
     """
     try:
         yield
@@ -120,7 +119,7 @@ def is_factory(name: str) -> bool:
 class FactoryJob:
     """Job that iterates over the batches of a user's factory.
 
-    The factory's module is searched in ``folder`` first.
+    The factory's module is imported from ``folder`` if it is there.
     """
 
     name: str
@@ -251,12 +250,11 @@ def _loader_of(source: Code, files: Sequence[str], batch_size: int, workers: int
 
 
 def without_randomness(resolved: ResolvedGraph) -> Graph:
-    """Return the graph with fixed values for random ones, and only image outputs.
+    """Return a graph without random values and with image outputs only, to compare its pixels.
 
-    The result is used to compare pixels. Random numbers become a value at three quarters of their
-    range (mid-range values often have no effect and would hide a wrong sign), a coin flip becomes
-    1. A random crop becomes the whole image, because its position cannot be fixed. Files are read
-    in order.
+    A random number becomes the value at three quarters of its range (mid-range values often have no
+    effect and would hide a wrong sign), and a coin flip becomes 1. A random crop becomes the whole
+    image, because its position cannot be fixed. Files are read in order.
     """
     graph = resolved.graph
     fixed: dict[str, Value] = {}

@@ -57,9 +57,9 @@ OTHER_SHAPES = "its images have other shapes than DALI's"
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """A library that the graph can be exported to, with the name of its export target.
+    """A library that the graph can be exported to, and the name of its export target.
 
-    ``needs`` are the packages that the exported module imports; the library is the last one.
+    ``needs`` are the packages that the exported module imports; the last is the library itself.
     """
 
     name: str
@@ -83,7 +83,7 @@ PEERS = {
 
 
 def peers_named(prefixes: Sequence[str]) -> tuple[str, ...]:
-    """Return the peers whose names start with one of the words (ignoring case), and factories.
+    """Return the known peers that match a prefix (ignoring case), followed by the user's factories.
 
     Raises ArgumentError for a word that is neither a peer nor a factory.
     """

@@ -86,7 +86,7 @@ class ProcessScalingExperiment(SpeedExperiment):
     kind = "workers"
     device: DecodeDevice = "cpu"
     unit = "process", "processes"
-    """Singular and plural of the name of what is counted."""
+    """Noun for messages, in singular and plural."""
 
     def __init__(
         self,
@@ -139,7 +139,7 @@ class ProcessScalingExperiment(SpeedExperiment):
         return ""
 
     def environments(self, count: int) -> tuple[dict[str, str], ...]:
-        """Return additional environment variables for each of ``count`` processes, or ()."""
+        """Return extra environment variables for each of ``count`` processes; empty for none."""
         return ()
 
     def cores(self, count: int) -> tuple[tuple[int, ...], ...]:

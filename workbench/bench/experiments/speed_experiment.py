@@ -86,7 +86,7 @@ class Outcome(NamedTuple):
 
 
 def interrupted_rows(rows: Sequence[Measurement]) -> list[Measurement]:
-    """Return the rows. Those without a result get the reason that the run was interrupted."""
+    """Return the rows, with the interrupt as the reason of those without a result."""
     why = f"not measured: {INTERRUPTED}"
     return [
         row if row.rounds or row.reason not in ("", NOT_YET) else replace(row, reason=why)
@@ -105,7 +105,7 @@ class SpeedExperiment(ABC):
     """Results of the running experiment so far, updated after each round or setting."""
     current_config: Config | None = None
     prepared: Prepared
-    """Result of ``prepare``, which measuring and reports require."""
+    """Result of ``prepare``, which must be called before measuring."""
 
     def __init__(
         self,
@@ -125,9 +125,7 @@ class SpeedExperiment(ABC):
         wanted = parameters(graph.nodes)
         graph = graph if wanted.keys() - given.keys() else with_datasets(graph, given)
         self.resolved = ResolvedGraph(graph, load_catalog())
-        """The measured graph. After ``prepare`` it contains only nodes that run, if it has
-        no faults.
-        """
+        """The graph to measure. If it has no faults, ``prepare`` removes nodes that do not run."""
         read = {name: given[name] for name in wanted if name in given}
         self.data: Datasets = datasets_as_read(self.graph, read)
         """Datasets of the graph's sources; empty if the graph sets its files itself."""
@@ -140,7 +138,7 @@ class SpeedExperiment(ABC):
         """The data without bad files, and the list of bad files."""
         self._decoded_all = False
         self._shared = ""
-        """Note that other processes use the GPU; empty if none does."""
+        """Warning that other processes use the GPU; empty if there are none."""
         self._cache: Cache = cache if self._reads_data else "as found"
         self._graph_hash = ""
         self.stop = threading.Event()
@@ -372,7 +370,7 @@ class InterleavedExperiment(SpeedExperiment):
 
 
 def _not_cold(row: Measurement, files: int) -> Measurement:
-    """Return the row, flagged if a round read files more than once, and thus from a warm cache."""
+    """Flag the row if a round read files more than once, because the second read is not cold."""
     if not any(one.samples > files for one in row.rounds):
         return row
     flag = f"not cold throughout: a round reads the {files} files more than once"
@@ -380,7 +378,7 @@ def _not_cold(row: Measurement, files: int) -> Measurement:
 
 
 def git_state() -> Any:
-    """Return commit and state of the workbench's git checkout, if it is one."""
+    """Return the workbench's git commit and whether files are modified; ``MISSING`` without git."""
     folder = Path(__file__).parents[3]
     with suppress(OSError, subprocess.SubprocessError):
         if (folder / ".git").exists():

@@ -36,11 +36,13 @@ If the cost of a stage, or the total, is less certain, no bottleneck and no frac
 _BELOW_NOTHING = 0.05
 """A run is unstable if a stage's cost is negative by more than this fraction of a batch's time."""
 _DISAGREE = 0.35
-"""Maximum difference between an operator's fraction of the work in the pipeline and alone. A larger
-difference means that the machine was disturbed during one of the measurements.
+"""Maximum difference between the fractions of the time that an operator takes in the pipeline and
+when run alone. A larger one means that the machine was disturbed during one of the measurements.
 """
 _MOST_ALONE = 0.6
-"""Minimum fraction of the time of all operators alone for one to be named in an unstable run."""
+"""In an unstable run, the slowest operator is named only if it takes at least this fraction of the
+time of all operators, each run alone.
+"""
 AGAIN = "No stage is named. Measure again, with longer rounds or on a quieter machine."
 Step = tuple[Node, str, str]
 """Node, kind and device of a stage."""
@@ -126,7 +128,8 @@ def dominates(worst: StageCost, costs: Sequence[StageCost]) -> bool:
 
     This is the case if the stage's confidence interval is above those of all other stages, and no
     other takes longer when run alone; or if the stage takes more than half of the time, in the
-    pipeline and alone. Costs are assumed to be uncertain by as much as the lowest one is negative.
+    pipeline and alone. A negative cost is noise, so each interval is widened by the most negative
+    one.
     """
     noise = max(0.0, -min(cost.adds or 0.0 for cost in costs))
     others = [cost for cost in costs if cost is not worst]
@@ -211,10 +214,10 @@ def _instability_reason(costs: Sequence[StageCost], whole: Measurement, total: f
 
 
 def _disagreement(costs: Sequence[StageCost]) -> str:
-    """Describe a stage whose fraction of the work differs too much between pipeline and alone.
+    """Return a warning if a stage's fraction of the time changes a lot when operators run alone.
 
-    The result is "" if there is none, or if not all stages run on the CPU with the same threads in
-    both measurements.
+    The result is "" if there is no such stage, or if a stage runs on the GPU, where the fractions
+    are not comparable.
     """
     worked = [cost for cost in costs if cost.kind in (DECODE, OPERATOR)]
     adds, alone = (
@@ -273,7 +276,7 @@ def _busy_milliseconds(costs: Sequence[StageCost]) -> dict[str, float]:
 def _added_milliseconds(
     row: Measurement, before: Measurement | None, batch: int
 ) -> tuple[float, float, float] | tuple[None, None, None]:
-    """Return the milliseconds that ``row`` adds to a batch of ``before``, with their interval.
+    """Return how many milliseconds per batch ``row`` adds to ``before``, and the interval's ends.
 
     The result is the difference of the medians, so that the stages add up to the total. The
     interval is that of the differences of adjacent rounds, in which slowdowns of both cancel.
@@ -386,7 +389,7 @@ def exclusive_times(prefixes: Sequence[float]) -> list[float]:
 
 
 def critical_path(busy: Sequence[tuple[str, str, float]]) -> CriticalPath | None:
-    """Return the stages of the kind that is busy longest in total.
+    """Return the stages of the kind that takes the longest in total; None if there are no stages.
 
     ``busy`` has the name, kind and milliseconds of each stage.
     """

@@ -79,8 +79,8 @@ from workbench.sources import Data, Datasets
 
 ALONE_LIMIT = 300.0
 _ALONE_UNTIL, _ROWS_UNTIL, _STOPPED_AT = 0.25, 0.75, 0.85
-"""Fractions of the time limit: measuring single operators ends at the first, measuring prefixes
-ends at the second, and is aborted at the third.
+"""Fractions of the time limit: single operators are measured until the first and prefixes until the
+second; at the third, measuring prefixes is aborted.
 """
 _TIME_UP = f"not measured: {TIME_UP}"
 _LEAST_FOR_FILES, _START = 5.0, 2.0
@@ -141,7 +141,7 @@ class StageCostExperiment(SpeedExperiment):
         self._alone_ms: Mapping[str, float] = {}
 
     def prepare(self, on_progress: Progress = lambda share, text: None) -> Prepared:
-        """Start the time limit, and prepare the experiment."""
+        """Prepare the experiment. This counts towards the time limit."""
         self._deadline = Deadline(self._seconds)
         return super().prepare(on_progress)
 
@@ -204,7 +204,7 @@ class StageCostExperiment(SpeedExperiment):
         self.publish_rows(rows, stages=asdict(so_far))
 
     def interrupted_report(self) -> Report | None:
-        """Return a report on the stages so far, or on operators alone if the pipeline has none."""
+        """Return the stages measured before an interrupt, else the operators alone, else None."""
         if (found := super().interrupted_report()) is not None or not self._alone_ms:
             return found
         stages = self._alone_report("Interrupted before the pipeline was measured.")
@@ -288,7 +288,7 @@ def _kind(resolved: ResolvedGraph, node: Node) -> str:
 
 
 def scripts_without_functions(resolved: ResolvedGraph) -> Iterator[tuple[Node, Code]]:
-    """Yield the node of each user function, and the graph's script without it if that can run."""
+    """Yield each user function's node and the script without it, unless later nodes need it."""
     for node in function_nodes(resolved.graph):
         try:
             left = resolved.variant(set_muted(resolved.graph, [node.id], True))
@@ -307,7 +307,7 @@ def scripts_without_functions(resolved: ResolvedGraph) -> Iterator[tuple[Node, C
 class CachedBatchJob:
     """Job that repeatedly runs the operators after the decoders on one decoded batch.
 
-    If the graph has several pipelines, so has the job, and alternates between them.
+    If the graph has several pipelines, they run alternately.
     """
 
     graph: Graph
@@ -372,9 +372,10 @@ class _CachedWorkload:
 def time_alone(
     worker: Worker, graph: Graph, data: Datasets, nodes: Sequence[str]
 ) -> dict[str, float]:
-    """Task: return the milliseconds of each node alone on the first batch, if it can be timed.
+    """Task: measure each node alone on the first batch, and return its milliseconds by id.
 
-    Each node has the threads of the graph's settings. The time to transfer the batch is subtracted.
+    Nodes run with the graph's number of threads. The time to transfer the batch is subtracted, and
+    nodes that cannot be timed are omitted.
     """
     runner = worker.runner
     found: dict[str, float] = {}

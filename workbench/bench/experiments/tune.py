@@ -30,7 +30,7 @@ _SEARCH_UNTIL, _TURNS_UNTIL = 0.45, 0.8
 """Fractions of the time limit at which the search ends, and at which the interleaved rounds end."""
 _PROBE_WITHIN, _TURN_WITHIN, _LONG_WITHIN = 0.25 * _SEARCH_UNTIL, 0.05, 0.15
 """Maximum fractions of the time limit for a probe, for the rounds of each candidate, and for the
-long run. The minimum that a result needs is always allowed.
+long run. The minimum number of rounds may take longer.
 """
 _FEWEST_ROUNDS = 4
 """Minimum number of interleaved rounds, if the time limit allows it."""
@@ -47,7 +47,7 @@ _LEAD_SECONDS = 1.0
 
 
 class InterleavedSettings(NamedTuple):
-    """Settings to compare interleaved, and the fraction of the time limit at which this ends."""
+    """Settings to compare interleaved, until the fraction ``until`` of the time limit."""
 
     configs: tuple[Config, ...]
     until: float
@@ -87,8 +87,7 @@ class TuningTime:
     def _left_for_probes(self) -> float:
         """Return the seconds left for probes, without the time reserved to compare the fastest.
 
-        The first two probes may use all of the time. So may later probes if no time is left to
-        reserve.
+        No time is reserved before the third probe, or if too little is left for a comparison.
         """
         pair = max(self._probed, key=lambda row: row.rate), self._probed[0]
         room = self._deadline.seconds_left() - minimum_seconds(pair, self._start)
@@ -97,7 +96,7 @@ class TuningTime:
         return min(self._deadline.seconds_left(_SEARCH_UNTIL), room)
 
     def _next_probe_seconds(self) -> float:
-        """Return the estimated seconds of the next probe: those of the longest so far.
+        """Return the estimated seconds of the next probe: the maximum of the previous ones.
 
         The first probe is not counted, because it includes the start of the worker. The second
         probe is estimated as twice the first without the start, because its batch is usually twice
@@ -114,7 +113,7 @@ class TuningTime:
     def settings_to_compare(
         self, best: Sequence[Config], graph_config: Config
     ) -> InterleavedSettings | None:
-        """Return the best settings that there is time to compare with the graph's own setting.
+        """Return as many of the best settings as can be compared with the graph's own in time.
 
         If there is no time for a long run, only one setting is returned, which may use all
         remaining time. Return None if there is no time for a comparison.
@@ -153,7 +152,7 @@ class TuningTime:
 
 
 def long_seconds(settings: int, device: DecodeDevice) -> float:
-    """Return the seconds of the chosen setting's long run: a small fraction of the whole run."""
+    """Return how long the chosen setting runs at the end, in seconds."""
     part = _LONG_SHARE * settings * _SETTING_SECONDS
     return min(_MOST_LONG[device], max(_LEAST_LONG, part))
 
@@ -231,14 +230,14 @@ class TuningExperiment(GridExperiment):
     """Find the fastest setting of a grid in a fifth of the time that the whole grid takes.
 
     A grid of at most ``tuner_search.SMALL`` settings is probed completely. With ``seconds``, the
-    search ends after 45 % of the time, the best settings are remeasured for a shorter time, and
+    search ends after 45 % of the time, the rounds that remeasure the best settings are shorter, and
     steps that do not fit are skipped and flagged. Only starting a pipeline may exceed the limit.
     """
 
     kind = "tune"
 
     def prepare(self, on_progress: Progress = lambda share, text: None) -> Prepared:
-        """Start the time limit, and prepare the experiment."""
+        """Prepare the experiment. This counts towards the time limit."""
         self._time = TuningTime(self.seconds)
         return super().prepare(on_progress)
 

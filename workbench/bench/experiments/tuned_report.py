@@ -32,7 +32,7 @@ class TunedReport(Report):
 
     @property
     def best_settings(self) -> dict[str, Any]:
-        """Fastest settings, by their names in ``graph.with_settings``.
+        """Fastest settings, as keyword arguments of ``graph.with_settings``.
 
         ::
 
@@ -49,7 +49,7 @@ class TunedReport(Report):
         }
 
     def apply(self) -> Graph:
-        """Return the measured graph with the fastest settings, also for decoder and reader.
+        """Return the measured graph with the fastest settings, also those of decoder and reader.
 
         ::
 

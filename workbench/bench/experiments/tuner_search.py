@@ -15,7 +15,7 @@ from types import MappingProxyType
 from workbench.bench.measuring.grid import KNOBS, Grid, Place
 
 SHARE = 0.2
-"""Maximum cost of probes and remeasurements (the allowance) as a fraction of measuring the
+"""Maximum cost of a search, including remeasurements, as a fraction of the cost of measuring the
 whole grid.
 """
 PROBE_COST = 0.45
@@ -38,8 +38,8 @@ _ORDER = (
     *("batch_size", "hw_decoder_load", "pipelines", "threads", "prefetch", "executor"),
     "dont_use_mmap",
 )
-"""Order in which knobs are changed. The two memory knobs improve speed least, and few probes are
-left for the last knob. This is one of the best of the 24 orders of the four older knobs on all
+"""Order in which knobs are changed. Those that improve speed least are last, when few probes are
+left. Of the 24 orders of batch size, load, threads and prefetch, this is one of the best on all
 recorded grids and simulated machines, by leave-one-out cross-validation (``METHOD.md``).
 """
 _MEMORY = ("batch_size", "prefetch", "pipelines")
@@ -99,7 +99,7 @@ class TunerSearch:
     def run(self, known_rates: Mapping[Place, float | None] = MappingProxyType({})) -> list[Place]:
         """Search, and return the places to remeasure, best first; empty if every probe failed.
 
-        ``known_rates`` are places whose rates are known. They count as probes.
+        ``known_rates`` are results of earlier probes, which count towards the allowance.
         """
         self.found |= known_rates
         self.probes += len(known_rates)
@@ -142,7 +142,7 @@ class TunerSearch:
         return tuple(start[knob] for knob in KNOBS)
 
     def _smallest(self, place: Place) -> Place:
-        """Return the place like ``place`` with minimum memory use, to start from if it fails."""
+        """Return the place with minimum memory use, to start from if ``place`` fails."""
         return tuple(
             0 if knob in _MEMORY else index for knob, index in zip(KNOBS, place, strict=True)
         )

@@ -1,4 +1,4 @@
-"""Configurations to measure, and the graph whose exported script runs with each of them."""
+"""Configurations to measure, and how a configuration is applied to a graph."""
 
 from __future__ import annotations
 

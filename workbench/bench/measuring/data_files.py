@@ -54,7 +54,7 @@ def never_cancelled() -> None:
 def fingerprint(
     data: Datasets, check_cancelled: Callable[[], None] = never_cancelled
 ) -> Fingerprint:
-    """Count the files that the script reads, within 5 s. ``check_cancelled`` raises to cancel."""
+    """Count the files that the script reads, within 5 s, unless ``check_cancelled`` raises."""
     files, size = folder_size(data, check_cancelled)
     chosen = choose_samples(data, files or 0, _HEADERS, check_cancelled)
     formats = Counter(map(_format, chosen))
@@ -64,7 +64,7 @@ def fingerprint(
 def folder_size(
     data: Datasets, check_cancelled: Callable[[], None] = never_cancelled
 ) -> tuple[int | None, int | None]:
-    """Return the number and total bytes of the files that the script reads; None after 5 s."""
+    """Return the number and total bytes of the script's files; None if counting takes over 5 s."""
     deadline = time.monotonic() + SCAN_SECONDS
     files = size = 0
     try:
@@ -148,7 +148,7 @@ CACHES: tuple[Cache, ...] = ("warm", "cold", "as found")
 
 @dataclass(frozen=True, slots=True)
 class CacheState:
-    """State of the files in the page cache, how it was produced, and the fraction in memory.
+    """State of the data files in the page cache. ``how`` describes how it was produced.
 
     ``resident`` is the fraction (0 to 1) of the pages of up to 200 files that are in memory just
     before the first timed round; None if the system does not report it.
@@ -162,7 +162,7 @@ class CacheState:
 def make_cache(data: Datasets, state: Cache, check_cancelled: Callable[[], None]) -> CacheState:
     """Load the files into the page cache or evict them, and return the resulting state.
 
-    ``check_cancelled`` raises to cancel.
+    ``check_cancelled`` may raise an exception to cancel.
     """
     if state == "as found":
         return CacheState(state, "unchanged", resident_share(data, check_cancelled))
@@ -222,7 +222,7 @@ def resident_share(
 
 
 def _resident_pages(path: str) -> tuple[int, int] | None:
-    """Return the number of a file's pages in memory, and of all its pages; None if unknown."""
+    """Return how many pages of a file are in memory, and its page count; None if unknown."""
     try:
         with open(path, "rb") as file:
             length = os.fstat(file.fileno()).st_size

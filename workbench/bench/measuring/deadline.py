@@ -18,10 +18,11 @@ from workbench.bench.measuring.measurement_config import (
 from workbench.errors import ArgumentError
 
 LEAST_SECONDS = 20.0
-"""Minimum time limit of a tuning or optimisation run. Pipelines take seconds to start, and each is
-interleaved with the graph's own setting."""
+"""Minimum time limit of a tuning or optimisation run. A pipeline takes seconds to start, and the
+graph's own setting is measured as well.
+"""
 _QUEUED = 2
-"""Number of untimed batches after a pause, in addition to the queued ones (``workload.lead``)."""
+"""Number of untimed batches per pipeline after a pause, in addition to those in the queue."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +56,8 @@ class Deadline:
     ) -> MeasurementConfig:
         """Return the config ``config`` with a time limit for each of ``count`` configurations.
 
-        They divide the time that is left until fraction ``share`` of the time limit, with at most
-        ``maximum`` seconds each.
+        The time until fraction ``share`` of the limit is divided equally, with at most ``maximum``
+        seconds for each configuration.
         """
         if self.seconds is None:
             return config

@@ -34,7 +34,7 @@ Place = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Settings for ``w.tune`` to try: for each, a tuple of ascending values.
+    """Values for ``w.tune`` to try: one ascending tuple for each setting.
 
     Raises ArgumentError for values that are not ascending numbers.
 
@@ -128,7 +128,7 @@ def grid_for(resolved: ResolvedGraph, machine: Machine, device: DecodeDevice) ->
 
 
 def mapping_values(resolved: ResolvedGraph, files: Collection[str]) -> tuple[bool | None, ...]:
-    """Return the values of ``dont_use_mmap`` for ``files``: ``mapped``, ``read`` or both.
+    """Return the values of ``dont_use_mmap`` that ``files`` names: ``mapped``, ``read`` or both.
 
     By default a graph maps files. Raises ArgumentError for ``read`` if no reader supports it.
     """

@@ -126,7 +126,6 @@ class InterleavedRun:
         self._began = time.monotonic()
         self._starts = 0
         self._rounds = 0
-        """Number of completed rounds (``_starts``: of worker starts), for the progress display."""
         self._spans: list[float] = []
         """Seconds of each completed round, including untimed parts."""
         self._share = 0.0
@@ -338,13 +337,12 @@ def measure(
     """Measure configurations interleaved; return one Measurement each, in the same order.
 
     All configurations are built and warmed up before the first is timed. If one fails, its
-    Measurement has the reason.
-    ``before_round`` runs untimed before each round; ``on_rows`` is called after each timed round
-    with all results so far. ``best`` is the rate below which the measurement config may give up
-    early. ``reusable`` contains the previous measurement's worker, if any, and then the worker of
-    this one; without it every configuration has a new worker. A single configuration runs without
-    pauses between rounds. Once ``stop`` is set, CancelledError is raised within 0.1 s, and all
-    processes are ended.
+    Measurement has the reason. ``before_round`` runs untimed before each round; ``on_rows`` is
+    called after each timed round with all results so far. ``best`` is a known rate: a configuration
+    that is much slower may be given up early, if the measurement config allows it. ``reusable``
+    contains the previous measurement's worker, if any, and then the worker of this one; without it
+    every configuration has a new worker. A single configuration runs without pauses between rounds.
+    Once ``stop`` is set, CancelledError is raised within 0.1 s, and all processes are ended.
     """
     if not entries:
         return ()

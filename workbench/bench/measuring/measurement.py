@@ -17,7 +17,7 @@ CONFIRMED = "confirmed"
 BY_ITSELF = "measured alone, in the search for workers, not interleaved"
 """Start of the flag of a result that was not measured interleaved with others."""
 LOADED = 0.1
-"""Fraction of the machine's cores. If other processes use more, the result is flagged."""
+"""A result is flagged if other processes used more than this fraction of the machine's cores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ def latency_of(rounds: Sequence[TimedRound]) -> Latency | None:
 
 
 def long_run_text(row: Measurement) -> str:
-    """Return ``, 60 s long, slowest second 0.93 of the median``; "" if there was no long run."""
+    """Return a text about the long run, to be appended to a sentence; "" if there was none."""
     if row.slowest_second is None:
         return ""
     seconds = sum(one.seconds for one in row.rounds if one.by_second)
@@ -110,7 +110,7 @@ class Measurement:
 
     @property
     def is_interleaved(self) -> bool:
-        """True if the rounds are comparable with those of other rows; False for a worker search."""
+        """True if the rounds alternated with those of other rows, so that rates can be compared."""
         return not any(flag.startswith(BY_ITSELF) for flag in self.flags)
 
     @property
@@ -190,7 +190,7 @@ class Measurement:
 
 
 def rate_unit(frames: int) -> str:
-    """Return ``imgs/s``; for sequences (``frames`` is not 0) ``sequences/s``."""
+    """Return ``imgs/s``, or ``sequences/s`` if ``frames`` is not 0."""
     return "sequences/s" if frames else "imgs/s"
 
 

@@ -162,7 +162,7 @@ def config_within(seconds: float, processes: int = 1) -> MeasurementConfig:
 QUICK_CONFIG = MeasurementConfig(
     round_seconds=0.5, round_batches=3, rounds=3, warm_up_rounds=3, precision=0.05, budget=3.0
 )
-"""Config for many configurations, such as stages. The wider intervals show the lower precision."""
+"""Config for many configurations, as in a stage run. Less precise, so intervals are wider."""
 
 PROBE_CONFIG = MeasurementConfig(
     round_seconds=0.4, round_batches=3, rounds=2, warm_up_rounds=2, precision=0.05,
@@ -174,9 +174,9 @@ GPU_SETTING_CONFIG = MeasurementConfig(
     round_seconds=1.0, round_batches=3, rounds=6, warm_up_rounds=2, precision=0.05, budget=15.0,
     behind=0.6,
 )  # fmt: skip
-"""Config for a complete measurement with GPU decoding. Several pipelines alternate every few
-seconds between two speeds; the slower is 0.68 of the faster. So two equal rounds prove nothing, and
-only a setting that is slower than both is given up early.
+"""Config for a complete measurement with GPU decoding. There, several pipelines switch between two
+speeds every few seconds, and the lower is 0.68 of the higher. Two equal rounds are therefore no
+proof, and a setting is given up early only if it is slower than 0.6 of the best.
 """
 
 GPU_PROBE_CONFIG = replace(GPU_SETTING_CONFIG, round_seconds=0.5, budget=4.0)
@@ -203,9 +203,9 @@ a 50 % confidence interval.
 
 
 def low_precision_notice(config: MeasurementConfig, intervals: Sequence[Interval]) -> str:
-    """Return a notice that results have fewer rounds than by default, with their precision.
+    """Return a notice that a quick config was used, with the width of the widest interval.
 
-    The result is "" if they have the default number of rounds.
+    The result is "" if the config has at least the default number of rounds.
     """
     intervals = [one for one in intervals if one.level > 0]  # a single long round has no interval
     if config.rounds >= MeasurementConfig().rounds or not intervals:

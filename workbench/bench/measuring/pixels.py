@@ -33,9 +33,9 @@ LEVELS = "levels of 255"
 NOT_COMPARED = "not compared: the time budget ended"
 FLOATS = "units of the output's floats"
 SAME = {LEVELS: 8.0, FLOATS: 0.15}
-"""Maximum mean difference between two implementations of the same augmentation, which differ in
-filters and rounding. A wrong sign or another random value differs by 30 levels and more. For floats
-with ImageNet normalisation, 0.15 corresponds to nine levels.
+"""Maximum mean difference, by unit, up to which two libraries apply the same augmentation. Filters
+and rounding differ by less; a wrong sign or another random value differs by 30 levels and more. For
+floats with ImageNet normalisation, 0.15 corresponds to nine levels.
 """
 
 
@@ -106,10 +106,11 @@ def compare_decoders(
     progress: WorkerProgress,
     seconds: float = math.inf,
 ) -> dict[str, Any]:
-    """Compare the pixels of CPU and mixed decoding. Return the difference, or the reason.
+    """Compare the pixels of CPU and mixed decoding, and return the difference as JSON values.
 
-    The result consists of JSON values. The comparison is limited to ``seconds``. Once ``stop`` is
-    set, CancelledError is raised. ``progress`` is called with the worker's messages.
+    If they cannot be compared, the result has only the key ``reason``. The comparison is limited to
+    ``seconds``. Once ``stop`` is set, CancelledError is raised. ``progress`` is called with the
+    worker's messages.
     """
     clock = StopClock(stop)
     clock.allow(seconds)
@@ -134,7 +135,7 @@ def compare_decoders(
 
 @task
 def differ(worker: Worker, cpu: Code, mixed: Code, data: Datasets) -> PixelDifference | None:
-    """Task: compare the first batch of two scripts, with CPU and with mixed decoding."""
+    """Task: compare the first batch of a script that decodes on the CPU with a mixed one's."""
     return compare_cpu_with_mixed(first_batch(cpu, data, "cpu"), first_batch(mixed, data, "mixed"))
 
 

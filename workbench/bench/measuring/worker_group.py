@@ -29,9 +29,7 @@ SILENCE_LIMIT = 300.0
 queues, which takes longest.
 """
 _TOGETHER = 0.05
-"""Seconds between sending the common start time to parallel workers and that time. Sending takes
-far less.
-"""
+"""Seconds from sending parallel workers a start time until they start. Sending takes less."""
 
 
 T = TypeVar("T")
@@ -71,8 +69,7 @@ class WorkerGroup:
     ) -> None:
         """``environments`` and ``cores`` have one item per job, or are empty.
 
-        ``on_silence`` and ``on_wait`` are as for ``Engine``, and are called for each of the
-        workers.
+        ``on_silence`` and ``on_wait`` are the callbacks of each worker's ``Engine``.
         """
         self._jobs = jobs
         self._cores = cores or [()] * len(jobs)
@@ -218,7 +215,7 @@ class ReusableWorker:
         on_silence: Callable[[bool], None],
         on_wait: Callable[[str], None],
     ) -> WorkerGroup | None:
-        """Return the worker of the last measurement, prepared for new jobs, or None."""
+        """Assign new jobs to the last measurement's worker and return it; None if there is none."""
         group, self._group = self._group, None
         self.reused = group is not None
         if group is not None:

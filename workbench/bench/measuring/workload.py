@@ -76,10 +76,9 @@ class StartupStats:
 class TimedRound:
     """Timing of one round.
 
-    ``cpu_seconds`` is the CPU time of the worker and its children; ``others`` is the number of
-    cores, of those the worker may use, that other processes used; None if unknown. ``latencies``
-    (seconds per batch) are not stored in a record. ``by_second`` has the imgs/s of each whole
-    second of a long round.
+    ``cpu_seconds`` is the CPU time of the worker and its children. ``others`` is the number of the
+    worker's cores that other processes used, or None if unknown. ``latencies`` (seconds per batch)
+    are not stored in a record. ``by_second`` has the imgs/s of each whole second of a long round.
     """
 
     seconds: float
@@ -209,7 +208,7 @@ def _shard_size(meta: dict[str, Any], epoch: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Clocks:
-    """Wall time, CPU time of the worker and its children, CPU time used on its cores (seconds)."""
+    """Wall time, CPU time of the worker, and CPU time of all processes on its cores, in seconds."""
 
     time: float
     cpu: float
@@ -270,8 +269,8 @@ def run_round(
     Two things run first and are not counted, so that the round starts in a steady state: the
     batches queued during the preceding pause, and a fifth of the round's time (at most 1 s), in
     which clock frequencies rise. ``start_at`` (``time.perf_counter``, which all processes of a
-    machine share) synchronises several workers. With ``pause``, the task returns when the worker is
-    idle. Without it, the task returns immediately, and the time of the next round starts then.
+    machine share) synchronises several workers. With ``pause``, the task waits until the worker is
+    idle. Without it, the next round follows immediately: its time starts when this one ends.
     """
     workload: Workload = worker.kept[_KEY]
     children = descendants(os.getpid())

@@ -121,8 +121,8 @@ class BarChart:
 class ScalingChart:
     """Speed by number of threads, pipelines, processes or GPUs, with a series per pipeline count.
 
-    ``over`` is the name of what is counted. ``frames`` is as in ``Config``. The series include
-    points without a result.
+    ``over`` is the quantity on the x axis, and ``frames`` the number of frames per sample (0 for
+    images). The series include points without a result.
     """
 
     title: str
@@ -132,7 +132,7 @@ class ScalingChart:
     series: tuple[tuple[ScalingPoint, ...], ...]
 
     def name(self, series: Sequence[ScalingPoint]) -> str:
-        """Return the label of a series: the pipelines per process if there are several series."""
+        """Return the label of a series, such as ``2 pipelines each`` if there are several."""
         if len(self.series) == 1:
             return "measured"
         number = series[0].row.config.pipelines

@@ -28,9 +28,9 @@ _GAP = 3
 class OperatorCost:
     """Cost of an operator in one program. An entry without ``op`` is a baseline.
 
-    ``rate`` is in imgs/s. ``adds`` are the microseconds per image added to those of ``base``, with
-    the interval ``low`` to ``high``, from adjacent rounds. None means not measured, for the given
-    ``reason``. ``is_same`` is True if the pixels equal DALI's.
+    ``rate`` is in imgs/s. ``adds`` is the time per image in microseconds that the operator adds to
+    the baseline ``base``, with the confidence interval ``low`` to ``high``. They are None if not
+    measured, for the given ``reason``. ``is_same`` is True if the pixels equal DALI's.
     """
 
     node: str
@@ -59,7 +59,7 @@ class OperatorCost:
 
 
 def cost_of(cost: OperatorCost, row: Measurement, base: Measurement | None) -> OperatorCost:
-    """Return ``cost`` with the results of ``row``. ``base`` was measured in adjacent rounds."""
+    """Return ``cost`` with the rate of ``row``, and the time that it adds to the baseline."""
     cost = replace(cost, rate=row.median, reason=row.reason)
     if base is None or not row.rounds or not base.rounds:
         return cost

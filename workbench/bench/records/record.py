@@ -60,9 +60,9 @@ class Ratio:
 class Report:
     """Measurements, with the machine, data and graph that were used.
 
-    ``data`` is the folder. ``context`` has versions, git state and the hash of the graph; ``extra``
-    has additional results by kind: pixel differences, stages, the tuner's path. A notebook displays
-    the report as a table; ``plot`` draws a chart.
+    ``data`` is the name of the data folder. ``context`` has versions, git state and the hash of the
+    graph; ``extra`` has additional results by kind: pixel differences, stages, the tuner's path. A
+    notebook displays the report as a table; ``plot`` draws a chart.
 
     ::
 
@@ -326,7 +326,7 @@ def parse_or_raise(record: dict[str, Any], read: Callable[[], T]) -> T:
 
 
 def _check_extra(report: Report) -> None:
-    """Parse the results in ``extra``, so that errors are raised."""
+    """Raise an error if the results in ``extra`` cannot be parsed."""
     stages_of(report.extra)
     operators_of(report.extra)
     pixel_sentences(report.extra)
@@ -395,7 +395,7 @@ def _result(row: dict[str, Any], version: int) -> Measurement:
 
 
 def graph_hash(graph: Graph) -> str:
-    """Return the SHA-256 of a graph without data, settings, and arguments that are knobs.
+    """Return the SHA-256 of a graph, without settings and tunable arguments.
 
     These are compared separately. The hash is always computed from version 1 of the graph format,
     so that records of unchanged graphs remain comparable.
@@ -453,7 +453,7 @@ def gpu_command(
 
 
 def _options(default: Config, desired: Config) -> list[str] | None:
-    """Return the options of ``workbench bench`` that change ``default`` to ``desired``, or None."""
+    """Return the ``bench`` options that change ``default`` to ``desired``; None if impossible."""
     if desired.prefetch != default.prefetch or (
         default.hw_decoder_load and not desired.hw_decoder_load
     ):

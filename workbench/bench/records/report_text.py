@@ -71,7 +71,7 @@ def stage_rows(report: Report) -> list[dict[str, Any]]:
 
 
 def report_frame(report: Report) -> Any:
-    """Return a data frame of the rows; for a stage run, of the stages and the slowest files."""
+    """Return a data frame with a row per measurement or, for a stage run, per stage."""
     import pandas
 
     return pandas.DataFrame(stage_rows(report) or report_rows(report))
@@ -167,9 +167,7 @@ def _rate_text(row: Measurement) -> str:
 
 
 _CORES = re.compile(r"(?<=kept )[0-9.]+")
-"""Regular expression for the number in a flag. Flags with the same cause differ only in the
-number.
-"""
+"""Pattern of the number of cores in a warning. Warnings that differ only in it are merged."""
 
 
 def quality_flags(rows: Sequence[Measurement]) -> list[str]:

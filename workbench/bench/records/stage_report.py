@@ -45,7 +45,7 @@ _DRAWS = 200
 @sendable
 @dataclass(frozen=True, slots=True)
 class SlowFile:
-    """Decoding time of a file, and the milliseconds it adds to a batch over a typical file."""
+    """Decoding time of a slow file, and the milliseconds by which it lengthens a batch."""
 
     file: str
     milliseconds: float

@@ -31,8 +31,7 @@ NAMED: Mapping[str, bool] = {
     "solarize_add": True,
     **dict.fromkeys(("equalize", "auto_contrast", "identity", "invert"), False),
 }
-"""Augmentation names that are allowed in a custom policy: True if the augmentation has a magnitude.
-"""
+"""Augmentations that a custom policy may use. The value is True if one has a magnitude."""
 
 OWN_POLICY = "apply_auto_augment"
 """Name of the operator that accepts a custom policy."""

@@ -1,4 +1,4 @@
-"""Readers that DALI does not have: the reader of Python data, and the rows of ``readers.toml``.
+"""Readers that DALI lacks: one for Python data, and those defined in ``readers.toml``.
 
 The code of each reader is in the attribute ``reader`` of its ``SourceKind``.
 """

@@ -108,7 +108,7 @@ def _write(
 ) -> None:
     """Write dark text on a rectangle in the class colour, inside the image.
 
-    The fraction ``before`` of the text's width and height is to the left of and above its position.
+    ``before`` moves the text left and up, by a fraction of its width and height: 0.5 centres it.
     """
     font = ImageFont.load_default(_LETTERS)
     _, _, width, height = pen.textbbox((0, 0), name.text, font)
@@ -216,7 +216,7 @@ def _outlines(
     labels: NDArray[np.generic],
     names: Sequence[str],
 ) -> list[AnnotationOverlay]:
-    """Return an outline per row (instance, first vertex, end), in the colour of its class."""
+    """Return the outlines of ``polygons`` (rows of instance, start and end in ``vertices``)."""
     numbers = [int(each) for each in np.ravel(labels)]
     made = []
     for instance, first, end in np.asarray(polygons).reshape(-1, 3)[:_MOST_MARKS].tolist():
@@ -293,7 +293,7 @@ def _targets_on(run: GraphRun, image: Port) -> list[tuple[Node, Port, PortKind]]
 
 
 def _is_depth(run: GraphRun, port: Port) -> bool:
-    """Return True if a mask, or a node that transforms it, uses linear interpolation."""
+    """Return whether a mask contains depths, and not class numbers: it is interpolated linearly."""
     nodes = [node for node in run.graph.nodes if port in node.inputs.values()]
     given = [run.graph.node(port.node), *nodes]
     return any(follows(node) and node.args.get("interpolation") == "linear" for node in given)
@@ -391,7 +391,7 @@ _WHOLE = (0.0, 0.0, 1.0, 1.0)
 def fitting_mask(
     mask: NDArray[np.generic], sides: tuple[int, int], names: Sequence[str], is_depth: bool = False
 ) -> Overlays:
-    """Return the overlay of a mask. If the sizes differ, it is a frame with a note instead."""
+    """Return the overlay of a mask, or a frame with a note if its size is not the image's."""
     height, width = mask.shape[:2]
     if (width, height) == sides:
         return (
@@ -451,7 +451,7 @@ def _subsampled_mask(mask: NDArray[np.generic]) -> NDArray[np.generic]:
 
 
 def _sampled_indices(side: int, longest: int) -> NDArray[np.int64]:
-    """Return the indices of the rows or columns to use: the middle of each group."""
+    """Return evenly spaced indices of rows or columns, to reduce an image with side ``longest``."""
     count = max(1, round(side * min(1.0, _MASK_SIDE / longest)))
     return ((np.arange(count) + 0.5) * side / count).astype(np.int64)
 

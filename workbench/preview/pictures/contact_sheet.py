@@ -19,19 +19,19 @@ from workbench.engine.resources.batch_store import Memory
 from workbench.preview.pictures.tiles import Tiles, on_host
 
 Encoder = Callable[[Any], bytes]
-"""Function that encodes uint8 (h, w, 3), an array or a DALI tensor on a GPU, as JPEG."""
+"""Function that encodes an image as JPEG. It is uint8 (h, w, 3), on the host or on a GPU."""
 
 RAW = "image/x-rgba"
 """MIME type of uncompressed sheets: RGBA with 8 bits per channel, row by row from the top."""
 MOST_SHOWN = 70_000
 """Maximum size in bytes of a sheet in a notebook. Base64 encoding adds a third to this."""
 QUALITY = 88
-"""JPEG quality of the sheet. Blocks are not visible; 32 tiles of 224 take 7 ms on one core."""
+"""JPEG quality of the sheet, without visible blocks. Encoding 32 tiles takes 7 ms on one core."""
 ENCODER_BIAS = (-2, 0, -2)
 """Values that the GPU's encoder adds to red, green and blue.
 
-The averages are -1.6, 0.4 and -1.8, at quality 92 as at 88. Pillow adds at most 0.05 (measured with
-16 photos, nvimgcodec 0.9 on an H100).
+The averages are -1.6, 0.4 and -1.8, for quality 88 and 92 alike. Pillow adds at most 0.05 (measured
+with 16 photos, nvimgcodec 0.9 on an H100).
 """
 
 BAD, BAD_FRAME = (250, 236, 236), (178, 58, 58)
@@ -40,7 +40,7 @@ BAD, BAD_FRAME = (250, 236, 236), (178, 58, 58)
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Layout of tiles: the tiles of sample 0 in all groups, then those of sample 1, and so on."""
+    """Layout of tiles. The tiles of a sample, one per group, are next to each other."""
 
     groups: int
     count: int

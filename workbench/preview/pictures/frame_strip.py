@@ -54,7 +54,7 @@ def sound_pictures(batch: Batch) -> list[NDArray[Any]]:
 
 
 def sound_scaling(batch: Batch) -> Scaling:
-    """Return the scaling for display: none for waveforms, minimum to maximum for spectrograms."""
+    """Return the display scaling: the fixed range of waveforms, or a spectrogram's own range."""
     if len(batch.shapes[0]) == 2 and batch.layout:
         return replace(min_max_scaling(batch.arrays()), note=axes_note(batch))
     return Scaling((255.0,), (0.0,), axes_note(batch))
@@ -79,7 +79,7 @@ def _maximum_text(batch: Batch, maximum: int) -> str:
 
 
 def _wave(samples: NDArray[Any]) -> NDArray[np.float32]:
-    """Draw a curve per channel, from the minimum and maximum of each column, with a zero line.
+    """Draw a waveform, one band per channel. Each pixel column shows the range of its samples.
 
     The vertical range is that of the element type. For floats it is -1 to 1 or larger.
     """
@@ -122,7 +122,6 @@ def _spectrogram(bands: NDArray[Any]) -> NDArray[Any]:
 
 
 def _draw_ticks(picture: NDArray[Any], ink: Any) -> None:
-    """Draw ticks at the left and bottom edges, at quarters of the axes."""
     height, width = picture.shape
     for part in range(1, _TICKS):
         picture[height * part // _TICKS, :_TICK] = ink
@@ -143,7 +142,7 @@ def is_sequence(batch: Batch) -> bool:
 
 
 def as_pictures(batch: Batch, kind: PortKind = "any") -> Batch:
-    """Convert each sequence to one image on the host, with the axis order of a frame.
+    """Convert each sequence to one image on the host, with its frames in a grid.
 
     Sounds become grey images; ``kind`` is the port's kind. Other batches are returned unchanged,
     and so are sequences without frames, which cannot be shown.
@@ -169,7 +168,7 @@ def one_frame(batch: Batch, frame: int) -> Batch:
 
 
 def value_layout(batch: Batch) -> str:
-    """Return the layout, including a frame axis. Raises GraphError if the batch has no images."""
+    """Return the layout, such as ``HWC`` or ``FHWC``. Raises GraphError without images."""
     return batch.layout if is_sequence(batch) else picture_layout(batch)
 
 

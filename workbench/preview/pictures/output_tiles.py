@@ -30,7 +30,7 @@ _STRETCHED = ", as shown: stretched from black to white, so brightness is ignore
 
 @dataclass(frozen=True, slots=True)
 class DifferenceTiles:
-    """Absolute difference between an output and the output of the node ``baseline``, as displayed.
+    """Tiles of the absolute difference between an output and the output of the node ``baseline``.
 
     ``notes`` has a text per sample: the mean difference, or the reason why there is none.
     """

@@ -84,13 +84,15 @@ def _white(dtype: str, low: float, high: float) -> int:
 
 
 _UNIT = 8
-"""Images of floats with at most this maximum have the range 0 to 1, possibly brightened."""
+"""Maximum value of a float image that is assumed to range from 0 to 1 and may be brightened."""
 _BRIGHTEST = 4 * 255
-"""Images whose maximum is at most this are assumed to range from 0 to 255, possibly brightened.
-12-bit images usually have larger values.
+"""Maximum value of an image that is assumed to range from 0 to 255 and may be brightened. 12-bit
+images usually have larger values.
 """
 _CLASSES = 64
-"""Largest integer that may be a class in a mask. In a range of 0 to 255 it would look black."""
+"""Integer images with values up to this may be masks of class numbers, and are stretched so that
+they do not look black.
+"""
 
 _NORMALISE = ("mean", "std", "scale", "shift")
 

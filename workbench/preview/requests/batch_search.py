@@ -1,4 +1,4 @@
-"""Search for a batch that has a sample that passes the preview's filter."""
+"""Search for a batch with a sample that matches the preview's filter."""
 
 from __future__ import annotations
 
@@ -52,11 +52,11 @@ class SampleFilter:
 def find_batch(
     engine: Caller, request: PreviewRequest, sample_filter: SampleFilter, back: bool, most: int
 ) -> int | None:
-    """Return the nearest batch with a matching sample after (or before) the request's, or None.
+    """Return the number of the next (if ``back``, previous) batch with a matching sample.
 
-    The first ``request.tiles`` samples of each batch are searched, up to batch ``most``. Nothing is
-    decoded except the inputs of block conditions. Raises GraphError if the graph has no labels, and
-    the errors of ``preview_batch``.
+    Returns None if no batch matches. The first ``request.tiles`` samples of each batch are
+    searched, up to batch ``most``. Nothing is decoded except the inputs of block conditions. Raises
+    GraphError if the graph has no labels, and the errors of ``preview_batch``.
     """
     found: int | None = engine.call(search, request, sample_filter, back, most)
     return found
@@ -70,7 +70,7 @@ def search(
     back: bool,
     most: int,
 ) -> int | None:
-    """Task that performs ``find_batch`` in the worker."""
+    """Task: search for a batch as described in ``find_batch``."""
     resolved = running_part(worker, request)
     if back:  # readers only run forward: one pass over all batches
         return max(

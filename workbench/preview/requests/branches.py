@@ -25,9 +25,7 @@ from workbench.preview.request import GraphRun, PreviewRequest, running_part
 from workbench.preview.requests.texts import augmentations_of, augmented_at
 
 _NAMED = 2
-"""Maximum number of operators that a body's text names. If there are more, the text has their
-number.
-"""
+"""Maximum number of operators named in a body's text. For more operators, it has their number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +68,7 @@ def _content(body: Body) -> str:
 def executed_scopes(run: GraphRun) -> list[tuple[str, ...]]:
     """Return the bodies (``branch.then``) that ran for each sample, ordered as ``branches_of``.
 
-    For a sample whose file could not be read, there are none.
+    The tuple of a sample whose file could not be read is empty.
     """
     scopes = [branch.scope for branch in branches_of(run.resolved)]
     reached = run.result.reached
@@ -145,7 +143,7 @@ _AT_ONCE = 0.2
 
 @dataclass(frozen=True, slots=True)
 class BodyShare:
-    """Number of samples for which a body ran. ``asked`` is its configured probability, or None."""
+    """Number of samples for which a body ran, and its configured probability ``asked``, if any."""
 
     name: str
     text: str
@@ -172,7 +170,7 @@ class BlockShares:
 class BranchShares:
     """Numbers of samples for each block, in the first ``batches`` batches.
 
-    ``reads`` is True if the conditions need data, so that a batch takes as long as decoding.
+    ``reads`` is True if conditions depend on the data, so that counting is as slow as decoding.
     """
 
     batches: int
@@ -182,7 +180,7 @@ class BranchShares:
 
 @task
 def count_branches(worker: Worker, request: PreviewRequest, batches: int) -> BranchShares:
-    """Task: count for how many samples the blocks before the outputs run, in ``batches`` batches.
+    """Task: count for how many samples each block and body ran, in the first ``batches`` batches.
 
     This continues the previous call for the same blocks, and returns at the end of a batch after
     0.2 s; call it until all batches are counted. Raises the errors of ``render``.

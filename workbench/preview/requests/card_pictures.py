@@ -189,7 +189,7 @@ def _picture(
 
 @dataclass(frozen=True, slots=True)
 class _CachedImage:
-    """A cached image, or None if the output is not an image."""
+    """Cache entry for an output's image. ``pixels`` is None if the output is not an image."""
 
     pixels: NDArray[np.uint8] | None
     device: Memory = "cpu"

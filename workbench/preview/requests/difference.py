@@ -153,7 +153,7 @@ def psnr_of(error: float, peak: float) -> float:
 def difference(pairs: Iterable[tuple[NDArray[Any], NDArray[Any]]]) -> PixelDifference:
     """Compare pairs of images with values from 0 to 255.
 
-    If the sizes of a pair differ, the result contains only this fact.
+    If the two images of a pair differ in size, the result has only their ``sizes``.
     """
     sums = DifferenceSums()
     for one, other in pairs:

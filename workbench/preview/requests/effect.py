@@ -51,8 +51,8 @@ class Effect:
 
     ``boxes`` has the rectangle of each variant's image, or None if the variant failed. ``errors``
     has the reasons, which are empty for variants with an image. ``image`` is empty if all variants
-    failed. ``alike`` has, for each variant, the first variant with bit-identical output. Outputs
-    are compared before they are scaled for display.
+    failed. ``alike`` has one index per variant: that of the first variant with bit-identical
+    output. Outputs are compared before they are scaled for display.
     """
 
     boxes: tuple[Box | None, ...]
@@ -72,7 +72,7 @@ def _digest(output: NDArray[Any]) -> bytes:
 def render_effect(
     worker: Worker, request: PreviewRequest, graphs: Sequence[Graph], index: int
 ) -> Effect:
-    """Task: render sample ``index`` at the first image output of each graph.
+    """Task: render sample ``index`` with each graph, using the graph's first image output.
 
     All graphs use the request's seeds. Raises GraphError for more than ``MOST_VARIANTS`` graphs,
     and the errors of ``run_request``. DALI's errors and missing images are not raised, but reported

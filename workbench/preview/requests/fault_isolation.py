@@ -60,7 +60,7 @@ def call_isolating_faults(
 def isolating_faults(
     task: Callable[Concatenate[Worker, P], T],
 ) -> Callable[Concatenate[Caller, P], T]:
-    """Return a function that calls a task with a request through ``call_isolating_faults``."""
+    """Convert a task to a function that calls it through ``call_isolating_faults``."""
     parameters = inspect.signature(task)
 
     @wraps(task)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 MOST_BYTES = 2**30
 """Maximum size of a batch in bytes. The worker sends the batch as a whole."""
 _MARKED_SIDE = 240
-"""Minimum side in pixels of a picture with names. Smaller pictures are enlarged to this size."""
+"""Size in pixels up to which small pictures are enlarged, so that class names fit."""
 BATCH_LIBRARIES = ("numpy", "torch", "jax", "cupy")
 
 
@@ -335,7 +335,7 @@ class OutputBatch(Mapping[str, Any]):
         show_figure(self.plot(output, rows=rows, figsize=figsize), f"batch-{self.number}")
 
     def _caption(self, index: int, name: str, with_name: bool) -> str:
-        """Return a sample's class and file, and in the second line the output's random values."""
+        """Return a caption: the sample's class and file, and random values on the second line."""
         file = os.path.basename(self.files[index])
         named = f"{self.classes[index]} · {file}" if self.classes else file
         if self.files[index] in self.errors:

@@ -74,9 +74,10 @@ class Tile:
 
     ``draws`` has a text per generator, such as ``angle -7.24``. ``notes`` are remarks on the tile,
     such as the size of its difference, or that it is one of many random variants. ``class_name`` is
-    the name of the label, or the label itself without a name. ``branches`` are the block bodies
-    that ran for the sample (``branch.then``). ``augmentations`` are the keys of the automatic
-    augmentations applied, and ``applied`` is their text for each node, such as ``rotate -27``.
+    the name of the class, or the label as text if the class has no name. ``branches`` are the block
+    bodies that ran for the sample (``branch.then``). ``augmentations`` are the keys of the
+    automatic augmentations applied, and ``applied`` is their text for each node, such as ``rotate
+    -27``.
     """
 
     index: int
@@ -94,9 +95,7 @@ class Tile:
     marks: tuple[Overlays, ...] = ()
     """Overlays for the original, if it is displayed, and then for each augmented picture."""
     values: Mapping[str, Any] = field(default_factory=dict)
-    """Generator -> random value, except for generators on a GPU; None if the sample did not reach
-    it.
-    """
+    """Random values by generator, without those on a GPU; None if the sample did not reach it."""
     targets: tuple[str, ...] = ()
     """Texts of annotations that are not drawn, such as ``image_ids 17``, ``labels cat 0.70, dog
     0.30``.
@@ -259,7 +258,7 @@ def render(worker: Worker, request: PreviewRequest) -> PreviewResult:
 
 
 def _picture(worker: Worker, run: GraphRun, groups: list[Tiles], mime: str) -> bytes:
-    """Encode the sheet: on the GPU if all tiles are there, otherwise in reused host memory."""
+    """Encode the sheet: on the GPU if all tiles are on it, otherwise in reused host memory."""
     bad = [index for index, sample in enumerate(run.result.samples) if sample.error]
     on_gpu = any(group.device == "gpu" for group in groups)
     encoder = gpu_jpeg_encoder(worker) if on_gpu and mime == "image/jpeg" else None

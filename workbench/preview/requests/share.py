@@ -105,7 +105,7 @@ def write_shared(sheet: Image.Image, text: str) -> bytes:
 
 
 def read_shared(picture: bytes) -> str:
-    """Return the text of the graph file in a PNG. The part of the PNG before the pixels is enough.
+    """Return the text of the graph file in a PNG. Only the part before the pixels is needed.
 
     Raises GraphFormatError if it is not a PNG, is damaged, or contains no graph.
     """
@@ -137,7 +137,7 @@ def read_picture(path: str | Path) -> Graph:
 
 
 def _columns(count: int, each: int) -> int:
-    """Return the number of samples per row: about eight tiles, and few gaps in the last row."""
+    """Return how many samples to show per row: about eight tiles, with few gaps in the last row."""
     most = max(1, min(count, 8 // each)) if count else 1
     return min(range(max(1, most - 1), most + 1), key=lambda n: (-count % n, -n))
 

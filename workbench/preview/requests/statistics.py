@@ -30,9 +30,7 @@ and std are right.
 """
 ENOUGH = 16
 OUT_OF_REACH = 30.0
-"""Upper limit for any mean or deviation of 8-bit photos that are normalised with a mean of 0 to 255
-and a std of 8.5 or more: 255 / 8.5.
-"""
+"""Mean or deviation that no correct normalisation of 8-bit photos exceeds: 255 / 8.5."""
 _RANGES = (
     *((0.0, 1.0), (-1.0, 1.0), (-3.0, 3.0), (-10.0, 10.0)),
     *((0.0, 256.0), (-32.0, 32.0), (-128.0, 128.0)),

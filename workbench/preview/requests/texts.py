@@ -96,7 +96,7 @@ def random_values(run: GraphRun, devices: Collection[str] = ("cpu", "gpu")) -> D
 
 
 def augmentations_of(run: GraphRun) -> dict[str, list[str]]:
-    """Map each automatic augmentation to a text per sample with what it applied; may be empty."""
+    """Return the text of each sample's automatic augmentations, by node; a text may be empty."""
     return {
         node: [_augmentation_text(each) for each in augmented_at(run, node)]
         for node in run.result.augmented
@@ -275,7 +275,7 @@ def class_names_of(worker: Worker, run: GraphRun, port: Port | None) -> list[str
 def _of_data(
     worker: Worker, run: GraphRun, port: Port | None, read: Callable[[Dataset], T]
 ) -> T | None:
-    """Return ``read(dataset)`` for a source's dataset, cached until the data changes, or None."""
+    """Return ``read`` of a source's dataset, cached until the data changes; None without data."""
     plan = run.result.plan
     source = next((n for n in run.nodes if port is not None and n.id == port.node), None)
     dataset = plan.dataset(source) if isinstance(source, Source) else None
