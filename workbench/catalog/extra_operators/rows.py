@@ -2,7 +2,7 @@
 
 A file has a table for each operator, with the fields of ``OpSpec``. ``inputs`` and ``outputs`` are
 tables of the fields of ``PortSpec`` by port name, ``args`` is a table of the fields of ``ArgSpec``
-by argument name. Their order is kept::
+by argument name. The order matters::
 
     [some_of]
     doc = "For each sample some of several bodies, one after another."
