@@ -11,7 +11,7 @@ _MODULES = {
     "torchdata": ("torch",),
     "tensorflow": ("tf",),
 }
-"""Prefix of the module of a loader's class -> kinds of this loader."""
+"""Kinds of a loader, by prefix of the module that defines its class."""
 _MOST_WRAPPERS = 3
 
 

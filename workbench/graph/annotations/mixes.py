@@ -1,8 +1,8 @@
 """Recognise images that are mixed with another image of their batch.
 
-Supports the two forms in the templates ``mixup`` and ``cutmix``, also if the user composed them:
-``image * share + other * (1 - share)``, and a window of each image that is replaced by the other
-image, where ``other`` is the same batch in another order.
+Supports the forms of mixing in the templates ``mixup`` and ``cutmix``, also if the user composed
+them. ``other`` is the same batch in another order. The first form is a blend, ``image * share +
+other * (1 - share)``. The second form replaces a window of each image by that window of ``other``.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Mix:
 
 
 MIXING = "permute_batch"
-"""Operator that permutes a batch, without which images cannot be mixed."""
+"""Operator that permutes a batch, which every supported form of mixing uses."""
 
 
 def mix_of(graph: Graph, node: Node) -> Mix | None:

@@ -440,7 +440,7 @@ class _Merger:
         return led
 
     def _existing_copy(self, node: Node) -> str:
-        """Return the id of the existing copy of a node of the other graph, or an empty string."""
+        """Return the id of a node's existing copy, or an empty string if there is none."""
         if node.id not in self._ids:
             made = origin(self._other, node.id)
             ids = [node.id, *self.whole.origins]

@@ -111,9 +111,9 @@ def _pairs(original: Graph, built: Graph) -> Iterator[tuple[Node, Node]]:
 
 
 def _differing_ids_and_seeds(original: Graph, built: Graph, every: bool) -> Spelled:
-    """Return the ids and seeds that the code must set, because those of the built graph differ.
+    """Return the ids and seeds in which the graphs differ, and which the code must therefore set.
 
-    Unless ``every`` is true, only the first such seed is included.
+    Unless ``every`` is true, only the first one is returned.
     """
     pairs = list(_pairs(original, built))
     names = {one.id for one, two in pairs if one.id != two.id}

@@ -34,7 +34,7 @@ _ROLES = {
 theme, so it has no background, and its colours are readable in light and dark themes."""
 _OTHER_ROLE = "#666666"
 _INK, _GREY, _ALERT = "#ffffff", "#7a7a7a", "#c05621"
-"""Colours of text on nodes, of other text and lines, and of warnings."""
+"""Colours of text on nodes, other text and lines, and warnings."""
 _LANE, _MOST_LANES = 5, 14
 """Width in pixels, and maximum number, of vertical lanes for edges that bypass nodes."""
 _RANDOM = "random."

@@ -466,7 +466,7 @@ def statement(name: str, head: str, calls: Sequence[str]) -> str:
 
 
 def settings_calls(graph: Graph) -> list[str]:
-    """Return the method calls that set the graph's name and the settings that are not defaults."""
+    """Return the method calls that set the graph's name and its non-default settings."""
     calls = []
     if graph.name != Graph().name or graph.about:
         about = [pformat(graph.about, WIDTH)] if graph.about else []

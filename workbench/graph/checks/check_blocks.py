@@ -157,7 +157,7 @@ def _differing_bodies(node: Node, output: str, types: Mapping[Port, TensorType])
 
 
 def _passing_faults(node: Node, spec: OpSpec, types: Mapping[Port, TensorType]) -> Iterator[Fault]:
-    """Report outputs of a body that have no matching input of the block for the next body."""
+    """Report outputs of a body that cannot be passed to the next body as the input of that name."""
     decide = {*spec.args, *(port.name for port in spec.inputs)}
     for name, body in node.bodies.items():
         for output, port in body.outputs.items():

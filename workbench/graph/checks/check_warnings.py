@@ -122,7 +122,7 @@ def _scale_warnings(typed: TypedGraph) -> Iterator[Fault]:
 
 
 def _constants(node: Node) -> dict[str, list[float]]:
-    """Return the constants of a node that must fit the range of the pixels, by argument."""
+    """Return a node's constants that must fit the pixel range, by argument."""
     names = {
         "crop_mirror_normalize": ("mean", "std"),
         "normalize": ("mean", "stddev"),

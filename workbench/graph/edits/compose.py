@@ -71,7 +71,7 @@ def _port_for(graph: Graph, catalog: Catalog, source: Port, node: Node, spec: Op
 def append_node(graph: Graph, catalog: Catalog, op: str) -> tuple[Graph, str]:
     """Add a node at the end of the image path, or unconnected if it does not fit there.
 
-    Images, and a reader's labels, become outputs if the graph has no such outputs.
+    If the graph does not output images or labels, those of the node are added to its outputs.
     """
     spec = usable_spec(catalog, op)
     if spec.inputs:
@@ -91,7 +91,7 @@ def append_node(graph: Graph, catalog: Catalog, op: str) -> tuple[Graph, str]:
 
 
 def with_outputs(graph: Graph, catalog: Catalog, added: str) -> Graph:
-    """Add a node's image and labels to the graph's outputs, unless it has such outputs already."""
+    """Add a node's image and labels to the graph's outputs if it does not output any."""
     given = {port_kind(graph, catalog, port) for port in graph.outputs.values()}
     node = graph.node(added)
     for output in outputs_of(node, catalog[node.op]):
@@ -195,7 +195,7 @@ def scope_of_port(graph: Graph, port: Port) -> str:
 
 
 def origin_of(graph: Graph, catalog: Catalog, port: Port, *, through_changes: bool = False) -> Port:
-    """Return the outer port that a body's input is connected to; other ports are returned as is.
+    """Return the outer port that is connected to a body's input; other ports are unchanged.
 
     If bodies run one after the other, an input may be the output of the previous body. Such an
     input is traced further only if ``through_changes`` is true.

@@ -105,8 +105,7 @@ def connect_targets(typed: TypedGraph, source: Port) -> dict[tuple[str, str], st
 def possible_feeders(typed: TypedGraph, target: str) -> dict[str, list[Port]]:
     """Return the ports that can feed each argument of a node, for arguments that accept a tensor.
 
-    Labels, boxes and points are omitted, because they are rarely used as arguments. They can be
-    connected all the same.
+    Labels, boxes and points can be connected too, but are omitted because that is rarely useful.
     """
     node = typed.graph.node(target)
     spec = typed.catalog.find(node.op)

@@ -93,11 +93,10 @@ def unused_nodes(graph: Graph) -> frozenset[str]:
 def with_loose_outputs(
     active: Graph, graph: Graph, catalog: Catalog, faulty: Collection[str]
 ) -> Graph:
-    """Return ``active`` with the nodes that no output depends on, each with an additional output.
+    """Add the nodes that no output depends on to the active part of a graph, as outputs.
 
     Used for previews of single nodes. Readers, muted and ``faulty`` nodes and their consumers are
-    excluded. ``active`` is the active part of ``graph``. It is returned unchanged if there are no
-    other nodes to add.
+    excluded. ``active`` is returned unchanged if there are no such nodes.
     """
     for node in topological(graph)[0]:
         spec = catalog.find(node.op)

@@ -224,7 +224,7 @@ def with_datasets(graph: Graph, data: Datasets) -> Graph:
 def datasets_as_read(graph: Graph, data: Datasets) -> Datasets:
     """Return the datasets with the annotations and reader options that the graph's sources use.
 
-    Samples with faulty annotations are then unusable. ``graph`` must come from ``with_datasets``.
+    Samples with faulty annotations become unusable. ``graph`` must come from ``with_datasets``.
     """
     return {name: _read_as(graph, name, each) for name, each in data.items()}
 
@@ -311,7 +311,7 @@ def swap_source(graph: Graph, source: Source, kind: str, data: Dataset | None = 
 
 
 def _needed(graph: Graph, source: Source, kind: SourceKind) -> set[str]:
-    """Return the reader options without which outputs that the graph uses would be missing."""
+    """Return the reader options that enable the outputs that the graph uses."""
     read = {port.output for port in used_ports(graph) if port.node == source.id}
     outputs = load_catalog()[kind.op].outputs
     return {port.needs for port in outputs if port.needs and port.name in read}

@@ -98,7 +98,7 @@ def _is_sensible(want: PortKind, graph: Graph, catalog: Catalog, port: Port) -> 
 
 
 def feed_input(graph: Graph, catalog: Catalog, source: Port, node_id: str, into: str) -> Graph:
-    """Connect a port to an input or argument; remove its value and arguments that exclude it.
+    """Connect a port to an input or argument, and remove conflicting arguments.
 
     The inputs stay in the order of the operator's ports.
     """

@@ -248,8 +248,8 @@ class Source(Node):
     Parameters
     ----------
     kind:
-        The module of ``workbench.sources`` for its data; empty for a DALI reader whose arguments
-        name the data.
+        Module of ``workbench.sources`` for its kind of data. Empty for a DALI reader whose
+        arguments specify the data.
     dataset:
         The data parameter of the exported program. Sources with equal names read the same data.
     """

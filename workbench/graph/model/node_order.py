@@ -54,8 +54,7 @@ def _is_topologically_sorted(nodes: tuple[Node, ...], known: set[str]) -> bool:
 def ancestors(graph: Graph, ports: list[Port]) -> set[str]:
     """Return the ids of all nodes that the ports depend on, including the ports' own nodes.
 
-    For a port inside a block: the inner nodes that it depends on, the block, and everything that
-    the block depends on.
+    For a port inside a block, these include the block and everything that the block depends on.
     """
     found: set[str] = set()
     waiting = [port.node for port in ports]

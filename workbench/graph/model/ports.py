@@ -53,7 +53,7 @@ def body_inputs(node: Node) -> list[tuple[Port, Port]]:
 
 
 def variables_read(node: Node, spec: OpSpec) -> list[tuple[Port, Port]]:
-    """Return each input port of a block's bodies with the port whose variable the code reads.
+    """Return pairs of a body's input port and the port whose variable the exported code reads.
 
     If the bodies run one after the other, this is the block's output, which each body reassigns.
     """

@@ -42,10 +42,7 @@ def fed_by(typed: TypedGraph, node: Node) -> Node | None:
 
 
 def next_node(typed: TypedGraph, node: Node) -> Node | None:
-    """Return the only consumer of a node, or None.
-
-    Also None if the consumer does not use the node as its data input.
-    """
+    """Return a node's only consumer, or None unless the node is the consumer's data input."""
     edges = typed.graph.consumers(node.id)
     if len(edges) != 1:
         return None
@@ -238,7 +235,7 @@ def _within(node: Node, axes: set[int]) -> bool:
 
 
 def precedes_crop(typed: TypedGraph, node: Node | None) -> bool:
-    """Return whether a node is a crop or slice, or is followed by one after flips."""
+    """Return whether a node is a crop or slice, or a flip with one after it."""
     while node is not None and chooses_pixels(typed, node):
         if node.op in _CUTS:
             return True

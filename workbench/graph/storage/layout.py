@@ -185,7 +185,7 @@ def _scope_of(key: str, graph: Graph) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A graph with everything that is stored with it. Undo and files apply to documents."""
+    """A graph with everything that is stored with it: the content of a file and of an undo step."""
 
     graph: Graph
     layout: Layout = Layout()

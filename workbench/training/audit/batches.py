@@ -146,7 +146,7 @@ def _sorted_values(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def _valid(values: Any, size: int) -> np.ndarray[Any, np.dtype[np.bool_]] | None:
-    """Return the mask of samples that are not padding; None unless ``values`` is such a mask.
+    """Return ``values`` as a mask that is False for padding samples, or None if it is not a mask.
 
     Batches of the JAX export have it as the field ``valid``.
     """

@@ -146,7 +146,7 @@ def _across_ranks(
 def _across_workers(
     streams: Sequence[Stream], name: str, random: Randomness, equal_images: bool
 ) -> Iterator[Finding]:
-    """Yield a finding for each epoch with batches whose outputs equal those of an earlier batch."""
+    """Yield a finding for each epoch in which batches repeat the outputs of an earlier batch."""
     for stream in streams:
         if name not in stream.prints:
             continue

@@ -273,7 +273,7 @@ def set_rank(rank: int, ranks: int) -> None:
 
 @contextmanager
 def generated_images(kind: Literal["equal", "coloured"], count: int) -> Iterator[Path]:
-    """Context manager that writes images to a temporary folder, which it removes at the end."""
+    """Context manager that writes images to a temporary folder and removes it at the end."""
     with tempfile.TemporaryDirectory(prefix="workbench-audit-") as folder:
         write = write_equal if kind == "equal" else write_coloured
         yield write(Path(folder), count)

@@ -17,7 +17,7 @@ _USUAL = ("index", "indices", "idx", "id", "ids", "sample", "number", "label", "
 _INDICES = _USUAL[: _USUAL.index("label")]
 """Names of fields, except labels, whose values may be ids even if many of them repeat."""
 _DISTINCT = 0.6
-"""Minimum number of distinct values of an id field, as a share of the samples."""
+"""Minimum fraction of distinct values in a field of ids."""
 _FEW = 8
 _EXPECTED = 6.0
 _RECURRING = 0.5

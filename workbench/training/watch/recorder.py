@@ -18,7 +18,7 @@ _FEWEST_MEASURED = 12
 _FEWEST_IN_LOADER = 50
 """Minimum number of measured loader steps before a batch may be repeated at an epoch's end."""
 _FEWEST_LEFT, _FEWEST_REPEATED = 26, 15
-"""Minimum number of steps left in an epoch to repeat a batch, and of repetitions in it."""
+"""Minimum number of steps left when repeating starts in an epoch, and of repetitions in it."""
 _SETTLING = 3
 """Number of steps on the repeated batch before the measurement."""
 _PRECISE = 0.003
@@ -109,8 +109,8 @@ class Recorder:
     def phase(self) -> Phase:
         """Phase of the next step on a batch of the loader.
 
-        The warm-up is extended by up to a quarter of the steps on the loader, until it has as many
-        steps as the loader's queue has batches and, with a GPU, until it has taken a second.
+        The warm-up is extended by up to a quarter of the loader's steps. It ends when it has used
+        as many batches as the loader's queue has and, with a GPU, has taken a second.
         """
         count = self._counts["warm-up"]
         if self._counts["loader"] or count >= self.plan.warm_up + self.plan.loader // 4:
@@ -137,9 +137,9 @@ class Recorder:
     def repetitions(self, left: int | None) -> int:
         """Return how often to repeat a batch now; 0 if the loader is to be measured first.
 
-        ``left`` is the number of steps left in the epoch, in which the repeated batch replaces
-        batches of the loader. None means that it replaces none. If the epoch is too short for all
-        planned steps, there are fewer of them.
+        ``left`` is the number of steps left in the epoch, or None if the repeated batch does not
+        replace batches of the loader. An epoch that is too short has fewer repetitions than
+        planned.
         """
         plan = self.plan
         if left is None:

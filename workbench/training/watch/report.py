@@ -37,7 +37,7 @@ class WatchReport(DocumentedResult):
     """Times of a training loop, and what limits it; returned by ``report()`` of ``wb.watch``.
 
     ``steps`` has a row for each step (``pandas.DataFrame(report.steps)``), ``notes`` has sentences
-    about other problems, and ``utilisation`` is that of the GPU in percent, with the loader and on
+    about other problems, and ``utilisation`` is the GPU's in percent, with the loader and on
     the repeated batch.
 
     ::

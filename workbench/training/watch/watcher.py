@@ -38,7 +38,7 @@ def watch(
     """Wrap a loader to measure whether the loader or the model limits the training loop.
 
     ``loader`` is any iterable of batches: a PyTorch ``DataLoader``, an iterator of DALI, a
-    ``tf.data`` set, a generator. Iterate over the result as over the loader; its attributes and
+    ``tf.data`` set, a generator. Iterate over the result instead of the loader; its attributes and
     ``len`` are those of the loader. After ``steps`` steps, in one or several epochs, the report is
     shown, and the loop continues without overhead. ``report()`` returns it at any time.
 
