@@ -101,6 +101,18 @@ def test_there_is_no_verdict_if_the_speed_of_the_machine_changes(time: VirtualTi
     assert "the speed changed during the watch" in str(report)
 
 
+def test_there_is_no_verdict_if_the_step_is_slower_on_the_repeated_batch(
+    time: VirtualTime,
+) -> None:
+    loop = wb.watch(time.loader(range(200), steady(0.01)), show=False)
+    before = None
+    for batch in loop:
+        time.sleep(0.03 if batch == before else 0.02)
+        before = batch
+    assert loop.report().limit == "unknown"
+    assert "20 ms on new batches and 30 ms on a repeated one" in str(loop.report())
+
+
 def test_a_smaller_change_of_the_speed_widens_the_interval(time: VirtualTime) -> None:
     steps = iter([0.0105] * 120 + [0.01] * 200)
     report = watched(time, steady(0.001), lambda: next(steps))

@@ -83,7 +83,8 @@ def loop_times(steps: Sequence[StepTime], loads_in_steps: bool = True) -> LoopTi
     """Return the times of a loop; None if too few steps were measured.
 
     ``loads_in_steps`` is true if the loader may prepare batches during the steps. Otherwise it
-    cannot slow them down, so a much faster step on the repeated batch has another cause.
+    cannot slow them down, so a much faster step on the repeated batch has another cause. A much
+    slower one always has another cause.
     """
     steady = steady_steps(steps)
     if len(steady) < _FEWEST_LOADER:
@@ -98,7 +99,9 @@ def loop_times(steps: Sequence[StepTime], loads_in_steps: bool = True) -> LoopTi
     checked = len(checks) >= _FEWEST_LOADER and min(fmean(checks), step.value) > 0
     free = mean_of(repeated) if measured else step
     drift = _drift(steady, checks if checked else [])
-    if not drift and not loads_in_steps and ratio_of(step, free).low > _DRIFT:
+    slower = ratio_of(step, free)
+    is_slower = not loads_in_steps and slower.low > _DRIFT
+    if not drift and (is_slower or slower.high < 1 / _DRIFT):
         new, again = duration_text(step.value), duration_text(free.value)
         drift = (
             f"a step took {new} on new batches and {again} on a repeated one, which loading does "
