@@ -10,7 +10,7 @@ _FAR = 1e6
 """Maximum coordinate of an outline in pixels. A larger mask would need too much memory."""
 _NUMBERS = {int, float}
 WITHOUT_AREA, OVER_EDGE = "has no", "beyond the edge"
-"""Words by which the two kinds of remarks from ``box_remark`` are recognised."""
+"""Words that distinguish the two kinds of remarks that ``box_remark`` returns."""
 
 
 def box_fault(box: Any, width: float | None, height: float | None, *, corners: bool = False) -> str:

@@ -48,9 +48,9 @@ class DataFacts:
     """Number of images, among the first 1,000 with annotations, that EXIF orientation rotates.
     Mirrored images are counted too."""
     annotated: Literal["", "stored", "upright"] = ""
-    """Whether annotations of rotated images match the size before or after EXIF rotation.
-    ``stored`` means before, ``upright`` after. Empty if both sizes are equal, or if annotations
-    disagree."""
+    """Image size that the annotations of rotated images match: ``stored`` before EXIF rotation,
+    ``upright`` after. Empty if both sizes are equal, or if annotations disagree.
+    """
     first_turned: str = ""
     """Name of the first image that EXIF orientation rotates or mirrors."""
     headers_read: int = 0

@@ -111,7 +111,7 @@ def source_kinds() -> tuple[str, ...]:
 
 @cache
 def load_source(kind: str) -> SourceKind:
-    """Return the source kind with a name. Raises DataError, with similar names, if it is unknown.
+    """Return the source kind called ``kind``. Raises DataError, with similar names, if unknown.
 
     ``folder:file_root`` is the variant of ``folder`` whose exported program passes the data
     unchanged to the argument ``file_root`` of DALI's reader.

@@ -51,7 +51,7 @@ def describe_compression(path: str) -> str:
 SOUND_HEAD = 4096
 """Number of bytes to read for the format of a WAV file."""
 _FLOAT, _EXTENSIBLE = 3, 0xFFFE
-"""WAV format codes."""
+"""WAV format codes: float samples, and a format that is given later in the header."""
 
 
 def float_rate(head: bytes) -> int:

@@ -38,7 +38,7 @@ class Sample(NamedTuple):
     nbytes: int | None = None
     """Size in bytes, or None if the sample is the whole file."""
     fault: str = ""
-    """Reason why the reader cannot read a valid sample, such as a missing label."""
+    """Reason why the reader cannot read the sample as intended, such as a missing label."""
     with_pillow: bool = False
     """Whether Pillow decodes the image instead of DALI."""
     sides: Sequence[int] = ()
@@ -124,7 +124,7 @@ _DIRECTLY = {
     "file_root": "folder of {noun}s by class",
     "file_list": "list of files and labels",
 }
-"""Description of data that are passed unchanged to each of these arguments of DALI's reader."""
+"""Reader argument that receives the data unchanged -> description of the data."""
 
 
 class SourceKind:
@@ -229,8 +229,9 @@ class SourceKind:
     """Whether ``list_samples`` finds the first faulty samples quickly. A preview can then report
     samples that the reader accepts silently."""
     ends_process: str = ""
-    """Words in the fault of a sample that would terminate the process, for a kind that looks ahead.
-    Such a sample is excluded in advance."""
+    """Words in the faults that would terminate the process when the sample is read. Such samples
+    are excluded in advance, if the kind ``looks_ahead``.
+    """
 
     def accepts(self, path: Path) -> bool:
         """Return whether a path contains data of this kind."""
@@ -245,7 +246,7 @@ class SourceKind:
         return False
 
     def identity(self, dataset: Dataset) -> object:
-        """Return a key that is equal for two descriptions of the same data."""
+        """Return a key that is equal for datasets that describe the same data."""
         return dataset.kind, os.path.abspath(dataset.location), dataset.items
 
     def require(self, dataset: Dataset) -> None:
@@ -473,7 +474,7 @@ class AnnotatedBoxes(AnnotatedKind):
 
 
 def names_of_numbers(named: Mapping[int, str]) -> list[str]:
-    """Return the class names by number, where 0 is the background, or an empty list."""
+    """Return the class names, indexed by class number (0 is the background); may be empty."""
     if not named:
         return []
     return ["background", *(named.get(each, str(each)) for each in range(1, max(named) + 1))]

@@ -56,9 +56,7 @@ _EXPLAINED = {
 """Regular expression that matches a frequent message of DALI -> the reason and a fix."""
 _MEMORY = re.compile(r"bad_alloc|out of memory|MemoryError|MemoryAllocation", re.IGNORECASE)
 _REFUSED = os.strerror(errno.EAGAIN)
-"""Error message of std::thread when a thread cannot be created, whatever the cause (such as
-exhausted memory).
-"""
+"""Error message of std::thread if no thread can be created, for example because memory ran out."""
 _DIVERGENT = re.compile(
     r"Divergent data found.*Found distinct ([\w ]+): ([^\n]*?)\.?(?:\n|$)", re.DOTALL
 )

@@ -120,7 +120,7 @@ class Plan:
 
     @property
     def devices(self) -> Mapping[str, Device]:
-        """Maps the id of each node to its device."""
+        """Node id -> device of the node."""
         return self.resolved.devices
 
     @property

@@ -138,7 +138,7 @@ class Stage:
 
     @contextmanager
     def unchecked(self) -> Iterator[None]:
-        """Within the context, run user functions without checks, as a script does, to time them."""
+        """Within the context, skip the checks of user functions, for times as in a script."""
         assert self._checks is not None
         self._checks.active = False
         try:

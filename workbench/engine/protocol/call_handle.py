@@ -14,7 +14,7 @@ ReportListener = Callable[[Any], None]
 
 
 class Caller(Protocol):
-    """Runs tasks. This is an ``Engine``, or a handle for calls of an engine."""
+    """Interface for running tasks in a worker: an ``Engine``, or a ``CallHandle``."""
 
     def call(
         self,

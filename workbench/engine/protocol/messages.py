@@ -33,7 +33,7 @@ class Call(msgspec.Struct, tag="call", array_like=True, frozen=True):
 
 
 class Interrupt(msgspec.Struct, tag="interrupt", array_like=True, frozen=True):
-    """Request to end the call with this number before its next stage."""
+    """Request to end call ``number`` before its next stage."""
 
     number: int
 

@@ -60,7 +60,7 @@ _END_LIMIT = 1.0
 
 
 class Engine:
-    """One worker process, which is started when it is first needed.
+    """A worker process that runs DALI. It is started by the first call.
 
     Calls from several threads run one after another. ``handle`` returns an object with which
     another thread can cancel a call.
@@ -349,7 +349,7 @@ class Engine:
     def _end_lost_worker(
         self, process: WorkerProcess, handle: CallHandle, bad_data: Exception | None = None
     ) -> EngineError:
-        """End the worker, and return the error for its call: it crashed, or sent ``bad_data``."""
+        """End a worker that crashed or sent ``bad_data``, and return the error for its call."""
         try:
             self._require_active(handle)
             error = worker_lost(process, bad_data)

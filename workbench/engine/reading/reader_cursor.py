@@ -114,11 +114,11 @@ class _Position:
 class ReaderCursor:
     """Runs one reader forward to any batch. To go back, the reader is restarted.
 
-    The reader's code and its order are the same as in the script. If the reader fails on files that
-    the operating system cannot read (such as empty ones, which end the script), it is restarted
-    with a list of file names in which placeholders replace these files. The other files keep their
-    positions, and ``unreadable`` has the reasons. A file whose name is not UTF-8, which DALI reads
-    but cannot report, is replaced by a link.
+    The reader has the same code and order as in the script. If it fails on files that the operating
+    system cannot read (such as empty ones, which end the script), it is restarted with a list of
+    file names, in which placeholders replace these files. Other files keep their positions.
+    ``unreadable`` maps each replaced file to the reason. A file whose name is not UTF-8, which DALI
+    reads but cannot report, is replaced by a link.
     """
 
     def __init__(

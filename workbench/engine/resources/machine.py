@@ -157,7 +157,7 @@ def memory_limit(root: Path = ROOT, own: Path = OWN) -> int | None:
 def _groups(controller: str, root: Path, own: Path) -> Iterator[Path]:
     """Yield the folders of this process's cgroup and of its ancestors, in each hierarchy.
 
-    Some folders may not exist: in a container, the path is the host's, and only its end is mounted.
+    In a container the kernel reports the path on the host, so some of the folders may not exist.
     """
     for line in _text(own).splitlines():
         number, controllers, path = line.split(":", 2)

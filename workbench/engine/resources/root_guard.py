@@ -36,7 +36,7 @@ def located_paths(source: Source) -> Iterator[tuple[str, str, str]]:
 
 
 def require_listed(data: Dataset) -> None:
-    """Raise DataError if the data is not in a folder, because the web app must not open it."""
+    """Raise DataError if a dataset's files cannot be listed, and so not checked by the web app."""
     if not load_source(data.kind).is_listed:
         raise DataError(
             f"{data} cannot be opened: the web app only reads files below its allowed folders. Use "

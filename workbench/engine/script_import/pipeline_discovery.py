@@ -40,7 +40,7 @@ from workbench.names import did_you_mean
 from workbench.sources import SourceKind, load_source
 
 BUILDER = "build_pipeline"
-"""Name of the function that is selected if a script has several, as in exported scripts."""
+"""Pipeline function that is selected if a script has several. Exported scripts have it."""
 SIDE_BY_SIDE = "build_pipelines"
 """Function that builds several parallel pipelines; the constant ``PIPELINES`` is their number."""
 _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])")
@@ -192,7 +192,7 @@ def _factory(
 
 
 def _different(pipelines: Sequence[Any]) -> list[Any]:
-    """Return one pipeline for each combination of class and source lines."""
+    """Return the pipelines without duplicates of the same class and source lines."""
     return list({(type(pipe), *sorted(_lines_of(pipe))): pipe for pipe in pipelines[::-1]}.values())
 
 
@@ -251,7 +251,7 @@ def _other_definitions(
 
 
 def _shard_arguments(script: OpenedScript) -> tuple[str, ...]:
-    """Return the reader arguments with which exports for ranks or devices select a shard."""
+    """Return the reader arguments that select a shard in a program exported for several devices."""
     made = vars(script.module).values()
     docs = {each.__doc__ for each in made if getattr(each, "_is_pipeline_def", False)}
     own = ("shard_id", "num_shards")
@@ -259,7 +259,7 @@ def _shard_arguments(script: OpenedScript) -> tuple[str, ...]:
 
 
 def _datasets(trees: Iterable[ast.Module]) -> dict[str, SourceKind]:
-    """Map each variable of an exported program that contains a data path to its source kind."""
+    """Map each variable with a data path in an exported program to the source kind of the data."""
     nodes = [node for tree in trees for node in ast.walk(tree)]
     own = {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
     finders = kinds_by_finder()

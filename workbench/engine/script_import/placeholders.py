@@ -48,8 +48,8 @@ class StandIns:
         self.note_use: Callable[[str, Literal["truth", "text", "type", "missing"]], None] = (
             lambda *_: None
         )
-        """Callback for the name of a stand-in that the script converts to an ordinary value, or of
-        a missing module whose import error the script catches.
+        """Callback that receives the name of a stand-in that the script converts to an ordinary
+        value, or of a missing module whose import error the script catches.
         """
 
     def noted(self, value: Any) -> Any:

@@ -184,7 +184,7 @@ def _require_separator(path: Path, row: Sequence[str], expected: str) -> None:
 
 
 def _require_path(path: Path, first: Sequence[str], second: Sequence[str], is_csv: bool) -> None:
-    """Raise DataError if the first row may be either a header or a file."""
+    """Raise DataError if it is unclear whether the first row is a header or a file."""
     if not first or {".", "/"} & set(first[0]):
         return
     shown, is_file = repr(", ".join(first)[:80]), os.path.isfile(path.parent / first[0])
@@ -204,7 +204,7 @@ def _require_path(path: Path, first: Sequence[str], second: Sequence[str], is_cs
 
 
 def _require_label_column(path: Path, first: Sequence[str]) -> None:
-    """Raise DataError if a CSV file has more columns and the second column may not be the label."""
+    """Raise DataError if it is unclear whether the second column of a CSV file is the label."""
     names = [name.strip() for name in first]
     if not names or label_column(names[1:2]):
         return

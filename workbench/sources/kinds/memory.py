@@ -368,7 +368,7 @@ def _parquet_store(path: str, time: int, size: int) -> Dataset:
 
 
 class Memory(SourceKind):
-    """Source kind for a dataset in Python whose images one process stores."""
+    """Source kind for the images of a Python object, which one process serves to the others."""
 
     about = "dataset in Python (module:factory) or Parquet"
     op = "external_source"

@@ -40,7 +40,7 @@ _MATRICES = {0: "RGB", 1: "BT.709", 7: "SMPTE 240M", 8: "YCoCg", 9: "BT.2020", 1
 """Colour matrices other than BT.601, by their number in ITU-T H.273."""
 _UNSPECIFIED = 2
 _COLOUR_TAGS = _MATRIX, _RANGE = b"\x55\xb1\x81", b"\x55\xb9\x81"
-"""Ids, with a length of one byte, of elements inside Matroska's element Colour."""
+"""Ids of elements in Matroska's element Colour, each with its size byte (1)."""
 _FULL = 2
 _ON_CPU = "on the CPU"
 _VP9_MATRICES = {2: 1, 4: 7, 5: 9, 7: 0}

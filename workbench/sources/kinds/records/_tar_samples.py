@@ -222,7 +222,7 @@ def first_samples(path: str) -> dict[str, set[str]]:
 def with_component(
     samples: Iterable[Sample], component: str
 ) -> Iterator[tuple[Sample, tuple[int, int] | None]]:
-    """Yield each sample with offset and size in bytes of one of its components, or None.
+    """Yield each sample, and the (offset, size in bytes) of its ``component`` or None.
 
     Samples must be in archive order; archives are read only as far as needed.
     """

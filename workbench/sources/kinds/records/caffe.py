@@ -254,7 +254,7 @@ class CaffeLmdb(Lmdb):
 
 _TYPE, _NUMBERS, _STRING = 2, 4, 6
 _IS_STRING = 4
-"""Number of the type string in Caffe2's protobuf messages."""
+"""Code of the data type string in Caffe2's protobuf messages."""
 
 
 def find_caffe2_lmdb(data: str) -> dict[str, Any]:
@@ -285,7 +285,7 @@ class Caffe2Lmdb(Lmdb):
         return (*found[0][_STRING], packed[1][0])
 
     def accepts(self, path: Path) -> bool:
-        """Return whether a folder contains any LMDB, so that errors are reported.
+        """Return whether a folder contains any LMDB, even an unsupported one, to report its fault.
 
         The kind for Caffe is tried first.
         """
