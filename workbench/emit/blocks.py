@@ -129,7 +129,7 @@ def _free_variable(emitter: Emitter, preferred: str) -> str:
 
 
 def _write_repeat(emitter: Emitter, node: Node, lines: Lines) -> None:
-    """Write ``for turn in range(times):``, with ``if times > turn:`` inside if it is random."""
+    """Write ``for turn in range(times):``, with ``if times > turn:`` inside for random counts."""
     lines.add(emitter.assignments_between_bodies(node))
     lines.add(
         emitter.in_loop(

@@ -231,7 +231,7 @@ class Emitter:
         return Lines(made.text, made.nodes | dict.fromkeys(inside, made.nodes[node.id]))
 
     def lines_before(self, block: Node) -> Lines:
-        """Return the calls of generators inside an outermost block, which precede the block."""
+        """Return the calls of generators inside an outermost block that must precede the block."""
         made = Lines()
         if not self.scope:
             for generator, counts in hoisted_with_repetitions(block, self.catalog):
@@ -282,7 +282,7 @@ class Emitter:
 
     @contextmanager
     def random_values_listed(self, block: Node, variable: str) -> Iterator[None]:
-        """Within the context, random values of a block are list items with index ``variable``."""
+        """Within the context, a block's random values are written as ``name[variable]``."""
         outside = dict(self.names)
         random_values = {
             Port(generator.id, output.name)

@@ -1,10 +1,10 @@
 """Generate code that transforms boxes in the same way as an image.
 
-If the final image contains the whole original, relative boxes are at most mirrored, with DALI's
-``bb_flip``. Otherwise one matrix transforms the four corners of each box, and the bounding boxes of
-the corners are computed once, at the end. If an operator could reveal a region that an earlier
-operator cropped, boxes partly outside are clipped to the image first. Blocks pass the corners in
-and out (``carry_boxes``).
+If the final image shows all of the original, relative boxes stay as they are or are mirrored by
+DALI's ``bb_flip``. Otherwise one matrix transforms the four corners of each box, and the bounding
+boxes of the corners are computed once, at the end. If an operator could reveal a region that an
+earlier operator cropped, boxes partly outside are clipped to the image first. Blocks pass the
+corners in and out (``carry_boxes``).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class BoxWriter(FollowerWriter):
     """
 
     _labels = ""
-    """Expression of the class labels of the boxes; of both images' boxes if images are mixed."""
+    """Expression of the boxes' class labels, including those of an image that is mixed in."""
 
     def follow(self) -> None:
         """Write the code that transforms the boxes and selects the labels of the visible boxes."""
@@ -81,7 +81,7 @@ class BoxWriter(FollowerWriter):
         return self.factors("sides_of", port)
 
     def _move_boxes(self, boxes: str) -> None:
-        """Write the boxes (left, top, right, bottom; pixels) in the image before ``tail``."""
+        """Write the code that computes ``boxes`` (ltrb, pixels) after all steps except ``tail``."""
         steps = self.head
         moving = [step for step in steps if step.rule.map]
         affine = not any(step.mix or step.rule.homography for step in steps)
@@ -152,7 +152,7 @@ class BoxWriter(FollowerWriter):
             self.add(self.output_variable("places"), indices)
 
     def _write_all(self) -> None:
-        """Write labels, polygons and indices for the case that no box is dropped."""
+        """Write the code that outputs labels, polygons and indices if no box can be dropped."""
         if "labels" in self.node.inputs:
             self.add(self.output_variable("labels"), self._labels)
         if "polygons" in self.node.inputs:
@@ -161,7 +161,7 @@ class BoxWriter(FollowerWriter):
             self.call(self.output_variable("places"), self.helper("box_numbers"), self.fed("boxes"))
 
     def write_carried(self) -> None:
-        """Write the code that computes the corners of the boxes in the last image of a body."""
+        """Write the code that computes the corners of the boxes at the end of a body."""
         corners = self.variable("corners", "corners")
         self._start(corners)
         self.transform(self.path.steps, corners, "corners", partial(self._clip, corners))

@@ -84,13 +84,13 @@ def _source(name: str) -> str:
 
 
 def clip_function_names(nodes: Iterable[Node]) -> list[str]:
-    """Return the names of the helpers that clip the boxes of these nodes, without nested nodes."""
+    """Return the names of the helpers that clip boxes for these nodes (nested nodes excluded)."""
     found = (clip_function(node) for node in nodes)
     return list(dict.fromkeys(each[0] for each in found if each))
 
 
 def clipped(node: Node, boxes: str) -> str:
-    """Return the expression ``boxes``, in a call that clips the boxes if ``node`` requires it."""
+    """Return the expression ``boxes``, wrapped in a clipping call if ``node`` requires one."""
     function, axes = clip_function(node) or ("", 0)
     if not function:
         return boxes

@@ -47,7 +47,8 @@ class FollowerWriter:
         self.path = path
         in_shares = self.relative and not CARRIED_INPUTS & {*node.inputs}
         self.tail = _last_relative_steps(path, in_shares)
-        """Last steps of the path, which at most mirror relative positions."""
+        """Trailing steps of the path that only mirror relative positions or leave them unchanged.
+        """
         self.head = path.steps[: len(path.steps) - len(self.tail)]
         self.middle = self.head[-1].after if self.head else path.root
         """Port of the image between ``head`` and ``tail``."""
@@ -69,7 +70,7 @@ class FollowerWriter:
 
     @property
     def moving_operators_text(self) -> str:
-        """Operators that move the image, such as `` through rotate, crop and mirror``."""
+        """Text that lists the operators that move the image: `` through rotate and crop``."""
         moves: list[str] = []
         for step in self.path.steps:
             node, rule = step.node, step.rule
@@ -94,9 +95,9 @@ class FollowerWriter:
         return f"{self._stem}_{word}" if self.emitter.scope or word in used else word
 
     def variable(self, output: str, input_name: str) -> str:
-        """Return the variable in which an output is computed from the input ``input_name``.
+        """Return the variable for an output that is computed from the input ``input_name``.
 
-        This is the output's own variable, unless it is also the variable of another input.
+        This is the output's own variable, unless another input is stored in it.
         """
         given = self.output_variable(output)
         others = {
@@ -268,10 +269,10 @@ class FollowerWriter:
         *arguments: str,
         centre: Sequence[float] = (),
     ) -> str:
-        """Write the code that mirrors positions as the last steps do, and return their expression.
+        """Write the code that mirrors positions as ``tail`` does, and return their expression.
 
-        Positions are relative, or mirrored about ``centre``. ``parameters`` maps directions to
-        parameter names of ``function``.
+        Positions are relative or, if ``centre`` is given, in pixels. ``parameters`` maps directions
+        to parameter names of ``function``.
         """
         for step in self.tail:
             if step.rule.flips:
@@ -342,7 +343,7 @@ class FollowerWriter:
 
     @property
     def changes_scale(self) -> bool:
-        """True if the last steps change positions in pixels."""
+        """True if a step in ``tail`` changes positions in pixels, such as a resize."""
         return any(step.rule.map for step in self.tail)
 
     def fed(self, name: str) -> str:
@@ -360,7 +361,7 @@ class FollowerWriter:
 
 
 def _last_relative_steps(path: GeometryPath, relative: bool) -> tuple[GeometryStep, ...]:
-    """Return the last steps of a path that at most mirror relative positions.
+    """Return the trailing steps that only mirror relative positions or leave them unchanged.
 
     Steps that round the image size are included only if all positions are ``relative``.
     """

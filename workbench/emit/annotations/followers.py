@@ -61,7 +61,7 @@ class LabelWriter(FollowerWriter):
     """Writes the code that converts class labels to soft labels, for mixed images."""
 
     def follow(self) -> None:
-        """Write the code that one-hot encodes labels and mixes them in the images' proportion."""
+        """Write the code that one-hot encodes labels and mixes them with the images' weights."""
         labels, fed = self.variable("labels", "labels"), self.fed("labels")
         flow = self.flows.get(self.node.inputs["labels"])
         if flow is not None and flow.dtype == "FLOAT":

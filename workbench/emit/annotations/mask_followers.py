@@ -121,7 +121,7 @@ class MaskWriter(FollowerWriter):
         return target
 
     def _show_uncut(self, seen: str) -> None:
-        """Write an image of ones, transformed from the first crop on, to mark cropped regions."""
+        """Write the code for ``seen``: an image that is 0 where an operator cropped, else 1."""
         steps = self.path.steps
         if "seen" in self.node.inputs:
             self.add(seen, self.fed("seen"))
@@ -193,7 +193,7 @@ class MaskWriter(FollowerWriter):
         return called
 
     def _calls(self, step: GeometryStep, interpolation: str, fill: int) -> Iterator[Node]:
-        """Yield the image's node with arguments for masks, or the nodes that replace it."""
+        """Yield the nodes that apply a step to masks: a copy of its node, or replacements."""
         node, catalog = step.node, self.emitter.catalog
         if step.rule.calls is None:
             spec = catalog[node.op]

@@ -12,7 +12,7 @@ from workbench.graph.model import Node
 _SETTINGS = {"BATCH_SIZE", "NUM_THREADS", "PIPELINES", "DEVICE", "SEED", "IMAGES"}
 """Names of the constants that every script defines."""
 _SIDES, _SIZES = ("shape", "size", "crop"), ("CROP", "SIZE")
-"""Arguments that are image sizes, and catalogue names of the constants for them."""
+"""Arguments that set an image size, and the catalogue's names for constants with a size."""
 
 
 class Constants:
@@ -72,7 +72,7 @@ class Constants:
             self._names[node.id, "policy"] = known[unnamed]
 
     def _add(self, node: Node, name: str, text: str) -> str:
-        """Define a constant, and return its name: ``name``, or a variant if that is used."""
+        """Define a constant, and return its name: ``name``, or a variant if ``name`` is taken."""
         if self.sources.get(name, text) != text:
             name = f"{node.id}_{name}".upper()
         while name in _SETTINGS or self.sources.get(name, text) != text:
@@ -82,5 +82,5 @@ class Constants:
 
 
 def is_named(text: str, arg: ArgSpec) -> bool:
-    """Return True if a list becomes a constant: it is long, or the catalogue names a constant."""
+    """Return True if a list is long, or if the catalogue names a constant for its argument."""
     return arg.constant is not None or len(text) >= LINE // 2

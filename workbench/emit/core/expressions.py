@@ -22,7 +22,7 @@ _CHAINED = frozenset({"math.bitor", "math.bitand"})
 """Operators that can be chained without parentheses."""
 _COMPARES = frozenset({"<", "<=", ">", ">=", "==", "!="})
 _BINDS = {"+": 1, "-": 1, "*": 2, "/": 2, "//": 2}
-"""Precedence of Python's arithmetic operators; each has precedence over comparisons."""
+"""Arithmetic operator of Python -> precedence. All of them precede comparisons."""
 _MOST_NESTED = 4
 """Maximum number of nodes per expression. Conditions of blocks may have more."""
 
@@ -35,11 +35,11 @@ def written_in_place(
 ) -> Mapping[str, str]:
     """Map the id of each node that is written inline to the id of the node that contains it.
 
-    A node is written inline as the condition of an ``if``. A node with its default id is also
-    written inline in other arithmetic, or as an argument of a call. It must have no other consumers
-    and be on the CPU. Nodes at any depth of blocks are included. ``devices`` are the devices for
-    mixed decoding, because every script must also run with it. ``with_variable`` are ports with a
-    variable.
+    A node is written inline as the condition of an ``if``. If it has its default id, it is also
+    written inline in other arithmetic, or as an argument of a call. An inline node must run on the
+    CPU and have no other consumers. Nodes inside blocks are included. ``devices`` are the devices
+    for mixed decoding, because every script must also run with it. ``with_variable`` are ports that
+    must have a variable, so they are inline only in conditions.
     """
     readers = Counter([*body.outputs.values(), *(edge.source for edge in edges_of(body.nodes))])
     ordered, _ = running_order(body.nodes)

@@ -3,8 +3,8 @@
 A chain that ends in the graph's output ``images`` uses the variable ``images`` throughout, as in
 DALI's own examples. A value that is needed later retains its name, and the next value gets another
 name. A node with an informative id, such as a name that the user chose, is named after its id:
-``my_crop = fn.crop(images)``. Two views of an image that are combined later have names that differ
-from the image's.
+``my_crop = fn.crop(images)``. If two views of an image are combined later, their variables are not
+named like the image's.
 """
 
 from __future__ import annotations
@@ -224,7 +224,7 @@ class _Namer:
         return name if used else f"_{name}"  # as linters expect for unused unpacked values
 
     def _is_named(self, node: Node, ends: Collection[str]) -> bool:
-        """Return True if the id has a word that is in neither operator name nor output names.
+        """Return True if the id says more than the names of the operator, kinds and outputs do.
 
         Returns False for blocks, whose id is a title, and if the name is already used.
         """
@@ -326,7 +326,8 @@ def _reached_outputs(
 ) -> dict[Port, set[str]]:
     """Map each port to the names of the outputs that are computed from it.
 
-    Only inputs of the output's kind are followed, so not a crop's anchor from its image.
+    Only inputs of the output's kind count: an image is computed from an image, not from the anchor
+    of its crop.
     """
     reached: dict[Port, set[str]] = {}
     for name, port in outputs.items():

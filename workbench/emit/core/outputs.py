@@ -1,4 +1,4 @@
-"""Properties of a graph's outputs and readers that frameworks require in advance."""
+"""Properties of a graph's outputs and readers that a framework must know in advance."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ def require_next_shard(nodes: Sequence[Node], target: str) -> None:
 
 
 def shard_arguments(source: Source) -> Mapping[str, str]:
-    """Return the arguments for reading one shard. A shard of the graph is divided further."""
+    """Return the reader arguments for one shard, which may be a shard of the graph's own shard."""
     own, count = source.args.get("shard_id", 0), source.args.get("num_shards", 1)
     if count == 1:
         return _SHARD

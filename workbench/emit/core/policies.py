@@ -16,7 +16,7 @@ _LEARNT = {
     "sharpness": ("(0.1, 1.9)", "False", f"{_MODULE}.sharpness_kernel_shifted"),
     "solarize": ("(0, 256)", "False"),
 }
-"""Augmentation -> arguments of DALI's ``augmentation`` that the learned policies change."""
+"""Augmentation -> arguments of ``augmentation`` for learned magnitudes, as code."""
 _WARPING = ("translate_x", "translate_y", "shear_x", "shear_y", "rotate")
 _TRANSLATING = {"translate_y": 0, "translate_x": 1}
 """Translation -> index of its maximum in (height, width)."""
@@ -95,7 +95,7 @@ def _operation(operation: Operation, names: Mapping[str, str]) -> str:
 
 
 def is_call_argument(node: Node, name: str) -> bool:
-    """Return True if an argument is passed. DALI rejects arguments that no augmentation uses."""
+    """Return False if DALI would reject an argument because no augmentation of a policy uses it."""
     if not has_policy(node):
         return True
     used = {each.name for sub in operations_of(node.args["policy"]) for each in sub}

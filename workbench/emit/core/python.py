@@ -25,7 +25,7 @@ def identifier(name: str) -> str:
 
 
 def literal(value: Value, arg: ArgSpec | None = None) -> str:
-    """Return a value as Python code, and enum members as ``types.NAME``."""
+    """Return a value as Python code. Members of enums become ``types.NAME``."""
     if isinstance(value, tuple):
         return "[" + ", ".join(literal(item, arg) for item in value) + "]"
     if isinstance(value, str):

@@ -60,14 +60,14 @@ def plugin_imports(nodes: Iterable[Node]) -> list[str]:
 
 
 def called(node: Node) -> str | None:
-    """Return the function that a node calls; None for the operator's own function in ``fn``."""
+    """Return the function to call for a node, or None for the operator's function in ``fn``."""
     if node.op == PILLOW_DECODER.name:
         return f"fn.{PYTHON_FUNCTION.name}"
     return node.op if node.op in PLUGINS else None
 
 
 def layout_calls(node: Node, names: Sequence[str], indent: str) -> list[str]:
-    """Return statements that set the layouts of numba's outputs, which numba does not support."""
+    """Return statements that set the layouts of a numba call's outputs, which numba cannot set."""
     layouts = node.args.get("output_layouts")
     if node.op != NUMBA_FUNCTION.name or not isinstance(layouts, tuple):
         return []

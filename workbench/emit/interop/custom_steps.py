@@ -130,7 +130,7 @@ def sub(images: Images, subtrahend: Any) -> None:
 
 
 def _linear(images: Images, factor: float, shift: float) -> None:
-    """Compute ``factor * image + shift``: on bytes or, for tensors, in the final normalisation."""
+    """Compute ``factor * image + shift``. For tensors, the final normalisation includes it."""
     if factor == 0:
         raise NoMatchError("all pixels are multiplied by 0")
     if not images.channels_first:

@@ -45,9 +45,9 @@ def from_torchvision(transform: Any, name: str = "imported") -> ImportedGraph:
     """Import a composition of torchvision's transforms, v1 or v2, or a single transform.
 
     Each transform becomes equivalent DALI nodes with torchvision's probability, order and ranges.
-    The report lists where DALI differs (``changed``), and what DALI does not support and the graph
-    omits (``refused``). ``DIFFERENCES.md`` next to the module has the pixel differences. Raises
-    ImportFailedError if ``transform`` is not a torchvision transform::
+    The report lists transforms that differ in DALI (``changed``), and transforms that the graph
+    omits because DALI lacks them (``refused``). ``DIFFERENCES.md`` next to the module has the pixel
+    differences. Raises ImportFailedError if ``transform`` is not a torchvision transform::
 
         from importlib.util import find_spec
 
@@ -184,7 +184,7 @@ def _applied(library: Library, call: TransformCall, start: Graph) -> tuple[Image
 
 
 def decoded_images(kind: str) -> Graph:
-    """Return the graph with which an import begins: a source of this kind, and decoded images."""
+    """Return the initial graph of an import: a source of this kind, and decoded images."""
     catalog, read_by = load_catalog(), load_source(kind)
     node = new_node(Graph(), catalog, read_by.op, "reader")
     fields = {each: getattr(node, each) for each in ("id", "op", "args", "seed")}

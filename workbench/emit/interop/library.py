@@ -70,9 +70,9 @@ def unused_keyword(default: Any, why: str) -> Unused:
 class Comparison:
     """Rules for comparing a transform with the library's own, with all random values fixed.
 
-    ``ranges`` maps each argument that is a range to the centre of the range that a single number
-    defines, or to None if a single number is a fixed value. ``fixed`` are values for arguments that
-    define a range around 0 and accept no other range.
+    ``ranges`` has the arguments that are ranges. Its values are the centre of the range if the
+    argument is a single number, or None if such a number is not a range. ``fixed`` are values for
+    arguments that define a range around 0 and accept no other range.
     """
 
     role: Literal["alone", "holds", "form", "nothing", "window", "colours"] = "alone"
@@ -86,7 +86,7 @@ def sampled(**middles: float | None) -> Comparison:
 
 
 HOLDS = Comparison("holds")
-"""Rules for a transform that contains others: only these are compared."""
+"""Rules for a transform that contains others: only the contained transforms are compared."""
 FORM = Comparison("form")
 """Rules for a conversion to a tensor or to floats: it is compared as part of later transforms."""
 NOTHING = Comparison("nothing")
@@ -99,9 +99,9 @@ COLOURS = Comparison("colours")
 
 @dataclass(frozen=True)
 class Importer:
-    """Function that applies the equivalent of a library's class to the images of a graph.
+    """Imports a library's class: ``function`` applies its equivalent to the images of a graph.
 
-    The class has the parameters that ``function`` has after the images, followed by ``appended``.
+    Parameters of the class are those of ``function`` after the images, followed by ``appended``.
     """
 
     function: Callable[..., None]
@@ -137,10 +137,10 @@ class Importer:
 class Library:
     """Transforms of a library: importers by class, exporters by operator.
 
-    For the comparison, ``modules`` are searched for classes that are not where the script imports
-    them from. ``prefix`` precedes the name of each exported transform; ``choice`` and ``one_of``
-    write blocks. A library without these three is import-only. ``applied`` is the code that applies
-    a transform to ``photo``.
+    ``modules`` are searched for a class, to run it for the comparison, if the script's import path
+    does not exist. ``prefix`` precedes the name of each exported transform; ``choice`` and
+    ``one_of`` write blocks. A library without these three is import-only. ``applied`` is the code
+    that applies a transform to ``photo``.
 
     ``chances`` are the defaults of ``p`` by class, and ``usual_chance`` is the default of other
     classes. If an importer does not have the parameter ``p``, its nodes are placed in a block with
@@ -152,7 +152,7 @@ class Library:
     without_effect: Mapping[str, str] = field(default_factory=dict)
     """Argument that cannot change an image in any class -> reason."""
     not_carried: Mapping[str, Unused] = field(default_factory=dict)
-    """Arguments of any class that no graph can represent; reported unless they are default."""
+    """Argument of any class that no graph can represent -> values of it that have no effect."""
     usual_chance: float = 1.0
     chances: Mapping[str, float] = field(default_factory=dict)
     importers: dict[str, Importer] = field(default_factory=dict)
@@ -205,7 +205,7 @@ class Library:
     def exports_expression(
         self, pattern: str
     ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-        """Return a decorator for the function that exports this arithmetic. ``N`` is a number."""
+        """Return a decorator for functions that export this arithmetic. ``N`` matches a number."""
         number = r"(-?[\d.]+(?:e-?\d+)?)"
         found = re.compile(re.escape(pattern).replace("N", number))
 
@@ -226,8 +226,9 @@ class Library:
     ) -> None:
         """Declare import and export of a class whose only argument is ``p``.
 
-        ``function`` applies its effect to images. The class is the export of the operator ``op``,
-        or of arithmetic with these texts. ``measured`` is its row in the table of differences.
+        ``function`` applies the effect of the class to images. Operator ``op``, and arithmetic with
+        the texts ``expressions``, are exported as the class. ``measured`` is its row in the table
+        of differences.
         """
 
         @self.imports(name)
@@ -374,7 +375,7 @@ class Library:
 
 
 _LIBRARIES: dict[str, Library] = {}
-"""Maps names to all libraries."""
+"""Package name -> library, for all supported libraries."""
 _POSITIONAL = inspect.Parameter.POSITIONAL_OR_KEYWORD
 _NAMED = (_POSITIONAL, inspect.Parameter.KEYWORD_ONLY)
 _UNKNOWN = Unused("this argument is not supported", usual=())

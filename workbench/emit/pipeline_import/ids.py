@@ -24,7 +24,7 @@ NodeCalls = Sequence[tuple[TracedOp, Call]]
 def output_names(
     calls: NodeCalls, edges: Sequence[str], catalog: Catalog, lines: Lines
 ) -> list[str]:
-    """Return a name for each output, from ``return``, else its variable, else its kind."""
+    """Return a name for each output: from ``return``, or else its variable, or else its kind."""
     ops = [op for op, _ in calls]
     targets = _targets(ops, lines)
     kinds: dict[str, PortKind] = {}
@@ -50,9 +50,10 @@ def node_ids(
 ) -> dict[str, str]:
     """Map DALI's name of each call to a node id. Ids differ from the output names.
 
-    The id is the user's ``name=``. Without it, the id is the variable, if that is a word and only
-    this statement assigns to it, with a number if its function is called several times. Otherwise
-    the id is the argument's name for a random argument, and the operator's name for other calls.
+    The id is the user's ``name=``, or else the assigned variable if it is a word and only this
+    statement assigns it. If the call's function runs several times, the variable gets a number.
+    Without either, a random argument is named after the argument, and other calls after their
+    operator.
     """
     ops = [op for op, _ in pairs]
     targets = _targets(ops, lines)

@@ -41,7 +41,7 @@ class TransformCall:
     args: tuple[Any, ...] = ()
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     place: str = ""
-    """Line in the user's code, such as ``train.py:12``."""
+    """Location in the user's code, such as ``train.py:12``."""
 
     @property
     def library(self) -> str:

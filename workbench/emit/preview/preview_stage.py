@@ -135,7 +135,7 @@ class _StageEmitter(Emitter):
         self.automatic: dict[str, str] = {}
         self._draws = draws
         self._calls: list[str] = []
-        """``variable * number of iterations of the inner loops``, for each enclosing loop."""
+        """Terms whose sum is the number of the current iteration, counted over all nested loops."""
         self._lifts_values = lifts_values
 
     def name_ports(self) -> None:

@@ -80,13 +80,13 @@ class Target:
     samples: bool = False
     """True if batches can also contain each sample's file name and random values."""
     capture: Emit | None = None
-    """Function that creates the files with captured operators, or None if DALI lacks this."""
+    """Function that creates the files with captured operators, or None if it is unsupported."""
     skips_bad: bool = True
     """True if the program can read a list of the good files."""
     runs_copy: bool = False
     """True if a copy of the pipeline runs elsewhere, and its errors do not reach the program."""
     notes: Callable[[ResolvedGraph], Sequence[str]] | None = None
-    """Function that returns the differences between files without training and the graph."""
+    """Function that describes how files without a training loop differ from the graph."""
 
     @property
     def additions(self) -> list[str]:
@@ -117,7 +117,7 @@ class Export:
     options: Mapping[str, Any] = field(default_factory=dict)
     """Arguments of ``export_resolved`` that reproduce the same code without access to the data."""
     good: GoodData | None = None
-    """Data without the skipped samples, which the program reads from its own folder, or None."""
+    """Data from which bad samples were removed, written next to the program; None if unchanged."""
     named: Callable[[str], Export] | None = field(default=None, compare=False)
     """Function that returns the export for another file name (``file`` of ``export_resolved``)."""
 
@@ -392,7 +392,7 @@ def _with_readers(graph: Graph, reads: Mapping[str, str]) -> Graph:
 
 
 def _requested_additions(with_: str) -> tuple[bool, bool]:
-    """Return if training and if samples are requested. Raises GraphExportError if unknown."""
+    """Return (training, samples): True for each addition in ``with_``. Raises GraphExportError."""
     if with_ and with_ not in ADDITIONS:
         known = ", ".join(ADDITIONS)
         raise GraphExportError(f"with_ is {with_!r}. Use one of: {known}.")

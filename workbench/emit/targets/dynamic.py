@@ -45,7 +45,7 @@ class _Emitter(Emitter):
     batch = "batch_size"
     """Variable with the size of the current batch. The last batch of an epoch can be smaller."""
     draws = "Draws({}, first)"
-    """Expression for an operator's random state; ``{}`` is the seed, then the operator's name."""
+    """Format string for an operator's random state, filled with its seed and its name."""
 
     def call_lines(self, node: Node) -> list[str]:
         """Return the call of one node. A constant becomes an array per sample, not an operator."""

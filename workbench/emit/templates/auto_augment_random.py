@@ -1,4 +1,4 @@
-"""Generate code that samples the random values of automatic augmentation from any batch on."""
+"""Generate code that samples the random values of automatic augmentation, starting at any batch."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ from workbench.graph.variants.samples import file_names, nodes_with_unseen_rando
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """A graph with the values for a target's template."""
+    """A graph, and the values that fill a loader template."""
 
     graph: Graph
     nodes: Sequence[Node]

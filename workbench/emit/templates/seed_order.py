@@ -1,8 +1,8 @@
-"""Code of the script's pipeline in which functions replace automatic augmentation.
+"""Generate a pipeline that registers random calls in the order of the script's pipeline.
 
 It is run to find the seeds of the random calls inside automatic augmentation, which have no seeds
 of their own: DALI assigns seeds in the order in which it registers the calls, from the outputs
-backwards. A pipeline with only the same random calls registers them in the same order, and is built
+backwards. The pipeline has placeholder functions instead of automatic augmentation, so it is built
 in a thirtieth of the time.
 """
 

@@ -133,7 +133,7 @@ def _random_value_notes(transforms: Transforms, views: Sequence[View], reader: N
 def _definitions(
     transforms: Transforms, views: Sequence[View], begin: Chain
 ) -> tuple[dict[str, Transforms], dict[str, str], bool]:
-    """Return transforms by variable, each view's variable, and if ``SHARED`` runs before them.
+    """Return transforms by variable, each view's variable, and True if ``SHARED`` precedes them.
 
     Identical views share one transform. Views without steps of their own have no transform.
     """

@@ -76,7 +76,7 @@ class Step:
         return set() if self.expression else {*self.node.args, *fed}
 
     def value(self, name: str) -> Any:
-        """Return an argument's number, text or tuple, or a ``RandomRange`` if it is random."""
+        """Return an argument's value, or a ``RandomRange`` if the argument is random."""
         self.read.add(name)
         if name in self.node.inputs:
             return self.extractor.range_of(self.node, name)
@@ -91,7 +91,7 @@ class Step:
         return found
 
     def items(self, name: str) -> tuple[Any, ...]:
-        """Return the elements of a list argument. A single value is one element; None has none."""
+        """Return the elements of a list argument as a tuple; a single value becomes one element."""
         found = self.fixed(name)
         return () if found is None else elements(found)
 
@@ -278,7 +278,7 @@ class ChainExtractor:
         return node.op.startswith(_EXPRESSION)
 
     def _text(self, port: Port, leaves: set[Port], user: str) -> str:
-        """Return arithmetic as text, in which ``x`` is an image; add its port to ``leaves``."""
+        """Return arithmetic as text, with ``x`` for the image; its port is added to ``leaves``."""
         node = self._node(port)
         if node is not None and is_generator(self.catalog[node.op]):
             random = self._of_generator(node)

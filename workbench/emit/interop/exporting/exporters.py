@@ -121,7 +121,7 @@ def grey_share(step: Step) -> float:
 
 
 def blur_window(window: float, low: float, high: float) -> tuple[int, float, float]:
-    """Return window and sigma range of a Gaussian blur; a missing one is derived as in DALI."""
+    """Return window and sigma range of a Gaussian blur. A value of 0 is derived as DALI does."""
     if not window:
         return 2 * math.ceil(3 * high) + 1, low, high  # that of the largest sigma sigma sigma
     if not high:

@@ -1,4 +1,4 @@
-"""The transforms of an export while they are written, with notes on differences."""
+"""Collect the transforms of an export, and notes on how they differ from DALI."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Transforms:
     def add_sampled(
         self, step: Step, name: str, make: Callable[[float, float], Expression]
     ) -> None:
-        """Append a transform that samples an argument. ``make`` creates it for the ends of a range.
+        """Append the transform ``make(low, high)`` for the range of the step's argument ``name``.
 
         For a list of values, append a random choice between transforms with fixed values.
         """

@@ -41,7 +41,7 @@ def crop_at_random(
 ) -> None:
     """Crop a window of this size at a random position.
 
-    Before that, ``sides`` (left, top, right, bottom) are padded, and images that are too small.
+    The image is first padded by ``sides`` (left, top, right, bottom), and to at least the window.
     """
     height, width = size
     if not any(sides):
@@ -67,7 +67,7 @@ def crop_at_random(
 
 
 def pad_to(images: Images, height: float, width: float, fill: Any, *, corner: bool) -> None:
-    """Pad smaller images to this size: right and bottom if ``corner``, otherwise all sides."""
+    """Pad smaller images to this size: at right and bottom if ``corner``, else on all sides."""
     tall = fn.math.max(images.height, right=int(height), constant_type="INT64")
     wide = fn.math.max(images.width, right=int(width), constant_type="INT64")
     place = 0.0 if corner else 0.5

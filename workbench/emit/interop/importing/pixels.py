@@ -169,7 +169,7 @@ def as_bytes(value: DataNode) -> DataNode:
 
 
 def power(images: Images, low: float, high: float) -> None:
-    """Scale pixel values to 0 to 1, and raise them to a random power (gamma correction)."""
+    """Apply gamma correction: raise pixel values, scaled to 0..1, to a random power."""
     exponent = uniform(low, high)
     scaled = images.value * (1 / 255)
     raised = scaled**exponent

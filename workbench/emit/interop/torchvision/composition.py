@@ -63,7 +63,7 @@ def _compose(steps: list[Expression]) -> Expression:
 
 
 def _applied(steps: list[Expression], p: float) -> list[Expression]:
-    """Return the steps with the probability ``p``: as their argument, or in ``RandomApply``."""
+    """Return steps that run with probability ``p``: as an argument, or in ``v2.RandomApply``."""
     if not steps or p >= 1:
         return steps
     if len(steps) == 1 and (own := with_p(steps[0], p)):
@@ -213,7 +213,7 @@ def to_dtype(images: Images, dtype: Any = "float32", scale: bool = False) -> Non
 
 
 def _image_dtype(dtype: Any) -> str:
-    """Return the element type of images, such as ``float32``. ``dtype`` may map types to types."""
+    """Return the element type for images, such as ``float32``. A dict maps classes to types."""
     if isinstance(dtype, dict):
         for name, each in dtype.items():
             if "Image" in str(name) or str(name) == "others":

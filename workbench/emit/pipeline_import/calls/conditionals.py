@@ -19,7 +19,7 @@ from workbench.emit.pipeline_import.trace.traced import SourceLocation, TracedIn
 
 SPLIT, MERGE = "_conditional__Split", "_conditional__Merge"
 BODIES = ("then", "else")
-"""Names of the bodies that the two parts of a split run in, in order."""
+"""Names of the bodies of an ``if``, in the order of the parts of a split."""
 _PREDICATE = "predicate"
 _DRAWN = "random__"
 _CONSTANT = "Constant"

@@ -33,12 +33,10 @@ def kinds_by_finder() -> dict[str, str]:
 
 
 def without_reader_calls(pipeline: TracedPipeline) -> TracedPipeline:
-    """Replace the calls inside each call of a ``SourceKind.reader`` by one reader call.
+    """Replace the calls inside each generated reading function by one call of the reader.
 
-    The reader call has two outputs. The first is the used output of the function or, if none is
-    used, the first output of DALI's reader. The second is the function's last output. If the
-    function has more outputs, they are the first output of DALI's reader and the used casts. Pixels
-    that are used on the GPU are assumed to be decoded on the device of the graph's setting.
+    The outputs of this call are those of the function's source kind. Pixels that are used on the
+    GPU count as decoded on the device in the graph's settings.
     """
     readers = kinds_by_reader()
     folded: dict[str, TracedOp] = {}
@@ -120,7 +118,7 @@ def without_clipping(pipeline: TracedPipeline, sources: Mapping[str, str]) -> Tr
 def _clips_boxes(
     user: TracedOp, function: str, calls: Sequence[TracedOp], edges: Collection[str]
 ) -> bool:
-    """Return True if an export clips the input boxes of ``user`` with this function and axes."""
+    """Return True if an export would clip the input boxes of ``user`` by the same call."""
     if user.schema != "RandomBBoxCrop" or user.inputs[0].edge not in edges:
         return False
     expected, axes = clip_function(Node("", BOX_CROP, user.args)) or ("", 0)

@@ -53,8 +53,8 @@ _Operand = str | _Constant
 def expression_node(op: TracedOp, ops_by_edge: Mapping[str, TracedOp]) -> Expression | None:
     """Return the node for arithmetic or indexing, or None if a graph cannot represent it.
 
-    ``ops_by_edge`` maps each edge to the call that produces it. A random number is connected to an
-    argument, as when a user makes a constant random. A constant array becomes a node ``constant``.
+    ``ops_by_edge`` maps each edge to the call that produces it. Constants become arguments, and
+    random numbers are connected to arguments. A constant array becomes a node ``constant``.
     """
     if op.schema == ARITHMETIC:
         return _arithmetic(op, ops_by_edge)
@@ -128,7 +128,7 @@ def _as_sequence(value: Value | None) -> Sequence[Value]:
 def _operand_ports(
     given_operands: Sequence[_Operand], spec: OpSpec, ops_by_edge: Mapping[str, TracedOp]
 ) -> list[str] | None:
-    """Return the port or argument for each operand, or None if an operand has none."""
+    """Return the port or argument for each operand, or None if an operand fits neither."""
 
     def stands_alone(operand: _Operand) -> bool:
         return isinstance(operand, _Constant) or _is_generated(operand, ops_by_edge)

@@ -57,7 +57,7 @@ def _used_edges(op: TracedOp, call: Call, inside: Collection[str]) -> Iterator[T
 
 
 def _statement_ranges(ops: Sequence[TracedOp], lines: Lines) -> Iterator[slice]:
-    """Yield the range of calls of each statement. An ``if`` is one range, even without a file."""
+    """Yield the range of calls of each statement. All calls of an ``if`` are in one range."""
     keys = [lines.block(op).key for op in ops]
     cuts = {0, *(i for i in range(1, len(ops)) if keys[i] != keys[i - 1])}
     for first, last in _conditions(ops):

@@ -91,7 +91,7 @@ def _external_source(op: TracedOp, ops: Collection[TracedOp]) -> TracedOp:
 
 
 def _generated_reader(op: TracedOp, used: Collection[str]) -> TracedOp:
-    """Return a reader call. Remove additional outputs of a generated function if none is used."""
+    """Return a reader call without the additional outputs of a generated function, if unused."""
     kind = kinds_by_reader().get(op.display)
     count = len(kind.outputs) if kind else 0
     if count and not any(edge in used for edge, _ in op.outputs[count:]):

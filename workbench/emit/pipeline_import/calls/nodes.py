@@ -88,8 +88,8 @@ def make_call(
 ) -> Call:
     """Return the node for a call; an opaque node if a graph cannot represent the call.
 
-    ``makers`` maps each edge to the call that produces it. A reader of ``folder`` gets the graph's
-    data.
+    ``makers`` maps each edge to the call that produces it. Readers of ``folder`` are connected to
+    the graph's data parameter.
     """
     try:
         return _expression(op, catalog, makers) or _operator(op, catalog, lines, makers, folder)
@@ -239,7 +239,7 @@ def _source(op: TracedOp, spec: OpSpec, lines: Lines) -> tuple[str, str] | None:
 
 
 def _external_source_args(args: Mapping[str, Value]) -> dict[str, Value]:
-    """Return the arguments (none) of the node that replaces an external source of encoded images.
+    """Check that an external source receives encoded images. Its node needs no arguments.
 
     Raises _UnsupportedError if the external source receives other arrays.
     """

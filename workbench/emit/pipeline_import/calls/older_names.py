@@ -45,7 +45,7 @@ def older_name_notes(ops: Iterable[TracedOp]) -> tuple[str, ...]:
 def with_todays_calls(ops: Iterable[TracedOp]) -> tuple[TracedOp, ...]:
     """Replace deprecated operators by their successors, and operators for sizes by ``shape``.
 
-    For sequences, a saved size is left as it is, because the height is another axis.
+    Saved sizes of sequences are not replaced, because their first axis is not the height.
     """
     given = [
         replace(

@@ -17,8 +17,8 @@ _FILES = "readers__File"
 def with_folder(pipeline: TracedPipeline) -> TracedPipeline:
     """Replace the image input of a pipeline by a folder reader.
 
-    The replaced source is the source that is connected to an image decoder. Without a decoder it is
-    the first source, and a decoder is added. Image and label are replaced; other outputs remain.
+    Sources connected to an image decoder are replaced. If there are none, the first source is
+    replaced, and a decoder is added. Image and label are replaced; other outputs remain.
     """
     pipeline = replace(pipeline, ops=tuple(_merged_source_calls(pipeline.ops)))
     decoded = {
@@ -36,7 +36,7 @@ def with_folder(pipeline: TracedPipeline) -> TracedPipeline:
 
 
 def _merged_source_calls(ops: Sequence[TracedOp]) -> Iterator[TracedOp]:
-    """Yield the calls. DALI's calls for one external source are merged into one."""
+    """Merge DALI's calls for one external source into one call, and yield all calls."""
     groups: dict[object, list[TracedOp]] = {}
     for op in ops:
         external = op.schema == _EXTERNAL and op.refused and op.places

@@ -87,7 +87,7 @@ class BlockConverter:
         return Call("if", {}, inputs, outputs, bodies=bodies)
 
     def _ends(self, op: TracedOp, statement: Statement) -> tuple[str, ...]:
-        """Return a name for each output: of a variable that a body assigns, or else a default."""
+        """Return a name for each output: a variable that a body assigns, or a default name."""
         found: list[str | None] = []
         usual: list[str] = []
         for ends in zip(*(block.gives for block in statement.bodies), strict=True):

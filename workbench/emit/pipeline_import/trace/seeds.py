@@ -30,9 +30,9 @@ def assign_seeds(
     """Choose the graph's seed and the seeds of its calls.
 
     Candidates for the graph's seed are the base that the source code uses (``seed=base + 3``), the
-    pipeline's seed, and the smallest seed in use; the first candidate that preserves most seeds is
-    chosen. Calls without a seed get the seed that DALI derives from the pipeline's seed or, if the
-    pipeline has no seed, any unused seed.
+    pipeline's seed, and all seeds in use. The first candidate with which the most seeds can be
+    represented is chosen. Calls without a seed get the seed that DALI derives from the pipeline's
+    seed or, if the pipeline has no seed, any unused seed.
 
     Parameters
     ----------

@@ -191,7 +191,7 @@ def _value(arg: Any) -> Value:
 
 
 def shortest_float32(value: float) -> float:
-    """Return the shortest decimal number that is the same in float32."""
+    """Return the shortest decimal number with the same float32 value."""
     return float(str(np.float32(value)))
 
 

@@ -24,7 +24,7 @@ _PIPELINE_PARAMETERS = ("batch_size", "num_threads", "device_id", "seed", "exec_
 """Names of the first positional parameters of ``nvidia.dali.Pipeline``."""
 _PIPELINE_MAKERS = frozenset({"pipeline_def", "Pipeline", "__init__"})
 _CELL = re.compile(r"(?P<notebook>.+) cell \d+", re.DOTALL)
-"""Matches the file name under which a pipeline's source code lists a notebook cell."""
+"""Matches the file name that identifies a notebook cell: ``train.ipynb cell 3``."""
 _MOST_LINES = 3
 """Maximum number of lines of code that are listed for a setting."""
 Statement = tuple[str, int]
@@ -42,7 +42,7 @@ class Block(NamedTuple):
 
 
 class Lines:
-    """Finds the source lines of calls, or lines recorded by DALI if the file is unknown."""
+    """Finds calls in the source code; if a file is unknown, uses the lines that DALI recorded."""
 
     def __init__(self, sources: Mapping[str, str], ops: Sequence[TracedOp]) -> None:
         self._sources = sources
@@ -60,7 +60,7 @@ class Lines:
         """Names of each statement's last call, whose outputs are assigned to variables."""
 
     def place(self, op: TracedOp) -> SourceLocation | None:
-        """Return the innermost line of user code in a call's stack, or None."""
+        """Return the innermost location of user code in a call's stack, or None."""
         return self._places[op.name]
 
     def stack(self, op: TracedOp) -> tuple[SourceLocation, ...]:
@@ -164,14 +164,14 @@ class Lines:
         return None
 
     def setting(self, name: str) -> str:
-        """Return the lines that set a pipeline setting, such as ``train.py:3``; may be empty."""
+        """Return where a pipeline setting is set: locations such as ``train.py:3``, or empty."""
         places = [place for stack in self._stacks for place in stack]
         return _setting_lines(name, self._files, places)
 
     def data_function(self, op: TracedOp) -> tuple[str, str] | None:
-        """Return function and parameter in ``**find_files(data)``, as in exported scripts.
+        """Return ``("find_files", "data")`` for a call with ``**find_files(data)``, else None.
 
-        In exported scripts, ``file_root=data`` is equivalent. Returns None if the call has neither.
+        In exported scripts, ``file_root=data`` is equivalent.
         """
         ours = "Return the built pipeline" in self.script_text(op)
         for keyword in self.keywords(op):
@@ -312,7 +312,7 @@ def _setting_lines(
     statements: Mapping[str, Iterable[ast.stmt]],
     places: Collection[SourceLocation],
 ) -> str:
-    """Return the lines at which the script sets ``name``, such as ``train.py:3``; may be empty.
+    """Return where the script sets ``name``: locations such as ``train.py:3``, or empty.
 
     ``statements`` maps files to their statements, and ``places`` are the lines of the pipeline's
     calls. Statements that contain one of these lines have precedence.

@@ -29,7 +29,8 @@ class Loss(NamedTuple):
 
     why: str
     place: str = ""
-    """Line of code as shown in messages, such as ``train.py:12``; empty if unknown."""
+    """Location in the user's code as shown in messages, such as ``train.py:12``; empty if unknown.
+    """
 
 
 class TracedInput(NamedTuple):
@@ -38,7 +39,7 @@ class TracedInput(NamedTuple):
     edge: str
     """Name of the edge, for example ``__Image_1`` or ``reader[0]``."""
     device: Device
-    """Device on which the consumer uses the input. After ``.gpu()`` the producer's differs."""
+    """Device on which the consumer uses the input, for example ``gpu`` after ``.gpu()``."""
     argument: str | None = None
     """Name of the argument that the edge is connected to, or None for a positional input."""
 
