@@ -94,9 +94,9 @@ class Emitter:
         True if values that the catalogue names (``MEAN``, ``STD``) and long lists become constants.
         ``constants`` maps their names to their values as code.
     positioned:
-        True if random operators get ``_random_state``, so that a pipeline that starts at any batch
-        has the same random values as a pipeline that starts at the first batch. Inside a body they
-        start at ``positions`` of its scope: the number of earlier samples for which the body ran.
+        True if random operators get ``_random_state``, so that a pipeline can start at any batch
+        and still sample the same random values. Inside a body they start at ``positions`` of its
+        scope, which is the number of earlier samples for which the body ran.
     nests:
         True if arithmetic is written inside the condition, call or expression that uses it.
     sharded:

@@ -269,7 +269,7 @@ class _Comparison:
                     m.changed.append(name)
 
     def _explain(self, pair: Pair) -> tuple[tuple[Share, ...], Explanation | None]:
-        """Return the difference by step, and the causes."""
+        """Return the difference by step, and the causes (None if nothing could be compared)."""
         items = [data for _, data in self._bytes(self._search_files())]
         chosen: list[Item] = [*items]
         start = self._distance(pair, chosen)

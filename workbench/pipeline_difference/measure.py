@@ -17,7 +17,7 @@ _SIZE, _LAYOUT, _CHANNELS = 1.0, 1.0, 0.5
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The reason why a side could not process an image."""
+    """Result for an image that a side could not process, with the reason."""
 
     why: str
 

@@ -48,9 +48,11 @@ def _calls_text(calls: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ModelChange:
-    """Effect on a model: images whose top-1 class changed, and the largest change of a logit.
+    """Effect of the difference on a model's predictions for ``images`` images.
 
-    ``nan`` is the number of images for which the model returned NaN; they do not count as changed.
+    ``changed`` is the number of images with another top-1 class, and ``largest`` the largest change
+    of a logit. ``nan`` has the images for which the model returned NaN; they do not count as
+    changed.
     """
 
     images: int

@@ -14,7 +14,7 @@ MOST_CAUSES = 6
 _TIE = 0.002
 """Two costs are tied if they differ by less than this fraction of the largest reduction."""
 _TIES, _MOST_EXPANDED = 3, 8
-"""Maximum number of tied changes that are followed, and of states that are expanded."""
+"""Maximum number of tied changes to follow, and maximum number of states to expand."""
 _GOOD = 0.5
 """Difference in 8-bit levels below which the search tries neither tied changes nor pairs."""
 _HOPELESS = 1.5
@@ -120,7 +120,7 @@ class _Search:
         self.best: _State | None = None
 
     def run(self, start: _State) -> None:
-        """Search from a state and set ``best``, which is valid after an interrupt too."""
+        """Search from a state. ``best`` is set to the best state, also after an interrupt."""
         self.best = start
         waiting, expanded = [start], 0
         while waiting and expanded < _MOST_EXPANDED:

@@ -51,7 +51,7 @@ RECOGNISED: dict[str, tuple[str, str]] = {
     "scaled": ("a linear function of the expected values", "Compare the normalisation."),
     "unknown": ("an unknown difference", "Compare the steps of the server and of the graph."),
 }
-"""Mistakes that ``check.py`` recognises without stored tensors."""
+"""Mistake -> (description, fix), if ``check.py`` recognises it without stored tensors."""
 
 STORED: dict[str, tuple[str, str]] = {
     "orientation_ignored": (
@@ -121,4 +121,4 @@ STORED: dict[str, tuple[str, str]] = {
         "Round the longer side, and halves of the crop's position up.",
     ),
 }
-"""Mistakes that ``check.py`` recognises with the tensors that ``packing`` stores."""
+"""Mistake -> (description, fix), if ``check.py`` needs tensors that ``packing`` stores."""

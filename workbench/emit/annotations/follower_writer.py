@@ -329,7 +329,7 @@ class FollowerWriter:
         return str(fixed[0]) if len({*fixed}) == 1 else self.sized(helper, port)
 
     def sized(self, helper: str, port: Port) -> str:
-        """Return a call of a helper with an image, and with its layout unless that is ``HWC``."""
+        """Return a call of ``helper`` with an image and, unless it is ``HWC``, with its layout."""
         flow = self.flows.get(port)
         axes = (flow.axes if flow else None) or "HWC"
         return self.applied(helper, self.emitter.names[port], *[f'"{axes}"'] * (axes != "HWC"))

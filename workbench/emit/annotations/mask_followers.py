@@ -152,7 +152,7 @@ class MaskWriter(FollowerWriter):
     def _assign_mask(self, mask: str, input_name: str) -> str | None:
         """Assign the mask to a variable, cast to an element type that operators support.
 
-        Returns the original element type.
+        Returns the original element type, or None if it is unknown.
         """
         flow = self.flows.get(self.node.inputs[input_name])
         dtype = flow.dtype if flow else None

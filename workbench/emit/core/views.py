@@ -81,7 +81,7 @@ def view_functions(emitter: Emitter) -> tuple[Lines, list[Node]]:
 
 
 def _view_chain(emitter: Emitter, end: Port) -> _Chain | None:
-    """Return the chain of an output if it starts at one image port and outputs images."""
+    """Return the chain of an output, or None unless it starts at exactly one image port."""
     readers: dict[str, list[str]] = {}
     for node in emitter.ordered:
         for port in node.inputs.values():

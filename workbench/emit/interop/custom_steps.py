@@ -1,8 +1,8 @@
 """Convert the image operations in a script's own functions and classes to DALI operators.
 
-Calling them with a placeholder image records these operations (``engine/transform_tracing``):
-Pillow's methods, ``ImageOps`` and ``ImageEnhance``, and arithmetic on tensors. Each function here
-is named after the recorded call.
+The operations are recorded by calling the script's code with a placeholder image
+(``engine/transform_tracing``): Pillow's methods, ``ImageOps`` and ``ImageEnhance``, and arithmetic
+on tensors. Each function here is named after the recorded call.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ NOTHING = Comparison("nothing")
 WINDOW = Comparison("window")
 """Rules for a transform that resizes a random window: compared by resizing the whole image."""
 COLOURS = Comparison("colours")
-"""Rules for a transform that applies its arguments in random order: each is compared alone."""
+"""Rules for a transform with arguments in random order: each argument is compared separately."""
 
 
 @dataclass(frozen=True)

@@ -161,7 +161,7 @@ class Export:
         )
 
     def write(self, path: str | Path) -> list[Path]:
-        """Write the files, and the data without the skipped samples next to the program.
+        """Write the files and, next to the program, the data without the skipped samples.
 
         ``path`` is a file, named in the program's usage line; for an export with several files it
         is a new folder. Returns the absolute paths, starting with the program. Raises SaveError:

@@ -195,7 +195,7 @@ def _encoded_ports(reader: Node, catalog: Catalog) -> list[Port]:
 
 
 def _definition(emitter: Emitter, catalog: Catalog) -> tuple[list[str], str, Mapping[str, range]]:
-    """Return the pipeline function with an external source in place of its reader."""
+    """Return code, name and node lines of a pipeline function that reads an external source."""
     function = function_name(emitter.graph)
     reader = first_reader(emitter.ordered)
     image = emitter.names[_encoded_ports(reader, catalog)[0]]

@@ -62,7 +62,7 @@ class _ChangeFactory:
         return self.call.node.args.get(name, default)
 
     def with_arguments(self, cause: str, remark: str = "", **given: Any) -> Change:
-        """Return a change that sets arguments; None removes one."""
+        """Return a change that sets arguments. An argument that is None is removed."""
         words = ", ".join(f"{key}={value!r}" for key, value in given.items() if value is not None)
         return self.with_edited_call(
             cause, f"{words}{remark}", lambda call: call.with_args(**given)
@@ -207,7 +207,7 @@ def _shorter_side(call: Call) -> float | None:
 
 
 def _both_sides(call: Call) -> tuple[float, float] | None:
-    """Return the height and width in the arguments of a resize, in any mode, or None."""
+    """Return the height and width that a resize sets in any mode, or None."""
     args = call.node.args
     size, most = args.get("size"), args.get("max_size")
     longest: Any = most[0] if isinstance(most, tuple) else most

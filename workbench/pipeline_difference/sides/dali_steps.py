@@ -74,7 +74,7 @@ class Call:
         return replace(self, node=node, nodes=(*others, *before, node))
 
     def with_args(self, **args: Any) -> Call:
-        """Set arguments; None removes one."""
+        """Set arguments. An argument that is None is removed."""
         node = self.node.without([name for name in args if args[name] is None])
         given = {name: value for name, value in args.items() if value is not None}
         return self.with_node(node.without(list(given)).with_args({**node.args, **given}))
@@ -119,7 +119,10 @@ def graph_side(graph: Graph, name: str, label: str, *, on_gpu: bool = True) -> S
 
 
 def _inlined(graph: Graph, port: Port) -> tuple[Graph, Port, list[str]]:
-    """Replace blocks that run with a probability by their contents."""
+    """Replace blocks that run with a probability by their contents.
+
+    Returns the graph, the new output port, and notes such as ``maybe: p=1``.
+    """
     fixed: list[str] = []
     for name in [node.id for node in graph.nodes if node.op == "if"]:
         block = graph.node(name)
@@ -136,7 +139,10 @@ def _inlined(graph: Graph, port: Port) -> tuple[Graph, Port, list[str]]:
 
 
 def _pinned(graph: Graph, port: Port, name: str) -> tuple[Graph, Port, list[str]]:
-    """Replace random arguments by constants. Raises ArgumentError if that is impossible."""
+    """Replace random arguments by constants. Raises ArgumentError if that is impossible.
+
+    Returns the graph, the new output port, and notes such as ``rotate.angle=30``.
+    """
     catalog = load_catalog()
     graph, port, fixed = _inlined(graph, port)
     used = ancestors(graph, [port])

@@ -246,7 +246,7 @@ def _kind_of(name: str, at: int) -> str:
 
 
 def _annotation(function: Any) -> str:
-    """Return which input a function's annotation names: bytes, Image or array; empty if unknown."""
+    """Return the annotated input of a function: bytes, Image or array; empty if unknown."""
     try:
         first = next(iter(inspect.signature(function).parameters.values()))
     except (TypeError, ValueError, StopIteration):

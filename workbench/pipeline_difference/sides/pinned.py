@@ -108,7 +108,7 @@ def _pinned_parts(
 
 
 def inner_calls(call: TransformCall) -> list[Any]:
-    """Return the transforms in the arguments of a composition, also those in lists."""
+    """Return the transforms in the arguments of a composition, including those in lists."""
     inner: list[Any] = []
     for value in (*call.args, *call.kwargs.values()):
         if isinstance(value, list | tuple) or _is_list(value):
@@ -236,7 +236,7 @@ class _CallArguments:
         self.call = replace(self.call, kwargs=kwargs)
 
     def resize(self) -> TransformCall | None:
-        """Return the resize with which the transform ends, or None if its size is unknown."""
+        """Return the resize that the transform ends with, or None if its size is unknown."""
         size, width = self.get("size"), self.get("width")
         library = "torchvision" if self.call.library == "timm" else self.call.library
         if width is not None:

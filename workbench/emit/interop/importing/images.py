@@ -63,7 +63,7 @@ class Images:
     normalised: bool = False
     issues: list[ImportIssue] = field(default_factory=list)
     floats: bool = False
-    """True if the library's images are floats, in whatever range."""
+    """True if the library's images are floats, in any range."""
     differing: dict[str, bool] = field(default_factory=dict)
     """Id of each added node -> True if the node differs from the library (see ``issues``)."""
     blocks: dict[str, str] = field(default_factory=dict)

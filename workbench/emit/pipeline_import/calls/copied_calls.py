@@ -28,7 +28,7 @@ def kinds_by_reader() -> dict[str, SourceKind]:
 
 
 def kinds_by_finder() -> dict[str, str]:
-    """Map each function with which programs find files to the name of its source kind."""
+    """Map each function with which exports find files (``find_files``) to its source kind."""
     return {load_source(kind).find.__name__: kind for kind in source_kinds()}
 
 

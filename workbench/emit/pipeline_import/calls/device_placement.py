@@ -1,4 +1,4 @@
-"""Set the devices of nodes and edges as in the pipeline, where they differ from the defaults."""
+"""Apply the non-default devices of a pipeline to the nodes and edges of a graph."""
 
 from __future__ import annotations
 

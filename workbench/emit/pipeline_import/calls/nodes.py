@@ -50,7 +50,7 @@ class Call:
     folder: str | None = None
     """Folder of a folder reader in the pipeline. In the graph, a data parameter replaces it."""
     source: tuple[str, str] | None = None
-    """Source kind and parameter of a reader whose files an exported script finds; else None."""
+    """(source kind, parameter) of a reader in an exported script that finds its files, or None."""
     lost: tuple[str, ...] = ()
     """Arguments, as Python code, that the graph's source does not support."""
 
@@ -228,7 +228,7 @@ def _integer_constant(maker: TracedOp | None) -> int | None:
 
 
 def _source(op: TracedOp, spec: OpSpec, lines: Lines) -> tuple[str, str] | None:
-    """Return source kind and parameter of a reader whose data an exported script finds, or None."""
+    """Return (source kind, parameter) of a reader in an exported script that finds its data."""
     if op.kind:
         return op.kind, parameter_of_constant(op.dataset or PARAMETER)
     function, parameter = lines.data_function(op) or ("", "")

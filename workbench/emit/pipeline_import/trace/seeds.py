@@ -80,7 +80,8 @@ def automatic_changes(
 ) -> dict[str, str]:
     """Map each automatic augmentation whose random values change to the reason.
 
-    In the graph, all other calls have their own seeds, so DALI assigns seeds only to these.
+    In the graph, all other calls have seeds of their own, so DALI assigns seeds to automatic
+    augmentation only.
     """
     if pipeline is None:  # it uses the graph's seed, whereas the source has another one each time
         return {}

@@ -1,4 +1,4 @@
-"""Find a call in the user's code: its line, the assigned variables, and the form of its seed."""
+"""Find a call in the user's code: its location, the assigned variables, and its seed expression."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ Statement = tuple[str, int]
 
 
 class Block(NamedTuple):
-    """The statement that an opaque node replaces if a graph cannot represent a call in it."""
+    """A statement that becomes one opaque node if a graph cannot represent a call in it."""
 
     key: Hashable
-    """Key that all calls of one execution of the statement have in common."""
+    """Key shared by all calls of one execution of the statement."""
     text: str
     branch: bool
     """True if the call is in a branch, so that it processes only a part of the batch."""
@@ -186,7 +186,7 @@ class Lines:
         return None
 
     def returned(self, ops: Sequence[TracedOp], count: int) -> tuple[str | None, ...]:
-        """Return the variables in the ``return`` of the function that contains the calls."""
+        """Return the variables in the ``return`` of the calls' function, or None for each."""
         for place in (op.places[0] for op in ops if op.places):
             for node in self._files.get(place.file, ()):
                 if (
@@ -259,7 +259,7 @@ def is_library(op: TracedOp) -> bool:
 
 
 def library_function(op: TracedOp) -> str | None:
-    """Return the function of DALI's augmentation library that the user called, with its module."""
+    """Return the function of DALI's augmentation library that is called, with module, or None."""
     inside = (place for place in op.places if _LIBRARY in place.file)
     return next((f"{PurePath(place.file).stem}.{place.function}" for place in inside), None)
 

@@ -107,7 +107,8 @@ class TracedPipeline:
     prefetch_queue_depth: int = 2
     executor: Executor = "dynamic"
     unheld: Mapping[str, str] = field(default_factory=dict)
-    """Settings, as Python code, that a graph cannot represent and that are not the default."""
+    """Setting that a graph cannot represent -> its value as Python code, if it is not the default.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,4 +132,6 @@ class Traced:
     pipelines: int = 1
     """Number of parallel pipelines in the source code; ``pipeline`` is the first of them."""
     shard: tuple[str, ...] = ()
-    """Reader arguments of an exported program's only shard, which a graph does not need."""
+    """Reader arguments with which an exported program selects its shard; a graph does not need
+    them.
+    """
