@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 IDLE = 60.0
-"""Seconds without a pending timeout after which the thread ends, because a notebook may have many
+"""The thread ends after this many seconds without a timeout, because a notebook may have many
 widgets.
 """
 
@@ -34,7 +34,7 @@ class Timeout(Generic[T]):
         self._closed = self._runs = self._rests = False
 
     def start(self, value: T, seconds: float) -> None:
-        """Call the callback in ``seconds``, unless ``clear`` or ``start`` is called before."""
+        """Call the callback in ``seconds``, unless ``clear`` or ``start`` is called earlier."""
         with self._condition:
             late = time.monotonic() + seconds
             self._watched = late, value

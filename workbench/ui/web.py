@@ -294,11 +294,11 @@ def create_app(
     roots: Roots | None = None,
     results: Sequence[ResultDocument] = (),
 ) -> pn.Template:
-    """Create a page with its own view model, which ends with the session.
+    """Create a page with its own view model. Both end with the session.
 
     If ``limit`` is reached, the page shows a message instead. ``roots`` are the folders below which
-    the page may open and save files; None means the folders of a local user. The Results panel
-    lists ``results``. Raises GraphFormatError for an invalid graph.
+    the page may open and save files; None means the default roots of a local user. The Results
+    panel lists ``results``. Raises GraphFormatError for an invalid graph.
     """
     if limit is not None and not limit.acquire():
         return limit.limit_page()
@@ -345,8 +345,8 @@ def serve(
     """Serve the app until interrupted, and print the link with the token.
 
     Each page has its own graph and worker, with at most ``max_sessions`` pages at a time.
-    ``access`` sets address and token (None: this machine only). Below ``roots``, and in the data,
-    pages may open and save files (default: the working folder and, on loopback, the home folder).
+    ``access`` sets address and token (None: this machine only). Pages may open and save files in
+    the data and below ``roots``, by default the working folder and, on loopback, the home folder.
     ``browser`` opens the link, and each page lists ``results``. Raises WorkbenchError for a port in
     use, and GraphFormatError for an invalid graph.
     """

@@ -200,7 +200,7 @@ class _AccessHandler(RequestHandler):
 
 
 class _LoginRedirect(_AccessHandler):
-    """Redirects to the login page; redirects users who just logged in back to the app."""
+    """Redirects to the login page, or back to the app if the user has just logged in."""
 
     def initialize(self, access: AccessContext, let_in: bool) -> None:  # type: ignore[override]
         super().initialize(access)

@@ -7,7 +7,7 @@ import threading
 import panel as pn
 
 MAX_SESSIONS = 24
-"""Default maximum of open pages. Each uses about 20 MB in the server, plus a worker process."""
+"""Default maximum number of open pages. Each uses about 20 MB in the server, plus a worker."""
 RETRY_SECONDS = 10
 
 _FULL_PAGE = """

@@ -54,7 +54,7 @@ class GoToStep(HistoryAction, tag="go_to", frozen=True):
     """Undo or redo edits until ``step`` edits are applied."""
 
     step: int
-    """Number of edits to have applied, from 0 to the number of edits in the history."""
+    """Number of edits that are applied afterwards, from 0 to all edits in the history."""
 
     def move(self, model: ViewModel) -> str:
         done = len(model.history.before)

@@ -72,10 +72,7 @@ class FieldPublisher:
                 self._publish(component, field, value)
 
     def refresh(self) -> None:
-        """Publish all changed fields.
-
-        If a callback changes fields during this, all fields are compared again.
-        """
+        """Publish all changed fields. Repeat this if a callback has changed fields meanwhile."""
         with self._lock:
             if self._due < math.inf:
                 self._due = math.inf

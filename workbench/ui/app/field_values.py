@@ -317,7 +317,6 @@ def _at_scope(whole: ResolvedGraph, scope: str) -> ResolvedGraph:
 
 
 def _import_entry(report: ImportReport | None, graph: Graph) -> payloads.ImportEntry | Empty:
-    """Return the payload of an import report; {} if the graph was not imported."""
     if report is None:
         return {}
     rows: list[payloads.ImportRow] = [

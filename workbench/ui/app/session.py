@@ -344,7 +344,7 @@ class AttachPage(Action, tag="attach", frozen=True):
     tab: str
     """Tab id stored by the page; empty if the page has none."""
     kept: list[dict[str, Any]] = msgspec.field(default_factory=list)
-    """Unsent actions, each with its ``component``, or field values (``component``, ``field``,
+    """Unsent actions (each with its ``component``) and field values (``component``, ``field``,
     ``value``).
     """
 

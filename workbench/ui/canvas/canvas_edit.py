@@ -29,7 +29,7 @@ _APART = 96
 
 
 class CanvasEdit(DocumentEdit, frozen=True):
-    """Base class of edits to the body that contains the named nodes, or to the visible body."""
+    """Base class of edits to one body: that of the named nodes, or the visible one by default."""
 
     in_each_body: ClassVar[bool] = False
     """True if the action may name nodes in several bodies, and is then applied to each body."""
@@ -154,7 +154,7 @@ def _stands_inside(graph: Graph, scope: str, blocks: Collection[str]) -> bool:
 
 
 def placed(document: Document, positions_by_key: dict[str, list[float]]) -> Document:
-    """Return the document with node positions in pixels, in one or more bodies.
+    """Return the document with new node positions, in pixels, in one or more bodies.
 
     Keys are as in ``SetPositions``. Without positions, the visible body gets an automatic layout.
     Raises GraphEditError for a body that does not exist.

@@ -102,7 +102,7 @@ class Insertion(CanvasEdit, frozen=True, kw_only=True):
                 yield label, (fix.graph.at_scope(graph.scope), node)
 
     def _repair_label(self, label: str, *, leads: bool) -> str:
-        """Return a label such as ``Insert cast to UINT8, then clahe``; "" if nothing is inserted.
+        """Return a label such as ``Insert cast to UINT8, then clahe``; "" if no node is inserted.
 
         With ``leads``, the inserted operator comes first and the repair follows it.
         """

@@ -62,7 +62,6 @@ TABS: tuple[Tab, ...] = get_args(Tab)
 
 
 def _default(value: T) -> T:
-    """Return a struct field whose default is the dict ``value``."""
     made: T = msgspec.field(default_factory=lambda: value)
     return made
 
@@ -125,7 +124,7 @@ class Bar(Fields):
     unread: list[data_payloads.UnreadAnnotations] = []
     """Annotations in the data that the graph does not read."""
     refusals: dict[str, str] = {}
-    """Reason by target, for targets that cannot represent the graph; empty until requested."""
+    """For each target that cannot represent the graph, the reason; empty until requested."""
     targets: list[payloads.TargetEntry] = []
     save_folder: str = ""
     """Default folder for saved files."""
@@ -391,7 +390,7 @@ class Code(Fields):
     script: payloads.TextFile | Empty = {}
     """File created by ``download``."""
     refusals: dict[str, str] = {}
-    """Reason by target, for targets that cannot represent the graph; empty until requested."""
+    """For each target that cannot represent the graph, the reason; empty until requested."""
     targets: list[payloads.TargetEntry] = []
     in_view: Both[bool] = False
     """True while the panel is visible. Code is only sent then."""

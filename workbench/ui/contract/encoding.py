@@ -30,8 +30,8 @@ def to_json(value: Any) -> Any:
 def empty(kind: type[P], /, **values: Any) -> P:
     """Return a payload of the TypedDict ``kind``; fields not in ``values`` are set to empty values.
 
-    Empty values are an empty text, list or dict, zero, False, None if allowed, and the first value
-    of a Literal.
+    The empty value is None if the type allows it, the first value of a Literal, or an empty text,
+    list or dict, zero, or False.
     """
     hints = get_type_hints(kind, include_extras=True)
     required = {name: hint for name, hint in hints.items() if get_origin(hint) is not NotRequired}

@@ -333,7 +333,7 @@ class CardsHeader(TypedDict):
 
 
 class EffectEntry(TypedDict):
-    """Picture of the sample with one combination of values of the varied arguments."""
+    """Picture of the sample for one combination of argument values."""
 
     values: list[Any]
     """Complete value of each varied argument."""

@@ -161,7 +161,7 @@ class StagesView(TypedDict):
 
 
 class HeatCell(TypedDict):
-    """One setting in a heat map. ``rate`` is null if it was not tried or failed (``reason``)."""
+    """One setting in a heat map. ``rate`` is null if it was not tried, or failed for ``reason``."""
 
     threads: int
     batch: int

@@ -245,7 +245,7 @@ class DataPanel:
             self.scan()
 
     def count_if_changed(self, data: Datasets, state: str) -> None:
-        """Count again if the worker reports another version ``state`` of the folder."""
+        """Count again if ``state``, the folder's version that the worker reports, has changed."""
         if data == self.previewed:
             self._pictured = True
             self._use_index()

@@ -1,4 +1,4 @@
-"""Texts of the Data panel on counted data: faults, formats, classes and sizes."""
+"""Texts of the Data panel about counted data: faults, formats, classes and sizes."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def list_folders(path: str, roots: Roots | None, anywhere: bool = False) -> Fold
 
 @contextmanager
 def _opened(path: str, roots: Roots | None) -> Iterator[int]:
-    """Open a folder and yield its descriptor. Raises DataError outside the roots, and OSError."""
+    """Open a folder and yield its descriptor. Raises DataError for a folder outside the roots."""
     if roots is not None:
         if outside := roots.refusal(path):
             raise DataError(f"{outside}.")

@@ -256,7 +256,6 @@ def _no_effect_reason(node: Node, spec: OpSpec, arg: ArgSpec) -> str:
 
 
 def _error(node_id: str, arg: str, view: RandomView | None, faults: Sequence[Fault]) -> str:
-    """Return the text of the first fault of an argument or its folded generator, or ""."""
     for fault in faults:
         if (fault.node, fault.arg) == (node_id, arg):
             return fault.text

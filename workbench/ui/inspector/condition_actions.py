@@ -79,7 +79,7 @@ def condition_entry(typed: TypedGraph, node: Node) -> ConditionEntry | None:
 
 
 def _operator_in(typed: TypedGraph, block: Node) -> str:
-    """Return the name of the operator inside a block with a random condition."""
+    """Return the name of the operator in the body of a block with a random condition."""
     return next(
         node.op for node in block.bodies["then"].nodes if not is_generator(typed.spec(node))
     )

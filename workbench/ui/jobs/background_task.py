@@ -199,7 +199,7 @@ class BackgroundTask(Generic[T]):
             pass
 
     def _end(self, result: T | None, error_text: str) -> bool:
-        """Call the listener with the result. Return False if it was replaced meanwhile."""
+        """Call the listener with the result. Return False if the listener has been replaced."""
         listener = self.listener
         if listener is None:
             with self._lock:

@@ -28,9 +28,9 @@ class SampleCount:
         on_done: Callable[[FolderFacts | DataError], None],
         kind: str = "",
     ) -> None:
-        """All callbacks are called from the thread; ``on_progress`` with the count so far.
+        """All callbacks are called from the thread.
 
-        ``kind`` is passed to ``scan_folder``.
+        ``on_progress`` is called with the count so far. ``kind`` is passed to ``scan_folder``.
         """
         self._kind = kind
         self._dataset = dataset

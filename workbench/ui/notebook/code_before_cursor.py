@@ -161,7 +161,7 @@ _DEEPEST = 200
 
 
 def attribute(owner: Any, name: str) -> Any:
-    """Return an attribute of a workbench object, if reading it runs nothing; otherwise None."""
+    """Return an attribute of a workbench object; None if reading it might run code."""
     is_module = inspect.ismodule(owner) and owner.__name__ == "workbench"
     if isinstance(owner, CodeAccess):
         static = inspect.getattr_static(type(owner), name, None)

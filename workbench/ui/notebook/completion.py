@@ -207,7 +207,7 @@ def _values(function: Any, name: str) -> Iterable[str]:
 
 
 def _literals(function: Any, name: str) -> tuple[str, ...]:
-    """Return the values of a workbench function's argument that is annotated with ``Literal``."""
+    """Return the values of argument ``name`` if it is annotated with ``Literal``, else ()."""
     called = getattr(function, "__init__", None) if isinstance(function, type) else function
     plain: Any = inspect.unwrap(called) if callable(called) else None
     if not (getattr(plain, "__module__", None) or "").startswith("workbench."):

@@ -197,10 +197,9 @@ def compare(
     batch, samples:
         Index of the batch, and number of samples.
 
-    Raises GraphFormatError for an invalid graph, ArgumentError for graphs of
-    different data without ``data``, GraphFaultsError if a graph cannot run, DataError
-    for data that cannot be used, GraphError for a batch or samples out of range, and PipelineError
-    if DALI fails.
+    Raises GraphFormatError for an invalid graph, ArgumentError if ``data`` is not passed for graphs
+    of different data, GraphFaultsError if a graph cannot run, DataError for data that cannot be
+    used, GraphError for a batch or samples out of range, and PipelineError if DALI fails.
 
     ::
 

@@ -63,7 +63,7 @@ class Bar(Widget):
     unread: list[dict[str, Any]]
     """Annotations in the data that the graph does not read."""
     refusals: dict[str, Any]
-    """Reason by target, for targets that cannot represent the graph; empty until requested."""
+    """For each target that cannot represent the graph, the reason; empty until requested."""
     targets: list[dict[str, Any]]
     save_folder: str
     """Default folder for saved files."""
@@ -304,7 +304,7 @@ class Code(Widget):
     script: dict[str, Any]
     """File created by ``download``."""
     refusals: dict[str, Any]
-    """Reason by target, for targets that cannot represent the graph; empty until requested."""
+    """For each target that cannot represent the graph, the reason; empty until requested."""
     targets: list[dict[str, Any]]
     in_view: bool
     """True while the panel is visible. Code is only sent then."""

@@ -86,7 +86,7 @@ class StaticSnapshot:
 
 
 def snapshot_html(graph: Graph, preview: PreviewResult) -> str:
-    """Return a ``div`` with the graph, and the pictures of each sample with class and file name."""
+    """Return a ``div`` with the graph, and with each sample's pictures, class and file name."""
     drawing = base64.b64encode(graph_svg(graph).encode()).decode()
     pictures = _sample_pictures(preview)
     shown = [*(["original"] if preview.tiles[0].original else []), *preview.outputs]

@@ -365,7 +365,7 @@ def _remarks(other: Graph, graph: Graph, catalog: Catalog) -> list[str]:
 
 
 def _distance_text(tile: TileDistance) -> str:
-    """Return texts such as ``Δ 3.2`` for the outputs, or the reason why there is no distance."""
+    """Return the pixel differences of the outputs, such as ``Δ 3.2``, or why there are none."""
     means: Sequence[float | None] = tile.means
     if not tile.same_photo:
         return "another photo"

@@ -47,8 +47,8 @@ def chosen_arguments(
 ) -> list[str]:
     """Return the one or two of ``names`` to vary: those in ``requested``, or a default argument.
 
-    The default is the first argument in ``set_names``, which the node sets. Other arguments may
-    fail with most values, for example ``crop`` in a node that does not crop.
+    The default is the first of ``set_names``, the arguments that the node sets. Others may fail
+    with most values, for example ``crop`` in a node that does not crop.
     """
     chosen = [name for name in dict.fromkeys(requested) if name in names][:2]
     used = [name for name in names if name.partition(".")[0] in set_names]

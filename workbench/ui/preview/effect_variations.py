@@ -74,7 +74,7 @@ class Variation:
 
 
 def variations(graph: Graph, catalog: Catalog, node_id: str) -> dict[str, Variation]:
-    """Return the variations of a node by name; empty if nothing can be varied."""
+    """Return what can be varied in a node, by name: arguments and elements of list arguments."""
     if not graph.has(node_id):
         return {}
     node = graph.at_scope(graph.scope_of(node_id)).node(node_id)

@@ -136,7 +136,7 @@ def measured_on(key: str, report: Report, earlier: str = "") -> MeasuredOn:
 
 
 def marked_as_partial(on: MeasuredOn, progress: str) -> MeasuredOn:
-    """Return the conditions, marked as partial; ``progress`` describes the progress of the run."""
+    """Mark conditions as those of an unfinished run. ``progress`` describes how far it is."""
     words = f"Partial: {progress}. The run continues."
     return {**on, "partial": words, "quality_flags": [], "quick": ""}
 

@@ -244,7 +244,7 @@ class SpeedPanel:
     # What is shown
 
     def fields(self, graph: Graph, data: Datasets) -> dict[str, Any]:
-        """Return all fields of the component except the three settings of the graph."""
+        """Return all fields except those that are settings of the graph, such as ``batch_size``."""
         run = self.run
         self._leave_dropped()
         choice = Choice(self.part, self._shown, self._opened, self.overlay, self.selected_records)

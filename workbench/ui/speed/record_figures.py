@@ -228,7 +228,7 @@ def last_speeds(
 
 
 def _is_complete(row: Measurement, kind: str, now: Config) -> bool:
-    """Return whether a row is a complete measurement of the whole pipeline."""
+    """Return whether a row measured the whole pipeline with the current settings ``now``."""
     config = row.config
     if row.median is None or row.probe or config.regime != "pipeline":
         return False

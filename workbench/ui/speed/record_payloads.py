@@ -128,7 +128,7 @@ def _source(on: MeasuredOn, report: Report) -> str:
 
 
 def stages_view(on: MeasuredOn, report: Report, nodes: Sequence[str]) -> StagesView:
-    """Return the payload for the time by stage. ``nodes`` are the ids of the current graph."""
+    """Return the payload for the time by stage. ``nodes`` are the current graph's node ids."""
     found = stages_of(report.extra)
     whole = {row.name: row.interval for row in report.measurements}[WHOLE]
     if found is None or whole is None:

@@ -101,7 +101,7 @@ class History:
         self.document = document
 
     def open(self, document: Document, label: str = "") -> None:
-        """Make ``document`` the current one, as another graph. Undo returns to the previous one."""
+        """Open ``document`` as another graph. Undo returns to the previous document."""
         left = self.document
         self.push_document(document, label=label or shortened(f"open {document.graph.name}"))
         if left is not self.document:

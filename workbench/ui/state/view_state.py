@@ -56,8 +56,7 @@ MOST_COUNTED = 10_000
 """Maximum number of batches for counting branches. Counting takes seconds for random conditions."""
 MOST_TILES = 64
 FILTERED_TILE = 160
-"""Side of a tile in pixels while a filter is set, so that ``MOST_TILES`` samples can be
-searched.
+"""Side of a tile in pixels while a filter is set, because ``MOST_TILES`` samples are rendered then.
 """
 MOST_TILE = 512
 """Maximum side of a tile in pixels."""

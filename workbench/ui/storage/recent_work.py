@@ -63,7 +63,7 @@ def recent_folders(roots: Roots | None, excluded: Collection[str] = ()) -> list[
 
 
 def small_picture(preview: PreviewResult) -> bytes:
-    """Return the first photos of a preview, augmented if possible, in a row, as WebP."""
+    """Return a WebP with the first photos of a preview in a row, augmented if possible."""
     from PIL import Image
 
     sheet = decode(preview.image, preview.mime, preview.size)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 MOST = 200
 PREFIX = "snippet:"
-"""Prefix of snippet names, where they are accepted in place of template names."""
+"""Prefix that distinguishes snippets from templates in actions that accept both names."""
 
 
 def saved_snippets() -> tuple[Snippet, ...]:
