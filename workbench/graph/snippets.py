@@ -203,7 +203,7 @@ def image_of(graph: Graph, catalog: Catalog, template: Part, node: str) -> Port:
 def insert_template_on_edge(
     graph: Graph, catalog: Catalog, template: Part, edge: str
 ) -> tuple[Graph, str]:
-    """Insert a template into one edge. Same result and errors as ``insert_template``."""
+    """Insert a template into one edge. Returns and raises the same as ``insert_template``."""
     source, target, into = find_edge(graph, edge)
     graph, given, selected = _branch(graph, catalog, template, source)
     if not target:

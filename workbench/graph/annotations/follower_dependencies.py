@@ -131,7 +131,7 @@ class _Carried:
         return {name: Port(node.id, name) for name in self.state}
 
     def block(self, step: GeometryStep, ports: Mapping[str, Port]) -> Mapping[str, Port]:
-        """Add the annotations to a block's inputs and outputs; return its new outputs by name."""
+        """Pass the annotations through a block; return the block's new outputs by name."""
         names = {name: f"{self.follower.id}_{name}" for name in self.state}
         for body_name, path in step.bodies.items():
             scope = step.node.scope(body_name)

@@ -64,7 +64,7 @@ def is_relative(graph: Graph, node: Node) -> bool:
 
 
 def _producer(graph: Graph, port: Port | None) -> Node | None:
-    """Return the node that outputs a port; an input of a body is traced to the outer node."""
+    """Return the node that outputs a port. A body's input is traced to the outer node."""
     graph = graph.whole
     seen: set[Port] = set()  # a faulty block may be fed from its own body
     while port is not None and not graph.has(port.node):

@@ -2,7 +2,7 @@
 
 Supports the forms of mixing in the templates ``mixup`` and ``cutmix``, also if the user composed
 them. ``other`` is the same batch in another order. The first form is a blend, ``image * share +
-other * (1 - share)``. The second form replaces a window of each image by that window of ``other``.
+other * (1 - share)``. The second form replaces a window of each image by the window of ``other``.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ class DataNode(Operators["DataNode"]):
     Every DALI operator is a method whose first input is the value: ``images.rotate(angle=5)``.
     Numbers, lists and other values may be the other operand of ``+ - * / // % ** & | ^ << >>`` and
     of comparisons, and ``images[:, 3:9]`` is a slice. Shapes and element types follow DALI's rules:
-    ``uint8`` with an integer becomes ``int32``, with a float ``float``.
+    ``uint8`` becomes ``int32`` with an integer, and ``float`` with a float.
 
     Attributes
     ----------

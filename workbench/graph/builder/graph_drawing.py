@@ -93,7 +93,7 @@ class _Box:
 def graph_svg(graph: Graph) -> str:
     """Render the graph from top to bottom, coloured by role, with blocks as frames.
 
-    Generators are lines in the boxes of their consumers. A graph of more than 400 nodes is rendered
+    Generators are lines of text in their consumers. A graph of more than 400 nodes is rendered
     as a single line of text.
     """
     count = sum(1 for _ in graph.walk())

@@ -171,7 +171,7 @@ def _rectangle_faults(node: Node, spec: OpSpec) -> Iterator[Fault]:
 
 
 def _zero_size_faults(node: Node) -> Iterator[Fault]:
-    """Report sizes that are all 0, so that the operator would not change its input."""
+    """Report sizes that are all 0, with which the operator would not change its input."""
     for group in _EXTENTS.get(node.op, ()):
         given = [name for name in group if name in node.args and node.args[name] in (0, (0,))]
         others = {name for name in group if name in node.inputs or name in node.args}
@@ -315,7 +315,7 @@ _MADE_TWICE = {"brightness", "contrast"}
 def auto_augment_faults(node: Node, spec: OpSpec, on_gpu: bool) -> Iterator[Fault]:
     """Report faults of automatic augmentation that checks of single arguments do not find.
 
-    ``on_gpu`` is true if its images are on the GPU.
+    ``on_gpu`` is true if the images are on the GPU.
     """
     yield from _magnitude_faults(node, spec)
     yield from _excluded_faults(node)

@@ -24,7 +24,7 @@ from workbench.graph.types.shapes import TensorType, infer_types
 from workbench.graph.types.typed_graph import TypedGraph
 
 MOST_CLASSES = 12
-"""Maximum classes per condition, because each class is a separate comparison."""
+"""Maximum number of classes per condition, because each class is a separate comparison."""
 LARGEST_CLASS = 2**31 - 1
 """Maximum class number: labels are compared as INT32."""
 Comparison = Literal["<", "<=", ">", ">=", "==", "!="]

@@ -314,7 +314,7 @@ def randomise_arg(
 ) -> Graph:
     """Connect an argument to a generator. ``args`` overrides the generator's initial arguments.
 
-    If a generator is already connected, it is replaced, also for its other consumers.
+    A generator that is already connected is replaced for all its consumers.
     """
     node = graph.node(node_id)
     spec = catalog[node.op].args.get(arg)

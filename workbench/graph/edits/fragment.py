@@ -126,9 +126,9 @@ def common_scope(graph: Graph, nodes: Collection[str]) -> str:
 def duplicate(
     graph: Graph, catalog: Catalog, nodes: Collection[str]
 ) -> tuple[Graph, tuple[str, ...]]:
-    """Duplicate nodes. The copies of a chain with one input and one output are inserted after it.
+    """Duplicate nodes. A copy of a chain with one input and one output is inserted after the chain.
 
-    Otherwise the copies have the same sources as the originals. Returns the graph and the new ids.
+    Other copies have the same sources as the originals. Returns the graph and the new ids.
     """
     part = load_graph(copy_fragment(graph, nodes))
     graph = graph.at_scope(common_scope(graph, nodes))

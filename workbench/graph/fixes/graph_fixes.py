@@ -141,7 +141,7 @@ def fix_output_name(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("output_source")
 def fix_output_source(case: Case) -> Iterator[FixCandidate]:
-    """Offer another port of the node, or the last image, as the output, or to remove the output."""
+    """Offer to output another port of the node or the last image, or to remove the output."""
     removed = case.graph.outputs[case.about]
     ports = _last_ports(case.typed)
     for port in [*(p for p in ports if p.node == removed.node), *ports[:1]]:

@@ -303,7 +303,7 @@ class Settings:
 
 
 def changed_settings(settings: Settings, values: Mapping[str, Any]) -> Settings:
-    """Return settings with other values, unchecked: ``check_graph`` reports invalid ones."""
+    """Return changed settings without checking them; ``check_graph`` reports invalid values."""
     made = object.__new__(Settings)
     kept = {each.name: getattr(settings, each.name) for each in fields(settings)}
     for name, value in {**kept, **values}.items():

@@ -57,8 +57,8 @@ def colour_after_resize(typed: TypedGraph) -> Iterator[Graph]:
 
     ``resize(colour(x))`` becomes ``colour(resize(x))``, also for ``random_resized_crop``, whose
     random values depend only on its seed and the size. Near: colour is rounded and clipped once
-    more, before or after averaging pixels. Not for lookup tables, whose values cannot be averaged.
-    Blocks that contain only colour operators (an ``if`` around colour) move as a whole.
+    more, before or after averaging pixels. Lookup tables do not move: their values cannot be
+    averaged. Blocks that contain only colour operators (an ``if`` around colour) move as a whole.
     """
     for resize in typed.graph.nodes:
         if resize.op not in _RESIZES or has_args(resize, "dtype", "roi_start", "roi_end", "mirror"):

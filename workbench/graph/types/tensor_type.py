@@ -66,7 +66,7 @@ class TensorType:
         return TensorType(self.dtype, layout, shape, self.kind)
 
     def with_extents(self, extents: Mapping[int, int | None]) -> TensorType:
-        """Return a copy with other sizes of some axes; ``extents`` maps axis indices to sizes."""
+        """Return a copy with changed sizes; ``extents`` maps axis indices to sizes."""
         if self.shape is None:
             return self
         return replace(

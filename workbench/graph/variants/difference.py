@@ -198,7 +198,7 @@ def find_renames(first: Graph, second: Graph) -> dict[str, str]:
 
 
 def with_ids_of(graph: Graph, leading: Graph) -> Graph:
-    """Return the graph with the ids that equal nodes have in ``leading``."""
+    """Return the graph with its nodes renamed to the ids of equal nodes in ``leading``."""
     names = find_renames(graph, leading)
     if not names:
         return graph

@@ -36,7 +36,7 @@ def validation_graph(typed: TypedGraph) -> Graph | None:
     """Return the graph without shuffling and randomness, or None if that is impossible.
 
     Random values are replaced by the middle of their range. A random crop becomes ResNet's centre
-    crop, a coin flip is false, and augmentations of only some images are removed.
+    crop, a coin flip is false, and augmentations that change only some images are removed.
     """
     graph, catalog = typed.graph, typed.catalog
     made: Graph | None = graph

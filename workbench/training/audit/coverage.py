@@ -111,7 +111,7 @@ def coverage_findings(
 
 
 def _replacement_finding(epochs: dict[int, list[Stream]], total: int) -> Finding | None:
-    """Return a finding if samples are drawn with replacement, else None.
+    """Return a finding if the data are sampled with replacement, else None.
 
     With replacement, an epoch repeats many samples and misses many, and these differ between
     epochs.

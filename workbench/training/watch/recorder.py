@@ -32,7 +32,7 @@ _LONGEST_PAUSE = 10.0
 """Maximum seconds to wait until the loader has filled its queue."""
 _UTILISATION_SECONDS = 0.5
 _OWN_SECONDS = 1e-3
-"""If this module takes more seconds between two steps, they are subtracted from the GPU's wait."""
+"""Seconds this module may take between two steps before they are subtracted from the GPU's wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +217,7 @@ class Recorder:
         return samples
 
     def _end_warm_up(self) -> None:
-        """Find the model and its GPU, which exist by now; with CUDA, use its clock from now on."""
+        """Find the model and its GPU, which exist by now, and use CUDA's clock if it is in use."""
         self.models = self.models or environment.models_in_memory()
         if environment.cuda_in_use():
             places = environment.devices_of_models(self.models)
@@ -231,7 +231,7 @@ class Recorder:
     def wait_for_queue(self) -> None:
         """Sleep until the loader has probably filled its queue, because loading slows steps down.
 
-        Sleeps for the time of as many steps as the queue has batches, at most 10 s.
+        Sleeps as long as one step per batch in the queue takes, at most 10 s.
         """
         known = [each for each in self._steps if each.phase == "loader" and each.returned]
         if known:

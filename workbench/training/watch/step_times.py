@@ -104,7 +104,7 @@ def mean_of(values: Sequence[float]) -> Mean:
 def ratio_of(above: Mean, below: Mean) -> Ratio:
     """Return the ratio of two means that were measured separately, with its interval.
 
-    The logarithm is approximately normal (delta method); its degrees of freedom are those of
+    Its logarithm is approximately normal (delta method), with the degrees of freedom of
     B. L. Welch, The generalization of 'Student's' problem, Biometrika 34 (1947) 28-35.
     """
     parts = [(each.error / each.value) ** 2 if each.value else math.inf for each in (above, below)]

@@ -19,7 +19,7 @@ from workbench.training.watch.step_times import (
 
 Limit = Literal["model", "loader", "both", "unknown"]
 SMALL_GAIN = 1.1
-"""If loading without time would speed the loop up by less than this, the model is the limit."""
+"""The model is the limit if loading in no time would speed the loop up by less than this ratio."""
 _NO_GAIN = 1.01
 _FEWEST_REPEATED = 8
 _FEWEST_LOADER = 8
@@ -28,7 +28,7 @@ _SHORTEST = 2e-4
 _DRIFT = 1.2
 """The machine's speed counts as changed if times differ by at least this ratio."""
 _SLOWER = 1.05
-"""The loader is reported to slow the steps down if their times differ by at least this ratio."""
+"""Minimum ratio of step times at which the loader is reported to slow the steps down."""
 
 
 @dataclass(frozen=True, slots=True)
