@@ -108,7 +108,7 @@ def fits_list(file: Sample) -> bool:
 
 
 def dump_file_list(files: Iterable[Sample]) -> bytes:
-    """Return files as the content of DALI's ``file_list``: an absolute path and a label per line.
+    """Return the content of a DALI ``file_list``: an absolute path and a label per line.
 
     The content is bytes, because file names may not be UTF-8. Files that fail ``fits_list`` are
     omitted.

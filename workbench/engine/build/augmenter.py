@@ -96,11 +96,11 @@ class Augmenter:
         device: Memory,
         layout: str,
     ) -> Callable[..., list[Any]]:
-        """Return a Python function that augments some samples of a batch of ``count``.
+        """Return a Python function that augments some samples of a batch of ``count`` samples.
 
-        The function accepts the images, their indices in the batch, and the values of the argument
-        ``shape``, each as a list of CPU arrays. It augments the images on ``device``, and returns
-        them. It raises PipelineError if DALI fails.
+        The function accepts three lists of CPU arrays: images, their indices in the batch, and the
+        values of the argument ``shape``. It returns the images, augmented on ``device``, and raises
+        PipelineError if DALI fails.
         """
         call = _Call(node, uniform_calls, position, count, device, layout)
 

@@ -49,8 +49,8 @@ IDENTITY = "identity"
 def auto_augment_random_values(resolved: ResolvedGraph) -> Mapping[str, UniformCalls]:
     """Map each automatic augmentation of a graph to its calls of ``fn.random.uniform``.
 
-    Each node has one entry per call in the script, in order; a loop calls it several times. Nodes
-    that the script does not call, as in faulty graphs, get arbitrary seeds.
+    Each node has one entry per call in the script, in order, because a loop calls it several times.
+    Nodes that the script does not call, as in faulty graphs, get arbitrary seeds.
     """
     graph, catalog = resolved.graph, resolved.catalog
     nodes = [node for node in graph.walk() if catalog[node.op].module]

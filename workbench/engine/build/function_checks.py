@@ -33,8 +33,8 @@ class FunctionMisuseError(TypeError):
 class FunctionChecks:
     """Wraps the user functions of some nodes with checks.
 
-    The functions are replaced in the namespace of their compiled code. ``active`` is False while
-    they are timed, which disables the checks.
+    Replaces the functions in the namespace of their compiled code. Set ``active`` to False to
+    disable the checks while the functions are timed.
     """
 
     def __init__(self, namespace: MutableMapping[str, Any], nodes: Iterable[Node]) -> None:

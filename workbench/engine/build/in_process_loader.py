@@ -83,7 +83,7 @@ _programs: dict[str, Code] = {}
 def import_program(graph: Graph, target: str, data: Datasets) -> ModuleType:
     """Import the program that a target exports for a graph, and return its module.
 
-    The program is in a temporary file while the module exists, because DALI reads its source code
+    The program's temporary file exists as long as the module, because DALI reads its source code
     again. The warnings of ``check_warnings`` are issued as UserWarning. Raises the errors of
     ``export``, and ImportError if the program's library is not installed.
     """

@@ -51,7 +51,7 @@ _HEAD = 512
 def reject_reason(data: bytes, with_pillow: bool = False) -> str | None:
     """Return why DALI must not decode these bytes, or None. Only the header is read (about 0.1 ms).
 
-    If ``with_pillow``, the bytes are for Pillow's decoder instead of DALI's.
+    If ``with_pillow``, the check is for Pillow's decoder instead of DALI's.
     """
     found = open_image(io.BytesIO(data), with_pillow)
     return found.reason if isinstance(found, Finding) else None
@@ -60,8 +60,7 @@ def reject_reason(data: bytes, with_pillow: bool = False) -> str | None:
 def open_image(file: BinaryIO, with_pillow: bool = False) -> ImageFile.ImageFile | Finding:
     """Return the opened image, or a finding if DALI must not decode the file.
 
-    ``file`` must be at position 0. If ``with_pillow``, it is for Pillow's decoder instead of
-    DALI's.
+    ``file`` must be at position 0. If ``with_pillow``, the check is for Pillow's decoder.
     """
     head = file.read(_HEAD)
     if not head:
@@ -261,7 +260,7 @@ def targets_fit(file: Sample, image: Image.Image) -> Iterator[Finding]:
 def header_findings(file: Sample) -> Iterator[Finding]:
     """Yield the findings of ``targets_fit`` for a file, from the image's header (0.1 ms).
 
-    There are none for an image that Pillow cannot open.
+    Yields none for an image that Pillow cannot open.
     """
     try:
         with pillow_warnings_ignored(), file.open() as opened, Image.open(opened) as image:

@@ -44,7 +44,7 @@ class Machine:
 
 
 def usable_cores() -> int:
-    """Return the number of cores that this process may use, limited by container or taskset.
+    """Return the number of cores that this process may use, which a container or taskset may limit.
 
     A quota of 1.5 cores is rounded up to 2.
     """
@@ -53,7 +53,7 @@ def usable_cores() -> int:
 
 
 def usable_memory() -> int:
-    """Return the host memory in bytes that this process may use, limited by a container."""
+    """Return the host memory in bytes that this process may use, which a container may limit."""
     total, limit = int(psutil.virtual_memory().total), memory_limit()
     return total if limit is None else min(total, limit)
 

@@ -4,8 +4,8 @@ If memory runs short, idle workers drop their caches. If this is not enough, the
 been idle longest are ended, and their next call starts a new worker. A new worker starts only when
 there is enough memory for it.
 
-The memory of measuring workers counts, but they are never ended to free memory. Measurements wait
-for previews in progress, and previews wait for measurements that use the memory.
+Workers that run measurements count towards the budget, but are never ended to free memory.
+Measurements wait for previews in progress, and previews wait for measurements that use the memory.
 """
 
 from __future__ import annotations
@@ -341,7 +341,7 @@ class GpuMeter:
     """Measures the memory that processes use on CUDA's device 0.
 
     In most containers the driver does not report individual processes. Then the result is the
-    increase of the GPU's used memory since the last measurement with no process.
+    increase of the GPU's used memory since the meter was last called without processes.
     """
 
     def __init__(self) -> None:

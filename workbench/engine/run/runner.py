@@ -415,7 +415,7 @@ class Runner:
     ) -> Mapping[str, Turns]:
         """Return the augmentations applied in a batch of a valid graph, by node id.
 
-        The result is for those of the first ``count`` samples that reach the node. No data is read.
+        Only those of the first ``count`` samples that reach the node are included. No data is read.
         """
         graph, batch = pipeline_of_batch(graph, batch)
         graph = with_datasets(graph, open_datasets(data))

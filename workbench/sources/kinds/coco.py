@@ -274,8 +274,7 @@ def find_annotations(data: str) -> dict[str, str]:
 def _root_of(location: str, stamp: int) -> str:
     """Return the same image folder as ``find_annotations``, using cached annotations.
 
-    Parsing 156 MB takes 5 s. Exported scripts contain only ``find_annotations``. If no image is
-    found, the result is the folder of the annotations file.
+    Parsing 156 MB takes 5 s. If no image is found, the folder of the annotations file is returned.
     """
     names = [image.get("file_name") or "" for image in _read(location, stamp).entries["images"]]
     file = pathlib.Path(location).absolute()

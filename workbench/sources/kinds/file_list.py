@@ -141,7 +141,7 @@ def read_list(data: Any) -> dict[str, Any]:
 
 @lru_cache(maxsize=8)
 def _labels_in(dataset: Dataset, time: int, size: int) -> tuple[str, ...]:
-    """Return the class names in a list, or none if its labels are numbers.
+    """Return the class names in a list, in label order; empty if its labels are numbers.
 
     Cached by time and size, because scanning a million rows takes a second.
     """
@@ -332,7 +332,7 @@ class FileList(SourceKind):
             raise DataError(f"{beside} cannot be read as class names: {error}.") from None
 
     def _labels(self, dataset: Dataset) -> tuple[str, ...]:
-        """Return the class names in the list, or none if labels are numbers.
+        """Return the class names in the list, in label order; empty if labels are numbers.
 
         Raises DataError if the list is invalid.
         """

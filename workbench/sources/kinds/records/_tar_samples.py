@@ -317,7 +317,7 @@ def _check_index(path: str, index: str, *stamps: int) -> None:
 
 
 def _indexed(index: str) -> Iterator[dict[int, int]]:
-    """Yield the components in each line of an index as a mapping of offset to size in bytes.
+    """Yield, for each line of an index, a mapping from component offset to size in bytes.
 
     Raises ValueError or LookupError if the file is not an index.
     """

@@ -1,8 +1,8 @@
 """TFRecord files whose records have boxes, as written by TensorFlow's object detection API.
 
-Four lists of floats, relative to the image's width and height, whose names end in ``xmin``,
-``ymin``, ``xmax`` and ``ymax``, and a list of class numbers: ``image/object/bbox/xmin``,
-``image/object/class/label``. Optional key points, the same number per box, are
+A record has a list of class numbers (``image/object/class/label``) and four lists of floats with
+the edges of boxes, relative to the image's width and height. Their names end in ``xmin``, ``ymin``,
+``xmax`` and ``ymax``: ``image/object/bbox/xmin``. Optional key points, the same number per box, are
 ``image/object/keypoint/x``, ``y`` and ``visibility``. Records are read in this way if a graph uses
 boxes, or if the kind is named (``tfrecord_boxes:PATH``).
 """

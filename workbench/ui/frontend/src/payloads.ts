@@ -46,7 +46,7 @@ export interface Histogram {
   channels: ChannelStatistics[];
 }
 
-/** Sizes of the worker's caches between calls on host and GPU in bytes, and their limits. */
+/** Memory of a worker in bytes: its caches between calls on host and GPU, and their limits. */
 export interface MemoryUse {
   host: number;
   host_budget: number;
