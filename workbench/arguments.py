@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """An allowed kind of argument: ``words`` describe it, and ``fits`` tests a value."""
+    """A kind of argument. ``words`` describe it in messages, and ``fits`` tests a value."""
 
     words: str
     fits: Callable[[Any], bool]

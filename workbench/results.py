@@ -39,7 +39,7 @@ Cell = str | int | float | bool | None
 
 @dataclass(frozen=True, slots=True)
 class ResultTable:
-    """A table of a result. ``rows`` have one cell per column, with floats that are not rounded."""
+    """A table of a result. ``rows`` have one cell per column. Floats are not rounded."""
 
     title: str
     columns: tuple[str, ...]

@@ -136,7 +136,7 @@ class Roots:
             os.close(folder)
 
     def save_folder(self) -> Path:
-        """Return the folder for relative file names: the working folder if allowed, or a root."""
+        """Return the folder for relative file names: the working folder if allowed, else a root."""
         work = Path.cwd()
         inside = not self.folders or self.root_of(os.path.realpath(work)) is not None
         return work if inside else Path(self.folders[0])

@@ -61,7 +61,7 @@ class GeometryRules:
         )
 
     def moves(self, op: str) -> bool:
-        """Return whether an operator has geometry rules."""
+        """Return whether an operator moves boxes and points, because it has geometry rules."""
         return op in self.rules
 
 

@@ -343,7 +343,7 @@ def _kind(kind: str, where: str) -> PortKind:
 
 
 def _with_numbers(op: OpSpec, numbers: Mapping[str, str]) -> OpSpec:
-    """Add an integer argument for each input that may be an integer constant instead.
+    """Add an integer argument for each input that may be an integer constant.
 
     ``numbers`` maps input names to argument names.
     """

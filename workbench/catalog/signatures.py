@@ -31,7 +31,7 @@ _OWN = {
 
 
 def _own_arguments(spec: OpSpec) -> dict[str, tuple[str, str]]:
-    """Return the arguments that an operator has in addition to those of DALI."""
+    """Return the arguments that the workbench adds to an operator: type and text, by name."""
     missing = (
         {*spec.args} | (set() if spec.seeded else {"seed"}) | (set() if spec.inputs else {"p"})
     )
@@ -98,7 +98,7 @@ def type_text(arg: ArgSpec) -> str:
 
 
 def accepted_values(arg: ArgSpec) -> tuple[str, ...]:
-    """Return the names that an argument accepts, or none if it also accepts other values."""
+    """Return the names that an argument accepts; empty if it is not limited to names."""
     kind = arg.kind.removesuffix("_list")
     if kind == "enum":
         return arg.members

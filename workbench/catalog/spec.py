@@ -246,12 +246,11 @@ class OpSpec:
     """Python expression with ``{}`` for each operand, such as ``{} + {}`` or ``math.sqrt({})``.
     Empty if the operator is a call of ``fn`` in the exported code."""
     operands: tuple[tuple[str, ...], ...] = ()
-    """For each ``{}`` in ``expression``: names of ports and arguments; the first that is set is
-    used."""
+    """Ports and arguments for each ``{}`` in ``expression``; the first that is set is used."""
     written_numbers: Mapping[str, str] = field(default_factory=dict)
     """Argument for an integer passed as an input (``fn.random.choice(3)``), by input name."""
     stays: bool = False
-    """Whether the operator runs on the CPU unless set otherwise, even with GPU inputs."""
+    """Whether the operator runs on the CPU even with GPU inputs, unless its device is set."""
     counted_outputs: str = ""
     """Argument with the number of outputs: ``output``, or ``output_0``, ``output_1`` and so on."""
     bodies: tuple[str, ...] = ()

@@ -35,7 +35,7 @@ class TemplateNode:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """Nodes with one or two image inputs that are added together.
+    """Nodes that are inserted into a graph together, with one or two image inputs.
 
     The output of a template is the first output of its last node.
     """
@@ -48,7 +48,7 @@ class Template:
     probability: float | None = None
     """Probability of the random ``if`` around the nodes, or None if they always run."""
     first_for: tuple[str, ...] = ()
-    """Search words for which the template is listed before the operator with the same name."""
+    """Search words that list the template before the operator with the same name."""
     selects: str = ""
     """Id of the node with the main values, to select after insertion; empty for the last node."""
 

@@ -141,7 +141,7 @@ class FolderCheck:
 
     @property
     def decoded(self) -> int:
-        """Number of completely decoded files: in a full check all but the bad files, else 0.
+        """Number of completely decoded files: all except bad files in a full check, otherwise 0.
 
         ::
 

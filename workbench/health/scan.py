@@ -95,7 +95,7 @@ class FolderFacts:
 SAMPLE = 400
 """Number of images whose headers are read (0.2 ms each)."""
 _COUNTED = ("missing", "empty")
-"""Kinds of findings that are counted over all files instead of ``SAMPLE`` images."""
+"""Kinds of findings that are counted in all files, and not only in ``SAMPLE`` images."""
 MOST_SIZES = 8
 MOST_NUMBERS = 256
 """Maximum number of unnamed classes. If there are more, they are instance ids or colours."""
@@ -115,8 +115,8 @@ def scan_folder(
 ) -> FolderFacts:
     """Count the files that the exported script reads. A million files take about 2 s.
 
-    ``kind`` is the source kind that reads the files, if it differs from the detected kind; classes
-    and faults are then those of its annotations.
+    ``kind`` is the source kind that reads the files, by default the detected kind. It determines
+    the classes and the faults.
 
     Files outside the ``roots`` are only counted. ``on_progress`` is called with the count every
     ``TOLD_EACH`` files; an exception raised by it ends the scan. Raises DataError for a folder that
@@ -245,7 +245,7 @@ def _count_classes(
 
 
 def _by_name(counts: Mapping[int, int], names: Sequence[str], targets: str) -> dict[str, int]:
-    """Return counts by class name, or none if all samples have label 0 without a name."""
+    """Return counts by class name; empty if all samples have label 0 and it has no name."""
     if not names and not targets and set(counts) <= {0}:
         return {}
     first = targets == "boxes" and not counts.get(0)  # class 0 is the background, without boxes

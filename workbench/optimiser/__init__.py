@@ -1,4 +1,4 @@
-"""Find rewrites that make a graph faster with the same pixels, and measure them."""
+"""Find rewrites that make a graph faster without visible changes, and measure them."""
 
 from __future__ import annotations
 

@@ -73,10 +73,9 @@ class CandidateRewrite:
 
 
 def steps_of(typed: TypedGraph, names: Collection[str]) -> tuple[CandidateRewrite, ...]:
-    """Return the rewrites that change a graph, applied one after another, exact ones first.
+    """Return the rewrites that change a graph, in the order in which they are applied.
 
-    A rewrite that requires another one comes after it. Each graph is the result of
-    ``rewritten`` for the rewrite's name and all names before it.
+    Exact rewrites are first. A rewrite that requires another one comes after it.
     """
     classes: dict[str, Class] = {
         name: find_rewrite(name).class_in(typed) for name in in_order(names)
@@ -365,7 +364,7 @@ class OptimisationExperiment(SpeedExperiment):
     def _with_prerequisites(
         self, proposals: Sequence[Proposal], noise: float
     ) -> tuple[Proposal, ...]:
-        """Accept rejected proposals without which a faster accepted proposal has no effect."""
+        """Accept a rejected proposal if accepted proposals that need it make it worthwhile."""
         selected, names = list(proposals), [one.name for one in proposals]
         for place, one in reversed(list(enumerate(proposals))):
             if not one.rejected or one.gain is None or one.gain.median < 1 - noise:
@@ -423,7 +422,7 @@ def noise_of(control: Interval) -> float:
 
 
 def no_gain(proposal: Proposal, gain: Interval, noise: float) -> str:
-    """Return why a speed-up is rejected, or an empty string if it is accepted.
+    """Return why a rewrite is rejected for its speed, or an empty string if it is accepted.
 
     A rewrite must not be slower by more than the noise (a fraction). A rewrite that changes pixels
     must be faster by more than the noise.

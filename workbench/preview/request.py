@@ -200,7 +200,7 @@ class GraphRun:
         return index if alone else self.place(self.graph.scope_of(node), index)
 
     def fed(self, port: Port, index: int) -> NDArray[np.generic]:
-        """Return the value of a port for a sample that reaches it.
+        """Return a port's value for a sample. Raises GraphError if the sample does not reach it.
 
         For an input of a block body, the value of the block's own input is returned.
         """

@@ -32,7 +32,7 @@ SHORTEST, LONGEST = 300, 1200
 """Minimum and maximum of width and height of a crop, in pixels."""
 
 ENLARGE = 2.0
-"""Maximum enlargement of a crop, because larger ones look blurred."""
+"""Maximum factor by which a crop is enlarged. With a larger factor, it would look blurred."""
 
 QUALITY = 90
 RATIOS = (3 / 2, 2 / 3, 4 / 3, 3 / 4, 1.0, 16 / 9, 4 / 5, 3 / 2, 2 / 3, 4 / 3)

@@ -108,7 +108,7 @@ class Scene:
         return max(self.shapes, key=lambda shape: shape.area).label - 1
 
     def mask(self, number: Callable[[int, Shape], int]) -> NDArray[np.uint8]:
-        """Return a mask (h, w) of ``number(index, shape)`` for the pixels of each shape, else 0."""
+        """Return a mask (h, w): ``number(index, shape)`` in the pixels of each shape, else 0."""
         found = np.zeros(self.pixels.shape[:2], np.uint8)
         for index, shape in enumerate(self.shapes):
             found[inside(shape.corners, *self.size)] = number(index, shape)

@@ -170,7 +170,7 @@ class Benchmark(ComparedExperiment):
         return limit * (count + ({"cpu", "mixed"} <= set(devices)))
 
     def on_rows(self, rows: tuple[Measurement, ...]) -> None:
-        """Publish results after a timed round. During a search, store them as probes."""
+        """Publish the rows after a timed round or, during a search, store them as probe results."""
         if self._searching is not None:
             self._searching.tried |= {row.threads: row for row in rows if row.rounds}
             rows = ()
@@ -179,7 +179,7 @@ class Benchmark(ComparedExperiment):
     def programs(self, machine: Machine, facts: dict[str, Any]) -> list[ComparedProgram]:
         """Return all programs to compare on a machine, in the order of the report.
 
-        ``facts`` is passed to ``compared_peers``.
+        ``compared_peers`` adds versions and pixel differences to ``facts``.
         """
         programs: list[ComparedProgram] = []
         for regime in self.regimes:
@@ -210,7 +210,7 @@ class Benchmark(ComparedExperiment):
         return math.inf if limit is None or not self.peers else limit
 
     def _config_in_turns(self, usable_programs: Sequence[ComparedProgram]) -> MeasurementConfig:
-        """Return the config for interleaved rounds, limited to the programs' remaining time."""
+        """Return the config for interleaved rounds, with the programs' remaining time as limit."""
         if not usable_programs or math.isinf(self._seconds):
             return self.measurement_config
         return replace(

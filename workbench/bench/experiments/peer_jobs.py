@@ -46,7 +46,7 @@ class PeerWorkload:
 
 
 def images_in(batch: Any) -> int:
-    """Return the number of images in a batch: the length of an array, or of the first output.
+    """Return the number of images in a batch, which is an array or several outputs.
 
     Raises EngineError if the number cannot be determined.
     """

@@ -115,7 +115,7 @@ def compared_peers(
     machine: Machine,
     facts: dict[str, Any],
 ) -> list[ComparedProgram]:
-    """Return the named peers and factories as programs. If one cannot be measured, it has a reason.
+    """Return a program for each named peer or factory, with a reason if it cannot be measured.
 
     A factory is compared with DALI on the first device. The version of each checked peer, the work
     it runs and its pixel difference from DALI are added to ``facts``.

@@ -117,7 +117,7 @@ class ProcessScalingExperiment(SpeedExperiment):
     def measure_all(self) -> Outcome:
         """Measure all numbers of processes interleaved.
 
-        A number for which the machine is too small becomes a row with the reason. Raises
+        If the machine is too small for a number of processes, its row has the reason. Raises
         EngineError if nothing can be measured, or if a reader cannot read a shard.
         """
         configs = [
@@ -217,8 +217,8 @@ def _require_shards(resolved: ResolvedGraph) -> None:
 def split_cores(parts: int, usable: Collection[int] | None = None) -> tuple[tuple[int, ...], ...]:
     """Split cores (by default those of this process) into ``parts`` groups of equal size.
 
-    Each group has at least one core. The threads of a physical core stay together, and so do the
-    cores of a socket.
+    Each group has at least one core. Cores of the same socket, and threads of the same physical
+    core, are in the same group where possible.
     """
     cores = sorted(os.sched_getaffinity(0) if usable is None else usable, key=_core_position)
     size = max(1, len(cores) // parts)

@@ -94,7 +94,7 @@ def make_stage_report(
 def stage_costs(
     stages: Sequence[Step], rows: Sequence[Measurement], alone: Mapping[str, float], batch: int
 ) -> tuple[float, list[StageCost]]:
-    """Return the milliseconds of a whole batch, and the cost of each stage.
+    """Return the milliseconds per batch of the whole pipeline, and the cost of each stage.
 
     Raises EngineError if the whole pipeline was not measured.
     """
@@ -168,7 +168,7 @@ def _range_text(worst: StageCost, total: float) -> str:
 
 
 def separate_operators_report(costs: Sequence[StageCost], total: float, why: str) -> StageReport:
-    """Return a report on the operators alone. ``why`` explains why the pipeline has no report."""
+    """Return a report on operators that were run alone. ``why`` explains why there is no more."""
     slowest = slowest_operator_if_dominant([replace(cost, low=None, high=None) for cost in costs])
     advice = f"{why} {longest_alone(costs)}".rstrip()
     return StageReport(
@@ -257,11 +257,11 @@ def _find_critical_path(costs: Sequence[StageCost]) -> CriticalPath | None:
 
 
 def _busy_milliseconds(costs: Sequence[StageCost]) -> dict[str, float]:
-    """Return the milliseconds per batch for which each stage is busy: usually the time it adds.
+    """Return how many milliseconds per batch each stage works: usually the time it adds.
 
-    On a GPU, the time alone is used if it is longer: decoding that overlaps reading adds only the
-    part that does not overlap. No stage is busy longer than the prefix of the pipeline that ends
-    with it.
+    On a GPU, the time of the operator alone is used if it is longer: decoding that overlaps reading
+    adds only the part that does not overlap. No stage works longer than the prefix of the pipeline
+    that ends with it.
     """
     found: dict[str, float] = {}
     prefix = 0.0

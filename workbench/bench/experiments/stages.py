@@ -222,7 +222,7 @@ class StageCostExperiment(SpeedExperiment):
         return separate_operators_report(costs, total, why)
 
     def _measure_in_time(self, entries: Sequence[ConfigJobs]) -> Sequence[Measurement]:
-        """Measure entries. When the time limit is reached, return the results so far."""
+        """Measure configurations. At the time limit, return the results so far."""
         progress = self.progress.part(0.05, 0.97)
         how = self._deadline.config_within(self.measurement_config, len(entries), _ROWS_UNTIL)
         if self._seconds is None:

@@ -27,7 +27,7 @@ from workbench.graph.model import DecodeDevice
 # Division of the tuner's time: probes, interleaved rounds, and a long run.
 
 _SEARCH_UNTIL, _TURNS_UNTIL = 0.45, 0.8
-"""Fractions of the time limit at which the search ends, and at which the interleaved rounds end."""
+"""Fractions of the time limit until which the search and the interleaved rounds may run."""
 _PROBE_WITHIN, _TURN_WITHIN, _LONG_WITHIN = 0.25 * _SEARCH_UNTIL, 0.05, 0.15
 """Maximum fractions of the time limit for a probe, for the rounds of each candidate, and for the
 long run. The minimum number of rounds may take longer.
@@ -163,9 +163,7 @@ UNCOMPARED = (
 NOT_FOR_LONG = "the time limit was reached before it could run for long: allow more time"
 """Flag of a chosen setting whose long run did not fit into the time limit."""
 _SEARCH_SHARE, _TURNS_SHARE = 0.7, 0.9
-"""Fractions of the progress bar at which the search ends, and at which the interleaved
-rounds end.
-"""
+"""Positions of the progress bar (0 to 1) after the search and after the interleaved rounds."""
 _LONG_RUNS = 2
 
 
@@ -371,7 +369,7 @@ ENGINES, CORES, BUS = "JPEG engines", "cores", "bus"
 FULL = 0.97
 """Utilisation above which a resource is considered exhausted."""
 _TOLD = 0.2
-"""Utilisation below which a resource is not used to predict a limit."""
+"""Utilisation below which a resource is considered idle, so that no speed limit is predicted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -411,7 +409,7 @@ class Headroom:
 
     @property
     def exhausted(self) -> bool:
-        """True if no setting can be faster, because the GPU's work per image is fixed.
+        """True if the JPEG engines or the bus are fully used, so that no setting can be faster.
 
         Busy CPU cores do not count: another batch size may need less CPU time per image.
         """

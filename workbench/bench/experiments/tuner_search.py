@@ -27,8 +27,8 @@ START_COST = 0.3
 LEAST = 3
 """Minimum number of probes, even for a small grid."""
 LARGE = 24
-"""Minimum size of a grid for which the allowance includes remeasuring two settings. In a smaller
-grid all of it is for probes, because the best setting is compared with the graph's own anyway.
+"""Size of a grid from which two settings are remeasured within the allowance. In a smaller grid,
+all of it is for probes, because the best setting is compared with the graph's own anyway.
 """
 MOST = 48
 """Maximum number of probes. More probes of a large grid rarely find a better setting."""
@@ -162,7 +162,7 @@ class TunerSearch:
         return self.found[place] or 0.0
 
     def _too_large(self, place: Place) -> bool:
-        """Return whether a place that needs the same or less memory has already failed."""
+        """Return whether a probe with the same or less memory use has already failed."""
         knobs = [KNOBS.index(knob) for knob in _MEMORY]
         return any(
             rate is None and all(place[knob] >= failed[knob] for knob in knobs)

@@ -91,7 +91,7 @@ def hw_decoder_load_of(node: Node) -> float | None:
 
 
 def with_config(resolved: ResolvedGraph, config: Config) -> ResolvedGraph:
-    """Return the graph with a configuration applied, exactly as it is measured."""
+    """Return the graph to measure for a configuration. Regime ``decode`` cuts it after decoders."""
     settings = replace(
         resolved.graph.settings,
         device=config.device,
@@ -117,7 +117,7 @@ def with_config(resolved: ResolvedGraph, config: Config) -> ResolvedGraph:
 
 
 def adopt_config(graph: Graph, config: Config) -> Graph:
-    """Return the complete graph with a configuration applied, so that exports use it too."""
+    """Return the graph with a configuration applied, including nodes that are not measured."""
     resolved = ResolvedGraph(graph, load_catalog())
     return with_config(resolved, replace(config, regime="pipeline")).graph
 

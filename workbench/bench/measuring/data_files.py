@@ -138,7 +138,7 @@ def _format(sample: Sample) -> str:
 # Whether the data files are in the page cache, and how to change that.
 
 _PROBED = 200
-"""Maximum number of files for which the presence in memory is checked."""
+"""Maximum number of files that are tested for being in memory."""
 _WARM_SECONDS = 60.0
 _CHUNK = 2**20
 

@@ -107,7 +107,7 @@ Grid.__init__ = checked()(Grid.__init__)  # type: ignore[method-assign]
 
 
 def grid_for(resolved: ResolvedGraph, machine: Machine, device: DecodeDevice) -> Grid:
-    """Return ``default_grid`` without values that the graph does not support.
+    """Return ``default_grid``, restricted to the values that the graph supports.
 
     The grid has one pipeline if the graph's reader cannot read a shard, and only DALI's default
     executor if a CPU operator follows a GPU operator. Memory-mapping is a knob only if a reader

@@ -87,7 +87,7 @@ class ConfigMeasurement:
     """Seconds of the last round, including untimed parts."""
     batch_seconds: float = 0.0
     hurried: set[str] = field(default_factory=set)
-    """Flags for the time limits that ended the measurement early."""
+    """Flags of the result, one for each time limit that ended the measurement early."""
     is_over: bool = False
     """True if the time limit ended a round."""
 
@@ -97,7 +97,7 @@ class ConfigMeasurement:
 
 
 class InterleavedRun:
-    """One call of ``measure``: the candidates (one per configuration), clock and progress."""
+    """A running interleaved measurement: one candidate per configuration, clock and progress."""
 
     def __init__(
         self,

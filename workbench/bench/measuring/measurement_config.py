@@ -54,8 +54,8 @@ class MeasurementConfig:
     precision: float = 0.03
     """Maximum distance of the interval's ends from the median, as a fraction of the median."""
     confidence: float = 0.95
-    """Confidence level of the interval for ``precision``: two rounds reach 0.5, three 0.75,
-    six 0.95.
+    """Confidence level of the interval that ``precision`` limits: two rounds reach 0.5, three
+    0.75, six 0.95.
     """
     budget: float = 20.0
     """Maximum seconds of timed rounds per configuration, in addition to the first ``rounds``

@@ -131,7 +131,7 @@ class WorkerGroup:
     ) -> TimedRound:
         """Run one round on all workers at the same time.
 
-        ``pause`` is as for ``workload.run_round``; several workers always pause.
+        Without ``pause``, a single worker continues with the next round immediately.
         """
         if len(self._engines) == 1:
             engine = self._engines[0]
@@ -269,8 +269,8 @@ def _ignore_report(_: float) -> None:
 def merge_rounds(rounds: Sequence[TimedRound], overlapping: bool) -> TimedRound:
     """Combine simultaneous rounds of several workers into one round with the sum of the rates.
 
-    ``overlapping`` is True if the workers shared their cores: the load that a worker attributes to
-    other processes is then mostly the load of the other workers.
+    ``overlapping`` is True if the workers shared their cores. What a worker measures as the load of
+    other processes is then mostly the load of the other workers, and is corrected.
     """
     seconds = statistics.fmean(one.seconds for one in rounds)
     known = [one.others for one in rounds if one.others is not None]

@@ -65,7 +65,7 @@ class Job(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StartupStats:
-    """Time until the first batch, and memory in bytes; None if unknown."""
+    """Seconds until the first batch, and memory of the worker in bytes (None if unknown)."""
 
     first_batch_seconds: float
     host_bytes: int
@@ -173,9 +173,9 @@ class _ScriptWorkload:
 def real_samples(readers: list[dict[str, Any]], batch_size: int) -> Iterator[int]:
     """Yield the number of samples of each batch, without padding.
 
-    ``readers`` are DALI's ``reader_meta``. With ``pad_last_batch``, a reader repeats its last
-    sample to fill the last batch of each epoch, and a shard that is shorter than another. Without
-    it, a batch continues with the samples of the next epoch, which all count.
+    ``readers`` are DALI's ``reader_meta``. With ``pad_last_batch``, a reader pads the last batch of
+    each epoch, and a short shard, by repeating its last sample. Without it, a batch continues with
+    the samples of the next epoch, which all count.
     """
     padding = [meta for meta in readers if meta.get("pad_last_batch")]
     epoch = 0

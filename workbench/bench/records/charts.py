@@ -37,7 +37,7 @@ Over = Literal["threads", "pipelines", "workers"]
 
 @dataclass(frozen=True, slots=True)
 class ScalingPoint:
-    """Row of a scaling run, with its speed-up over the first measured row of its series.
+    """One row of a scaling run, with its speed-up over the first row with a result in its series.
 
     ``efficiency`` is the speed-up relative to linear scaling. Both are 0 without a result.
     """
@@ -317,7 +317,7 @@ def heat_map(report: Report, best: Measurement | None) -> HeatMap:
 
 
 def stage_chart(report: Report) -> StackChart:
-    """Return bars of the milliseconds that stages add to a batch, and of operators run alone."""
+    """Return stacked bars: milliseconds per batch that stages add, and that each takes alone."""
     found = stages_of(report.extra)
     if found is None:
         raise EngineError("This record has no stages. Use a record of `workbench stages`.")

@@ -13,7 +13,7 @@ from workbench.bench.records.record import Report, load_report
 from workbench.errors import DataError, RecordFormatError
 
 _TURNED = {"sweep": KNOBS, "threads": ("threads",), "pipelines": ("pipelines",)}
-"""Knobs in which the rows of a record differ, by kind of record."""
+"""Knobs that vary between the rows of a record, by kind of record."""
 SURE = 0.01
 """Two rates are the same if both ends of the ratio's interval are within this distance from 1."""
 

@@ -69,7 +69,7 @@ def cost_of(cost: OperatorCost, row: Measurement, base: Measurement | None) -> O
 
 
 def added(rates: Sequence[float], base: Sequence[float]) -> Interval:
-    """Return the microseconds per image that ``rates`` (imgs/s) add to those of ``base``.
+    """Return the additional microseconds per image of ``rates`` (imgs/s) compared with ``base``.
 
     Values with the same index were measured next to each other, so slowdowns that affect both
     cancel, as in ``paired_ratio``.
@@ -129,7 +129,7 @@ def _rate(cost: OperatorCost) -> str:
 
 
 def cost_text(cost: OperatorCost) -> str:
-    """Format microseconds with their interval, ``1,203 ±55``, and a mark if the pixels differ."""
+    """Format microseconds with their interval, ``1,203 ±55``. A mark shows that pixels differ."""
     if cost.adds is None or cost.low is None or cost.high is None:
         return "-"
     spread = f" ±{max(cost.high - cost.adds, cost.adds - cost.low):,.0f}"

@@ -86,7 +86,7 @@ def interrupted_text(report: Report) -> str:
 
 
 def report_text(report: Report) -> str:
-    """Return a record as text: a summary line, then a line per measurement or operator tables."""
+    """Return a record as text: a summary, then one line per measurement (or operator tables)."""
     lines = [_title(report)]
     if costs := operators_of(report.extra):
         return "\n".join([*lines, *(f"  {line}".rstrip() for line in operator_lines(costs))])

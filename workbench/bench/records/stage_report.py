@@ -180,8 +180,8 @@ CEILING = "ceiling: decoded batch cached"
 class StageCost:
     """Cost of one stage. Times are in milliseconds per batch, None if not measured.
 
-    ``adds`` is the time of the prefix up to the stage minus that of the previous prefix, with the
-    interval ``low`` to ``high`` from adjacent rounds. ``alone`` is the time of the operator run
+    ``adds`` is the time by which the stage lengthens the pipeline up to the previous stage, with
+    the interval ``low`` to ``high`` from adjacent rounds. ``alone`` is the time of the operator run
     alone. ``op`` is the operator's name, empty for a stage that is not an operator.
     """
 
@@ -270,7 +270,7 @@ class StageReport:
     total: float
     remainder: float | None
     ceiling: float | None
-    """Rate in imgs/s without the cost of reading and decoding; None if not measured."""
+    """Rate in imgs/s if reading and decoding took no time; None if not measured."""
     bottleneck: str
     """Name of the slowest stage; empty if the run was too unstable to name one (see ``advice``)."""
     advice: str
@@ -281,7 +281,7 @@ class StageReport:
     files_reason: str = ""
     """Reason why files were not timed separately; empty if they were."""
     gain: float | None = None
-    """Maximum speed-up without the cost of reading and decoding; None if not measured."""
+    """Speed-up if reading and decoding took no time; None if not measured."""
 
     @property
     def path_texts(self) -> tuple[str, ...]:

@@ -50,8 +50,8 @@ class AnnotationOverlay:
 
     ``corners`` are left, top, right and bottom, relative to the image size. ``colour`` is equal for
     equal classes. ``mask`` is a PNG that is transparent outside the mask, with ``names`` on it.
-    ``outline`` has the x and y of consecutive vertices. If ``left`` is set, the annotation was
-    outside the image at some step, and the overlay is drawn at the image's edge.
+    ``outline`` has the x and y of consecutive vertices. ``left`` is True for an annotation that
+    moved outside the image at some step; its overlay is at the image's edge.
     """
 
     corners: tuple[float, float, float, float]
@@ -138,7 +138,10 @@ _LARGEST_FILE = 64 * 2**20
 def overlays_of(
     worker: Worker, run: GraphRun, image: Port, only: int | None = None
 ) -> list[Overlays]:
-    """Return each sample's overlays on the image of a port, or only those of sample ``only``."""
+    """Return the overlays to draw on an output's image, by sample.
+
+    If ``only`` is set, the overlays of all other samples are empty.
+    """
     count = len(run.result.samples)
     none: list[Overlays] = [()] * count
     chosen = range(count) if only is None else (only,)
@@ -311,7 +314,7 @@ def _point_labels(run: GraphRun, node: Node) -> Sequence[NDArray[np.generic]] | 
 
 
 def _related_output(run: GraphRun, node: Node, name: str) -> Sequence[NDArray[np.generic]] | None:
-    """Return the output ``name`` of a node, or of the first node before it that has this output."""
+    """Return the output ``name`` of a node or, if it has none, of the nearest node before it."""
     while Port(node.id, name) not in run.result.batches:
         port = node.inputs.get("points") if follows(node) else None
         if port is None or not run.graph.has(port.node):

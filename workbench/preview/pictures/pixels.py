@@ -120,7 +120,7 @@ def read_picture(
 ) -> Picture:
     """Task: return sample ``index`` of an output as PNG, at most ``LARGEST_SIDE`` pixels a side.
 
-    ``of`` and ``frame`` are as for ``read_pixels``. Raises GraphError if the image does not exist.
+    See ``read_pixels`` for ``of`` and ``frame``. Raises GraphError if the image does not exist.
     """
     run = run_request(worker, request)
     run.require_sample(index)

@@ -100,7 +100,7 @@ def _with_one(
 def _matching_samples(
     worker: Worker, request: PreviewRequest, graph: Graph, sample_filter: SampleFilter
 ) -> Iterator[Set[int]]:
-    """Yield the indices of samples that match branches and augmentations, batch by batch from 0."""
+    """Yield the indices of matching samples (branches and augmentations) for each batch from 0."""
     count = min(request.tiles, graph.settings.batch_size)
     shown = frozenset(range(count))
     blocks, augmented = sample_filter.by_block(), sample_filter.by_node()

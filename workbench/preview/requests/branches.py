@@ -153,7 +153,7 @@ class BodyShare:
 
 @dataclass(frozen=True, slots=True)
 class BlockShares:
-    """Numbers of samples for which a block and each of its bodies ran.
+    """Number of samples for which a block ran, and for each of its bodies.
 
     Inside a loop (``in_turns``), each iteration counts, because random values are sampled again.
     """

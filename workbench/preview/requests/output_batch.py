@@ -287,7 +287,7 @@ class OutputBatch(Mapping[str, Any]):
         Without ``rows``, at most 16 pictures are shown. ``figsize`` is in inches. ``ax`` is an Axes
         into which to draw the grid, or an array of Axes, one for each picture; then ``ax`` is
         returned. ``batch.draws`` has the complete random values. Values of types other than uint8
-        are scaled from minimum to maximum, and of a sequence the first frame is shown.
+        are scaled from minimum to maximum, and a sequence shows its first frame.
         Raises GraphError if there are no pictures, and ArgumentError for invalid arguments.
 
         ::

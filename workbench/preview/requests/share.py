@@ -41,7 +41,7 @@ HINT = "Drop this picture on a DALI Workbench to open its graph."
 _HEAD = 8_000_000
 """Maximum number of bytes that are read from a file, because the graph precedes the pixels."""
 _BROKEN = (OSError, ValueError, SyntaxError, EOFError, KeyError, IndexError, OverflowError)
-"""Exceptions that Pillow raises for files that are not PNG, are truncated, or have wrong sizes."""
+"""Exceptions that Pillow raises for files that are not PNGs, are truncated or are damaged."""
 
 
 def share_sheet(engine: Caller, request: PreviewRequest, text: str) -> bytes:

@@ -114,9 +114,10 @@ def render_steps(
 
     ``node`` selects one node, with histograms. If it is empty, all nodes are rendered without
     histograms. If ``times``, each node runs alone a few times whenever it has changed: this takes
-    up to 0.1 s per node, and 1.6 s more to build a mixed decoder. ``targets`` and ``between`` are
-    as for ``render_card_pictures``. Raises the errors of ``render``, and GraphError if no output
-    depends on the node, or if the node did not run for the sample.
+    up to 0.1 s per node, and 1.6 s more to build a mixed decoder. If ``targets``, annotations are
+    drawn; if ``between``, also on the images of intermediate nodes. Raises the errors of
+    ``render``, and GraphError if no output depends on the node, or if the node did not run for the
+    sample.
     """
     start = time.perf_counter()
     run = run_steps(worker, request, targets, between)
@@ -287,7 +288,7 @@ def _time(worker: Worker, run: GraphRun, node_id: str) -> NodeTime:
 
 
 def _empty_pipeline_time(worker: Worker, run: GraphRun) -> float | None:
-    """Return the time of an empty pipeline for the batch size of the last preview, or None."""
+    """Return the time of an empty pipeline for this batch size; None without image outputs."""
     port = next(iter(run.images.values()), None)
     if port is None:
         return None

@@ -57,7 +57,7 @@ Drawn = Mapping[str, Sequence[NDArray[Any] | None]]
 
 
 def random_value_texts(run: GraphRun, sampled: Drawn) -> dict[str, list[str]]:
-    """Convert random values to texts. None becomes an empty text."""
+    """Convert random values to texts. The text of None is empty."""
     return {
         name: [
             "" if value is None else short_values(value, is_truth(run.graph.node(name)))
