@@ -1,7 +1,7 @@
 """Generate code that transforms masks in the same way as an image, with nearest neighbour sampling.
 
-If the image is interpolated more than once, resampling the mask as often would add rounding errors.
-The transforms of all operators are therefore combined, and the mask is transformed once. A region
+An image may be interpolated by several operators. Resampling the mask at each of them would add
+rounding errors, so their transforms are combined, and the mask is transformed once. A region
 that one operator crops and a later operator would reveal is treated as outside the image: from the
 first crop on, an image of ones is transformed along with the image to mark such regions.
 """

@@ -15,9 +15,9 @@ INDENT = "    "
 
 
 def identifier(name: str) -> str:
-    """Return ``name`` unchanged. Raises GraphError if it is not a valid Python name.
+    """Return ``name``, or raise GraphError if it is not a valid Python name.
 
-    This prevents text from users from becoming code.
+    This prevents user text from becoming code.
     """
     if not all(map(is_name, name.split("."))):
         raise GraphError(f"{name!r} is not a Python name. Use letters, digits and '_'.")

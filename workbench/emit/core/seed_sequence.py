@@ -57,7 +57,7 @@ _MOST = 500
 
 
 def pipeline_seed_is_enough(graph: Graph, catalog: Catalog, nodes: Sequence[Node]) -> bool:
-    """Return True if DALI would assign the nodes the seeds that they have.
+    """Return True if DALI derives the nodes' seeds from the pipeline's seed, so code can omit them.
 
     ``nodes`` must be in topological order. DALI assigns seeds to operators without a seed, depth
     first from the outputs, so the result can be True for an imported graph with only a pipeline

@@ -170,7 +170,7 @@ class Library:
     """True if even a single transform must be in ``Compose``."""
     exporters: dict[str, Exporter] = field(default_factory=dict)
     expressions: list[tuple[re.Pattern[str], Callable[..., None]]] = field(default_factory=list)
-    """Exporters of arithmetic, as pairs: pattern for the text of the arithmetic, and function."""
+    """Pairs (pattern, exporter): the exporter writes arithmetic whose text matches the pattern."""
     not_exported: Mapping[str, str] = field(default_factory=dict)
     """Operator for which the library has no transform -> reason."""
 

@@ -52,7 +52,7 @@ def _value(value: Any, library: str) -> Any:
 
 
 def call_of_albumentations(transform: Any) -> TransformCall:
-    """Return the call that ``to_dict`` describes, with the values that ``to_dict`` omits."""
+    """Return the call that ``to_dict`` describes, including the values that ``to_dict`` omits."""
     saved = transform.to_dict()
     _add_unsaved(saved["transform"], transform)
     return call_of_dictionary(saved)
@@ -110,7 +110,7 @@ def call_of_dictionary(saved: Mapping[str, Any], key: str | None = None) -> Tran
     """Return the call in a dictionary returned by ``albumentations.to_dict`` or loaded from a file.
 
     ``key`` selects one of several compositions of a configuration, such as ``train.transform``.
-    Raises ImportFailedError if there is no composition, or several and no key.
+    Raises ImportFailedError if there is no composition, or if several are found without a key.
     """
     found = dict(_saved_transforms(saved))
     if not found:

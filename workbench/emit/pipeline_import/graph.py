@@ -87,7 +87,7 @@ class ImportedGraph:
 
     @property
     def report(self) -> ImportReport:
-        """Report that says what was imported exactly, and what was not."""
+        """Report of what was imported exactly, and of what was changed or omitted."""
         return self.document.report or ImportReport()
 
     def __repr__(self) -> str:

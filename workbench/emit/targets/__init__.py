@@ -358,7 +358,7 @@ def _with_adjacent_data(resolved: ResolvedGraph, endings: Mapping[str, str]) -> 
 
 
 def with_embedded_graph(exported: Export, document: Document) -> Export:
-    """Embed the document from which an export was created in the export's main file."""
+    """Embed a document in the main file of the export that was created from it."""
     (path, code), *others = exported.files.items()
     content = {
         "workbench": __version__,

@@ -24,7 +24,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 READY = b"ready"
-"""First answer of the program; another first answer is an error."""
+"""First message of the program if the function was loaded; otherwise it is an error."""
 
 
 def read_exactly(stream: BinaryIO, count: int) -> bytes:

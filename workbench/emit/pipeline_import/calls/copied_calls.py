@@ -35,8 +35,8 @@ def kinds_by_finder() -> dict[str, str]:
 def without_reader_calls(pipeline: TracedPipeline) -> TracedPipeline:
     """Replace the calls inside each generated reading function by one call of the reader.
 
-    The outputs of this call are those of the function's source kind. Pixels that are used on the
-    GPU count as decoded on the device in the graph's settings.
+    The outputs of this call are those of the function's source kind. Pixels used on the GPU are
+    assumed to be decoded on the device in the graph's settings.
     """
     readers = kinds_by_reader()
     folded: dict[str, TracedOp] = {}

@@ -132,6 +132,4 @@ class Traced:
     pipelines: int = 1
     """Number of parallel pipelines in the source code; ``pipeline`` is the first of them."""
     shard: tuple[str, ...] = ()
-    """Reader arguments with which an exported program selects its shard; a graph does not need
-    them.
-    """
+    """Reader arguments that select a shard in an exported program. A graph omits them."""
