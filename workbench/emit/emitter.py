@@ -190,7 +190,7 @@ class Emitter:
         return self._constants.sources
 
     def constant_of(self, node: Node, argument: str) -> str | None:
-        """Return the name of the constant that a node's argument is written as, or None."""
+        """Return the name of the constant that replaces a node's argument, or None."""
         return self._constants.name_of(node, argument)
 
     @property
@@ -198,7 +198,7 @@ class Emitter:
         return self._devices
 
     def transfers_of(self, node_id: str) -> Mapping[str, Literal["cpu", "gpu"]]:
-        """Return the inputs of a node that are copied to another device, with that device."""
+        """Map each input of a node that is copied to another device to that device."""
         return self._transfers[node_id]
 
     def set_transfers(self, node_id: str, to: Mapping[str, Literal["cpu", "gpu"]]) -> None:
@@ -396,7 +396,7 @@ class Emitter:
         return spec.expression.startswith("math.")
 
     def functions(self) -> str:
-        """Return the code of all functions that the nodes call, two empty lines after each."""
+        """Return the code of all functions that the nodes call, with two empty lines after each."""
         return function_sources(self.every_node()) + self.helper_functions()
 
     def helper_functions(self) -> str:

@@ -42,7 +42,7 @@ Array = NDArray[Any]
 MOST_SAMPLES = 1_000_000
 DEFAULT_SAMPLES = 1000
 WORST = 16
-"""Number of the most different images that are shown."""
+"""Number of images that are shown: those with the largest differences."""
 _CHUNK = 16
 _SEARCHED = 10
 """Number of images on which changes are tried: half of them the worst, the rest evenly spaced."""

@@ -79,7 +79,7 @@ def distance(ours: Sequence[Item], theirs: Sequence[Item]) -> Distance:
 
 
 def as_array(item: Item) -> Array:
-    """Return an item that is known to be an array."""
+    """Return the item, which must be an array."""
     assert isinstance(item, np.ndarray)
     return item
 

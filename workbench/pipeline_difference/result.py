@@ -107,7 +107,7 @@ class PipelineDifference(DocumentedResult):
 
     @property
     def equal(self) -> bool:
-        """True if all was compared, and no image differs by more than rounding of floats."""
+        """True if everything was compared, and no image differs by more than rounding of floats."""
         incomplete = self.failed or self.interrupted or self.not_compared
         return self.images > 0 and not incomplete and not self.differ
 

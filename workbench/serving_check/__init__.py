@@ -1,4 +1,4 @@
-"""Test images with the tensors of a graph, and a checker that finds mistakes of a server."""
+"""Write test images with a graph's tensors, and a program that finds mistakes of a server."""
 
 from workbench.serving_check.packing import pack
 from workbench.serving_check.result import PackedImage, ServingPack

@@ -207,7 +207,7 @@ class _Packer:
     def _resized_by_pillow(
         self, decoded: Mapping[str, bytes]
     ) -> Iterator[tuple[str, tuple[float, float]]]:
-        """Yield differences between the graph's resize and Pillow's, by image name.
+        """Yield (image, (mean, largest difference)) between Pillow's resize and the graph's.
 
         Pillow rounds between the two passes, and resizes to integer sizes. Yields nothing if
         Pillow has no such resize, or if the graph does not resize the decoded image.

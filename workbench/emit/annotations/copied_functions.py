@@ -46,7 +46,7 @@ def with_called(names: Iterable[str]) -> list[str]:
 
 
 def helper_sources(names: Collection[str], nodes: Iterable[Node]) -> str:
-    """Return the code of helper functions and of the helpers they call, two empty lines after each.
+    """Return the code of helpers and of the helpers they call, with two empty lines after each.
 
     Raises GraphError if a user function called by a node has the same name.
     """

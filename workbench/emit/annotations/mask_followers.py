@@ -46,7 +46,7 @@ _OF_BYTES = "paste"
 
 
 class MaskWriter(FollowerWriter):
-    """Writes the code that transforms masks, or that combines transforms for a later warp."""
+    """Writes the code that transforms masks, or that composes the transform for a later warp."""
 
     def follow(self) -> None:
         """Write one warp with the combined transform, or one call per operator of the image."""

@@ -26,7 +26,7 @@ class Constants:
         self._names: dict[tuple[str, str], str] = {}
 
     def name_of(self, node: Node, argument: str) -> str | None:
-        """Return the name of the constant that a node's argument is written as, or None."""
+        """Return the name of the constant that replaces a node's argument, or None."""
         return self._names.get((node.id, argument))
 
     def add_values(

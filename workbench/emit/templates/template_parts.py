@@ -65,7 +65,7 @@ class TemplateParts:
     pipeline_seeded: bool
     """True if the pipeline has a seed, from which DALI derives the seeds of its operators."""
     pipeline_arguments: Sequence[str]
-    """Arguments of the pipeline that readers in Python require."""
+    """Pipeline arguments that Python readers require."""
     needs_gpu: bool
     """True if the program requires a GPU even if it decodes on the CPU."""
     several: bool
@@ -94,7 +94,7 @@ _DEFAULT_DEPTH = 2
 _TYPES = "from nvidia.dali import types"
 _SHARD = "shard_id: int, num_shards: int"
 SHARD = "One shard, padded at its end: no epoch reaches into the next one."
-"""Docstring sentence of a pipeline that reads one shard, by which an import identifies it."""
+"""Docstring sentence that marks a pipeline of one shard, so that an import recognises it."""
 PADDED_SHARD = "One shard, padded at its end, as the whole is: no epoch reaches into the next."
 """Sentence used instead of ``SHARD`` if the graph's own readers pad."""
 HIDDEN_FOLDERS = """

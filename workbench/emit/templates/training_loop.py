@@ -40,7 +40,7 @@ def training_fields(module: Module, target: str) -> dict[str, Any]:
 
 
 def require_images_of(module: Module, target: str) -> list[str]:
-    """Return the image outputs that one model accepts: the first, and others of its layout."""
+    """Return the image outputs that one model accepts: the first, and others with its layout."""
     images = require_images(module.graph, module.outputs, target)
 
     def form(name: str) -> tuple[str | None, int | None]:
@@ -71,7 +71,7 @@ def _task(module: Module, images: list[str]) -> dict[str, Any]:
 
 
 def _masks_of(module: Module, image: str) -> str:
-    """Return the class mask that follows the image or has its size; empty if there is none."""
+    """Return the name of the mask that follows the image or has its size; empty if none does."""
     graph = module.graph
     for name in outputs_of_kind(module.outputs, "mask"):
         whole = (module.outputs[name].dtype or "").startswith(("INT", "UINT"))

@@ -59,8 +59,8 @@ _COLOURS = (
 class Call:
     """A node between the reader and the image output.
 
-    ``nodes`` are the nodes that compute its arguments, and the node itself last. ``entry`` is the
-    input port that the previous step's output replaces, ``exit`` the output port of the node.
+    ``nodes`` are the nodes that compute its arguments, followed by the node. ``entry`` is the input
+    port that is replaced by the previous step's output, and ``exit`` is the node's output port.
     """
 
     node: Node
@@ -281,7 +281,7 @@ def call_text(node: Node) -> str:
 
 
 def changed_step(step: Step, call: Call) -> Step:
-    """Return the step with another call."""
+    """Return a copy of the step with another call."""
     return replace(step, payload=call, key=_key(call, step.group), text=call_text(call.node))
 
 

@@ -46,7 +46,7 @@ class RandomRange(NamedTuple):
 
     @property
     def shares(self) -> dict[float, float]:
-        """Maps each of ``values`` to its probability."""
+        """Probability of each of ``values``."""
         return {each: self.values.count(each) / len(self.values) for each in self.values}
 
 

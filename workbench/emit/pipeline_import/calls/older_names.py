@@ -16,7 +16,7 @@ from workbench.emit.pipeline_import.calls.expressions import SHAPE
 from workbench.emit.pipeline_import.trace.traced import TracedInput, TracedOp
 
 _OTHERS = frozenset({"SSDRandomCrop"})
-"""Deprecated operators that differ from the successor that DALI names."""
+"""Deprecated operators that behave differently from the successor that DALI names."""
 _DEFAULTS: Mapping[str, Mapping[str, Value]] = {"FastResizeCropMirror": {"antialias": False}}
 """Deprecated operator -> defaults that differ from the defaults of its successor."""
 _SAVED = "save_attrs"

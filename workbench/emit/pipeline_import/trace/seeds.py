@@ -19,7 +19,7 @@ class Seeds:
     base: int
     own: Mapping[str, int]
     changed: Mapping[str, str]
-    """Calls whose random values differ from the source code's -> the reason."""
+    """Call whose random values differ from those of the source code -> the reason."""
     unseeded: tuple[str, ...] = ()
     """Calls without a seed in the source code, for which DALI chooses a new seed in each run."""
 
