@@ -735,7 +735,7 @@ export interface CardsHeader {
   warning: string;
 }
 
-/** Picture of the sample with one combination of values of the varied arguments. */
+/** Picture of the sample for one combination of argument values. */
 export interface EffectEntry {
   values: Json[];
   shown: Json[];
@@ -926,7 +926,7 @@ export interface StagesView {
   notes: string[];
 }
 
-/** One setting in a heat map. ``rate`` is null if it was not tried or failed (``reason``). */
+/** One setting in a heat map. ``rate`` is null if it was not tried, or failed for ``reason``. */
 export interface HeatCell {
   threads: number;
   batch: number;
