@@ -270,7 +270,7 @@ class SetPositions(CanvasEdit, tag="place", frozen=True):
 
 
 class Wrap(CanvasEdit, tag="wrap", frozen=True):
-    """Wrap nodes in a new block, so that they run only for some samples."""
+    """Wrap nodes in a new block, such as an ``if``."""
 
     nodes: list[str]
     op: str

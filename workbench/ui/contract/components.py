@@ -233,7 +233,7 @@ class Inspector(Fields):
     policy_rows: Both[list[int]] = []
     """Indices of the sub-policies that are scrolled into view."""
     policy_pictures: Picture = b""
-    """One sample after each sub-policy: ``PolicyHeader`` and a JPEG."""
+    """Effect of each sub-policy on one sample: ``PolicyHeader`` and a JPEG."""
     augmentations: dict[str, bool] = {}
     """Augmentations that a policy can use; the value is True if the augmentation has a magnitude.
     """
@@ -288,11 +288,11 @@ class Preview(Fields):
     classes: list[str] = []
     """Class names of the data."""
     shown_classes: Both[list[str]] = []
-    """Show only samples of these classes; empty for all samples."""
+    """Classes whose samples are shown; empty for all samples."""
     shown_branches: Both[list[str]] = []
-    """Show only samples that ran these block bodies (``branch.then``); empty for all samples."""
+    """Block bodies (``branch.then``) whose samples are shown; empty for all samples."""
     shown_augmentations: Both[list[str]] = []
-    """Show only samples with these augmentations (``node.name``); empty for all samples."""
+    """Augmentations (``node.name``) whose samples are shown; empty for all samples."""
     stale: str = ""
     """Reason why the picture does not show the current graph; empty if it does."""
     rendering: bool = False

@@ -20,7 +20,7 @@ class FileFinding(TypedDict):
 
 
 class DataParameter(TypedDict):
-    """Parameter of the exported program that names data."""
+    """Data parameter of the exported program."""
 
     name: str
     about: str
@@ -74,7 +74,7 @@ class DataView(TypedDict):
     noun: str
     """Word for one sample, such as ``image``."""
     parameters: list[DataParameter]
-    """All parameters of the exported program that name data."""
+    """All data parameters of the exported program."""
     error: str
     refused: str
     """Reason why the last requested folder was not opened; empty if it was."""

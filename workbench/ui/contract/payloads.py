@@ -342,7 +342,7 @@ class CompatibleOps(TypedDict):
     kind: str
     """Kind of data at the port or edge; empty for an empty graph."""
     reasons: dict[str, str]
-    """Reason by name, for operators and templates that cannot be added."""
+    """For each operator or template that cannot be added, the reason."""
     tried: list[str]
     """Operators and templates that were inserted into a copy of the graph to find faults."""
     fixes: dict[str, list[str]]

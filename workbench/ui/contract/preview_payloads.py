@@ -357,7 +357,7 @@ class EffectHeader(TypedDict):
     pictures: list[EffectEntry]
     """Pictures row by row. Columns differ in the first argument, rows in the second."""
     note: str
-    """Note that names arguments without an effect; empty if all have one."""
+    """Text that names the arguments without an effect; empty if all have one."""
     error: str
     """Reason why there are no pictures; empty if there are."""
 

@@ -25,7 +25,7 @@ class MeasuredOn(TypedDict):
     id: str
     name: str
     line: str
-    """Machine, data, settings, page cache, and the reason why measuring ended."""
+    """Machine, data, settings, page cache, and why the measurement ended."""
     facts: list[SpeedFact]
     quality_flags: list[str]
     """Reasons why results are unreliable, each with the name of its row."""
@@ -219,7 +219,7 @@ class ScalingPoint(TypedDict):
     high: float | None
     speedup: float | None
     efficiency: float | None
-    """Fraction of linear scaling that was reached."""
+    """Measured speed divided by the speed of linear scaling."""
     reason: str
     flags: list[str]
 

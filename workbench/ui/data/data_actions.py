@@ -49,7 +49,7 @@ class AddRoot(Action, tag="add_root", frozen=True):
 
 
 class UseGoodFiles(Action, tag="use_good", frozen=True):
-    """Open the data without files that the last check found bad or damaged."""
+    """Open the data without the files that the last check found bad or damaged."""
 
     def apply(self, model: ViewModel) -> str:
         path = model.data_panel.write_good()

@@ -15,7 +15,7 @@ from workbench.ui.contract.data_payloads import FolderEntry, FolderListing
 from workbench.ui.contract.encoding import empty
 
 LISTED = 500
-"""Maximum number of subfolders in a listing, sorted by name."""
+"""Maximum number of subfolders in a listing, which contains the first ones by name."""
 COUNTED = 1000
 """Maximum number of entries that are counted per subfolder, so that a listing takes at most
 0.5 s.

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 # Graphs to compare with, by name: an earlier step, a recipe, a session.
 
 MOST_STEPS = 30
-"""Maximum number of edits offered for comparison, the nearest first."""
+"""Maximum number of earlier edits, and of undone edits, that are offered for comparison."""
 LONGEST_NAME = 300
 _STEPS, _RECIPES, _RECENT, _FILES = "History", "Recipes", "Recent work", "File"
 

@@ -1,4 +1,4 @@
-"""Render one sample after each visible sub-policy of a custom augmentation policy."""
+"""Render the effect of each visible sub-policy of a custom policy on one sample."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ from workbench.ui.speed.heatmap_view import tune_view
 from workbench.ui.speed.rewrites_view import rewrites_view
 
 _NAMED = 8
-"""Maximum number of rows listed as being in only one of two records."""
+"""Maximum number of listed rows that are in only one of two records."""
 
 
 def view_of(key: str, report: Report, earlier: str = "", nodes: Sequence[str] = ()) -> Any:

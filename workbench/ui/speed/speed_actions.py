@@ -122,7 +122,7 @@ class OpenRecord(SpeedAction, tag="open", frozen=True):
 
 
 class ViewRecord(SpeedAction, tag="view", frozen=True):
-    """Show a record in the panel's part for its kind."""
+    """Show a record in the part of the panel that fits its kind."""
 
     record: str
 

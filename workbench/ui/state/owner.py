@@ -66,7 +66,7 @@ class Page(Protocol):
 
 
 class OpenTabs:
-    """Open pages of this server by the owner of their session. Thread-safe."""
+    """Open pages of this server by session owner. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

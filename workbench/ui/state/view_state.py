@@ -85,7 +85,7 @@ class Checked:
     flows: dict[Port, str]
     """Type of each output port, as far as it is known without a run."""
     fixes: Mapping[Fault, tuple[Fix, ...]]
-    """Fixes by fault, also for faults of unconnected nodes."""
+    """Fixes by fault, including faults of unconnected nodes."""
 
     @cached_property
     def source(self) -> Code | None:
@@ -147,13 +147,11 @@ class ViewState:
     repeat: int = -1
     """Index of the photo to repeat in the whole batch; -1 for none."""
     shown_classes: list[str] = field(default_factory=list)
-    """Show only samples of these classes; empty for all samples."""
+    """Classes whose samples are shown; empty for all samples."""
     shown_branches: list[str] = field(default_factory=list)
-    """Show only samples that ran these block bodies (``branch.then``); see
-    ``present_shown_branches``."""
+    """Block bodies (``branch.then``) whose samples are shown; see ``present_shown_branches``."""
     shown_augmentations: list[str] = field(default_factory=list)
-    """Show only samples to which these augmentations were applied; see
-    ``present_shown_augmentations``."""
+    """Augmentations whose samples are shown; see ``present_shown_augmentations``."""
     pinned: bool = False
     """True if seed and batch are fixed."""
     show_statistics: bool = False

@@ -454,7 +454,7 @@ export interface FileFinding {
   reason: string;
 }
 
-/** Parameter of the exported program that names data. */
+/** Data parameter of the exported program. */
 export interface DataParameter {
   name: string;
   about: string;
