@@ -203,7 +203,7 @@ def annotation_origin(typed: TypedGraph, port: Port) -> Port | None:
 
 
 def _still_fits(typed: TypedGraph, target: Port, path: GeometryPath) -> bool:
-    """Return whether boxes or points still fit: they are relative and the image is not mirrored."""
+    """Return whether boxes or points still fit: relative ones do if the image was only resized."""
     node = typed.graph.node(target.node)
     kind = target_kind(typed, target)
     relative = kind in ("boxes", "points") and bool(node.args.get("ratio"))

@@ -144,7 +144,7 @@ def _is_generator(node: Node) -> bool:
 
 
 def _chain(graph: Graph, catalog: Catalog, nodes: Sequence[Node]) -> list[tuple[Port, Port, str]]:
-    """Return for each node of a chain: source port, output port, and name of the connected input.
+    """Return the source port, output port and connected input's name of each node of a chain.
 
     Raises GraphEditError if the nodes are not a chain.
     """

@@ -41,7 +41,7 @@ _TAKEN = frozenset(
 
 
 def parameter_faults(graph: Graph) -> Iterator[Fault]:
-    """Report invalid parameter names, and sources that share a name but read differently."""
+    """Report invalid parameter names, and sources that share a name but read data differently."""
     taken = _TAKEN | {load_source(kind).find.__name__ for kind in source_kinds()}
     kinds: dict[str, Source] = {}
     for source in graph.sources:

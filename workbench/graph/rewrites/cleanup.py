@@ -66,7 +66,7 @@ def equal_nodes(typed: TypedGraph) -> Iterator[Graph]:
 
     Of two nodes with equal operator, arguments, inputs, device and seed the second is removed, and
     its consumers use the first. Exact: these properties determine the output of an operator.
-    Excludes readers, which output other samples each time, and user functions and automatic
+    Excludes readers, which output different samples each time, and user functions and automatic
     augmentation, which may have their own random values.
     """
     known: dict[Any, list[Node]] = {}
@@ -100,7 +100,7 @@ def fold_constants(typed: TypedGraph) -> Iterator[Graph]:
     """Random values and constants that are always equal become fixed values.
 
     A coin flip with probability 0 or 1, a choice from one value and ``constant`` output the same
-    number for every sample, which becomes a fixed argument of their consumers. Exact: the value is
+    number for every sample. It becomes a fixed argument of their consumers. Exact: the value is
     equal, and no other node uses that seed.
     """
     found = ((node.id, _constant(node)) for node in typed.graph.nodes)

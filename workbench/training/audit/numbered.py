@@ -17,7 +17,7 @@ _CLEAR = 3.0
 
 
 def write_equal(folder: Path, count: int) -> Path:
-    """Write ``count`` equal JPEG files, each in a class folder named after its number.
+    """Write ``count`` identical JPEG files, each in a class folder named after its number.
 
     Labels are then sample numbers, and outputs of different samples differ only by random values.
     """
