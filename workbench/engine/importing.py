@@ -1,4 +1,4 @@
-"""Import pipelines as graphs: pipeline objects, scripts, notebooks, serialised pipelines."""
+"""Import pipeline objects, scripts, notebooks and serialised pipelines as graphs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Properties in the first bytes of a file: compression, float sound samples, image size."""
+"""Detect properties of a file by its first bytes: compression, float sound samples, image size."""
 
 from __future__ import annotations
 

@@ -201,8 +201,9 @@ class SourceKind:
     imports: tuple[str, ...] = ()
     """Modules that the exported code imports."""
     unread: ClassVar[Mapping[str, Any]] = {}
-    """Substitute for the result of ``find`` if a pipeline is built without data. It contains only
-    what the reader needs to have all outputs."""
+    """Arguments that replace the result of ``find`` if a pipeline is built without data. They are
+    just enough for the reader to have all outputs.
+    """
     argument_name: str = ""
     """Reader argument to which the data parameter is passed unchanged, without calling ``find``."""
     pipeline_arguments: tuple[str, ...] = ()

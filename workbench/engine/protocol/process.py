@@ -1,4 +1,4 @@
-"""The caller's side of the worker process: start it, call it, end it, restart it.
+"""Start, call, end and restart a worker process, from the caller's side.
 
 No DALI pipeline runs in the user's process. Any failure in the worker (a crash, a hang, out of
 memory) becomes an exception here, and the next call starts a new worker.
@@ -113,7 +113,6 @@ class Engine:
         self._stop = stop or threading.Event()
         self._turn = threading.Lock()
         self._thread: int | None = None
-        """Identifier of the thread of the current call."""
         self._process: WorkerProcess | None = None
         self._closed = False
         self._memory = shared_budget() if measures and memory is None else memory

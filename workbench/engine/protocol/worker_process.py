@@ -1,4 +1,4 @@
-"""The operating system process of a worker: start it, communicate with it, end it."""
+"""Start the operating system process of a worker, communicate with it, and end it."""
 
 from __future__ import annotations
 
@@ -140,7 +140,6 @@ def _refusal(error: OSError) -> str:
 # Errors of a call whose worker ended, became silent or takes too long.
 
 _CRASHES = (-signal.SIGSEGV, -signal.SIGFPE, -signal.SIGABRT, -signal.SIGILL, -signal.SIGBUS)
-"""Exit codes of a process that crashed."""
 
 
 def worker_lost(process: WorkerProcess, bad_data: Exception | None = None) -> EngineError:

@@ -1,1 +1,1 @@
-"""Run a user's script to find its pipeline: sandbox, missing modules, ``--arg``, argparse."""
+"""Run a user's script in a sandbox to find its pipeline, with stand-ins for missing modules."""

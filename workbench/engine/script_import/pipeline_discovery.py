@@ -47,7 +47,7 @@ _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])")
 """Matches the boundaries between words in a class name."""
 
 _NOT_THEIRS = ("/nvidia/dali/", "<frozen ", "/workbench/engine/", "/workbench/cli")
-"""Parts of file names that occur only for code that is not the user's."""
+"""Parts of file names that identify code of DALI, Python or the workbench."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Find the modules that a script imports: its project's modules, or stand-ins if missing.
+"""Find modules of a script's project when it imports them, and replace missing ones by stand-ins.
 
 Installed modules are found as usual, and their own imports are not affected.
 """

@@ -1,4 +1,4 @@
-"""Limit a user's script in the worker process: time, memory, output, processes.
+"""Limit the time, memory, output and processes of a user's script in the worker process.
 
 The script runs in the main thread and may do anything. Therefore a monitoring thread enforces the
 limits: it reports the script's current line to the caller, and ends the process.

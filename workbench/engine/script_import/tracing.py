@@ -201,7 +201,6 @@ def _refusal(op: Any, fresh: Any, backend: Any) -> str | None:
 
 
 def _edge_device(edge: Any) -> str:
-    """Return the device of the operator output that an edge begins at."""
     return str(next(made.device for made in edge.source.outputs if made.name == edge.name))
 
 

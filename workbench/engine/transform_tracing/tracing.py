@@ -164,7 +164,6 @@ def _imported(tree: ast.Module) -> Iterator[tuple[str, str]]:
 
 
 def _call_lines(value: Any) -> Iterator[str]:
-    """Yield the lines of a call and of the calls in its arguments."""
     if isinstance(value, TransformCall):
         yield value.place
         value = [*value.args, *value.kwargs.values()]

@@ -37,7 +37,6 @@ _AT_ONCE = 64
 PROGRAM, CLASSES = "images.py", "classes"
 
 _stores: weakref.WeakValueDictionary[str, ImageStore] = weakref.WeakValueDictionary()
-"""Stores of this process, by folder."""
 
 
 class StorePlace(str):

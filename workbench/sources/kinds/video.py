@@ -121,7 +121,6 @@ _NAMES = {
     "av01": "AV1", "av1": "AV1", "mp4v": "MPEG-4", "xvid": "MPEG-4", "divx": "MPEG-4",
     "fmp4": "MPEG-4", "ffv1": "FFV1", "mjpg": "motion JPEG",
 }  # fmt: skip
-"""Display names of codecs."""
 
 
 def has_gpu() -> bool:

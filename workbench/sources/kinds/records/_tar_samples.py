@@ -255,7 +255,7 @@ class NamedFiles:
     def __init__(self, index: str) -> None:
         self._lines = _indexed(index)
         self._found: dict[int, int] = {}
-        """Size in bytes of entries that were read but not queried yet, by offset."""
+        """Offset -> size in bytes of each entry that was read but not queried yet."""
 
     def contains_any(self, files: Collection[TarFile]) -> bool:
         """Return whether the index lists a file of a sample, and mark the sample as queried."""
