@@ -44,7 +44,7 @@ KINDS = {
     "compare": ("Compare", ""),
     "stages": ("Where the time goes", ""),
     "tuner": ("Tune", "Tuner"),
-    "sweep": ("Tune", "Every setting"),
+    "sweep": ("Tune", "All settings"),
     "threads": ("Scaling", ""),
     "peers": ("Libraries", ""),
 }

@@ -17,21 +17,21 @@ def describe_refusal(error: OSError) -> str:
     match error.errno:
         case errno.EAGAIN:
             why = "the limit of processes or threads is reached"
-            remedy = "End other notebooks or programs, or raise it (`ulimit -u`), then try again."
+            remedy = "End other programs, or raise the limit (`ulimit -u`), then try again."
             remedy = f"{remedy} {memory_limit_text()}".rstrip()  # threads need much of it
         case errno.ENOMEM:
             why, remedy = "there is not enough memory", memory_remedy()
         case errno.EMFILE | errno.ENFILE:
             why = "too many files are open"
-            remedy = "End other notebooks or programs, or raise it (`ulimit -n`), then try again."
+            remedy = "End other programs, or raise the limit (`ulimit -n`), then try again."
         case errno.ENOSPC | errno.EDQUOT:
             place = error.filename or tempfile.gettempdir()
             why = f"there is no space left in {place}"
-            remedy = "Free some, or set TMPDIR to another folder, then try again."
+            remedy = "Free some space, or set TMPDIR to another folder, then try again."
         case errno.ENOENT if "temporary directory" in reason:  # message of ``tempfile``
             why = "there is no space for temporary files"
             remedy = (
-                "Free some, or set TMPDIR to another folder, or raise the limit of files "
+                "Free some space, set TMPDIR to another folder, or raise the limit of files "
                 "(`ulimit -f`), then try again."
             )
         case errno.EFBIG:
@@ -58,8 +58,8 @@ def memory_limit_text() -> str:
     if limit == resource.RLIM_INFINITY:
         return ""
     return (
-        f"This shell allows {limit / 2**30:.1f} GiB of address space, and DALI needs 4: raise it "
-        f"(`ulimit -v unlimited`), then try again."
+        f"This shell allows {limit / 2**30:.1f} GiB of address space, but DALI needs 4. Raise the "
+        "limit (`ulimit -v unlimited`), then try again."
     )
 
 

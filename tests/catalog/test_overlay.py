@@ -81,7 +81,7 @@ def test_a_row_can_overrule_whether_an_operator_is_usable() -> None:
             "[rotate]\nmutually_exclusive = [['angel']]",
             r"exclusive: argument 'angel'.*Did you mean angle",
         ),
-        ("[rotate", r"geometry.toml: not TOML"),
+        ("[rotate", r"geometry.toml is not valid TOML"),
     ],
 )
 def test_a_row_that_fits_nothing_is_an_error(toml: str, message: str) -> None:

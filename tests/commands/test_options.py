@@ -164,7 +164,7 @@ def test_each_parameter_is_given_by_name(two_sources: str, table: str, photos: P
         (["photos"], "Missing option '--data others=PATH'"),
         (["others=photos"], "The graph needs data. Add --data PATH --data others=PATH."),
         (["photos", "others=photos", "more=photos"], "the graph has no parameter 'more'"),
-        (["photos", "photos"], "'data' already has the data photos"),
+        (["photos", "photos"], "'data' is already set to photos"),
         (["photos", "others=nowhere"], "There is no folder nowhere"),
         (["photos", "others=nowhere.csv"], "There is no list of files nowhere.csv"),
         (["photos", "others="], "The path of the data is empty"),

@@ -23,7 +23,7 @@ RAGGED = {
 }
 FOLDERS = dict.fromkeys(
     (*BOXES, "key-points", "segmentation", "two-modalities", "video-clips"),
-    r"reader: .* reads a folder of photos, but the source is .* Use a folder",
+    r": .* reads (a|one) folder of photos, but the .*, or export for pytorch",
 )
 TRANSFORMS = {
     **FOLDERS,

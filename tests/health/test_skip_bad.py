@@ -341,9 +341,8 @@ def test_a_list_that_is_gone_is_named(listed: tuple[Path, Path, Path]) -> None:
     content = place.read_bytes()
     place.unlink()
     words = last_words(script)
-    assert (
-        words == f"FileNotFoundError: The list {place} does not exist. Export again with --skip-bad"
-    )
+    missing = f"The list {place} does not exist. Export again with --skip-bad."
+    assert words == f"FileNotFoundError: {missing}"
     place.write_bytes(b"")
     assert last_words(script).startswith(f"RuntimeError: The list {place} is empty")
     place.write_bytes(content)

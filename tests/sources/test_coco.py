@@ -107,7 +107,7 @@ def test_what_dali_ends_at_is_left_out_by_name(
             (
                 "annotations",
                 "image_id",
-                {"annotations": "1 belong to images that the file does not list"},
+                {"annotations": "1 belongs to an image that the file does not list"},
             ),
             ("annotations", "category_id", {"000002.jpg": "its annotation 2 has no category_id"}),
             ("annotations", "bbox", {"000002.jpg": "is not four numbers"}),
@@ -303,7 +303,7 @@ def test_annotations_of_no_listed_image_are_named_and_left_out(
     require_dataset(open_dataset(path))
     checked = check_folder(str(path), full=False)
     (bad,) = checked.bad
-    assert "3 belong to images that the file does not list, the first to 77" in bad.reason
+    assert "3 belong to images that the file does not list (first: image 77)" in bad.reason
     assert (checked.count, checked.counts["of no sample"]) == (6, 1), "the entries are no file"
     facts = scan_folder(str(path))
     assert (facts.count, facts.at_fault, facts.formats) == (6, 0, {"JPEG": 6})
@@ -313,7 +313,7 @@ def test_annotations_of_no_listed_image_are_named_and_left_out(
     verified = Verifier(a_graph(shuffled=False), str(path), 1, engine=engine).run()
     assert verified.exact, verified.lines()
     path.write_text(json.dumps({**found, "images": []}))
-    with pytest.raises(DataError, match="Add these images"):
+    with pytest.raises(DataError, match='Add the images to "images"'):
         require_dataset(open_dataset(path))
 
 
@@ -391,7 +391,7 @@ def test_annotations_without_key_points_are_named(copied: Path, points: object) 
     document["annotations"][3]["keypoints"] = points
     copied.write_text(json.dumps(document))
     with pytest.raises(
-        DataError, match=r"key points are not valid in 1 of \d+ annotations \(first: im"
+        DataError, match=r"1 of \d+ annotations have no valid key points \(first: im"
     ):
         require_dataset(open_dataset(copied))
 

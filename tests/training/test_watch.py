@@ -368,7 +368,7 @@ def test_the_report_is_printed_once_and_recorded(
     run(watched, time, steady(0.01))
     printed = capsys.readouterr().out
     assert printed.count("The model is the limit") == 1
-    assert "this epoch has more steps than the 100 of len(loader)" in printed
+    assert "this epoch has more steps than len(loader), 100" in printed
     assert recorded_results()[-1] == watched.report().document()
 
 

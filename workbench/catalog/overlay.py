@@ -115,7 +115,7 @@ def read_overlay(texts: Mapping[str, str] | None = None) -> Overlay:
         try:
             tables = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
-            raise CatalogError(f"{file}: not TOML: {error}") from error
+            raise CatalogError(f"{file} is not valid TOML: {error}.") from error
         common = tables.pop("shared", {})
         shared |= common.get("args", {})
         mutually_exclusive += map(tuple, common.get("mutually_exclusive", []))
@@ -258,9 +258,9 @@ def _merged(op: OpSpec, overlay: Overlay) -> OpSpec:
 
 def _input_kinds(op: OpSpec, kinds: list[str], where: str) -> tuple[PortSpec, ...]:
     """Return an operator's inputs with these port kinds, adding unnamed inputs if needed."""
-    if len(kinds) > max(len(op.inputs), op.max_inputs):
+    if len(kinds) > (most := max(len(op.inputs), op.max_inputs)):
         raise CatalogError(
-            f"{where}: inputs has {len(kinds)} kinds, but the operator has {len(op.inputs)} inputs"
+            f"{where}: inputs has {len(kinds)} kinds, but the operator has {most} inputs at most."
         )
     further = (replace(op.input(i), optional=False) for i in range(len(op.inputs), len(kinds)))
     ports = (*op.inputs, *further)
@@ -277,7 +277,7 @@ def _output_kinds(op: OpSpec, kinds: Mapping[str, str], where: str) -> tuple[Por
     arguments_say = op.reads and len(kinds) > len(op.outputs)  # some readers: the number of outputs
     if op.outputs and not arguments_say and len(kinds) != len(op.outputs):
         raise CatalogError(
-            f"{where}: outputs has {len(kinds)} ports, but the operator has {len(op.outputs)}"
+            f"{where}: outputs has {len(kinds)} ports, but the operator has {len(op.outputs)}."
         )
     return tuple(
         PortSpec(name, follows=True)

@@ -115,7 +115,8 @@ def app_command(
     )
     if no_token and not access.loopback:
         click.echo(
-            f"warning: --no-token: anyone who can reach port {port} of {host} has access", err=True
+            f"warning: without a token, anyone who can reach port {port} of {host} has access",
+            err=True,
         )
     opened = None
     if graph:

@@ -384,8 +384,8 @@ def scale(
         raise click.UsageError("--gpus decodes on GPUs and --processes on the CPU. Omit --device.")
     if threads and len(threads) > 1 and (workers or pipelines):
         raise click.UsageError(
-            f"--threads {','.join(map(str, threads))}: with --pipelines, --processes or --gpus, "
-            "use a single number, the threads of each pipeline."
+            f"--threads is {','.join(map(str, threads))}. With --pipelines, --processes or --gpus, "
+            "use a single number: the threads of each pipeline."
         )
     given: dict[str, Any] = {
         "batch_size": batch_size,

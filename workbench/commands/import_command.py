@@ -29,7 +29,7 @@ def _arguments(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -
         name, equals, value = text.partition("=")
         *outer, last = name.split(".")
         if not equals or not all(part.isidentifier() for part in (*outer, last)):
-            raise click.BadParameter(f"{text!r} is not NAME=VALUE. Write for example data=photos.")
+            raise click.BadParameter(f"{text!r} is not NAME=VALUE. Use, for example, data=photos.")
         inner = found
         for part in outer:  # cfg.train.size=224
             inner = inner.setdefault(part, {})

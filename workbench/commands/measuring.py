@@ -66,9 +66,8 @@ def ascending_numbers(
             found = ()
         rising = list(found) == sorted(set(found)) and all(map(math.isfinite, found))
         if not found or not rising or found[0] < (kind is int):
-            raise click.BadParameter(
-                f"{text!r} is not an increasing list of numbers such as 1,2,4."
-            )
+            form = "1 or more, such as 1,2,4" if kind is int else "0 or more, such as 0,0.5,1"
+            raise click.BadParameter(f"{text!r} is not valid. Use increasing numbers of {form}.")
         if found[-1] > maximum:
             raise click.BadParameter(f"{found[-1]:g} is out of range. The maximum is {maximum:g}.")
         return found

@@ -129,7 +129,7 @@ def _parse_datasets(
             name, path, hint = PARAMETER, value, ""
         if name in found:
             raise click.BadParameter(
-                f"{value}: {name!r} already has the data {found[name]}. Pass the data of another "
+                f"{value}: {name!r} is already set to {found[name]}. Pass the data of another "
                 f"parameter as NAME=PATH.{hint}"
             )
         found[name] = _dataset(path, hint)

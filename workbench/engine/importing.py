@@ -147,7 +147,9 @@ def from_file(
         return found
     if file.suffix in (".yaml", ".yml", ".json"):
         if args:
-            raise ImportFailedError(f"{path} is a saved composition. Omit the arguments.")
+            raise ImportFailedError(
+                f"{path} is a saved composition, which has no arguments. Omit them."
+            )
         return from_saved(file, file.stem, pipeline)
     if pipeline is not None or args:
         raise ImportFailedError(

@@ -87,7 +87,8 @@ def make_snippet(graph: Graph, catalog: Catalog, nodes: Collection[str], name: s
     if len(given) != 1 or len(out) != 1:
         found = ", ".join(map(str, out)) or "nothing"
         raise GraphEditError(
-            f"A snippet needs exactly one image output, but these nodes output {found}."
+            f"A snippet needs exactly one image output, but these nodes output {found}. "
+            "Select other nodes."
         )
     part = replace(load_graph(copy_fragment(graph, nodes)), name=name, outputs={})
     return Snippet(name, part, tuple((edge.target, edge.input) for edge in into), given[0])
@@ -231,7 +232,9 @@ def _branch(
         graph, end = branch_snippet(graph, catalog, template, source)
         return graph, end, end.node
     if (kind := port_kind(graph, catalog, source)) != "image":
-        raise GraphEditError(f"{template.name} needs an image, but {source} is {kind}.")
+        raise GraphEditError(
+            f"{template.name} needs an image, but {source} is {kind}. Add it after an image."
+        )
     before, ports = graph, {PLACE: source}
     if template.mixes:
         if second is None:

@@ -100,7 +100,9 @@ def diff(
 def _files(datasets: Datasets, samples: int) -> tuple[list[Sample], int]:
     """Return the samples to compare, and the number of all samples."""
     if len(datasets) != 1:
-        raise DataError(f"diff reads one data set, not {len(datasets)}. Pass a folder of images.")
+        raise DataError(
+            f"diff reads one data set, but {len(datasets)} were passed. Pass a folder of images."
+        )
     (dataset,) = datasets.values()
     found = list_samples(dataset)
     files = list(islice(found, samples))

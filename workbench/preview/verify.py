@@ -243,7 +243,8 @@ class Verifier:
         try:
             folder = tempfile.mkdtemp(prefix="workbench-verify-")
         except OSError as error:
-            raise EngineError(f"Not compared: {describe_refusal(error) or error}") from None
+            reason = describe_refusal(error) or error
+            raise EngineError(f"The preview and the script were not compared: {reason}") from None
         try:
             self._progress(0.0, "building the script's pipeline")
             with ExportedScript(
@@ -273,7 +274,8 @@ class Verifier:
                         deviations=(*report.deviations, *deviations),
                     )
         except OSError as error:
-            raise EngineError(f"Not compared: {describe_refusal(error) or error}") from None
+            reason = describe_refusal(error) or error
+            raise EngineError(f"The preview and the script were not compared: {reason}") from None
         finally:
             shutil.rmtree(folder, ignore_errors=True)
         return report

@@ -117,10 +117,10 @@ class GraphRunner:
         datasets = open_datasets(paths)
         readers = [node for node in graph.nodes if isinstance(node, Source)]
         if len(readers) != 1:
-            read = ", ".join(f"{each.id} ({each.op})" for each in readers) or "none"
+            read = f"{len(readers)} readers ({', '.join(each.id for each in readers)})"
             raise GraphError(
-                f"A server receives one encoded image, but the readers of the graph are: {read}. "
-                "Pack a graph with one reader."
+                f"The graph has {read if readers else 'no reader'}, but a server receives one "
+                "encoded image. Pack a graph with one reader."
             )
         opened = with_opened(graph, datasets, load_catalog())
         opened = replace(opened, outputs=graph.outputs)

@@ -234,7 +234,7 @@ def test_a_tasks_codecs() -> None:
         found = codec.decode(codec.encode(arguments))
         assert found[0] == graph
         assert len(found) == len(arguments)
-    with pytest.raises(TypeError, match="has 3 arguments, not 4"):
+    with pytest.raises(TypeError, match="has 3 arguments, but 4 were passed"):
         arguments_codec(job, 4)
     assert result_codec(job).decode(result_codec(job).encode(None)) is None
 

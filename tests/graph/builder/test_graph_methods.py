@@ -185,7 +185,7 @@ def test_blocks_nest_and_draw_apart(graph: Graph, catalog: Catalog) -> None:
         (lambda g: g.with_settings(batch=3), "Did you mean batch_size?"),
         (lambda g: wb.outputs(), "outputs received nothing"),
         (lambda g: wb.outputs(images=3), "images has type int"),
-        (lambda g: wb.outputs(resize=g.images), "resize is a node of the graph"),
+        (lambda g: wb.outputs(resize=g.images), "resize is the name of a node"),
         (lambda g: wb.outputs(a=g.images, b=g.images.flip()).rotate(angle=1), "several images"),
         (lambda g: wb.outputs(labels=g.labels).rotate(angle=1), "outputs no image"),
         (lambda g: wb.fn.cat(1, 2), "cat: input 0 is 1"),

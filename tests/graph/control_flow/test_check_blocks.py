@@ -329,10 +329,10 @@ def test_blocks_too_deep_are_refused() -> None:
 @pytest.mark.parametrize(
     ("entry", "words"),
     [
-        ({"kind": "fodler"}, "'fodler' is not a kind of source. Known: folder, caffe2_lmdb"),
+        ({"kind": "fodler"}, "'fodler' is no source kind. Use one of: folder, caffe2_lmdb"),
         ({"kind": 3}, "3 is not a string"),
         ({"dataset": "two words"}, "'two words' is not a Python name"),
-        ({"bodies": {}}, "no such entry"),
+        ({"bodies": {}}, "bodies is unknown"),
     ],
 )
 def test_a_source_of_the_wrong_kind(entry: dict[str, Any], words: str) -> None:

@@ -150,7 +150,7 @@ def test_a_block_is_taken_apart(branched: Ready) -> None:
     assert screen["canvas", "selected"] == ["rotate"]
     assert {node.id for node in model.graph.nodes} == {node.id for node in JITTER.nodes}
     ask(model, "wrap", nodes=["rotate"], op="while")
-    assert "Use if" in screen["bar", "message"]
+    assert "Use one of: if" in screen["bar", "message"]
 
 
 def test_the_probability_of_a_block_is_set_where_it_is_selected(branched: Ready) -> None:

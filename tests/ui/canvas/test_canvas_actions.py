@@ -424,5 +424,5 @@ def test_what_the_script_leaves_out_is_said(make: Make) -> None:
     assert "rotate" in CopyCode(["rotate", "flip"]).copy(model.state)
     assert "fn.flip" in model.state.copied_code["text"]
     model.act("canvas", {"do": "disconnect", "edges": ["color:data"]})
-    with pytest.raises(GraphEditError, match="Not copied"):
+    with pytest.raises(GraphEditError, match="was not copied"):
         CopyCode(["flip"]).copy(model.state)

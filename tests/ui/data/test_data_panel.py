@@ -272,7 +272,7 @@ def test_annotations_of_no_listed_image_are_no_image_more(
     assert screen["data", "summary"]["count"] == 6
     told = screen["data", "summary"]["at_fault"]
     assert told.startswith(
-        "Entries without a sample are unusable; the first: annotations, 1 belong to "
+        "Entries without a sample are unusable; the first: annotations, 1 belongs to "
     )
 
 
@@ -419,7 +419,7 @@ def test_data_that_the_graph_cannot_read_are_a_fault_not_the_old_pictures(
     assert screen.picture == b""
     assert screen["code", "files"] == []
     model.act("preview", {"do": "verify"})
-    assert "Not compared: reader" in screen["bar", "message"]
+    assert "the script were not compared: reader" in screen["bar", "message"]
     model.act("data", {"do": "open", "path": str(path)})
     screen.wait_ready()
     assert screen["preview", "stale"] == ""

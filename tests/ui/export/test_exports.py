@@ -154,7 +154,7 @@ def test_a_fault_is_named_and_no_code_of_an_earlier_graph_is_left(shown: Ready) 
     assert screen["code", "files"] == []
     assert screen["code", "fault"]["node"] == "rotate"
     model.act("code", {"do": "save", "path": "loader.py"})
-    assert "Not exported" in screen["code", "message"]
+    assert "The graph was not exported" in screen["code", "message"]
     assert not Path("loader.py").exists()
     model.act("bar", {"do": "undo"})
     assert screen["code", "fault"]["message"] == ""
@@ -276,7 +276,7 @@ def test_the_list_of_usable_files_is_written_and_the_check_reported(
     model, screen = make(folder.parent, roots=roots, connected=False)
     write = {"do": "save_file_list", "path": "good.txt", "overwrite": False}
     model.act("code", write)
-    assert "First check the files" in screen["code", "message"]
+    assert "Check them in the Data panel" in screen["code", "message"]
     model.act("data", {"do": "report"})
     assert "Check the files first" in screen["bar", "message"]
     model.act("data", {"do": "check"})

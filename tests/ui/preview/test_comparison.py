@@ -278,4 +278,4 @@ def test_another_photo_is_named_in_the_closeup(compared: Ready) -> None:
     model.act("preview", {"do": "open_closeup", "index": 0, "of": ""})
     model.act("preview", {"do": "compare_with_file", "name": "order", "text": dump_graph(ordered)})
     screen.wait(lambda s: s["preview", "compared_closeup"], "the other graph's picture")
-    assert unpack(screen["preview", "compared_closeup"])[0]["note"].startswith("another photo: ")
+    assert unpack(screen["preview", "compared_closeup"])[0]["note"].startswith("different photo: ")

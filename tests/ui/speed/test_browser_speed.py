@@ -202,7 +202,7 @@ def test_a_tuned_setting_is_adopted_and_undone(host: Host, photos: Path) -> None
     tune.locator("[data-wb=values]").click()
     for field, values in FIELDS.items():
         tune.locator(f"[data-wb=try-{field}]").fill(values)
-    tune.get_by_role("radio", name="Every setting").click()
+    tune.get_by_role("radio", name="All settings").click()
     tune.locator("[data-wb=measure]").click()
     heat = tune.locator("[data-wb=heat]")
     # It fills as settings are measured: the grid, then a figure at a time.

@@ -104,7 +104,7 @@ def test_what_cannot_be_measured_says_why(bed: Bed) -> None:
     assert bed["failed"]
     assert bed["message"] == "there is no GPU; scaling across GPUs needs two or more"
     bed.run(what="kitchen")
-    assert "Use compare, stages" in bed["message"]
+    assert "Use one of: compare, stages" in bed["message"]
     bed.data = "/nowhere"
     bed.run(what="compare")
     assert bed["failed"]
@@ -317,7 +317,8 @@ def test_single_peers_can_be_measured(bed: Bed, monkeypatch: pytest.MonkeyPatch)
         bed.run(what="peers", peers=[other])
         assert bed["failed"]
         assert (
-            bed["message"] == f"'{other}' is not a known library. Use torchvision, Albumentations."
+            bed["message"]
+            == f"'{other}' is not a known library. Use one of: torchvision, Albumentations."
         )
 
 

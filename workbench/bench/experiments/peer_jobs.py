@@ -149,7 +149,7 @@ class FactoryJob:
             sys.path.insert(0, self.folder)
         found = getattr(import_module(module), function, None)
         if not callable(found):
-            raise EngineError(f"{module} has no function {function}. Pass it as module:function")
+            raise EngineError(f"{module} has no function {function}. Pass it as module:function.")
         factory: Factory = found
         return factory
 
@@ -160,7 +160,7 @@ def _repeat_batches(name: str, make: Callable[[], Iterable[Any]]) -> Iterator[An
         for batch in make():
             yield batch
         if batch is None:
-            raise EngineError(f"{name} yielded no batch. Yield one tuple of outputs for each batch")
+            raise EngineError(f"{name} yielded no batches. Yield one tuple of outputs per batch.")
 
 
 # The exported module of a graph as a peer: its dataset and transforms, in endless batches.

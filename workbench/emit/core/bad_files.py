@@ -52,18 +52,18 @@ def naming_bad_files(listed: str) -> Any:
             except RuntimeError as error:
                 if not os.path.exists(listed):
                     raise FileNotFoundError(
-                        f"The list {listed} does not exist. Export again with --skip-bad"
+                        f"The list {listed} does not exist. Export again with --skip-bad."
                     ) from None
                 if not os.path.getsize(listed):
                     raise RuntimeError(
-                        f"The list {listed} is empty. Export again with --skip-bad"
+                        f"The list {listed} is empty. Export again with --skip-bad."
                     ) from None
                 file, place = bad_file(listed, str(error)), shlex.quote(listed)
                 if not file:
                     raise
                 raise RuntimeError(
                     f"{file} cannot be read or decoded; "
-                    f"`workbench check {place} --full --good {place}` removes it from the list"
+                    f"`workbench check {place} --full --good {place}` removes it from the list."
                 ) from error
 
         return call

@@ -116,7 +116,9 @@ def _read_saved(path: Path) -> Mapping[str, Any]:
             "composition as .json."
         ) from None
     except Exception as error:
-        raise ImportFailedError(f"{path} cannot be read: {error}.") from None
+        raise ImportFailedError(
+            f"{path} cannot be read: {error}. Use a file that albumentations.save wrote."
+        ) from None
     if not isinstance(found, Mapping):
         raise ImportFailedError(
             f"{path} is not a saved composition. Save one with albumentations.save."

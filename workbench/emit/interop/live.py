@@ -115,7 +115,7 @@ def call_of_dictionary(saved: Mapping[str, Any], key: str | None = None) -> Tran
     found = dict(_saved_transforms(saved))
     if not found:
         raise ImportFailedError(
-            "No composition of Albumentations was found (no __class_fullname__). Save one with "
+            "There is no Albumentations composition (no __class_fullname__). Save one with "
             "albumentations.save."
         )
     named = ", ".join(found)

@@ -214,7 +214,7 @@ def _constant(node: Node) -> tuple[str, tuple[Any, ...], str, tuple[int, ...]]:
     if prod(shape) > _MOST_NUMBERS:
         raise GraphExportError(
             f"{node.id}.shape: the constant has {prod(shape):,} numbers, but the dynamic target "
-            f"supports {_MOST_NUMBERS:,}. Set a smaller shape, or export the graph as a script."
+            f"supports {_MOST_NUMBERS:,} at most. Set a smaller shape, or export it as a script."
         )
     if not fits or len(values) not in (1, prod(shape)):
         raise GraphExportError(

@@ -51,7 +51,7 @@ def render_transforms(template: str, resolved: ResolvedGraph, library: Library) 
         node = views[0].chain[0].node.id
         raise GraphExportError(
             f"{node}: {library.name} requires that all outputs start with the same decoder. "
-            "Decode once, first, or export for pytorch, which runs DALI."
+            "Decode once, as the first step, or export for pytorch, which runs DALI."
         )
     transforms, text = Transforms(library), Lines()
     definitions, variables, shared = _definitions(transforms, views, begin)
@@ -187,8 +187,13 @@ def _composed(name: str, transforms: Transforms) -> Lines:
 def require_folder(nodes: Sequence[Node], target: str) -> None:
     """Raise GraphExportError unless the data is a folder with one subfolder per class."""
     sources = [node for node in nodes if isinstance(node, Source)]
+    if len(sources) > 1:
+        raise GraphExportError(
+            f"{sources[1].id}: {target} reads one folder of photos, but the graph has "
+            f"{len(sources)} sources. Keep one, or export for pytorch, which runs DALI."
+        )
     for source in sources:
-        if source.op != "readers.file" or len(sources) > 1:
+        if source.op != "readers.file":
             raise GraphExportError(
                 f"{source.id}: {target} reads a folder of photos, but the source is {source.op}. "
                 "Use a folder, or export for pytorch, which runs DALI."

@@ -68,7 +68,7 @@ def arguments_codec(function: Callable[..., Any], count: int) -> Codec:
     hints = get_type_hints(function)
     found = [hint for name, hint in hints.items() if name != "return"][1 : count + 1]
     if len(found) < count:
-        raise TypeError(f"{name_of(function)} has {len(found)} arguments, not {count}")
+        raise TypeError(f"{name_of(function)} has {len(found)} arguments, but {count} were passed.")
     return codec_of(GenericAlias(tuple, tuple(found)))
 
 

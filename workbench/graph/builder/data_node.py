@@ -250,7 +250,7 @@ def _warn_of_range(sigma: object) -> None:
     """Warn about a tuple that may be meant as a range. DALI reads it as one value per axis."""
     if isinstance(sigma, tuple) and len(sigma) == 2 and sigma[0] != sigma[1]:
         warn_caller(
-            f"{_BLUR}.sigma: {sigma} blurs by {sigma[0]} down and {sigma[1]} across. Use "
+            f"{_BLUR}.sigma is {sigma}: {sigma[0]} vertically, {sigma[1]} horizontally. Use "
             f"wb.random.uniform(range={sigma}) for a random value, or a list if this is meant."
         )
 

@@ -165,7 +165,7 @@ def outputs(**values: DataNode | Graph) -> Graph:
     used = replace(graph, outputs=given)
     taken = {node.id for node in graph.nodes} & given.keys()
     for node_id in sorted(taken):  # both become variables of the exported code
-        raise GraphEditError(f"{node_id} is a node of the graph. Use another output name.")
+        raise GraphEditError(f"{node_id} is the name of a node. Use another output name.")
     for name, moved in unmoved_targets(TypedGraph(used, catalog)).items():
         warn(
             f"The output {name} of {given[name].node} does not follow the images through {moved}. "

@@ -358,7 +358,7 @@ def _excluded_faults(node: Node) -> Iterator[Fault]:
     unknown = [name for name in names if name not in SUITE]
     if unknown:
         words = f"{unknown[0]!r} is not an augmentation"
-        yield Fault(node.id, "excluded", words, f"Known: {', '.join(SUITE)}.", "value")
+        yield Fault(node.id, "excluded", words, f"Use one of: {', '.join(SUITE)}.", "value")
     elif names and set(names) == set(SUITE):
         yield Fault(node.id, "excluded", "it excludes all of them", "Exclude fewer.", "value")
     elif set(WARPS) <= set(names):

@@ -350,7 +350,7 @@ def editable_policy(graph: Graph, node_id: str, name: str = "") -> Graph:
     """
     node = graph.node(node_id)
     if node.op not in ("auto_augment", OWN_POLICY):
-        raise GraphEditError(f"{node_id} ({node.op}) has no policy. Use a node of auto_augment.")
+        raise GraphEditError(f"{node_id} has no policy. Use an auto_augment or {OWN_POLICY} node.")
     name = name or str(node.args.get("policy_name", "image_net"))
     known = learnt_policies()
     if name not in known:
@@ -412,7 +412,7 @@ def set_setting(graph: Graph, **settings: Any) -> Graph:
     """
     for name, value in settings.items():
         if isinstance(value, int) and abs(value) > sys.float_info.max:
-            raise GraphEditError(f"{name}: {str(value)[:20]}... is too large.")
+            raise GraphEditError(f"{name} is {str(value)[:20]}..., which is too large.")
     return replace(graph, settings=changed_settings(graph.settings, settings))
 
 

@@ -86,7 +86,7 @@ def fixed(kind: type[T]) -> type[T]:
 
 def _unknown_setting(name: str) -> UnknownNameError:
     settings = [each.name for each in fields(Settings)]
-    hint = did_you_mean(name, settings, f"Known: {', '.join(settings)}.")
+    hint = did_you_mean(name, settings, f"Use one of: {', '.join(settings)}.")
     return UnknownNameError(f"There is no setting {name!r}. {hint}")
 
 

@@ -88,7 +88,7 @@ def _operation_fault(operation: Value, bins: int) -> tuple[str, str] | None:
     name, probability, *magnitude = operation
     if not isinstance(name, str) or name not in NAMED:
         hint = did_you_mean(str(name), NAMED)
-        known = f"{hint} Known: {', '.join(NAMED)}.".lstrip()
+        known = f"{hint} Use one of: {', '.join(NAMED)}.".lstrip()
         return f"{str(name)[:40]!r} is not an augmentation", known
     share = _number(probability)
     if share is None or not 0 <= share <= 1:

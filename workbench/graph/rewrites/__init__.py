@@ -150,7 +150,7 @@ def find_rewrite(name: str) -> Rewrite:
     found = known.get(base)
     if found is None or (at and found.nodes is None):
         hint = did_you_mean(base, known)
-        there = f"Known: {', '.join(known)}. {hint}".rstrip()
+        there = f"Use one of: {', '.join(known)}. {hint}".rstrip()
         raise GraphEditError(f"{name[:60]!r} is not a rewrite. {there}")
     return found.at(node) if at else found
 

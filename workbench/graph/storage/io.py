@@ -202,7 +202,7 @@ class _Reader:
         known = {"format", "version", "name", "about", "settings", "sources", "nodes", "outputs"}
         known |= {"layout", "draws", "origins", "import_report", "session"}
         for key in data.keys() - known:
-            self.faults.append(f"{key}: no such entry. Known: {', '.join(sorted(known))}.")
+            self.faults.append(f"{key} is unknown. Use one of: {', '.join(sorted(known))}.")
         sources = self.nodes(data.get("sources", []), "sources", source=True)
         graph = Graph(
             name=self.string(data.get("name", "untitled"), "name"),
@@ -254,7 +254,7 @@ class _Reader:
         known = ["id", "op", "args", "inputs", "device", "seed", "muted"]
         known += ["kind", "dataset"] if source else ["bodies"]
         for key in data.keys() - set(known):
-            self.faults.append(f"{path}.{key}: no such entry. Known: {', '.join(known)}.")
+            self.faults.append(f"{path}.{key} is unknown. Use one of: {', '.join(known)}.")
         args = self.expect(data.get("args", {}), dict, f"{path}.args", "an object")
         device, seed = data.get("device"), data.get("seed")
         if device not in (None, "cpu", "gpu", "mixed"):
@@ -310,7 +310,7 @@ class _Reader:
         kind: str = self.expect(value, str, path, "a string")
         if kind and kind not in source_kinds():
             known = ", ".join(source_kinds())
-            self.faults.append(f"{path}: {_short(kind)} is not a kind of source. Known: {known}.")
+            self.faults.append(f"{path}: {_short(kind)} is no source kind. Use one of: {known}.")
         return kind
 
     def parameter(self, value: Any, path: str) -> str:
@@ -332,7 +332,7 @@ class _Reader:
             body = self.expect(entry, dict, at, "an object")
             for key in body.keys() - {"inputs", "nodes", "outputs", "title"}:
                 known = "inputs, nodes, outputs, title"
-                self.faults.append(f"{at}.{key}: no such entry. Known: {known}.")
+                self.faults.append(f"{at}.{key} is unknown. Use one of: {known}.")
             taken = self.expect(body.get("inputs", []), list, f"{at}.inputs", "a list")
             found[name] = Body(
                 self.nodes(body.get("nodes", []), f"{at}.nodes", depth=depth),
@@ -365,7 +365,7 @@ class _Reader:
         known = {f.name for f in fields(Settings)}
         for key in data.keys() - known:
             self.faults.append(
-                f"settings.{key}: no such setting. Known: {', '.join(sorted(known))}."
+                f"settings.{key} is unknown. Use one of: {', '.join(sorted(known))}."
             )
         values = {k: v for k, v in data.items() if k in known}
         for key, value in values.items():

@@ -92,8 +92,8 @@ def graph_side(graph: Graph, name: str, label: str, *, on_gpu: bool = True) -> S
     images = resolve(graph, catalog).images
     if not images or len(graph.sources) != 1:
         raise ArgumentError(
-            f"diff needs one reader of encoded images and at least one image output, but {name} "
-            f"has {len(graph.sources)} and {len(images)}. Use another graph."
+            f"diff needs one reader and at least one image output, but {name} has "
+            f"{len(graph.sources)} readers and {len(images)} image outputs. Use another graph."
         )
     output, port = next(iter(images.items()))
     notes = []

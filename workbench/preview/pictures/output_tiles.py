@@ -96,9 +96,8 @@ def differences_of(worker: Worker, run: GraphRun, size: int) -> list[DifferenceT
     wanted = run.request.baseline
     steps = dict.fromkeys(step.node for port in ports for step in _steps_before(run, port))
     if wanted and wanted not in steps:
-        names = ", ".join(steps) or "no step"
-        outputs = ", ".join(map(str, ports))
-        raise GraphError(f"{outputs} does not depend on {wanted!r}. Compare with {names}.")
+        fix = f"Compare with one of: {', '.join(steps)}." if steps else "No step can be compared."
+        raise GraphError(f"No output depends on {wanted!r}. {fix}")
     return [_difference_of(worker, run, port, size) for port in ports]
 
 

@@ -60,8 +60,8 @@ def _read(location: str, stamp: int) -> _Document:
     ]
     if lacking:
         raise DataError(
-            f"{location} lacks the list{'s' * (len(lacking) > 1)} {' and '.join(lacking)}. "
-            "Use COCO annotations (instances_*.json)."
+            f"{location} has no list{'s' * (len(lacking) > 1)} named "
+            f"{', '.join(map(repr, lacking))}. Use COCO annotations (instances_*.json)."
         )
     return _Document(found, not constants)
 
@@ -227,8 +227,9 @@ def without_image(entries: dict[str, Any]) -> Sample | None:
     ]
     if not lost:
         return None
-    first = "to none" if lost[0] is None else f"to {lost[0]}"
-    fault = f"{len(lost):,} belong to images that the file does not list, the first {first}"
+    belong = "belongs to an image" if len(lost) == 1 else "belong to images"
+    first = "no image_id" if lost[0] is None else f"image {lost[0]}"
+    fault = f"{len(lost):,} {belong} that the file does not list (first: {first})"
     return Sample("", "annotations", 0, fault=fault, counted=False)
 
 
@@ -333,10 +334,12 @@ class Coco(SourceKind):
         if found["images"] and not known:
             raise DataError(f"{dataset}: no image has both id and file_name. Add them.")
         if not known and (lost := without_image(found)):
-            raise DataError(f"{dataset}: {lost.fault}. Add these images to its list.")
+            raise DataError(
+                f'{dataset}: of its annotations, {lost.fault}. Add the images to "images".'
+            )
         if unnamed and not classes:
             raise DataError(
-                f"{dataset}: annotations use category {next(iter(unnamed))}, and no "
+                f"{dataset}: annotations use category {next(iter(unnamed))}, but no "
                 "categories are listed. Add them."
             )
         named = [each for each in listed if each.path]
@@ -483,9 +486,9 @@ class CocoKeypoints(Coco):
         bad = [one for one in annotations if not _has_points(one.get("keypoints"))]
         if bad:
             raise DataError(
-                f"{dataset}: key points are not valid in {len(bad):,} of {len(annotations):,} "
-                f"annotations (first: image {bad[0].get('image_id')}). Use three or more key "
-                "points of three numbers each, or remove keypoints from the file name."
+                f"{dataset}: {len(bad):,} of {len(annotations):,} annotations have no valid key "
+                f"points (first: image {bad[0].get('image_id')}). Give each three or more (x, y, "
+                "visibility), or rename the file: 'keypoints' in its name selects this format."
             )
 
     def find_indexed(self, dataset: Dataset, folder: Path) -> dict[str, Any]:

@@ -212,8 +212,7 @@ class NumpyFiles(ClassFiles):
         if _first_header(files) is None:
             path, _ = files[0]
             raise DataError(
-                f"No array of {dataset} can be read; "
-                f"the first, {path}: {_parse_header(path).fault}."
+                f"No array of {dataset} can be read (first: {path}, {_parse_header(path).fault})."
             )
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:

@@ -50,7 +50,7 @@ class LoaderFix(DocumentedResult):
         if self.factor < _GAIN and tried < min(known, _FEWEST_TRIED):
             first = f"Only {tried} of {known} settings were tried in this time. Pass more seconds."
         elif self.factor < _GAIN:
-            first = "No other settings make the loader measurably faster. wb.optimise may."
+            first = "No other settings make the loader measurably faster. Try wb.optimise."
         else:
             first = f"The loader is {self.factor:.2f} times as fast with {best}."
         sentences = [first]

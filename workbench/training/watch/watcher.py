@@ -240,9 +240,9 @@ class Watch:
             return count
         if length_of(self.loader) and not replaces:
             self._display.note(
-                f"wb.watch now repeats a batch up to {most} times and then restores the state. "
-                f"Therefore this epoch has more steps than the {length_of(self.loader)} of "
-                "len(loader). Without restore= the repeated batch replaces others."
+                f"wb.watch now repeats a batch up to {most} times and then restores the state, so "
+                f"this epoch has more steps than len(loader), {length_of(self.loader)}. Without "
+                "restore=, the repeated batch replaces others."
             )
         saved = [copy.deepcopy(each.state_dict()) for each in self._restored]
         recorder.wait_for_queue()

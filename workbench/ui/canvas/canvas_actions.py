@@ -261,7 +261,7 @@ class SetPositions(CanvasEdit, tag="place", frozen=True):
     def edit_body(self, document: Document, catalog: Catalog) -> Edited:
         if self.aligned and self.aligned not in ALIGNMENTS:
             raise GraphEditError(
-                f"{self.aligned[:40]!r} is not an alignment. Use {', '.join(ALIGNMENTS)}."
+                f"{self.aligned[:40]!r} is not an alignment. Use one of: {', '.join(ALIGNMENTS)}."
             )
         return placed(document, self.positions), None
 
@@ -283,7 +283,9 @@ class Wrap(CanvasEdit, tag="wrap", frozen=True):
     def edit_body(self, document: Document, catalog: Catalog) -> Edited:
         graph = document.graph
         if self.op not in BLOCKS:
-            raise GraphEditError(f"{self.op[:40]!r} is not a block. Use {', '.join(BLOCKS)}.")
+            raise GraphEditError(
+                f"{self.op[:40]!r} is not a block. Use one of: {', '.join(BLOCKS)}."
+            )
         nodes = _own(graph, self.nodes)
         side_by_side = BLOCKS[self.op].numbered_bodies and not self.together
         wrap = wrap_as_options if side_by_side else wrap_in_block

@@ -247,7 +247,7 @@ def _template(name: str) -> Part:
         return find_snippet(name.removeprefix(PREFIX))
     templates = load_templates()
     if name not in templates:
-        raise CatalogError(f"{name[:40]!r} is not a template. Use {', '.join(templates)}.")
+        raise CatalogError(f"{name[:40]!r} is not a template. Use one of: {', '.join(templates)}.")
     return templates[name]
 
 

@@ -37,7 +37,7 @@ def empty(kind: type[P], /, **values: Any) -> P:
     required = {name: hint for name, hint in hints.items() if get_origin(hint) is not NotRequired}
     made: Any = {name: _empty_value(hint) for name, hint in required.items()} | values
     if unknown := values.keys() - hints.keys():
-        raise TypeError(f"{kind.__name__} has no {', '.join(sorted(unknown))}.")
+        raise TypeError(f"{kind.__name__} has no field {', '.join(sorted(unknown))}.")
     found: P = made
     return found
 

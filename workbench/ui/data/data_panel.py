@@ -317,7 +317,7 @@ class DataPanel:
         try:
             return self.found.write_good(str(folder / next(free)))
         except OSError as error:
-            raise DataError(f"{folder}: {error.strerror}. Use a writable folder.") from None
+            raise DataError(f"{folder} cannot be written: {error.strerror}.") from None
 
     def good_data(self) -> GoodData:
         """Return the data without the files that the last check found bad or damaged.

@@ -121,7 +121,7 @@ class SaveFileList(SaveAction, tag="save_file_list", frozen=True):
     def write(self, model: ViewModel) -> str:
         found = model.data_panel.found
         if found is None:
-            raise GraphEditError("Not written. First check the files in the Data panel.")
+            raise GraphEditError("The files were not checked. Check them in the Data panel.")
         listed = found.good_list()
         path = OutputPath(self.path, ".txt", model.roots, self.overwrite).write(listed)
         return f"Saved {path} with {listed.count(LINE_END):,} of {found.count:,} files"
@@ -141,7 +141,7 @@ class DownloadCode(Action, tag="download", frozen=True):
         state, document = model.state, model.history.document
         if state.skip_bad:
             raise GraphEditError(
-                "The code reads a list of good files, which a download lacks. Save the code instead"
+                "The code reads a list of good files, which a download lacks. Save the code."
             )
         made = exported_files(
             state.checked, state.target, document, model.data_panel, False, self.file
@@ -166,7 +166,7 @@ class CopyCode(Action, tag="copy_code", frozen=True):
         checked = state.checked
         source = checked.source
         if source is None:
-            raise GraphEditError(f"Not copied: {checked.faults[0]}")
+            raise GraphEditError(f"The code was not copied: {checked.faults[0]}")
         shown = checked.graph.at_scope(state.scope)
         chosen = [node for node in self.nodes if shown.has(node)]
         nodes = with_generators(shown, chosen) if self.nodes else source.lines
@@ -174,7 +174,7 @@ class CopyCode(Action, tag="copy_code", frozen=True):
         left_out = ", ".join(node for node in chosen if not source.lines.get(node))
         why = f"The script has no line for {left_out}: muted, or not connected to an output."
         if not text:
-            not_here = "Not copied: this graph does not contain these nodes."
+            not_here = "The code was not copied: this graph does not contain these nodes."
             raise GraphEditError(why if left_out else not_here)
         state.copied_code = TextFile(number=state.copied_code["number"] + 1, text=text)
         return why if left_out else ""

@@ -206,7 +206,7 @@ def exported_files(
 ) -> Export:
     """Return the exported files with the graph embedded as a comment in the main file."""
     if not checked.sound:
-        raise GraphEditError(f"Not exported: {checked.faults[0]}")
+        raise GraphEditError(f"The graph was not exported: {checked.faults[0]}")
     frames = document.layout.frames.values()
     made = with_frame_comments(_export(checked, target, panel, skip_bad, file), frames)
     return with_embedded_graph(made, replace(document, graph=checked.graph))

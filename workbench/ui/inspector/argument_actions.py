@@ -208,7 +208,7 @@ def to_value(value: Any, spec: ArgSpec) -> Value:
     if isinstance(value, list):
         if len(value) > _LONGEST:
             raise GraphEditError(
-                f"{spec.name}: {len(value)} items; at most {_LONGEST} are allowed."
+                f"{spec.name} has {len(value)} items; at most {_LONGEST} are allowed."
             )
         return tuple(to_value(item, spec) for item in value)
     if isinstance(value, float) and value.is_integer() and spec.kind.startswith("int"):
@@ -216,7 +216,7 @@ def to_value(value: Any, spec: ArgSpec) -> Value:
     if isinstance(value, bool | int | float | str):
         if isinstance(value, str) and len(value) > _LONGEST:
             raise GraphEditError(
-                f"{spec.name}: {len(value)} characters; at most {_LONGEST} are allowed."
+                f"{spec.name} has {len(value)} characters; at most {_LONGEST} are allowed."
             )
         return value
-    raise GraphEditError(f"{spec.name}: {value!r} is not a number, text, boolean or list.")
+    raise GraphEditError(f"{spec.name} is {value!r}. Use a number, text, boolean or list.")

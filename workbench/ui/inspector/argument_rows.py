@@ -52,7 +52,7 @@ _HIDDEN = {"preserve"}
 pipelines contain no such operator.
 """
 _FIXED_ONLY = "One value for all samples: DALI does not accept a random or linked value here."
-_NO_SOURCE = "One value for all samples: no operator returns values of this type."
+_NO_SOURCE = "One value for all samples: no operator returns a value of this type to connect here."
 
 
 def inspector_view(

@@ -107,7 +107,8 @@ def condition_text(typed: TypedGraph, node: Node, classes: Sequence[str] = ()) -
 def usual_condition(kind: str) -> Condition:
     """Return the default condition of a kind. Raises GraphEditError for an unknown kind."""
     if kind not in _USUAL:
-        raise GraphEditError(f"{kind[:40]!r} is not a kind of condition. Use {', '.join(_USUAL)}.")
+        known = ", ".join(_USUAL)
+        raise GraphEditError(f"{kind[:40]!r} is not a kind of condition. Use one of: {known}.")
     return _USUAL[kind]
 
 
@@ -150,7 +151,8 @@ class SetCondition(InspectorEdit, tag="set_condition", frozen=True):
         for name, allowed in _ALLOWED.items():
             value = getattr(self, name)
             if value and value not in allowed:
-                raise GraphEditError(f"{value[:40]!r} is not a {name}. Use {', '.join(allowed)}.")
+                choices = ", ".join(allowed)
+                raise GraphEditError(f"{value[:40]!r} is not a {name}. Use one of: {choices}.")
             if value:
                 given[name] = value
         if isinstance(self.value, str):

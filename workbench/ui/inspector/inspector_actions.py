@@ -32,7 +32,7 @@ class SetDevice(InspectorEdit, tag="device", frozen=True):
                 return graph.replace_node(replace(node, device=None))
         raise GraphEditError(
             f"{node.id} ({node.op}) cannot run on {self.device[:40]!r}. "
-            f"It runs on {', '.join(catalog[node.op].devices)}."
+            f"Use one of: {', '.join(catalog[node.op].devices)}."
         )
 
 

@@ -208,8 +208,8 @@ class ComparisonJob:
             other = with_datasets(found, datasets)
         except DataError as error:
             self.clear(
-                f"The graph cannot run on the current data. {error} Or select a graph that "
-                "reads the same data."
+                f"The graph cannot run on the current data. {error} Alternatively, select a "
+                "graph that reads the same data."
             )
             self._other = found
             return
@@ -368,8 +368,8 @@ def _distance_text(tile: TileDistance) -> str:
     """Return the pixel differences of the outputs, such as ``Δ 3.2``, or why there are none."""
     means: Sequence[float | None] = tile.means
     if not tile.same_photo:
-        return "another photo"
-    return ", ".join("other size" if mean is None else f"Δ {mean:.1f}" for mean in means)
+        return "different photo"
+    return ", ".join("different size" if mean is None else f"Δ {mean:.1f}" for mean in means)
 
 
 # Close-up in compare mode: the other graph's picture of the same sample
@@ -411,7 +411,7 @@ class ComparedCloseup:
 
         def on_rendered(outcome: Any) -> None:
             if isinstance(outcome, Picture) and outcome.sample.file != file:
-                outcome = replace(outcome, note=f"another photo: {outcome.sample.file}")
+                outcome = replace(outcome, note=f"different photo: {outcome.sample.file}")
             self.picture = closeup_bytes(closeup, [], outcome)
 
         run = partial(

@@ -122,7 +122,7 @@ class Verify(Action, tag="verify", frozen=True):
 
     def apply(self, model: ViewModel) -> None:
         if faults := blocking_faults(model.state):
-            raise GraphEditError(f"Not compared: {faults[0]}")
+            raise GraphEditError(f"The preview and the script were not compared: {faults[0]}")
         model.verification.compare(model.state.checked.active, model.data_panel.datasets)
 
 

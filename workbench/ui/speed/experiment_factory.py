@@ -116,13 +116,16 @@ def experiment_for(
             return GpuScalingExperiment(
                 graph, data, affinity="split", measurement_config=measurement_config
             )
-    raise GraphEditError(f"{measurement[:40]!r} cannot be measured. Use {', '.join(WHATS)}.")
+    raise GraphEditError(
+        f"{measurement[:40]!r} cannot be measured. Use one of: {', '.join(WHATS)}."
+    )
 
 
 def _known(names: Sequence[str]) -> tuple[str, ...]:
     for name in names:
         if name not in PEERS:
-            raise GraphEditError(f"{name[:40]!r} is not a known library. Use {', '.join(PEERS)}.")
+            known = ", ".join(PEERS)
+            raise GraphEditError(f"{name[:40]!r} is not a known library. Use one of: {known}.")
     return tuple(name for name in PEERS if name in names or not names)
 
 

@@ -140,7 +140,7 @@ def export_file(kind: str, records: Mapping[str, Report]) -> tuple[str, str, byt
     Raises GraphEditError for an invalid request, and EngineError if a picture cannot be drawn.
     """
     if kind not in KINDS:
-        raise GraphEditError(f"{kind[:40]!r} is not a file type. Use {', '.join(KINDS)}.")
+        raise GraphEditError(f"{kind[:40]!r} is not a file type. Use one of: {', '.join(KINDS)}.")
     if not records or (kind != "csv" and len(records) > 1):
         raise GraphEditError("Select one record." if records else "There are no records yet.")
     first = next(iter(records.values()))

@@ -71,7 +71,10 @@ def with_rewrites(report: Report, graph: Graph, names: Sequence[str]) -> Graph:
         raise GraphEditError(str(error)) from None
     after = found.apply(*names)
     if after == graph:
-        raise GraphEditError("This rewrite does not change the current graph. Measure it again.")
+        raise GraphEditError(
+            "This rewrite does not change the current graph, which was edited after the "
+            "measurement. Measure again."
+        )
     return after
 
 

@@ -30,7 +30,7 @@ _SETTING_WORDS = {
 
 def edit_label(before: Document, after: Document) -> str:
     """Return the label of the change between two documents, such as ``angle of rotate to 5``."""
-    return shortened(next(_changes(before, after), "change of the view"))
+    return shortened(next(_changes(before, after), "change the view"))
 
 
 def shortened(label: str) -> str:
@@ -53,7 +53,7 @@ def _changes(before: Document, after: Document) -> Iterator[str]:
         yield from _layout_changes(before, after)
     if before.draws != after.draws:
         saved = len(after.draws) > len(before.draws)
-        yield "save a sample" if saved else "change of the saved samples"
+        yield "save a sample" if saved else "change saved samples"
 
 
 def _graph_changes(old: Graph, new: Graph) -> Iterator[str]:

@@ -25,8 +25,8 @@ const FIELDS: { id: Field; label: string }[] = [
   { id: "memory", label: "maximum host memory, GiB" },
 ];
 const SEARCHES = [
-  { id: "tuner", label: "Tuner" },
-  { id: "all", label: "Every setting" },
+  { id: "tuner", label: "Guided search" },
+  { id: "all", label: "All settings" },
 ];
 
 export function Tune({ link }: { link: Speed }) {
@@ -60,7 +60,7 @@ export function Tune({ link }: { link: Speed }) {
         {known && <Figure view={view as TuneView} link={link} />}
       </div>
       <Unmeasured link={link} part="tune" hidden={known}>
-        No settings measured yet. The tuner tries up to a quarter of the settings (all, if there are eight or fewer),
+        No settings measured yet. Guided search tries up to a quarter of the settings (all, if there are eight or fewer),
         and measures the best again, alternating with the current ones.
       </Unmeasured>
     </>

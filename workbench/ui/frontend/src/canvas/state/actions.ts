@@ -184,7 +184,7 @@ export function addElif(store: CanvasStore): void {
 export function move(store: CanvasStore, by: -1 | 1): void {
   const node = store.node(store.inspected);
   if (node?.movable) store.link.ask("move", { node: node.id, by });
-  else if (node) store.say(`${node.id} cannot be moved`);
+  else if (node) store.say(`${node.id} cannot be moved: it is a reader, decoder or block`);
 }
 
 /** Show a hidden generator as a node, or hide it in the node that it feeds. */
