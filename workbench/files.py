@@ -24,7 +24,7 @@ _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS)
 
 
 def write_text(path: str | Path, text: str) -> Path:
-    """Write a text file atomically as UTF-8. Same result and errors as ``write_bytes``."""
+    """Write a text file atomically as UTF-8. Returns and raises the same as ``write_bytes``."""
     return write_bytes(path, encode_text(text, path))
 
 

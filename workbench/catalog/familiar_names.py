@@ -12,7 +12,7 @@ from workbench.names import did_you_mean
 
 @cache
 def _name_tables() -> Mapping[str, Mapping[str, str | tuple[str, ...]]]:
-    """Return the tables of ``familiar_names.toml``: names in other libraries to DALI's names."""
+    """Return the tables of ``familiar_names.toml``, which map other libraries' names to DALI's."""
     return read_tables("familiar_names.toml")
 
 

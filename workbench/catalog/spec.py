@@ -214,8 +214,7 @@ class OpSpec:
     seeded: bool = False
     """Whether the operator accepts a ``seed``."""
     random_state: bool = False
-    """Whether the operator samples with Philox. The argument ``_random_state`` sets its position.
-    """
+    """Whether the operator has a Philox generator, whose position ``_random_state`` sets."""
     doc: str = ""
     summary: str = ""
     category: str = "other"

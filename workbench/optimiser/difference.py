@@ -71,8 +71,6 @@ class Difference:
 
 @dataclass(slots=True)
 class _Sums(DifferenceSums):
-    """Running sums of the differences of one output."""
-
     ends: tuple[float, float] = (math.inf, -math.inf)
     worst: list[WorstSample] = field(default_factory=list)
 

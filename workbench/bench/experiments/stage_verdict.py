@@ -147,7 +147,7 @@ def dominates(worst: StageCost, costs: Sequence[StageCost]) -> bool:
 
 
 def slowest_operator_if_dominant(costs: Sequence[StageCost]) -> StageCost | None:
-    """Return the operator that takes most of the time of all operators alone, or None.
+    """Return the operator with most of the total time of all operators, each run alone, or None.
 
     The result is None unless all operators run on the CPU, where they run one after another. It is
     also None if the times in the pipeline contradict the result.
@@ -168,7 +168,7 @@ def _range_text(worst: StageCost, total: float) -> str:
 
 
 def separate_operators_report(costs: Sequence[StageCost], total: float, why: str) -> StageReport:
-    """Return a report on operators that were run alone. ``why`` explains why there is no more."""
+    """Return a report on operators run alone. ``why`` is the reason why the pipeline is missing."""
     slowest = slowest_operator_if_dominant([replace(cost, low=None, high=None) for cost in costs])
     advice = f"{why} {longest_alone(costs)}".rstrip()
     return StageReport(

@@ -372,7 +372,7 @@ class _CachedWorkload:
 def time_alone(
     worker: Worker, graph: Graph, data: Datasets, nodes: Sequence[str]
 ) -> dict[str, float]:
-    """Task: measure each node alone on the first batch, and return its milliseconds by id.
+    """Task: measure each node alone on the first batch, and return the milliseconds by node id.
 
     Nodes run with the graph's number of threads. The time to transfer the batch is subtracted, and
     nodes that cannot be timed are omitted.

@@ -15,7 +15,7 @@ from workbench.graph.resolved import ResolvedGraph
 
 @dataclass(frozen=True, slots=True, repr=False)
 class TunedReport(Report):
-    """``Report`` on the settings that were tried. The first measurement is the chosen setting.
+    """Report of a tuning run. The first measurement is the chosen setting.
 
     ::
 

@@ -117,7 +117,7 @@ def with_config(resolved: ResolvedGraph, config: Config) -> ResolvedGraph:
 
 
 def adopt_config(graph: Graph, config: Config) -> Graph:
-    """Return the graph with a configuration applied, including nodes that are not measured."""
+    """Return the whole graph with a configuration's settings, so that exports use them."""
     resolved = ResolvedGraph(graph, load_catalog())
     return with_config(resolved, replace(config, regime="pipeline")).graph
 

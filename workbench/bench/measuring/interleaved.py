@@ -36,9 +36,9 @@ ROUNDS_CUT = "the time budget ended before {} rounds"
 ROUND_CUT = "the time budget ended during a round: allow more time"
 """Flag of a result whose last round was ended early by a time limit."""
 TIME_UP = "the time budget ended before the first round: allow more time"
-"""Reason of a configuration that has no result because its time limit was reached."""
+"""Reason why a configuration has no result if its time limit was reached."""
 NOT_YET = "not measured yet"
-"""Reason of a configuration that has no result yet."""
+"""Reason why a configuration has no result yet."""
 
 
 @dataclass(frozen=True, slots=True)

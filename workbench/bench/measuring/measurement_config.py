@@ -162,7 +162,7 @@ def config_within(seconds: float, processes: int = 1) -> MeasurementConfig:
 QUICK_CONFIG = MeasurementConfig(
     round_seconds=0.5, round_batches=3, rounds=3, warm_up_rounds=3, precision=0.05, budget=3.0
 )
-"""Config for many configurations, as in a stage run. Less precise, so intervals are wider."""
+"""Config for many configurations, as in a stage run. The results are less precise."""
 
 PROBE_CONFIG = MeasurementConfig(
     round_seconds=0.4, round_batches=3, rounds=2, warm_up_rounds=2, precision=0.05,

@@ -317,7 +317,7 @@ def heat_map(report: Report, best: Measurement | None) -> HeatMap:
 
 
 def stage_chart(report: Report) -> StackChart:
-    """Return stacked bars: milliseconds per batch that stages add, and that each takes alone."""
+    """Return two stacked bars of milliseconds per batch: stages in the pipeline, and run alone."""
     found = stages_of(report.extra)
     if found is None:
         raise EngineError("This record has no stages. Use a record of `workbench stages`.")

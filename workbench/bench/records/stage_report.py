@@ -180,9 +180,9 @@ CEILING = "ceiling: decoded batch cached"
 class StageCost:
     """Cost of one stage. Times are in milliseconds per batch, None if not measured.
 
-    ``adds`` is the time by which the stage lengthens the pipeline up to the previous stage, with
-    the interval ``low`` to ``high`` from adjacent rounds. ``alone`` is the time of the operator run
-    alone. ``op`` is the operator's name, empty for a stage that is not an operator.
+    ``adds`` is the time that the stage adds to the stages before it, with the interval ``low`` to
+    ``high`` from adjacent rounds. ``alone`` is the time of the operator run alone. ``op`` is the
+    operator's name, empty for a stage that is not an operator.
     """
 
     stage: str

@@ -19,7 +19,7 @@ from workbench.engine.resources.batch_store import Memory
 from workbench.preview.pictures.tiles import Tiles, on_host
 
 Encoder = Callable[[Any], bytes]
-"""Function that encodes an image as JPEG. It is uint8 (h, w, 3), on the host or on a GPU."""
+"""Function that encodes a uint8 image (h, w, 3), on the host or on a GPU, as JPEG."""
 
 RAW = "image/x-rgba"
 """MIME type of uncompressed sheets: RGBA with 8 bits per channel, row by row from the top."""
