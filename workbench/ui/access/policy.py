@@ -146,7 +146,7 @@ def is_loopback(host: str) -> bool:
 
 
 def is_cross_site_navigation(request: HTTPServerRequest) -> bool:
-    """Return whether a link on another site opened the page, without sending strict cookies."""
+    """Return whether a link on another site opened the page. Strict cookies are not sent then."""
     site = request.headers.get("Sec-Fetch-Site", "same-origin")
     return site not in ("same-origin", "none") and _is_navigation(request)
 

@@ -33,7 +33,7 @@ class SelectNode(Action, tag="select", frozen=True):
 
 
 class OpenScope(Action, tag="open_scope", frozen=True):
-    """Show a body of a block on the canvas. Select the block that contained the previous body."""
+    """Show a body of a block on the canvas. If another block is left, it is selected."""
 
     scope: str
     """Body to show, such as ``branch.then``; empty for the whole graph."""

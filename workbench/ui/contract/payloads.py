@@ -169,7 +169,7 @@ class HistoryEntry(TypedDict):
     """One edit in the history, which can be undone or redone."""
 
     step: int
-    """Number of edits that are applied after ``go_to`` this entry; the action's ``step``."""
+    """Argument ``step`` of ``go_to`` for this entry: the number of edits that are then applied."""
     label: str
     """Description of the edit, such as ``angle of rotate to 5``."""
     done: bool

@@ -161,7 +161,7 @@ class StagesView(TypedDict):
 
 
 class HeatCell(TypedDict):
-    """One setting in a heat map. ``rate`` is null if it was not tried, or failed for ``reason``."""
+    """One setting in a heat map. ``rate`` is null if the setting was not tried or failed."""
 
     threads: int
     batch: int
@@ -320,7 +320,7 @@ class FusedSpeedEntry(TypedDict):
 
 
 class WorstSampleEntry(TypedDict):
-    """Sample with a large pixel difference, as ``data:`` URLs before and after the rewrites."""
+    """Sample with a large pixel difference: ``data:`` URLs of it before and after the rewrite."""
 
     name: str
     before: str

@@ -15,7 +15,7 @@ from workbench.ui.inspector.random_argument_payloads import distribution, random
 
 
 def card_around(graph: Graph, node_id: str) -> str:
-    """Return the id of a node's card, or else of the card of the visible block around it, or ""."""
+    """Return the id of the visible card of a node: its own or that of a block around it, or ""."""
     whole = graph.whole
     while whole.has(node_id):
         scope = whole.scope_of(node_id)
@@ -111,7 +111,7 @@ def condition_port(typed: TypedGraph, node: Node) -> Port | None:
 
 
 def faulty_scopes(graph: Graph, faults: Sequence[Fault]) -> set[str]:
-    """Return the bodies that contain faulty nodes, or that a fault of their block is about."""
+    """Return the bodies that contain faulty nodes or have a fault themselves."""
     whole = graph.whole
     found = [fault for fault in faults if whole.has(fault.node)]
     named = {fault.about for fault in found if block_of(fault.about) == fault.node}

@@ -170,7 +170,7 @@ class IdleArguments:
     background: BackgroundResults
     catalog: Catalog
     names: set[str] = field(default_factory=set)
-    """Arguments without effect on the node that was passed to ``find``."""
+    """Result of the last ``find``: the arguments without effect."""
     _node: tuple[str, int] | None = None
     _known: set[str] = field(default_factory=set)
     _found_in: Any = None

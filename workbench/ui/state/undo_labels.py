@@ -100,7 +100,7 @@ def _blocks(added: Collection[Node], removed: Collection[Node]) -> Iterator[str]
 def _values(
     before: Node, after: Node, added: Collection[Node], nodes: Mapping[str, Node]
 ) -> Iterator[str]:
-    """Yield labels of the changes of a node, such as argument values, generators and device."""
+    """Yield a label for each change to a node: argument values, generators, device and others."""
     for name in dict.fromkeys((*after.args, *before.args)):
         if before.args.get(name) == after.args.get(name):
             continue

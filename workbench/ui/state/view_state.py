@@ -310,7 +310,7 @@ def check_before_run(
 
 
 def initial_selection(graph: Graph, catalog: Catalog) -> list[str]:
-    """Return the node to select in a new graph: preferably random, else with a slider, else any."""
+    """Return the node to select first: one with random values, else with a slider, else any."""
     nodes, typed = ordered_nodes(graph, catalog), TypedGraph(graph, catalog)
     drawing = [
         node.id for node in nodes if any(random_view(typed, port) for port in node.inputs.values())

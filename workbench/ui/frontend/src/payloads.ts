@@ -926,7 +926,7 @@ export interface StagesView {
   notes: string[];
 }
 
-/** One setting in a heat map. ``rate`` is null if it was not tried, or failed for ``reason``. */
+/** One setting in a heat map. ``rate`` is null if the setting was not tried or failed. */
 export interface HeatCell {
   threads: number;
   batch: number;
@@ -1040,7 +1040,7 @@ export interface FusedSpeedEntry {
   stale: boolean;
 }
 
-/** Sample with a large pixel difference, as ``data:`` URLs before and after the rewrites. */
+/** Sample with a large pixel difference: ``data:`` URLs of it before and after the rewrite. */
 export interface WorstSampleEntry {
   name: string;
   before: string;
