@@ -56,7 +56,6 @@ def _write_if(emitter: Emitter, node: Node, lines: Lines) -> None:
 
 
 def _is_one_if(lines: Sequence[str], indent: str) -> bool:
-    """Return True if the lines are one ``if`` statement and nothing else."""
     own = [line for line in lines if not line.startswith(indent + " ")]
     words = [line.removeprefix(indent).partition(" ")[0] for line in own]
     return words[:1] == ["if"] and set(words[1:]) <= {"elif", "else:", "):"}

@@ -118,7 +118,6 @@ def _floats(image: Array) -> Array:
 
 
 def _has_channels_first(image: Array) -> bool:
-    """True if an array is an image with channels first."""
     return image.ndim == 3 and image.shape[0] in (1, 3, 4) and image.shape[2] not in (1, 3, 4)
 
 

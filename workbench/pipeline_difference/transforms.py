@@ -55,7 +55,6 @@ if TYPE_CHECKING:
 
 MOST_SAMPLES = 256
 _MOST_PLOTTED = 12
-"""Maximum number of transforms in a figure."""
 _IMPORTED = Kind.of("workbench.from_file(...)", ImportedGraph)
 _QUIET = {"NO_ALBUMENTATIONS_UPDATE": "1"}
 """Environment variable that prevents Albumentations from checking for updates on a server."""

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def bad_file(listed: str, message: str) -> str:
-    """Return the file of a list at which DALI stopped; empty if it was not a file.
+    """Return the file in the list ``listed`` at which DALI stopped; empty if no file is the cause.
 
-    DALI names some files in its message. It cannot read the header of the others.
+    DALI's message names the file, or the file is the first one whose header DALI cannot read.
     """
     with open(listed, encoding="utf-8", errors="surrogateescape") as lines:
         files = [line.rpartition(" ")[0] for line in lines]
@@ -43,7 +43,7 @@ def bad_file(listed: str, message: str) -> str:
 
 
 def naming_bad_files(listed: str) -> Any:
-    """Decorate a pipeline function: its pipelines name the file of a list at which they stop."""
+    """Return a decorator for pipelines that read the list: their errors name the bad file."""
 
     def explained(method: Any) -> Any:
         def call(*args: Any, **options: Any) -> Any:

@@ -21,7 +21,6 @@ _DTYPES = {
     "INT8": "int8", "INT16": "int16", "INT32": "int32", "INT64": "int64", "FLOAT16": "float16",
     "FLOAT": "float32", "FLOAT64": "float64",
 }  # fmt: skip
-"""DALI element type -> its name in TensorFlow."""
 
 
 def emit_tensorflow(resolved: ResolvedGraph) -> Mapping[str, Code]:

@@ -41,7 +41,6 @@ _DTYPES = {
     "UINT8": "TYPE_UINT8", "UINT16": "TYPE_UINT16", "UINT32": "TYPE_UINT32",
     "UINT64": "TYPE_UINT64",
 }  # fmt: skip
-"""DALI element type -> its name in Triton."""
 _PYTHON = {"dl_tensor_python_function", "external_source"}
 
 

@@ -119,10 +119,7 @@ def graph_side(graph: Graph, name: str, label: str, *, on_gpu: bool = True) -> S
 
 
 def _inlined(graph: Graph, port: Port) -> tuple[Graph, Port, list[str]]:
-    """Replace blocks that run with a probability by their contents.
-
-    Returns the graph, the new output port, and notes such as ``maybe: p=1``.
-    """
+    """Replace blocks that run with a probability by their contents. Returns graph, port, notes."""
     fixed: list[str] = []
     for name in [node.id for node in graph.nodes if node.op == "if"]:
         block = graph.node(name)
@@ -139,10 +136,7 @@ def _inlined(graph: Graph, port: Port) -> tuple[Graph, Port, list[str]]:
 
 
 def _pinned(graph: Graph, port: Port, name: str) -> tuple[Graph, Port, list[str]]:
-    """Replace random arguments by constants. Raises ArgumentError if that is impossible.
-
-    Returns the graph, the new output port, and notes such as ``rotate.angle=30``.
-    """
+    """Replace random arguments by constants, or raise ArgumentError. Returns graph, port, notes."""
     catalog = load_catalog()
     graph, port, fixed = _inlined(graph, port)
     used = ancestors(graph, [port])
@@ -197,7 +191,7 @@ def _upper_end(node: Node) -> float | int | None:
 
 
 def _split_crops(graph: Graph, port: Port) -> tuple[Graph, Port]:
-    """Split each ``crop_mirror_normalize`` that crops into two nodes with the same result."""
+    """Split each ``crop_mirror_normalize`` that crops into two nodes. Returns graph and port."""
     for node in graph.nodes:
         cropped = [each for each in _CROP[:3] if each in node.args or each in node.inputs]
         if node.op != "crop_mirror_normalize" or not cropped:
