@@ -57,7 +57,7 @@ class _Path:
 
 
 class UniformNumber:
-    """A uniform random number, which a transform may either compare or use as an argument, once."""
+    """A uniform random number. A transform can use it once: in a comparison or as an argument."""
 
     def __init__(self, path: _Path, low: float, high: float, whole: bool = False) -> None:
         self._path, self._low, self._high, self._whole = path, low, high, whole

@@ -79,7 +79,7 @@ def mask_numbers(content: bytes) -> Any:
 
 
 def read_pairs(masks: list[str], **options: Any) -> Any:
-    """Read images, and decode the mask of each image, found by the image's index in the list."""
+    """Read images and decode their masks. ``masks`` has the mask's path for each image."""
     jpegs, places = fn.readers.file(labels=list(range(len(masks))), **options)
 
     def mask_at(place: Any) -> Any:

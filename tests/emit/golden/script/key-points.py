@@ -56,7 +56,7 @@ def keypoints_as_polygons(data: str) -> str:
 
 
 def find_keypoints(data: str) -> dict[str, str]:
-    """Return the arguments of the COCO reader for a copy in which key points are polygons."""
+    """Copy the annotations with key points as polygons, and return the COCO reader's arguments."""
     with tempfile.NamedTemporaryFile("w", suffix=".json", delete=False) as copy:
         copy.write(keypoints_as_polygons(data))
     atexit.register(pathlib.Path(copy.name).unlink, missing_ok=True)

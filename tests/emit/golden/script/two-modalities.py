@@ -98,7 +98,7 @@ def array_axes(path: str) -> list[int]:
 
 
 def label_files(labels: Any) -> list[str]:
-    """Write one temporary file per label, and return the file of each array's label.
+    """Write a temporary file for each distinct label, and return one of them for each array.
 
     A second reader reads these files in the order of the arrays.
     """

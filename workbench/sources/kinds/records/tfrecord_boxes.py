@@ -43,7 +43,7 @@ _MISSING = ("missing", 0, 0)
 
 
 def choose_boxes(features: dict[str, Any]) -> tuple[list[str], str]:
-    """Return the feature names of the edges of boxes and of their classes, or empty values."""
+    """Return the names of the features with box edges and with classes; empty if not found."""
     floats = sorted(name for name, (kind, *_) in features.items() if kind == "float")
     ends = ("xmin", "ymin", "xmax", "ymax")
     sides = [next((name for name in floats if name.lower().endswith(end)), "") for end in ends]
@@ -82,7 +82,7 @@ def find_boxes(data: Any) -> dict[str, Any]:
 
 
 def place_points(across: Any, down: Any, seen: Any, labels: Any) -> Any:
-    """Return a row (object, start and end of its key points) per object, and all key points.
+    """Return a row per object (its index, start and end of its key points), and all key points.
 
     Key points are (x, y). Unlabelled key points get coordinates far outside the image.
     """

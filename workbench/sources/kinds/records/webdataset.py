@@ -62,7 +62,7 @@ def first_components(path: str) -> set[str]:
 def find_shards(data: Any) -> dict[str, Any]:
     """Return the arguments of the WebDataset reader, from the components of the first samples.
 
-    Labels are the component cls; indices are used if every archive has one.
+    Labels are read from the component cls. Indices are used if every archive has one.
     """
     paths = list_shards(data)
     endings = first_components(paths[0])
