@@ -59,13 +59,13 @@ def test_the_repeated_batch_replaces_others_so_the_epoch_keeps_its_length(
     first = seen.index(max(seen, key=seen.count))
     assert seen[: first + 1] == list(range(first + 1))
     assert seen[first + repeated + 1 :] == list(range(first + repeated + 1, 300))
-    assert f"{repeated} steps trained on one repeated batch instead of {repeated} batches" in report
+    assert f"{repeated} steps used one repeated batch in place of {repeated} others" in report
 
 
 def test_without_len_all_batches_are_delivered_and_one_is_repeated(time: VirtualTime) -> None:
     seen, report = watched_numbers(time, iter(batches(300)))
     assert [number for number, _ in itertools.groupby(seen)] == list(range(300))
-    assert f"{len(seen) - 300} additional steps trained on one repeated batch" in report
+    assert f"{len(seen) - 300} additional steps used one repeated batch" in report
 
 
 def test_without_ceiling_no_batch_is_repeated(time: VirtualTime) -> None:
@@ -338,7 +338,8 @@ def test_samples_of_a_batch_are_counted(batch: Any, count: int | None) -> None:
 
 @pytest.mark.parametrize(("call", "words"), [
     (lambda: wb.watch(wb.watch([])), "is watched already"),
-    (lambda: wb.watch(3), "loader has type int, which is not iterable"),
+    (lambda: wb.watch("photos"), "loader has type str, which yields no batches"),
+    (lambda: wb.watch(3), "loader has type int, which yields no batches"),
     (lambda: wb.watch([], steps=3), "steps is 3. Use 40 or more"),
     (lambda: wb.watch([], steps="many"), "steps is 'many'"),
     (lambda: wb.watch([], restore=[3]), "restore contains an object of type int"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import product
 
 import pytest
@@ -117,6 +118,25 @@ def test_a_smaller_change_of_the_speed_widens_the_interval(time: VirtualTime) ->
     steps = iter([0.0105] * 120 + [0.01] * 200)
     report = watched(time, steady(0.001), lambda: next(steps))
     assert report.interval.low < 1.1 < report.interval.high < 1.3
+
+
+def test_the_start_of_each_epoch_counts(time: VirtualTime) -> None:
+    class Loader:
+        def __len__(self) -> int:
+            return 60
+
+        def __iter__(self) -> Iterator[int]:
+            time.sleep(2)
+            yield from range(60)
+
+    watched = wb.watch(Loader(), show=False)
+    for _ in range(5):
+        for _ in watched:
+            time.sleep(0.02)
+    report = watched.report()
+    assert report.ceiling == pytest.approx(3.2 / 1.2, rel=0.01)
+    assert report.limit == "loader"
+    assert "The first batch of an epoch takes 2 s, " in str(report)
 
 
 def test_there_is_no_verdict_on_an_empty_loop(time: VirtualTime) -> None:

@@ -145,7 +145,7 @@ def cuda(time: VirtualTime, monkeypatch: pytest.MonkeyPatch) -> Cuda:
     monkeypatch.setattr(clock, "sys", SimpleNamespace(modules={"torch": imitation}))
     monkeypatch.setattr(environment, "devices_of_models", lambda models: ["cuda:0"])
     monkeypatch.setattr(environment, "models_in_memory", lambda: [object()])
-    monkeypatch.setattr(environment, "reason_against_repeating", lambda restored, replaces: "")
+    monkeypatch.setattr(environment, "reason_against_repeating", lambda *_: "")
     monkeypatch.setattr(environment, "is_finite", lambda models: True)
     monkeypatch.setattr(environment, "seconds_to_copy", lambda batch, device: 0.004)
     use = SimpleNamespace(use=lambda: SimpleNamespace(gpu=77))
@@ -277,3 +277,15 @@ def test_training_on_a_gpu_is_measured_with_events() -> None:
     assert slow.device == "cuda:0"
     assert slow.copy_seconds is not None
     assert "NaN" not in str(slow)
+
+
+def test_an_evaluation_repeats_no_batch(time: VirtualTime, batches: list[Any]) -> None:
+    seen = []
+    with torch.no_grad():
+        watched = wb.watch(batches * 20, show=False)
+        for batch in watched:
+            time.sleep(0.01)
+            seen.append(id(batch))
+    assert len(seen) == len(batches) * 20
+    assert "the loop evaluates a model, and a repeated batch would change" in str(watched.report())
+    assert watched.report().ceiling == pytest.approx(1, rel=0.05)

@@ -14,6 +14,7 @@ from workbench.engine.resources.machine import Machine
 from workbench.errors import ArgumentError
 from workbench.graph.execution.pipelines import executor_faults, pipeline_faults
 from workbench.graph.model import DecodeDevice, Executor
+from workbench.graph.model.graph import changed_settings
 from workbench.graph.resolved import ResolvedGraph
 
 KNOBS = (
@@ -118,7 +119,9 @@ def grid_for(resolved: ResolvedGraph, machine: Machine, device: DecodeDevice) ->
     unmapped = config_of(graph).dont_use_mmap
     if unmapped or not any(has_dont_use_mmap(resolved, node) for node in graph.nodes):
         grid = replace(grid, dont_use_mmap=(unmapped,))
-    wanted = replace(graph.settings, device=device, pipelines=2, executor="static")
+    wanted = changed_settings(
+        graph.settings, {"device": device, "pipelines": 2, "executor": "static"}
+    )
     other = resolved.for_graph(replace(graph, settings=wanted))
     if any(pipeline_faults(other)):
         grid = replace(grid, pipelines=(1,))

@@ -71,15 +71,20 @@ def is_finite(models: Iterable[Any]) -> bool:
     return all(bool(torch.isfinite(one).all()) for model in models for one in _parameters(model))
 
 
-def reason_against_repeating(restored: Iterable[Any], replaces: bool) -> str:
+def reason_against_repeating(
+    restored: Iterable[Any], replaces: bool, models: Iterable[Any] = ()
+) -> str:
     """Return why steps on a repeated batch would break this training, or an empty string.
 
     ``restored`` are objects whose state is restored after these steps. ``replaces`` is true if the
-    steps replace others, so that the number of steps does not change.
+    steps replace others, so that the number of steps does not change. ``models`` are those in use.
     """
     torch = torch_module()
     if torch is None:
         return ""
+    modes = [getattr(each, "training", True) for each in models]
+    if not torch.is_grad_enabled() or (modes and not any(modes)):
+        return "the loop evaluates a model, and a repeated batch would change the result"
     distributed = sys.modules.get("torch.distributed")
     if distributed is not None and distributed.is_available() and distributed.is_initialized():
         count = distributed.get_world_size()

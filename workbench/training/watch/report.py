@@ -15,7 +15,7 @@ from workbench.results import DocumentedResult, ResultDocument, ResultPicture, R
 from workbench.training.watch.batches import length_of
 from workbench.training.watch.findings import find_problems
 from workbench.training.watch.recorder import Recorder, works_ahead
-from workbench.training.watch.step_times import Ratio, StepTime
+from workbench.training.watch.step_times import Ratio, StepTime, steady_steps
 from workbench.training.watch.verdict import (
     Limit,
     LoopTimes,
@@ -65,18 +65,18 @@ class WatchReport(DocumentedResult):
 
     @property
     def times(self) -> LoopTimes | None:
-        return loop_times(self.steps, self.loads_in_steps)
+        return loop_times(self.steps, self.loads_in_steps, self.batches)
 
     @property
     def ceiling(self) -> float | None:
-        """Speed-up of the loop if loading took no time; None if too few steps were measured.
+        """Speed-up of the loop if loading took no time; None if this could not be measured.
 
         ::
 
             print(watched.report().ceiling)
         """
-        times = self.times
-        return None if times is None else times.ceiling.value
+        interval = self.interval
+        return None if interval is None else interval.value
 
     @property
     def interval(self) -> Ratio | None:
@@ -87,7 +87,7 @@ class WatchReport(DocumentedResult):
             print(watched.report().interval)
         """
         times = self.times
-        return None if times is None else times.ceiling
+        return None if times is None or times.drift else times.ceiling
 
     @property
     def limit(self) -> Limit:
@@ -119,10 +119,10 @@ class WatchReport(DocumentedResult):
         times = self.times
         pictures: tuple[ResultPicture, ...] = ()
         if times is None:
-            count = sum(each.phase == "loader" for each in self.steps)
+            count = len(steady_steps(self.steps))
             sentences = [
-                f"There is no verdict: {count} steps were measured after the warm-up, and 8 are "
-                "needed. Watch more steps."
+                f"There is no verdict: {count} steps can be compared, and 8 are needed. Watch more "
+                "steps."
                 if self.steps
                 else "There is no verdict: no step was watched. Iterate over the result of "
                 "wb.watch in place of the loader, and check that the loader is not empty."
@@ -130,10 +130,9 @@ class WatchReport(DocumentedResult):
             tables: tuple[ResultTable, ...] = ()
         else:
             sentences = [
-                verdict(times, self.batches),
+                verdict(times),
                 *time_sentences(
                     times,
-                    self.batches,
                     works_ahead(self.loader),
                     getattr(self.loader, "persistent_workers", None) is False
                     and self.loader.num_workers > 0,
@@ -171,10 +170,10 @@ class WatchReport(DocumentedResult):
         if times.measured:
             count = times.repeated
             steps = (
-                f"{count} steps trained on one repeated batch instead of {self.skipped} batches of "
-                "the loader."
+                f"{count} steps used one repeated batch in place of {self.skipped} others of the "
+                "loader."
                 if self.skipped
-                else f"{count} additional steps trained on one repeated batch."
+                else f"{count} additional steps used one repeated batch."
             )
             effect = (
                 f"The state of {join_words(self.restored)} is restored after them."

@@ -36,8 +36,8 @@ class LoopTimes:
     """Mean times per step in seconds: with the loader and on the repeated batch.
 
     ``free`` is the time of a step if loading took no time: the time on the repeated batch if
-    ``measured``, otherwise that of the loop's body. ``start`` is the wait at the start of an epoch.
-    ``samples`` is the mean number of samples per batch, None if unknown.
+    ``measured``, otherwise that of the loop's body. ``start`` is the wait at the start of an epoch
+    of ``batches`` batches (None if unknown). ``samples`` is the mean number of samples per batch.
     """
 
     total: Mean
@@ -56,15 +56,33 @@ class LoopTimes:
     """Logarithm of the ratio of the step times before and after the repeated batch."""
     checked: bool = False
     """True if there were enough check steps to compare the machine's speed."""
+    batches: int | None = None
+
+    @property
+    def epoch(self) -> float | None:
+        """Seconds of an epoch with its start, or None if its length is unknown."""
+        if not self.batches:
+            return None
+        return self.batches * self.total.value + max(0.0, self.start - self.wait)
+
+    @property
+    def mean_step(self) -> float:
+        """Seconds per step, with a share of the start of the epoch if its length is known."""
+        epoch = self.epoch
+        return epoch / self.batches if epoch and self.batches else self.total.value
 
     @property
     def ceiling(self) -> Ratio:
-        """Speed-up if loading took no time. The interval includes changes of machine speed."""
+        """Speed-up if loading took no time, of an epoch with its start if its length is known.
+
+        The interval includes changes of machine speed.
+        """
         found = ratio_of(self.total, self.free)
         if not found.low > 0:
             return found
-        width = math.hypot(math.log(found.high / found.value), self.change)
-        return Ratio(found.value, found.value / math.exp(width), found.value * math.exp(width))
+        width = math.exp(math.hypot(math.log(found.high / found.value), self.change))
+        value = found.value * self.mean_step / self.total.value
+        return Ratio(value, value / width, value * width)
 
     @property
     def limit(self) -> Limit:
@@ -79,8 +97,10 @@ class LoopTimes:
         return "both" if ceiling.low > 1 else "unknown"
 
 
-def loop_times(steps: Sequence[StepTime], loads_in_steps: bool = True) -> LoopTimes | None:
-    """Return the times of a loop; None if too few steps were measured.
+def loop_times(
+    steps: Sequence[StepTime], loads_in_steps: bool = True, batches: int | None = None
+) -> LoopTimes | None:
+    """Return the times of a loop with epochs of ``batches``; None if too few were measured.
 
     ``loads_in_steps`` is true if the loader may prepare batches during the steps. Otherwise it
     cannot slow them down, so a much faster step on the repeated batch has another cause. A much
@@ -120,6 +140,7 @@ def loop_times(steps: Sequence[StepTime], loads_in_steps: bool = True) -> LoopTi
         drift,
         math.log(step.value / fmean(checks)) if checked else 0.0,
         checked,
+        batches,
     )
 
 
@@ -143,8 +164,8 @@ def _drift(steady: Sequence[StepTime], checks: Sequence[float]) -> str:
     return ""
 
 
-def verdict(times: LoopTimes, batches: int | None) -> str:
-    """Return the verdict as a sentence. ``batches`` is the length of an epoch, if known."""
+def verdict(times: LoopTimes) -> str:
+    """Return the verdict as a sentence."""
     ceiling, how = times.ceiling, "" if times.measured else ", computed"
     bounds = f"{ceiling.low:.2f} to {ceiling.high:.2f}"
     span = f"{bounds}{how}"
@@ -165,7 +186,7 @@ def verdict(times: LoopTimes, batches: int | None) -> str:
             "loader's batches: if loading took no time, the loop would be "
             f"{bounds} times as fast{how}. Watch more steps."
         )
-    rates = f"the loop processes {rate_text(times, times.total.value)}, "
+    rates = f"the loop processes {rate_text(times, times.mean_step)}, "
     rates += f"and the step alone could process {rate_text(times, times.free.value)}"
     if limit == "loader":
         return (
@@ -181,8 +202,8 @@ def verdict(times: LoopTimes, batches: int | None) -> str:
     if ceiling.low <= 1 or ceiling.value < _NO_GAIN:
         return f"The model is the limit: faster loading would change little ({most})."
     now, then = times.total.value, times.free.value
-    if batches:
-        now, then = times.start + batches * now, batches * then
+    if times.batches and times.epoch:
+        now, then = times.epoch, times.batches * then
         return (
             "The model is the limit: if loading took no time, an epoch would take "
             f"{duration_text(then)} instead of {duration_text(now)} ({most})."
@@ -193,16 +214,14 @@ def verdict(times: LoopTimes, batches: int | None) -> str:
     )
 
 
-def time_sentences(
-    times: LoopTimes, batches: int | None, works_ahead: bool, restarts: bool
-) -> list[str]:
+def time_sentences(times: LoopTimes, works_ahead: bool, restarts: bool) -> list[str]:
     """Return sentences about an epoch, its start, and steps that new batches slow down.
 
     ``works_ahead`` is true if the loader prepares batches during the steps, and ``restarts`` if it
     starts worker processes in each epoch.
     """
     found = []
-    epoch = times.start + (batches or 0) * times.total.value
+    batches, epoch = times.batches, times.epoch or 0.0
     if batches and times.limit in ("loader", "both"):
         free = batches * times.free.value
         found.append(

@@ -47,7 +47,8 @@ def watch(
     filled. The repeated batch replaces as many batches of the loader, which are read and skipped,
     so the epoch still has ``len(loader)`` steps. If the loader has no ``len``, these steps are
     additional. With ``ceiling=False`` no batch is repeated, and the ceiling is computed from the
-    time of the steps.
+    time of the steps. An evaluation needs this, because a repeated batch changes its result; it is
+    the default without gradients of torch.
 
     ``restore`` is a list of objects with ``state_dict`` and ``load_state_dict``: all objects that a
     step changes (model, optimizer, scheduler). Their state is copied before the first step on the
@@ -76,11 +77,11 @@ def watch(
     """
     if isinstance(loader, Watch):
         raise ArgumentError("watch: the loader is watched already. Use its report().")
-    is_graph = hasattr(loader, "at_scope")
-    if is_graph or not (isinstance(loader, Iterable) or hasattr(loader, "__getitem__")):
+    is_other = isinstance(loader, str) or hasattr(loader, "at_scope")
+    if is_other or not (isinstance(loader, Iterable) or hasattr(loader, "__getitem__")):
         raise ArgumentError(
-            f"watch: loader has type {type(loader).__name__}, which is not iterable. Pass the "
-            "object that the for loop iterates over."
+            f"watch: loader has type {type(loader).__name__}, which yields no batches. Pass "
+            "the object that the for loop iterates over."
         )
     if steps < FEWEST_STEPS:
         raise ArgumentError(f"watch: steps is {steps}. Use {FEWEST_STEPS} or more.")
@@ -147,6 +148,9 @@ class Watch:
         if name == "loader":  # while a copy is created
             raise AttributeError(name)
         return getattr(self.loader, name)
+
+    def __repr__(self) -> str:
+        return f"<wb.watch of {type(self.loader).__name__}, {self._recorder.count} steps watched>"
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Set the attribute of the loader, as scripts do: ``loader.mixup_enabled = False``."""
@@ -235,7 +239,9 @@ class Watch:
         recorder = self._recorder
         count = 0
         self._repeated = batch
-        self._why_bound = environment.reason_against_repeating(self._restored, replaces)
+        self._why_bound = environment.reason_against_repeating(
+            self._restored, replaces, recorder.models
+        )
         if self._why_bound:
             return count
         if length_of(self.loader) and not replaces:
