@@ -94,7 +94,7 @@ def test_an_empty_payload_has_all_fields_that_are_required() -> None:
     row = empty(ArgRow, name="angle")
     assert (row["name"], row["mode"], row["low"], row["parts"]) == ("angle", "fixed", None, [])
     assert "random" not in row
-    with pytest.raises(TypeError, match="ArgRow has no nme"):
+    with pytest.raises(TypeError, match="ArgRow has no field nme"):
         empty(ArgRow, nme="angle")
 
 
