@@ -377,6 +377,21 @@ def test_the_antialias_of_torchvision_on_tensors_is_a_cause(photos: Path) -> Non
 
 
 @pytest.mark.gpu
+def test_compositions_of_torchvision_v2_equal_themselves(small: Path) -> None:
+    v2, torch = map(pytest.importorskip, ("torchvision.transforms.v2", "torch"))
+    floats = [v2.ToImage(), v2.ToDtype(torch.float32, scale=True), v2.Normalize([0.5], [0.2])]
+    for steps in (
+        [v2.Resize(72), v2.CenterCrop(64), *floats],
+        [v2.RandomResizedCrop(64), v2.ColorJitter(0.4, 0.4, 0.4, 0.1), v2.PILToTensor()],
+        [v2.PILToTensor(), v2.Resize((72, 72)), v2.Pad(4), v2.GaussianBlur(3)],
+        [v2.Grayscale(3), v2.RandomRotation(10)],
+    ):
+        found = wb.diff(v2.Compose(steps), v2.Compose(steps), small, samples=3)
+        assert found.images == 3
+        assert not found.differ
+
+
+@pytest.mark.gpu
 def test_the_hue_of_torchvision_is_a_cause(photos: Path) -> None:
     transforms = pytest.importorskip("torchvision.transforms")
     hue = transforms.ColorJitter(hue=(0.1, 0.1))

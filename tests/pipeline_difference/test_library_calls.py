@@ -14,6 +14,7 @@ from tests.emit.interop.fixed_transforms import torchvision as tv
 from tests.emit.interop.libraries import require
 from workbench.catalog import load_catalog
 from workbench.emit.interop.graph import import_transforms
+from workbench.emit.interop.live import call_of_object
 from workbench.emit.pipeline_import.transform_call import NamedValue, RandomValue, TransformCall
 from workbench.graph.model import Source
 from workbench.pipeline_difference.sides import library_calls
@@ -48,6 +49,12 @@ def made(within: str, *calls: TransformCall) -> Any:
 )
 def test_steps_of_the_scripts_own_are_made_by_pillow(step: TransformCall, found: Any) -> None:
     assert np.array_equal(made("torchvision", step), found)
+
+
+def test_transforms_of_version_2_are_created_by_version_2() -> None:
+    """Version 2 stores the interpolation as text, which version 1 rejects."""
+    kind = type("Resize", (), {"__module__": "torchvision.transforms.v2._geometry"})
+    assert call_of_object(kind(), "torchvision").name == "torchvision.transforms.v2.Resize"
 
 
 def test_grey_ones_have_a_channel() -> None:

@@ -153,6 +153,27 @@ def test_a_server_that_fails_for_one_image_is_checked_with_the_others(pack: chec
     assert "KeyError: 'palette'" in "\n".join(check.report(pack, wrong))
 
 
+def test_a_server_that_ends_the_process_is_a_failure(
+    pack: check.Pack, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server = tmp_path / "leaving.py"
+    server.write_text("import sys\ndef f(data):\n    sys.exit(0)\n")
+    where = ["--pack", str(pack.folder)]
+    assert check.main([f"{server}:f", *where]) == 1
+    assert "the code ends the process by sys.exit; SystemExit: 0" in capsys.readouterr().out
+    server.write_text("import sys\nsys.exit(0)\n")
+    assert check.main([f"{server}:f", *where]) == 2
+    assert "leaving.py:f cannot be imported: the code ends" in capsys.readouterr().err
+
+
+def test_mistakes_of_single_images_are_not_named_beside_an_unknown_difference(
+    pack: check.Pack,
+) -> None:
+    answer = predict_input(pack.encoded(pack.images[0]))
+    found = named(check.check(pack, lambda data: answer))
+    assert set(found) == {"unknown"}
+
+
 def test_a_batch_can_be_required(pack: check.Pack) -> None:
     assert not named(check.check(pack, with_mistakes("extra_batch"), batched=True))
     assert set(named(check.check(pack, predict_input, batched=True))) == {"missing_batch"}

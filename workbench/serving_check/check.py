@@ -114,9 +114,9 @@ class Pack:
     def levels(self, image: dict[str, Any], variant: str = "") -> Array:
         """Return the expected array in levels (pixel values of 0..255), with channels last.
 
-        If ``variant`` names a mistake, returns the array that a server with this mistake computes.
+        If ``variant`` is a mistake that changes the image, a server with it computes this array.
         """
-        if variant:
+        if variant in image["mistakes"]:
             return self.arrays[f"{image['name']}|{variant}"].astype(float)
         array = self.arrays[image["name"]].astype(float)
         return (self.channels_last(array) - self.offset) / self.slope
@@ -140,10 +140,16 @@ def check(pack: Pack, function: Function, batched: bool = False) -> list[Verdict
         data = pack.encoded(image)
         try:
             answers[image["name"]] = _as_array(function(data), pack, image), ""
-        except Exception as error:  # a failing server is a result
-            text = " ".join(str(error).split())
-            answers[image["name"]] = None, f"{type(error).__name__}: {text[:150]}"
+        except BaseException as error:  # a server that fails or calls sys.exit is a result
+            answers[image["name"]] = None, _error_text(error)
     return judge(pack, answers, batched)
+
+
+def _error_text(error: BaseException) -> str:
+    if isinstance(error, KeyboardInterrupt):
+        raise error
+    left = "the code ends the process by sys.exit; " * isinstance(error, SystemExit)
+    return left + " ".join(f"{type(error).__name__}: {error}".split())[:170]
 
 
 def judge(
@@ -185,7 +191,17 @@ def judge(
             if "scaled" in mistakes and common.scaling:
                 detail = _scaling_text(pack, common)
             verdicts.append(Verdict(name, about, state, tuple(dict.fromkeys(mistakes)), detail))
-    return verdicts
+    names = {image["name"] for image, _ in plain}
+    unknown = sum("unknown" in each.mistakes for each in verdicts if each.name in names)
+    if 2 * unknown <= len(plain):
+        return verdicts
+    certain = {*_OF_FORM.split(), "failed", "not_finite", "unknown", *common.mistakes}
+    return [
+        each
+        if certain.issuperset(each.mistakes)
+        else each._replace(mistakes=(*(key for key in each.mistakes if key in certain), "unknown"))
+        for each in verdicts
+    ]
 
 
 _OF_FORM = "dtype extra_batch missing_batch layout one_channel no_channel_axis alpha_channel shape"
@@ -257,10 +273,9 @@ def _verdict_parts(
     found = [*mistakes, *common.mistakes]
     levels = pack.corrected(array, common)
     own = [key for key in image["mistakes"] if not (image["plain"] and key != common.variant)]
-    if common != Candidate():
-        like = pack.levels(image, common.variant) if common.variant in own else wanted
-        if _within(levels, like, image, 2.0, common.spatial):
-            return "different", found, ""
+    like = pack.levels(image, common.variant)
+    if common != Candidate() and _within(levels, like, image, 2.0, common.spatial):
+        return "different", found, ""
     apart = {key: _distance(levels, pack.levels(image, key), common.spatial) for key in own}
     start = _distance(levels, wanted, common.spatial)
     best = min(apart, key=lambda key: apart[key]) if apart else ""
@@ -295,10 +310,7 @@ def find_candidate(pack: Pack, plain: list[tuple[dict[str, Any], Array]]) -> Can
     scores: dict[Candidate, float] = {}
     for image, array in plain:
         points = _points(array.shape)
-        wanted = {
-            key: pack.levels(image, key if key in image["mistakes"] else "")[points]
-            for key in variants
-        }
+        wanted = {key: pack.levels(image, key)[points] for key in variants}
         flat = {key for key, levels in wanted.items() if key and levels.std() < _FLAT}
         for spatial in _SPATIAL:
             moved = _SPATIAL[spatial](array)[points]
@@ -375,11 +387,7 @@ def _value_forms(slope: Array, offset: Array) -> dict[str, tuple[Array, Array]]:
         candidates["imagenet"] = (1 / _IMAGENET[1], -_IMAGENET[0] / _IMAGENET[1])
     found = {"": (slope, offset)}
     for key, (a, b) in candidates.items():
-        same = (
-            np.allclose(a, c, rtol=1e-3) and np.allclose(b, d, rtol=1e-3, atol=1e-6)
-            for c, d in found.values()
-        )
-        if not any(same):
+        if not any(np.allclose((a, b), each, rtol=1e-3, atol=1e-6) for each in found.values()):
             found[key] = (a, b)
     return found
 
@@ -417,14 +425,9 @@ def _find_scaled_candidate(
     limit = 1.5 * min(image["tolerance"]["mean"] for image, _ in plain)
     found: list[tuple[int, float, Candidate]] = []
     for key in variants:
-        wanted = np.concatenate(
-            [
-                pack.levels(image, key if key in image["mistakes"] else "")[_points(array.shape)]
-                for image, array in plain
-            ]
-        )
+        wanted = np.concatenate([pack.levels(i, key)[_points(a.shape)] for i, a in plain])
         values = np.concatenate([array[_points(array.shape)] for _, array in plain])
-        if min(wanted.std(axis=0).min(), values.std(axis=0).min()) == 0:
+        if min(wanted.std(axis=0).min(), values.std(axis=0).min()) < 1e-9:
             continue
         for channels in ("", "before"):
             values = values[:, ::-1] if channels else values
@@ -450,10 +453,8 @@ def _scaling_text(pack: Pack, candidate: Candidate) -> str:
     """Describe the server's values as a linear function of the expected values."""
     slope, offset = np.array(candidate.scaling).T
     factors = slope / pack.slope
-    texts = [
-        f"{a:.3g} * x {b:+.3g}" for a, b in np.stack([factors, offset - factors * pack.offset], 1)
-    ]
-    return ", ".join(dict.fromkeys(texts))
+    pairs = np.stack([factors, offset - factors * pack.offset], 1)
+    return ", ".join(dict.fromkeys(f"{a:.3g} * x {b:+.3g}" for a, b in pairs))
 
 
 def report(pack: Pack, verdicts: list[Verdict]) -> list[str]:
@@ -497,8 +498,8 @@ def load_function(text: str) -> Function:
         else:
             module = importlib.import_module(place)
         function = getattr(module, name)
-    except Exception as error:
-        raise PackError(f"{text} cannot be imported: {type(error).__name__}: {error}.") from None
+    except BaseException as error:
+        raise PackError(f"{text} cannot be imported: {_error_text(error)}.") from None
     if not callable(function):
         raise PackError(f"{text} has type {type(function).__name__}. Name a function.")
     return function  # type: ignore[no-any-return]

@@ -48,7 +48,8 @@ def _value(value: Any, library: str) -> Any:
         return TransformCall(f"{library}.Compose", ([_value(each, library) for each in value],))
     if _package(value) != library:
         return TransformCall(f"{kind.__module__}.{kind.__qualname__}")
-    return TransformCall(f"{library}.{kind.__name__}", kwargs=_arguments(value, library))
+    place = f"{library}.transforms.v2" if ".transforms.v2." in kind.__module__ else library
+    return TransformCall(f"{place}.{kind.__name__}", kwargs=_arguments(value, library))
 
 
 def call_of_albumentations(transform: Any) -> TransformCall:
