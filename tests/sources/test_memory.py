@@ -328,7 +328,7 @@ def test_a_program_is_given_the_data_set_itself_too(tmp_path: Path) -> None:
 def test_no_cell_can_write_the_images_down() -> None:
     dataset = open_dataset(PIXELS)
     with pytest.raises(
-        GraphEditError, match=r"array \(11, 40, 50, 3\)\) consists of Python objects that cannot"
+        GraphEditError, match=r"array \(11, 40, 50, 3\)\) cannot be written in a cell"
     ):
         cell_source({"data": dataset}, Document(load_recipe("rotate-jitter")))
 

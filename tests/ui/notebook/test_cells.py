@@ -222,7 +222,7 @@ def test_it_gives_several_data_and_files(monkeypatch: pytest.MonkeyPatch, tmp_pa
 
 def test_too_many_files_are_refused() -> None:
     files = open_datasets([f"{number}.jpg" for number in range(MOST_FILES + 1)])
-    with pytest.raises(GraphEditError, match="a list of 101 files, too many for"):
+    with pytest.raises(GraphEditError, match="A list of 101 files is too long"):
         cell_source(files, Document(load_recipes()["simclr"]))
 
 

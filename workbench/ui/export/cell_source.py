@@ -55,12 +55,12 @@ def _argument(dataset: Dataset) -> object:
         return dataset.location
     if dataset.in_memory:
         raise GraphEditError(
-            f"The data ({dataset}) consists of Python objects that cannot be written in a cell. "
-            "Copy the graph from the Code panel and pass both: wb.Workbench(data, graph)."
+            f"Python objects ({dataset}) cannot be written in a cell. Copy the graph from the Code "
+            "panel and pass it with the data: wb.Workbench(data, graph)."
         )
     if len(dataset.items) > MOST_FILES:
         raise GraphEditError(
-            f"The data is a list of {len(dataset.items):,} files, too many for a cell. "
-            "Write them to a file list (.csv) and open that."
+            f"A list of {len(dataset.items):,} files is too long for a cell. Write it to a file "
+            "(.csv) and open that."
         )
     return list(dataset.items)

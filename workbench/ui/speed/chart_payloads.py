@@ -25,7 +25,7 @@ KINDS = {
     "bench": ("compare", "CPU and mixed"),
     "stages": ("stages", "where the time goes"),
     "optimise": ("rewrites", "rewrites"),
-    "sweep": ("tune", "every setting"),
+    "sweep": ("tune", "all settings"),
     "tune": ("tune", "tuner"),
     "threads": ("scaling", "threads"),
     "pipelines": ("scaling", "pipelines"),
