@@ -85,7 +85,7 @@ def partition(nodes: Sequence[Node], catalog: Catalog) -> tuple[tuple[Node, ...]
 
 
 def _shares_part(kind: PartKind, other: PartKind) -> bool:
-    """Return True if a node of kind ``other`` can be in one part with its input of ``kind``."""
+    """Return True if a node of kind ``other`` can be in one part with an input of kind ``kind``."""
     return kind == other == "operators"
 
 

@@ -138,7 +138,7 @@ class Stage:
 
     @contextmanager
     def unchecked(self) -> Iterator[None]:
-        """Within the context, skip the checks of user functions, for times as in a script."""
+        """Within the context, skip the checks of user functions, so that timings are realistic."""
         assert self._checks is not None
         self._checks.active = False
         try:

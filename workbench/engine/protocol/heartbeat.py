@@ -60,7 +60,7 @@ class SuspensionMonitor:
     """Detects that a process is stopped (SIGSTOP, a debugger). Used in the calling process."""
 
     def __init__(self, pid: int, on_silence: Callable[[bool], None]) -> None:
-        """``on_silence`` is called with True if data stops arriving, and later with False."""
+        """``on_silence`` is called with True when data stops, and with False when it resumes."""
         self._pid = pid
         self._on_silence = on_silence
         self._looked = time.monotonic()

@@ -36,7 +36,7 @@ def located_paths(source: Source) -> Iterator[tuple[str, str, str]]:
 
 
 def require_listed(data: Dataset) -> None:
-    """Raise DataError if a dataset's files cannot be listed, and so not checked by the web app."""
+    """Raise DataError if a dataset's files cannot be listed: the web app could not check them."""
     if not load_source(data.kind).is_listed:
         raise DataError(
             f"{data} cannot be opened: the web app only reads files below its allowed folders. Use "

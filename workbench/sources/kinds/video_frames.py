@@ -5,7 +5,7 @@ Data are recognised as frame folders if the images of the first folder are numbe
 have one size; otherwise use ``video_frames:PATH``. Frame folders that are not in class folders look
 like class folders of images and are read as such.
 
-DALI's ``readers.sequence`` has no labels, does not report file names. DALI may remove it.
+DALI's ``readers.sequence`` has no labels and reports no file names, and DALI may remove it (2.4.0).
 Instead, one ``readers.file`` reads the first frame of each sequence, another the second, and so on,
 in step, so frames may have any format that DALI decodes. The options are those of
 ``experimental.readers.video``. Frames are decoded on the CPU, because one GPU decoder per position
