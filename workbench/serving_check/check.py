@@ -86,7 +86,8 @@ class Pack:
                 f"{self.folder} is not a pack ({error}). Write one with `workbench pack`."
             ) from None
         if found != (FORMAT, VERSION):
-            raise PackError(f"{self.folder} has version {found[1]}. Use the check.py of this pack.")
+            fix = f"This program reads {VERSION}: use the check.py of the pack."
+            raise PackError(f"{self.folder} has version {found[1]}. {fix}")
         self._read("tensors.npz", self.manifest["tensors"])
         self.arrays = dict(np.load(self.folder / "tensors.npz"))
         self.images: list[dict[str, Any]] = self.manifest["images"]
