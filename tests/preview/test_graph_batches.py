@@ -186,14 +186,24 @@ class Broken:
 
 def test_a_data_set_that_raises_is_told_with_the_sample() -> None:
     graph = wb.read(Broken()).decode().resize(size=(32, 32)).with_settings(batch_size=4)
-    with pytest.warns(UserWarning, match=r"replace 1 of 4 samples: 2 \(.*the disk is gone\)"):
+    with pytest.warns(UserWarning, match=r"1 of 4 samples cannot be used: 2 \(.*the disk") as found:
         batch = graph.batch(0)
+    assert "first usable sample replaces their content; their files" in str(found[0].message)
     assert batch.labels[[0, 1, 3]].tolist() == [0, 1, 3]
     assert {*batch.errors} == {"2"}
     assert "the disk is gone" in repr(batch)
     assert batch.plot().axes[2].get_title() == "replaces 2"
     with pytest.raises(wb.DataError, match=r"Sample 2 of the Broken .* RuntimeError: the disk"):
         next(iter(wb.loader(graph, library="numpy")))
+
+
+def test_samples_of_a_file_that_is_read_twice_are_all_counted(photos: Path, tmp_path: Path) -> None:
+    (tmp_path / "bad.jpg").write_text("no image")
+    files = [tmp_path / "bad.jpg", *sorted(photos.rglob("*.jpg"))[:1]]
+    for count, said in ((1, "4 of 4 .* A placeholder"), (2, "2 of 4 .* The batch's first usable")):
+        graph = wb.read(files[:count]).decode().resize(size=(8, 8)).with_settings(batch_size=4)
+        with pytest.warns(UserWarning, match=said):
+            graph.batch(0)
 
 
 def test_constants_for_another_range_are_reported_where_a_graph_runs(graph: Graph) -> None:

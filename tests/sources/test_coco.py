@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -189,6 +190,20 @@ def test_the_folder_with_most_images_is_read(path: Path) -> None:
     shutil.copy(next(images.iterdir()), stray)
     assert Path(find_annotations(str(file))["file_root"]) == images
     assert open_dataset(file).root == str(images)
+
+
+def test_folders_next_to_annotations_are_no_classes(path: Path) -> None:
+    said = f"with its folders as classes, without .* Open {re.escape(str(path))} for boxes"
+    with pytest.warns(UserWarning, match=said):
+        wb.read(path.parent)
+    moved = path.with_name("annotations") / "instances_images.json"
+    moved.parent.mkdir()
+    path.rename(moved)
+    with pytest.raises(DataError, match=f"Open {re.escape(str(moved))}, or only the .*/images"):
+        wb.read(path.parent)
+    moved.rename(path.parent / "images" / "all.json")
+    with pytest.warns(UserWarning, match="images is read without .* Open .*all.json for boxes"):
+        wb.read(path.parent / "images")
 
 
 def test_the_copy_with_key_points_is_removed_when_the_program_ends(shapes: Path) -> None:

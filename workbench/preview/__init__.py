@@ -125,5 +125,5 @@ def preview_outputs(engine: Caller, request: PreviewRequest) -> OutputBatch:
         sheet = small_jpeg(preview.image, preview.mime, preview.size)
     batch = output_batch(request.batch, found, sheet)
     if batch.errors:
-        warn_caller(f"Other images replace {unusable_text(batch.errors, len(batch.files))}")
+        warn_caller(unusable_text(batch))
     return batch

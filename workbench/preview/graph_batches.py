@@ -125,7 +125,7 @@ def call(
     # The order of the reader's files does not matter for one file.
     reader = replace(sources[0], args={})
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Other images replace")
+        warnings.filterwarnings("ignore", "1 of 1 samples cannot be used")
         found = run_batch(single.replace_node(reader), dataset, draw, None)
     for file, reason in found.errors.items():
         raise DataError(f"{file} cannot be used: {reason.rstrip('.')}. Pass an image.")

@@ -12,6 +12,8 @@ import os
 import shlex
 import sys
 import tempfile
+import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
@@ -22,6 +24,7 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 import numpy as np
+from PIL import Image, UnidentifiedImageError
 
 from workbench.arguments import (
     FLAG,
@@ -57,13 +60,17 @@ from workbench.graph.model import GRAPH, Graph
 from workbench.graph.types.typed_graph import TypedGraph
 from workbench.sources import (
     Data,
+    Dataset,
     Datasets,
     is_unlabelled,
     list_samples,
     load_source,
     open_datasets,
     require_dataset,
+    unreadable_reason,
 )
+from workbench.sources.class_folders import IMAGES
+from workbench.sources.data_facts import MOST_READ
 from workbench.sources.python_data import LABEL_FAULT
 
 LIBRARIES: Mapping[str, str] = {"torch": "pytorch", "jax": "jax", "numpy": "script"}
@@ -75,6 +82,8 @@ _NOT_OPTIONS = {
     "transform": "Use operators of the graph, or wb.node.",
 }
 """Loader option of other libraries that is not supported -> how to get the same behaviour."""
+_MOST_SECONDS = 3
+"""Time limit of the search for the file at which DALI stopped."""
 _numbers = itertools.count()
 _programs: dict[str, Code] = {}
 """File of each imported program -> its code, which maps lines to nodes."""
@@ -369,18 +378,49 @@ def _explaining_bad_files(data: Datasets) -> Iterator[None]:
                     f"Sample {bad.name} of the {each} cannot be used: {bad.fault}. Fix or remove "
                     "it; wb.check_folder(data) lists all."
                 ) from None
-        places = [each for each in data.values() if each.location and not each.in_memory]
-        if not places:
+        files = [each for each in data.values() if not each.in_memory]
+        if not files:
             raise
         remedies = [
             f"`workbench check {shlex.quote(each.text or str(each))} --full --good "
             f"{'good.txt' if load_source(each.kind).lists_files else 'good'}`"
-            for each in places
+            for each in files
+            if each.location
         ]
+        found = [text for each in files for text in _bad_files(each)]
+        cause = ", ".join(found[:3]) + f" and {len(found) - 3:,} more" * (len(found) > 3)
+        fix = f"Run {' and '.join(remedies)}, and use the result as data."
+        if not remedies:
+            fix = "Remove such files from the list; wb.check_folder(data).bad has them all."
         raise DataError(
-            f"A data file cannot be read or decoded: {plain_reason(error)}. Run "
-            f"{' and '.join(remedies)}, and use the result as data."
-        ) from error
+            f"A data file cannot be read or decoded: {cause or plain_reason(error)}. {fix}"
+        ) from None
+
+
+def _bad_files(dataset: Dataset) -> list[str]:
+    """Return the names of a dataset's files that Pillow cannot decode, with the reasons.
+
+    The first ``MOST_READ`` files are checked, for at most ``_MOST_SECONDS``. The result is empty if
+    samples are not image files.
+    """
+    kind, end, found = load_source(dataset.kind), time.monotonic() + _MOST_SECONDS, list[str]()
+    if not (kind.in_files and kind.op == "readers.file"):
+        return found
+    for sample in itertools.islice(list_samples(dataset), MOST_READ):
+        if time.monotonic() > end:
+            break
+        reason = sample.fault or unreadable_reason(sample.path)
+        if not reason and sample.path.lower().endswith(IMAGES):
+            try:
+                with warnings.catch_warnings(action="ignore"), Image.open(sample.path) as image:
+                    image.load()
+            except UnidentifiedImageError:
+                reason = "not an image"
+            except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+                reason = str(error)
+        if reason:
+            found.append(f"{sample.name} ({reason})")
+    return found
 
 
 def _build_function(program: ModuleType) -> Callable[..., Any]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
-from workbench.arguments import checked
+from workbench.arguments import checked, warn_caller
 from workbench.catalog import load_catalog
 from workbench.errors import ArgumentError, DataError
 from workbench.graph.builder.graph_methods import Fn
@@ -19,7 +19,9 @@ from workbench.sources import (
     PARAMETER,
     Data,
     Datasets,
+    annotated_alternatives,
     choose_columns,
+    class_names,
     load_source,
     open_datasets,
     require_dataset,
@@ -84,6 +86,11 @@ def read(
     for each in datasets.values():
         require_dataset(each)
         require_files(each)
+        if others := [str(o) for o in annotated_alternatives(each) if o.kind == "coco"]:
+            labels = " with its folders as classes," if class_names(each) else ""
+            warn_caller(
+                f"{each} is read{labels} without its COCO annotations. Open {others[0]} for boxes."
+            )
     kind = load_source(next(iter(datasets.values())).kind)
     if taken := sorted(options.keys() & kind.located_by):
         raise ArgumentError(

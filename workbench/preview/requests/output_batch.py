@@ -169,7 +169,8 @@ class OutputBatch(Mapping[str, Any]):
     files:
         The file of each sample, relative to the data.
     errors:
-        Reasons why files cannot be used, by file name. Such a file is replaced by another.
+        Reasons why files cannot be used, by file name. The pixels of such a sample are those of
+        another sample, or a grey placeholder; ``files`` and labels still name the faulty file.
     draws:
         Random values by the id of the node that sampled them: a list with one value per sample,
         None if the sample did not reach a node inside a block. For automatic augmentation, the
@@ -384,7 +385,7 @@ class OutputBatch(Mapping[str, Any]):
         if self.draws:
             lines.append(f"  draws: {', '.join(self.draws)}")
         if self.errors:
-            lines.append(f"  other images replace {unusable_text(self.errors, len(self.files))}")
+            lines.append(f"  {unusable_text(self)}")
         return "\n".join(lines)
 
     def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -419,10 +420,15 @@ def output_batch(number: int, arrays: BatchArrays, sheet: bytes = b"") -> Output
     )
 
 
-def unusable_text(errors: Mapping[str, str], count: int) -> str:
-    """Return a text that lists the unusable samples of a batch of ``count``, with reasons."""
-    listed = ", ".join(f"{file} ({reason.rstrip('.')})" for file, reason in errors.items())
-    return f"{len(errors)} of {count} samples: {shortened(listed, 300)}."
+def unusable_text(batch: OutputBatch) -> str:
+    """Return a text that lists the unusable samples of a batch, and what replaces them."""
+    bad = [file for file in batch.files if file in batch.errors]
+    listed = ", ".join(f"{file} ({why.rstrip('.')})" for file, why in batch.errors.items())
+    filler = "The batch's first usable sample" if len(bad) < len(batch.files) else "A placeholder"
+    return (
+        f"{len(bad)} of {len(batch.files)} samples cannot be used: {shortened(listed, 300)}. "
+        f"{filler} replaces their content; their files and labels are unchanged."
+    )
 
 
 def _stacked(output: OutputArrays) -> Any:

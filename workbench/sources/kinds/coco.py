@@ -292,11 +292,13 @@ def annotation_files(folder: str) -> Iterator[str]:
             continue
         for name in sorted(os.listdir(place)):
             path = os.path.join(place, name)
-            if name.lower().endswith(".json") and os.path.isfile(path) and _lists_boxes(path):
+            named = name.lower().endswith(".json") and os.path.isfile(path)
+            if named and _lists_boxes(path, os.stat(path).st_mtime_ns):
                 yield path
 
 
-def _lists_boxes(path: str) -> bool:
+@lru_cache(maxsize=64)
+def _lists_boxes(path: str, stamp: int) -> bool:
     """Return whether a file contains the keys of COCO annotations, without parsing it."""
     try:
         with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:

@@ -151,6 +151,13 @@ class Folder(SourceKind):
             )
         if not os.access(path, os.R_OK | os.X_OK):
             raise DataError(f"The folder {path} cannot be read. Check its permissions.")
+        folders = self.class_names(dataset)
+        if "annotations" in folders and (coco := [*annotation_files(str(path / "annotations"))]):
+            images = next((path / name for name in folders if name != "annotations"), path)
+            raise DataError(
+                f"{path} has COCO annotations, so its folders ({', '.join(folders[:3])}) are not "
+                f"classes. Open {' or '.join(coco[:2])}, or only the images: {images}."
+            )
 
     def class_names(self, dataset: Dataset) -> list[str]:
         if self._is_list(dataset):

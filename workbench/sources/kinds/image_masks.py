@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample, SourceKind
 from workbench.sources.class_folders import IMAGES, class_folders, is_folder, is_hidden
+from workbench.sources.kinds.coco import annotation_files
 from workbench.sources.kinds.folder import IMAGES_SOURCE
 from workbench.sources.source_kind import READER_OPTIONS
 
@@ -190,7 +191,8 @@ class ImageMasks(SourceKind):
 
     def accepts(self, path: Path) -> bool:
         try:
-            return all(pair_folders(str(path)))
+            images, masks = pair_folders(str(path))
+            return bool(images and masks) and not any(annotation_files(str(path / masks)))
         except OSError:
             return False
 
