@@ -258,7 +258,7 @@ class Emitter:
         return [f"{outside}{target} = [", *lines[1:]]
 
     def assignments_between_bodies(self, block: Node) -> Lines:
-        """Return the line that initialises the variables that consecutive bodies change."""
+        """Return the assignment of the variables that the bodies of a block reassign in turn."""
         given = outputs_of(block, self.catalog[block.op])
         ends = {
             self.names[Port(block.id, output.name)]: self.names[block.inputs[output.name]]

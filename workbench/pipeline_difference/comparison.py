@@ -163,7 +163,7 @@ class _Comparison:
         )
         for side in pair:
             require_library(self._engine, side)
-            self._require_fixed(side, trial)
+            self._require_deterministic(side, trial)
         try:
             self._measure(pair)
         except KeyboardInterrupt:
@@ -188,7 +188,7 @@ class _Comparison:
             except OSError as error:
                 self._m.failed.append((each.name, f"cannot be read: {error.strerror}"))
 
-    def _require_fixed(self, side: Side, trial: Sequence[bytes]) -> None:
+    def _require_deterministic(self, side: Side, trial: Sequence[bytes]) -> None:
         """Raise ArgumentError if a function returns different values when it is called twice."""
         if not any(step.group.startswith((FUNCTION, "foreign")) for step in side.steps):
             return

@@ -144,9 +144,9 @@ def choose_columns(data: Any, path: str | None, label: str | None) -> Any:
 
 
 def _column(names: Sequence[Any], candidates: tuple[str, ...]) -> Any:
-    """Return the first candidate among the column names, or None.
+    """Return the column whose name is the first possible candidate, ignoring case, or None.
 
-    Raises DataError if several columns have this name, ignoring case.
+    Raises DataError if several columns match that candidate.
     """
     for each in candidates:
         found = [name for name in names if isinstance(name, str) and name.lower() == each]

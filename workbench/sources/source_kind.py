@@ -342,7 +342,7 @@ class SourceKind:
         return None
 
     def without_targets(self, dataset: Dataset) -> int:
-        """Return the number of samples without annotations, or 0 if no single file has them all."""
+        """Return the number of samples without annotations; 0 if they are not in a single file."""
         return 0
 
     def classes_in(

@@ -51,7 +51,7 @@ class Workload(Protocol):
     """
 
     def run(self) -> int:
-        """Complete one batch on its device, and return its number of samples without padding."""
+        """Compute one batch, wait for its device, and return the number of samples without padding."""
         ...
 
 

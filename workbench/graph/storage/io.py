@@ -196,7 +196,7 @@ class _Reader:
         self.faults: list[str] = []
         self.count = 0
         self.places: dict[str, str] = {}
-        """Location in the file of each node, by id."""
+        """Location of each node in the file, by node id."""
 
     def graph(self, data: dict[str, Any]) -> Graph:
         known = {"format", "version", "name", "about", "settings", "sources", "nodes", "outputs"}

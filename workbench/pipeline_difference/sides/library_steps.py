@@ -179,7 +179,7 @@ def _flattened(call: TransformCall, notes: list[str], name: str) -> Iterator[Tra
 
 
 def library_backend(engine: Engine) -> Backend:
-    """Return the backend that runs transforms of libraries in a worker process."""
+    """Return the backend that runs transforms, such as torchvision's, in a worker process."""
 
     def run(steps: Sequence[Step], items: Sequence[Item]) -> list[Item]:
         within = steps[0].group.rpartition(":")[2]

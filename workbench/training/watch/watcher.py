@@ -277,7 +277,7 @@ class Watch:
         return skipped
 
     def _check(self, iterator: Iterator[Any]) -> Iterator[Any]:
-        """Watch some more steps on batches of the loader, finish, and yield the other batches."""
+        """Watch some steps on more batches, finish the report, and yield the remaining batches."""
         recorder = self._recorder
         while not (self._why_bound or recorder.is_checked):
             recorder.record_request()

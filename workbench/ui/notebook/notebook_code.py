@@ -39,7 +39,7 @@ CLOSED = "This workbench is closed. Create another one: workbench.Workbench(data
 SETTINGS_NAMES = vars_of_settings()
 
 
-class KnownAttributes:
+class UnknownAttributesRaise:
     """Mixin that raises AttributeError when a cell sets an attribute that does not exist."""
 
     if not TYPE_CHECKING:  # mypy would accept every name
@@ -234,7 +234,7 @@ step.
 """
 
 
-class Parameter(KnownAttributes, traitlets.HasTraits):
+class Parameter(UnknownAttributesRaise, traitlets.HasTraits):
     """One argument of one node as a trait that can be linked to a widget and observed.
 
     ``value`` changes with the graph. While the argument is random or connected to a node, the last
@@ -316,7 +316,7 @@ def _is_close(value: Any, other: Any, step: float) -> bool:
     return numbers and math.isclose(value, other, rel_tol=1e-9, abs_tol=step * 0.4999)
 
 
-class CodeAccess(KnownAttributes, RunAccess):
+class CodeAccess(UnknownAttributesRaise, RunAccess):
     """Methods of ``Workbench`` (its subclass) for use in code: nodes, batches, loaders, export."""
 
     graph: Any

@@ -16,7 +16,7 @@ from workbench.errors import EngineClosedError, GraphEditError
 from workbench.ui.app.view_model import ViewModel
 from workbench.ui.contract.components import COMPONENTS, LINK_FIELDS, Component, Field, bundle_path
 from workbench.ui.contract.selected_samples import SelectedSamples
-from workbench.ui.notebook.notebook_code import CLOSED, KnownAttributes
+from workbench.ui.notebook.notebook_code import CLOSED, UnknownAttributesRaise
 from workbench.ui.notebook.static_snapshot import StaticSnapshot
 
 _UNECHOED = ("outbox", "watched")
@@ -44,7 +44,7 @@ _TRAITS: dict[type, Any] = {
 }
 
 
-class Part(KnownAttributes, anywidget.AnyWidget):
+class Part(UnknownAttributesRaise, anywidget.AnyWidget):
     """Widget of one component. Its traits are the component's fields, for observing and linking.
 
     Values from the browser are handled with the view model's lock: while a cell runs, JupyterLab

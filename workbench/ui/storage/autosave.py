@@ -132,8 +132,8 @@ class Autosave:
         """Use the file of ``owner`` from now on. Return its content, or None.
 
         If ``copy_of`` is set, the file of that owner is read instead. If another session of this
-        process uses the file, it writes its changes and continues as a new session. If another
-        process has the file open, this session continues as a new one.
+        process uses the file, that session saves its changes and continues with a new file. If
+        another process has the file open, this session starts a new file instead.
         """
         with _open_lock:
             holders = {each: _open.get(each) for each in (owner, copy_of)}
