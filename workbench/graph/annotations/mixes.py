@@ -113,7 +113,7 @@ def _args_of(node: Node) -> dict[str, object]:
 
 
 def _permutation(graph: Graph, mixed: Port, image: Port | None) -> Port | None:
-    """Return the port of the indices that reorder the samples of ``image`` for ``mixed``, or None."""
+    """Return the port of the indices that reorder ``image`` for ``mixed``, or None."""
     node = _producer(graph, mixed)
     if node is None or node.op != MIXING or node.inputs.get("data") != image:
         return None
