@@ -51,7 +51,7 @@ class Workload(Protocol):
     """
 
     def run(self) -> int:
-        """Compute one batch and wait for its device. Return the number of samples without padding."""
+        """Compute one batch, wait for it, and return its number of samples without padding."""
         ...
 
 
