@@ -149,6 +149,43 @@ def test_a_data_set_without_images_is_refused_by_its_first_sample() -> None:
     with pytest.raises(DataError, match=r"Sample 0 of the Numbers: it has values .* Use uint8"):
         open_dataset(Numbers())
 
+    class Raising(Photos):
+        def __getitem__(self, index: int) -> Any:
+            raise OSError("my disk is gone")
+
+    line = r"Line \d+: raise OSError\(\"my disk is gone\"\)$"
+    with pytest.raises(
+        DataError, match=f"Sample 0 of the Raising raises OSError: my disk.* {line}"
+    ):
+        open_dataset(Raising())
+
+
+class Named(Photos):
+    """A data set of dicts with text labels and masks, without class names."""
+
+    classes = None  # type: ignore[assignment]
+
+    def __init__(self, count: int = 4) -> None:
+        super().__init__()
+        self.count = count
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __getitem__(self, index: int) -> Any:
+        image, number = super().__getitem__(index % 4)
+        return {"image": image, "target": NAMES[1 - number], "mask": image, "id": 3}
+
+
+def test_a_small_data_set_may_have_text_labels_and_what_is_not_read_is_named() -> None:
+    with pytest.warns(UserWarning, match="Named have mask besides image and label"):
+        graph = wb.read(Named()).decode().resize(size=(8, 8)).with_settings(batch_size=4)
+    assert graph.batch(0).labels.tolist() == [1, 0, 1, 0]
+    ((_, labels),) = wb.loader(graph, library="numpy")
+    assert labels.tolist() == [1, 0, 1, 0]
+    with pytest.raises(DataError, match=r"'cat'. Number .*, or set data.classes to their names"):
+        open_dataset(Named(4_000))
+
 
 # Frames of paths: those of pandas and Polars where installed, and a stand-in of the same face.
 

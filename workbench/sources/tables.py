@@ -108,7 +108,7 @@ class RowsWithClassNumbers:
 
 
 class NumberedPairs:
-    """Pairs of an image and a text label that is replaced by its class number."""
+    """Pairs or dicts of an image and a text label that is replaced by its class number."""
 
     def __init__(self, rows: Any, classes: list[str]) -> None:
         self.rows, self.classes = rows, classes
@@ -119,22 +119,52 @@ class NumberedPairs:
 
     def __getitem__(self, index: int) -> Any:
         row = self.rows[int(index)]
-        if isinstance(row, tuple | list) and len(row) == 2 and isinstance(row[1], str):
-            return row[0], self.numbers.get(row[1], row[1])
-        return row
+        label = label_of(row)
+        if not isinstance(label, str):
+            return row
+        number = self.numbers.get(label, label)
+        return {**row, label_column(row): number} if isinstance(row, dict) else (row[0], number)
+
+
+def label_of(row: Any) -> Any:
+    """Return the label of a pair or of a dict with a label column, or None."""
+    if isinstance(row, dict):
+        return row.get(label_column(row))
+    return row[1] if isinstance(row, tuple | list) and len(row) == 2 else None
+
+
+def labels_read(data: Any) -> Any:
+    """Return the labels of a PyTorch dataset of at most 1,000 samples by reading all.
+
+    Returns None if the dataset is larger, or if the first label is not a text.
+    """
+    labels: list[Any] = []
+    small = hasattr(data, "__len__") and not hasattr(data, "ndim") and len(data) <= 1000
+    for index in range(len(data) if small else 0):
+        try:
+            labels.append(label_of(data[index]))
+        except Exception:  # reported when the sample is read
+            if index == 0:
+                return None
+            continue
+        if not isinstance(labels[0], str):
+            return None
+    return labels or None
 
 
 def number_pairs(data: Any) -> Any:
     """Replace the text labels of a list of pairs, or of a PyTorch dataset, by class numbers.
 
-    The classes are ``data.classes``, or the sorted texts in ``data.targets`` or in the list.
+    The classes are ``data.classes``, or the sorted texts in ``data.targets``, in the list, or in a
+    small dataset.
     """
-    labels = getattr(data, "targets", None)
+    labels, classes = getattr(data, "targets", None), getattr(data, "classes", None)
     if isinstance(data, list):
-        labels = [row[1] if isinstance(row, tuple | list) and len(row) == 2 else 0 for row in data]
+        labels = [label_of(row) for row in data]
+    elif labels is None and classes is None:
+        labels = labels_read(data)
     if labels is not None and not all(isinstance(label, str) for label in labels):
         return data
-    classes = getattr(data, "classes", None)
     texts = classes if isinstance(classes, list | tuple) else sorted(set(labels or ()))
     return NumberedPairs(data, list(texts)) if texts and isinstance(texts[0], str) else data
 

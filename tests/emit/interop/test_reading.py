@@ -122,7 +122,7 @@ SHARED = random.uniform(range=(-5, 5))
         (lambda: SIZED.grid_mask(), r"^grid_mask: torchvision has no grid mask\. Remove it, or"),
         (
             lambda: DECODED.rotate(angle=5),
-            r"^rotate: .* images has images of different sizes\. Resize",
+            r"^rotate: .* images may have images of different sizes\. Resize",
         ),
         (
             lambda: SIZED.resize(size=(8, 8), subpixel_scale=False),

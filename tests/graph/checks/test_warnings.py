@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -183,6 +184,34 @@ def test_values_without_a_meaning_are_a_fault(op: str, args: dict[str, Value]) -
     node = Node("it", op, args, {"data": Port("decode", "output")})
     graph = replace(start, nodes=(*start.nodes, node), outputs={"images": Port("it", "output")})
     assert {(fault.node, fault.arg) for fault in check_graph(graph)} == {("it", *args)}
+
+
+@pytest.mark.parametrize(
+    ("op", "args", "words"),
+    [
+        ("erase", {"anchor": (0.2, 0.2), "shape": (3, 3)}, "anchor: 0.2, .* Set normalized_anchor"),
+        ("erase", {"anchor": (0, 0), "shape": (0.3, 0.3)}, "shape: 0.3, .* Set normalized_shape"),
+        ("erase", {"anchor": (0.2, 0.2), "shape": (0.3, 0.3), "normalized": True}, ""),
+        (
+            "resize",
+            {"size": (24.5, 24.5)},
+            "size: 24.5, 24.5 is not an integer, and DALI rounds it",
+        ),
+        ("color_twist", {"hue": 0.1}, "hue: 0.1 is in degrees"),
+        ("hue", {"hue": wb.random.uniform(range=(-0.5, 0.5))}, "hue: -0.5, 0.5 is in degrees"),
+        ("hue", {"hue": wb.random.uniform(range=(-18, 18))}, ""),
+    ],
+)
+def test_values_in_another_unit_are_a_warning(
+    photos: Path, op: str, args: dict[str, Any], words: str
+) -> None:
+    graph = getattr(wb.read(photos).decode(), op)(**args)
+    found = check_warnings(graph)
+    assert len(found) == bool(words)
+    assert re.search(words, str(found))
+    if op == "erase" and found:
+        (fix,) = fixes(ResolvedGraph(graph, CATALOG), found[0])
+        assert not check_warnings(fix.graph)
 
 
 @pytest.mark.parametrize(

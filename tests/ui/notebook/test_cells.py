@@ -71,10 +71,18 @@ def test_without_data_it_reads_what_the_pipeline_names_and_says_so(
     shell: Any, photos: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shell.run_cell_magic("dali", "", CELL.format(root=str(photos)))
-    assert f"Reading {photos}, as set in the pipeline: a folder of images." in (
-        capsys.readouterr().out
-    )
-    assert shell.user_ns["w"]._model.data_panel.dataset.location == str(photos)
+    said = capsys.readouterr().out
+    assert f"Reading {photos}, as set in the pipeline: a folder of images." in said
+    assert "replaced" not in said
+    first = shell.user_ns["w"]
+    assert first._model.data_panel.dataset.location == str(photos)
+    shell.user_ns["w"] = 3
+    for replaced in (True, False):  # the second replaces its own
+        shell.run_cell_magic("dali", "", CELL.format(root=str(photos)))
+        said = capsys.readouterr().out
+        assert ("%%dali replaced your variable w. Choose another name" in said) == replaced
+        first.close()
+        first = shell.user_ns["w"]
 
 
 def test_frames_of_videos_are_told(

@@ -145,9 +145,10 @@ def require_one_size(graph: Graph, outputs: Outputs, lists: Sequence[str], targe
         if None in sides and name not in lists:
             node = graph.outputs[name].node
             raise GraphExportError(
-                f"{node}: {target} makes one array per batch, but {name} has images of different "
-                f"sizes. Add a resize, a crop or a pad after {node} (or set keep_size of a "
-                "rotate), or export as a script."
+                f"{node}: {target} makes one array per batch, but {name} may have images of "
+                f"different sizes, because their size after {node} depends on the data. Add a "
+                f"resize, a crop or a pad after {node} (or set keep_size of a rotate), or export "
+                "as a script."
             )
 
 

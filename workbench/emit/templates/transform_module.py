@@ -220,5 +220,5 @@ def _require_one_size(graph: Graph, views: Sequence[View], target: str) -> None:
         if shape is None or None in shape:
             raise GraphExportError(
                 f"{graph.outputs[view.name].node}: {target} makes one tensor per batch, but "
-                f"{view.name} has images of different sizes. Resize or crop them."
+                f"{view.name} may have images of different sizes. Resize or crop them."
             )

@@ -12,6 +12,7 @@ from workbench.catalog.extra_operators.user_functions import OWN_CODE
 from workbench.catalog.spec import CATALOG, Catalog, Value
 from workbench.graph.annotations.formats import BOX_CROP, box_format, box_layout, clip_function
 from workbench.graph.checks.check_readers import unpaired_outputs
+from workbench.graph.checks.check_units import unit_warnings
 from workbench.graph.execution.active import active_graph
 from workbench.graph.execution.dataset_parameters import parameter_of
 from workbench.graph.model import GRAPH, Graph, Node, Port, Source, block_of, used_ports
@@ -76,6 +77,7 @@ def active_warnings(typed: TypedGraph, facts: Mapping[str, DataFacts]) -> Faults
             *_unusable_warnings(active, facts),
             *_silence_warnings(active, facts),
             *_random_function_warnings(active),
+            *unit_warnings(active),
         )
     )
 

@@ -286,6 +286,13 @@ def fix_box_layout(case: Case) -> Iterator[FixCandidate]:
         yield f"Set {name} of {case.node_id} to {value}", case.set(name, value)
 
 
+@remedy("unit")
+def fix_unit(case: Case) -> Iterator[FixCandidate]:
+    """Offer to interpret a region as fractions of the image."""
+    if case.about:
+        yield f"Turn on {case.about}", case.set(case.about, True)
+
+
 @remedy("silent")
 def fix_silent(case: Case) -> Iterator[FixCandidate]:
     """Offer to decode sound to floats."""

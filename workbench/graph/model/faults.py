@@ -22,14 +22,14 @@ FaultCode = Literal[
     "control", "draw", "bodies", "branches", "muted", "unfollowed", "unmoved", "polygons",
     "untrusted", "covered", "scale", "sides", "unshuffled", "buffer", "overhang", "unusable",
     "random", "without_area", "box_layout", "silent", "orientation",
-    "unequal", "readers",
+    "unequal", "readers", "unit",
 ]  # fmt: skip
 """The kind of fault, which determines the fixes in ``graph/fixes``."""
 
 WARNINGS: frozenset[FaultCode] = frozenset(
     {
         *("covered", "scale", "sides", "unshuffled", "buffer", "overhang", "unusable", "random"),
-        *("without_area", "box_layout", "silent", "orientation", "unequal", "readers"),
+        *("without_area", "box_layout", "silent", "orientation", "unequal", "readers", "unit"),
     }
 )
 """Codes of the faults that ``check_warnings`` returns, which do not prevent a run."""

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from workbench.arguments import warn_caller
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample, SourceKind
 from workbench.sources.kinds._cached_images import SAMPLES
@@ -48,6 +49,8 @@ from workbench.sources.tables import (
     TableRows,
     categories_of,
     label_column,
+    label_of,
+    labels_read,
     number_classes,
     number_pairs,
     read_parquet,
@@ -126,7 +129,8 @@ def split_row(row: Any) -> tuple[Any, int]:
         number.dtype.kind == "f" and (number == np.trunc(number)).all()
     )
     if number.shape not in ((), (1,)) or not whole:  # pandas converts a column with gaps to floats
-        raise ValueError(f"its label is {str(label)[:60]!r}. Number the classes from 0")
+        names = ", or set data.classes to their names" if number.dtype.kind == "U" else ""
+        raise ValueError(f"its label is {str(label)[:60]!r}. Number the classes from 0{names}")
     if not -(2**31) <= number < 2**31:
         raise ValueError(f"its label is {label}, which exceeds 32 bits. Number the classes from 0")
     return image, int(number.item())
@@ -300,10 +304,12 @@ def memory_dataset(data: Any) -> Dataset:
         pair = isinstance(row, tuple | list) and len(row) == 2 and isinstance(row[1], str)
         return split_row((row[0], 0) if pair else row)
 
-    of_texts = isinstance(data, tuple) or isinstance(number_pairs(data), NumberedPairs)
+    of_texts = isinstance(data, tuple) or (
+        isinstance(data, list) and isinstance(number_pairs(data), NumberedPairs)
+    )
     require_images(data, split_text if of_texts else split_row)
     rows = open_images(data)
-    count = len(rows)
+    count, unread = len(rows), set[str]()
 
     def read(index: int, row: Any) -> tuple[Any, int] | Exception:
         try:
@@ -312,6 +318,8 @@ def memory_dataset(data: Any) -> Dataset:
             if not str(error).startswith(LABEL_FAULT):
                 return error
             raise DataError(f"Sample {index} of the {type(data).__name__}: {error}.") from None
+        if isinstance(row, dict):
+            unread.update(unread_columns(row))
         try:
             content = encode_image(image)
             return (content, label) if content.size else ValueError("it is empty: it has no bytes")
@@ -322,7 +330,9 @@ def memory_dataset(data: Any) -> Dataset:
         try:
             row = rows[index]
         except Exception as error:
-            return ValueError(_error_text(error))
+            raised = ValueError(_error_text(error))
+            raised.__cause__ = error
+            return raised
         return read(index, row)
 
     def fetch(indices: Sequence[int]) -> Iterator[tuple[Any, int] | Exception]:
@@ -336,6 +346,11 @@ def memory_dataset(data: Any) -> Dataset:
         return map(read_row, indices)
 
     require_readable(data, fetch(range(min(count, 3))))
+    if unread:
+        warn_caller(
+            f"Samples of the {type(data).__name__} have {', '.join(sorted(unread))} besides image "
+            "and label, which are not read. For masks or boxes, use files (image_masks or COCO)."
+        )
     made = ImageStore(
         count,
         fetch,
@@ -344,6 +359,15 @@ def memory_dataset(data: Any) -> Dataset:
         data,
     )
     return Dataset("memory", items=((store_folder(made), count),), title=describe(data, count))
+
+
+def unread_columns(row: dict[str, Any]) -> Iterator[str]:
+    """Yield the names of columns other than image and label that hold arrays, lists or images."""
+    known = {"image", "img", "photo", "bytes", "path", label_column(row)}
+    for name, value in row.items():
+        is_scalar = isinstance(value, str | int | float | None) or getattr(value, "ndim", 1) == 0
+        if not is_scalar and {name, str(name).lower()}.isdisjoint(known):
+            yield str(name)
 
 
 def _error_text(error: Exception) -> str:
@@ -377,7 +401,8 @@ class Memory(SourceKind):
     reader = staticmethod(read_images)
     helpers = (
         *(_WORKERS, label_column, categories_of, BytesColumn, TableRows, RowsWithClassNumbers),
-        *(number_classes, NumberedPairs, number_pairs, read_parquet, open_images),
+        *(number_classes, NumberedPairs, label_of, labels_read, number_pairs),
+        *(read_parquet, open_images),
         *(split_row, encode_image, ImageBatches),
     )
     in_files = False

@@ -25,6 +25,9 @@ from workbench.graph.execution.dataset_parameters import parameters
 from workbench.sources import Datasets, describe_kind, load_source, open_datasets
 from workbench.ui.notebook.widget import Workbench
 
+_opened: dict[str, int] = {}
+"""Variable of ``%%dali`` -> identity of the value that the magic assigned last."""
+
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
@@ -97,7 +100,15 @@ def _show(line: str, cell: str) -> None:
 
     shell: Any = get_ipython()
     if shell is not None:
-        shell.user_ns |= {given.name: shown, f"{given.name}_graph": found.graph}
+        names = {given.name: shown, f"{given.name}_graph": found.graph}
+        earlier = {name: shell.user_ns[name] for name in names if name in shell.user_ns}
+        if lost := [name for name, value in earlier.items() if _opened.get(name) != id(value)]:
+            print(
+                f"%%dali replaced your variable{'s' * (len(lost) > 1)} {' and '.join(lost)}. "
+                "Choose another name: %%dali --name NAME."
+            )
+        _opened.update({name: id(value) for name, value in names.items()})
+        shell.user_ns |= names
     display(shown)
 
 
