@@ -11,6 +11,7 @@ import base64
 import io
 import math
 import os
+import re
 import tempfile
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -65,7 +66,13 @@ def new_figure(height: float, width: float = 7.0) -> Figure:
     FigureCanvasAgg(figure)
     # Displayed in notebooks even if pyplot's inline figures are not enabled.
     vars(figure)["_repr_png_"] = partial(themed_png, figure)
+    vars(figure)["_repr_mimebundle_"] = partial(_alternative_text, figure)
     return figure
+
+
+def _alternative_text(figure: Figure, **_: object) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the metadata of the PNG in a notebook: the text for screen readers."""
+    return {}, {"image/png": {"alt": figure.get_suptitle()}}
 
 
 def new_axes(height: float, width: float = 7.0) -> tuple[Figure, Axes]:
@@ -148,7 +155,7 @@ def plot_pictures(
     titles = [*map(_shortened, full)]
     columns = min(columns, len(pictures))
     down = math.ceil(len(pictures) / columns)
-    lines = max((words.count("\n") for words in titles), default=0)
+    lines, size = max((words.count("\n") for words in titles), default=0), 8.0
     if ax is None:
         width, height = figsize or (7.0, (1.9 + 0.13 * lines) * down * _ACROSS / columns + 0.7)
         figure = new_figure(height - 0.7, width)
@@ -158,7 +165,12 @@ def plot_pictures(
         places = several
     else:
         ax.axis("off")
-        share = 0.8 - 0.06 * lines  # of the height of a place; the rest is for its title
+        wide, high = ax.bbox.width / columns, ax.bbox.height / down
+        points = 72 / ax.figure.dpi
+        size = min(size, max(4, wide * points / (0.6 * LETTERS)))  # a letter is 0.6 of it wide
+        share = max(
+            0.3, 0.95 - 1.25 * size * (lines + 1) / (high * points)
+        )  # the rest is the title's
         places = [
             ax.inset_axes(
                 ((at % columns) / columns, 1 - (at // columns + 1) / down,
@@ -168,11 +180,11 @@ def plot_pictures(
         ]  # fmt: skip
     for place, picture, words in zip(places, pictures, titles, strict=False):
         place.imshow(picture, cmap="gray")
-        place.set_title(words, fontsize=8)
+        place.set_title(words, fontsize=size, pad=0.75 * size)
         place.axis("off")
     if ax is not None:
         return ax  # a notebook displays the figure itself
-    del vars(figure)["_repr_png_"]
+    del vars(figure)["_repr_png_"], vars(figure)["_repr_mimebundle_"]
     lines_of = (words.replace("\n", " · ") for words in full)
     hover = "\n".join(f"{number}. {words}" for number, words in enumerate(lines_of, 1))
     # a tenth of the bytes of PNG
@@ -193,14 +205,15 @@ def _is_list(value: object) -> bool:
 
 
 def _shortened(words: str) -> str:
-    """Shorten the first line of a title to one line, and all others to two lines."""
+    """Shorten the first line of a title to one line, and all others to two; names keep values."""
     first, *rest = words.split("\n")
     stem, ending = os.path.splitext(first)
     if len(first) > LETTERS and ending[1:].isalpha():  # of a file name
         first = stem
     first = first if len(first) <= LETTERS else f"{first[: LETTERS - 1]}…"
-    more = textwrap.wrap(" ".join(rest), LETTERS, max_lines=2, placeholder=" …")
-    return "\n".join([first, *more])
+    whole = re.sub(r"(?<![,:]) ", "\xa0", " ".join(rest))  # no line break within `angle 3.2`
+    more = textwrap.wrap(whole, LETTERS + 1, max_lines=2, placeholder=" …")
+    return "\n".join([first, *more]).replace("\xa0", " ")
 
 
 def show_figure(figure: Figure, name: str) -> None:

@@ -258,6 +258,7 @@ def _picture_html(picture: ResultPicture) -> str:
     kind = Image.open(io.BytesIO(picture.data)).format or "PNG"
     code = base64.b64encode(picture.data).decode()
     return (
-        f"<figure><img style='max-width: 100%' src='data:image/{kind.lower()};base64,{code}'>"
+        "<figure><img alt='' style='max-width: 100%' "
+        f"src='data:image/{kind.lower()};base64,{code}'>"
         f"<figcaption>{escape(picture.caption)}</figcaption></figure>"
     )

@@ -87,6 +87,17 @@ def test_pictures_have_classes_draws_and_boxes(graph: Graph, tmp_path: Path) -> 
     assert all(each.get_title() for each in axes)
     assert batch.plot(ax=axes[0]) is axes[0]
     plt.close(own)
+    own, whole = plt.subplots()
+    rotated = wb.outputs(
+        view_1=graph.images, view_2=graph.images.rotate(angle=wb.random.uniform(range=(0, 9)))
+    )
+    places = rotated.batch(0).plot(ax=whole).child_axes
+    own.canvas.draw()
+    titles = [place.title.get_window_extent() for place in places]
+    pictures = [place.get_window_extent() for place in places]
+    for title in titles:
+        assert sum(title.overlaps(other) for other in (*titles, *pictures)) == 1, "its own"
+    plt.close(own)
     with pytest.raises(wb.GraphError, match=r"no pictures to plot\. The outputs are labels"):
         wb.outputs(labels=graph.labels).batch(0).plot()
 

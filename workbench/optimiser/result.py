@@ -234,13 +234,13 @@ def _row(proposal: Proposal) -> dict[str, Any]:
 
 def _worst_samples_figure(title: str, worst: Sequence[WorstSample]) -> str:
     cells = "".join(
-        f"<figure style='display:inline-block;margin:4px'>{_image(each.before)}"
-        f"{_image(each.after)}<figcaption>{escape(each.file.rpartition('/')[2][:60])}, "
+        f"<figure style='display:inline-block;margin:4px'>{_image('before', each.before)}"
+        f"{_image('after', each.after)}<figcaption>{escape(each.file.rpartition('/')[2][:60])}, "
         f"{each.psnr:.1f} dB</figcaption></figure>"
         for each in worst
     )
     return f"<p>{escape(title)}, largest difference from the original:</p>{cells}"
 
 
-def _image(jpeg: bytes) -> str:
-    return f"<img src='data:image/jpeg;base64,{base64.b64encode(jpeg).decode()}'>"
+def _image(alt: str, jpeg: bytes) -> str:
+    return f"<img alt='{alt}' src='data:image/jpeg;base64,{base64.b64encode(jpeg).decode()}'>"

@@ -9,7 +9,7 @@ from workbench.catalog import load_catalog
 from workbench.engine.protocol.call_handle import Caller, ReportListener
 from workbench.graph.checks.check import require_sound
 from workbench.graph.resolved import ResolvedGraph
-from workbench.preview.pictures.contact_sheet import small_jpeg
+from workbench.preview.pictures.contact_sheet import jpeg_within
 from workbench.preview.pictures.pixels import Picture, Pixels, read_picture, read_pixels
 from workbench.preview.request import PreviewRequest, replayed
 from workbench.preview.requests.branches import BranchShares, count_branches
@@ -122,7 +122,7 @@ def preview_outputs(engine: Caller, request: PreviewRequest) -> OutputBatch:
     if resolved.images:
         shown = replace(request, tiles=min(request.tiles, 16), tile_size=96, shown="augmented")
         preview = call_isolating_faults(engine, render, shown)
-        sheet = small_jpeg(preview.image, preview.mime, preview.size)
+        sheet = jpeg_within(preview.annotated())
     batch = output_batch(request.batch, found, sheet)
     if batch.errors:
         warn_caller(unusable_text(batch))

@@ -336,7 +336,7 @@ def stage_chart(report: Report) -> StackChart:
     if nothing := [stage.title for stage in found.stages if (stage.adds or 0.0) < 0]:
         notes.append(f"negative cost: {', '.join(nothing)}")
     if found.remainder is not None and found.remainder > 0:  # alone they may take longer
-        notes.append(f"alone leaves {found.remainder:+.1f} ms")
+        notes.append(f"{found.remainder:.1f} ms more than the sum of all stages alone")
     if found.ceiling is not None:
         notes.append(f"{CEILING.partition(':')[0]} {rate_text(found.ceiling, report.frames)}")
     rows = "in the pipeline", "each alone"

@@ -136,7 +136,7 @@ def _draw_panel(axes: Axes, panel: HeatPanel, highest_rate: float, frames: int) 
         axes.text(
             at % wide, at // wide, text, ha="center", va="center", fontsize=7,
             weight="bold" if cell.best else "normal",
-            color="white" if (cell.rate or 0.0) > 0.55 * highest_rate else "black",
+            color="white" if (cell.rate or 0.0) > 0.55 * highest_rate else "#000000",
         )  # fmt: skip
     axes.set_xticks(range(wide), list(map(str, panel.batches)), fontsize=7)
     axes.set_yticks(range(len(panel.threads)), list(map(str, panel.threads)), fontsize=7)
@@ -156,7 +156,7 @@ def _draw_stack(chart: StackChart) -> Figure:
                 dark = sum(shade[:3]) < 1.2
                 axes.text(
                     left + width / 2, place, f"{width:.1f}", ha="center", va="center", fontsize=7,
-                    color="white" if dark else "black",
+                    color="white" if dark else "#000000",  # not INK in notebooks, as "black" is
                 )  # fmt: skip
             left += width
     axes.axvline(chart.total, color="black", linewidth=0.8, linestyle=":")

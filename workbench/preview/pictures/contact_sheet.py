@@ -259,13 +259,6 @@ def build_bias_correction(device: Memory) -> Any:
     return _built(corrected, device)
 
 
-def small_jpeg(
-    image: bytes, mime: str, size: tuple[int, int], max_bytes: int = MOST_SHOWN
-) -> bytes:
-    """Encode a sheet again, as a JPEG of at most ``max_bytes`` bytes."""
-    return jpeg_within(decode(image, mime, size).convert("RGB"), max_bytes)
-
-
 def jpeg_within(picture: Image.Image, max_bytes: int = MOST_SHOWN) -> bytes:
     """Return an image as a JPEG of at most ``max_bytes`` bytes, shrunk if necessary."""
     while True:

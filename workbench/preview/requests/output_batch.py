@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from html import escape
@@ -341,13 +343,15 @@ class OutputBatch(Mapping[str, Any]):
         named = f"{self.classes[index]} · {file}" if self.classes else file
         if self.files[index] in self.errors:
             named = f"replaces {file}"
+        known = [node for node in self.draws if node in self.drawn.get(name, self.draws)]
+        stems = Counter(re.sub(r"_\d+$", "", node) for node in known)
         texts = []
-        for node, values in self.draws.items():
-            value = values[index]
-            known = name not in self.drawn or node in self.drawn[name]
-            if known and value is not None and value != "":
+        for node in known:
+            value = self.draws[node][index]
+            if value is not None and value != "":
                 text = value if isinstance(value, str) else short_values(np.array(value))
-                texts.append(f"{node} {text}")
+                stem = re.sub(r"_\d+$", "", node)  # the view's name tells its nodes from others
+                texts.append(f"{stem if with_name and stems[stem] == 1 else node} {text}")
         more = ", ".join(texts)
         more = f"{name}: {more}".rstrip(": ") if with_name else more
         return f"{named}\n{more}".rstrip()
@@ -390,11 +394,10 @@ class OutputBatch(Mapping[str, Any]):
 
     def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         shown: dict[str, Any] = {"text/plain": repr(self)}
-        if self.sheet:
-            shown["image/jpeg"] = self.sheet
-        else:
-            shown["text/html"] = f"<pre>{escape(repr(self))}</pre>"
-        return shown, {}
+        if not self.sheet:
+            return shown | {"text/html": f"<pre>{escape(repr(self))}</pre>"}, {}
+        alt = repr(self).partition("\n")[0]
+        return shown | {"image/jpeg": self.sheet}, {"image/jpeg": {"alt": alt}}
 
 
 def output_batch(number: int, arrays: BatchArrays, sheet: bytes = b"") -> OutputBatch:

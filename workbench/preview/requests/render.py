@@ -191,11 +191,9 @@ class PreviewResult:
                     sheet.paste(Image.fromarray(draw_overlays(picture, marks, names=True)), (x, y))
         return sheet
 
-    def _repr_mimebundle_(self, **_: object) -> dict[str, object]:
-        return {
-            "image/jpeg": jpeg_within(self.annotated()),
-            "text/plain": repr(self),
-        }
+    def _repr_mimebundle_(self, **_: object) -> tuple[dict[str, object], dict[str, object]]:
+        shown = {"image/jpeg": jpeg_within(self.annotated()), "text/plain": repr(self)}
+        return shown, {"image/jpeg": {"alt": repr(self)[1:-1]}}
 
 
 @task

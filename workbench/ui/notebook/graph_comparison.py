@@ -21,7 +21,7 @@ from workbench.preview import (
     preview_batch,
     preview_distances,
 )
-from workbench.preview.pictures.contact_sheet import small_jpeg
+from workbench.preview.pictures.contact_sheet import jpeg_within
 from workbench.sources import Data, Dataset, Datasets, open_datasets
 from workbench.ui.state.graph_argument import GraphLike, to_graph
 
@@ -106,8 +106,9 @@ class GraphComparison:
     def __repr__(self) -> str:
         means = [mean for each in self.distances for mean in each.means if mean is not None]
         apart = f"{sum(means) / len(means):.3g} of 255 on average" if means else "not comparable"
+        count = len(self.differences)
         return (
-            f"<{self.names[0]} and {self.names[1]}: {len(self.differences)} differences, pixels "
+            f"<{self.names[0]} and {self.names[1]}: {count} difference{'s' * (count != 1)}, pixels "
             f"of {len(self.distances)} samples {apart}>"
         )
 
@@ -176,8 +177,7 @@ def _reading_as(graph: Graph, reference: Graph) -> Graph:
 
 
 def _jpeg(preview: PreviewResult) -> str:
-    small = small_jpeg(preview.image, preview.mime, preview.size, _MOST_PICTURE)
-    return base64.b64encode(small).decode()
+    return base64.b64encode(jpeg_within(preview.annotated(), _MOST_PICTURE)).decode()
 
 
 @checked(batch=WHOLE, samples=WHOLE)
