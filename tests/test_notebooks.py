@@ -63,6 +63,10 @@ class TestNotebook:
             titles = [each for each in cells[: cells.index(cell)] if each.source.startswith("## ")]
             if cell.cell_type == "code":
                 assert titles[-1].metadata.get(COLLAPSED), cell.source
+        for cell in cells[at + 1 :]:  # text above a title in its cell is visible with the title
+            open_text = re.sub(r"<details>.*?</details>", "", cell.source, flags=re.DOTALL).strip()
+            if cell.cell_type == "markdown" and re.search(r"^## ", open_text, re.MULTILINE):
+                assert open_text.startswith("## ")
 
     def test_it_imports_the_package_alone(self, path: Path) -> None:
         text = "\n".join(cell.source for cell in code_cells(path))
