@@ -26,7 +26,7 @@ from workbench.graph.storage.layout import Frame
 from workbench.sources import DataFacts, data_facts, open_dataset
 from workbench.ui.export.exports import with_frame_comments
 
-WARNED = "for pixels of 0..1"
+WARNED = "fit pixels from 0 to 1"
 
 
 def small_constants(about: str = "") -> Graph:

@@ -173,6 +173,11 @@ def test_a_widget_says_that_its_kernel_is_gone(lab: LabHost, photos: Path) -> No
     part(page, "canvas").locator("[data-node=brightness_2]").click()
     expect(brightness(page)).to_have_value("2.75")
 
+    page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.shutdown()")
+    expect(offline(page)).to_have_text(
+        "The kernel has ended. Start it again, then run the cell again."
+    )
+
 
 @pytest.mark.thorough
 def test_the_graph_becomes_a_cell_that_shows_it(lab: LabHost, photos: Path) -> None:

@@ -146,9 +146,9 @@ def test_what_dali_ignores_is_not_offered_and_the_rest_is_named() -> None:
     warp = as_op("warp_affine", {"matrix": (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)})
     offered = variations(warp, CATALOG, "color")
     remark = effect_remark(warp, CATALOG, "color", offered, [])
-    assert remark == "Cannot be varied (no range or choices): matrix."
+    assert remark == "There is no range of values to vary for matrix."
     remark = effect_remark(small(), CATALOG, "color", ["hue"], ["hue", "dtype"])
-    assert remark.startswith("No effect on this image: hue, dtype.")
+    assert remark.startswith("Other values of hue, dtype do not change this image.")
 
 
 def test_an_argument_that_changes_no_picture_is_named() -> None:
@@ -244,7 +244,7 @@ def test_what_changes_no_output_is_named_and_stays_offered(ready: Ready) -> None
     assert "image_type" in screen["inspector", "effect_choices"]
     model.receive("inspector", "effect_open", True)
     screen.wait(
-        lambda s: "image: image_type" in s["inspector", "effect_remark"],
+        lambda s: "of image_type" in s["inspector", "effect_remark"],
         "the idle one is found out",
     )
     assert {"image_type", "saturation"} <= set(screen["inspector", "effect_choices"])

@@ -110,16 +110,12 @@ def _scale_warnings(typed: TypedGraph) -> Iterator[Fault]:
         factor = _missing_factor(node, top)
         if factor is None:
             continue
-        fits = "0..1" if factor > 1 else "0..255"
-        has = "0..255" if factor > 1 else "0..1"
-        remedy = (
-            f"Multiply {' and '.join(_constants(node))} by 255."
-            if factor > 1
-            else f"Divide {' and '.join(_constants(node))} by 255."
-        )
+        fits, has = ("1", "255") if factor > 1 else ("255", "1")
+        named = " and ".join(_constants(node))
+        remedy = f"{'Multiply' if factor > 1 else 'Divide'} {named} by 255."
         if node.op.startswith("math."):
             remedy = f"Remove {node.id}, or change its constant."
-        words = f"its constants are for pixels of {fits}, but these are {has}"
+        words = f"{named} fit pixels from 0 to {fits}, but these are from 0 to {has}"
         yield Fault(node.id, next(iter(_constants(node))), words, remedy, "scale", f"{factor:g}")
 
 

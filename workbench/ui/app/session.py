@@ -90,7 +90,7 @@ class ModelSession:
         """State of the autosave, with a label and an explanation for the user."""
         if self._autosave is None:
             reason = "Edits are lost when this session ends."
-            return {"state": "not kept", "text": "not autosaved", "reason": reason}
+            return {"state": "off", "text": "not autosaved", "reason": reason}
         if self._opened:
             reason = "The graph is saved automatically once it is displayed."
             return {"state": "waiting", "text": "not autosaved yet", "reason": reason}

@@ -475,7 +475,8 @@ class LastSpeed(TypedDict):
 class AutosaveState(TypedDict):
     """State of the autosave, with a label and the reason if edits are not stored."""
 
-    state: Literal["kept", "waiting", "not kept"]
+    state: Literal["kept", "waiting", "not kept", "off"]
+    """``off``: autosaving was not requested; ``not kept``: it fails."""
     text: str
     reason: str
     """Reason why edits are not autosaved, or not yet; empty if they are."""

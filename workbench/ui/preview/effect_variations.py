@@ -115,12 +115,12 @@ def effect_remark(
     without = list(idle)
     without = [name for name in without if name.rpartition(".")[0] not in without]
     if without:
-        notes.append(f"No effect on this image: {_listed(without)}.")
+        notes.append(f"Other values of {_listed(without)} do not change this image.")
     offered = {name.partition(".")[0] for name in (*names, *without)}
     rest = [arg.name for arg in _effective(spec, node) if arg.name not in offered]
     rest = [name for name in rest if not spec.args[name].advanced or name in node.args]
     if rest:
-        notes.append(f"Cannot be varied (no range or choices): {_listed(rest)}.")
+        notes.append(f"There is no range of values to vary for {_listed(rest)}.")
     if not notes and not offered:
         notes.append("This node has no argument to vary.")
     return " ".join(notes)

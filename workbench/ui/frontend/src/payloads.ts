@@ -359,7 +359,7 @@ export interface LastSpeed {
 
 /** State of the autosave, with a label and the reason if edits are not stored. */
 export interface AutosaveState {
-  state: "kept" | "waiting" | "not kept";
+  state: "kept" | "waiting" | "not kept" | "off";
   text: string;
   reason: string;
 }

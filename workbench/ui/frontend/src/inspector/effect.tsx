@@ -68,7 +68,7 @@ export function EffectSheet({ link, node, rows, panel }: SheetProps) {
               choose={(name) => choose(name, second === name ? "" : second)}
             />
             <span class={second ? undefined : "wb-reveal"}>
-              and{" "}
+              {second && "and "}
               <Choice
                 label="Second argument to vary"
                 value={second}
@@ -114,7 +114,7 @@ function Choice({ label, value, names, choose }: ChoiceProps) {
     <Select
       class="wb-dist"
       name={label}
-      options={names.map((name) => [name, name || "none"] as const)}
+      options={names.map((name) => [name, name || (value ? "none" : "only")] as const)}
       {...{ value, choose }}
     />
   );

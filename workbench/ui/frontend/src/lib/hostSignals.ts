@@ -12,6 +12,7 @@ interface Kernel {
   statusChanged: Signal<string>;
   connectionStatusChanged: Signal<string>;
   connectionStatus: string;
+  isDisposed: boolean;
 }
 
 interface BokehDocument {
@@ -23,7 +24,7 @@ const SERVER_LOST =
 const LAB_LOST =
   "JupyterLab has lost its server. The graph is read-only until it reconnects; values that you set are sent afterwards.";
 const RESTARTED = "The kernel was restarted. Run the cell again.";
-const ENDED = "The kernel has stopped. Restart it and run the cell again.";
+const ENDED = "The kernel has ended. Start it again, then run the cell again.";
 const SILENT =
   "Python does not respond. The graph is read-only until it does; values that you set are sent afterwards.";
 // Jupyter checks its kernels every 3 s: a stopped kernel is not noticed earlier.
@@ -56,7 +57,8 @@ function followKernel(connection: Connection, kernel: Kernel): () => void {
     else if (now === "dead" || now === "terminating") connection.lose("gone", ENDED);
   };
   const connected = (_: unknown, now: string): void => {
-    if (now !== "connected") connection.lose("lost", LAB_LOST);
+    if (kernel.isDisposed) connection.lose("gone", ENDED);
+    else if (now !== "connected") connection.lose("lost", LAB_LOST);
   };
   kernel.statusChanged.connect(status);
   kernel.connectionStatusChanged.connect(connected);

@@ -42,7 +42,7 @@ function followPointer(root: HTMLElement, tip: HTMLElement): () => void {
   };
   const open = (el: HTMLElement): void => {
     const text = el.dataset["tip"];
-    if (!text || !el.isConnected) return;
+    if (!text || !el.isConnected || !tip.isConnected) return;
     shown = el;
     say(text);
     tip.showPopover();

@@ -70,7 +70,8 @@ function GpuCommand({ link }: { link: Speed }) {
       <p>
         <Icon name="warn" size={13} />
         <span>
-          Mixed decoding is not available: <span>{mixed}</span>. On a machine with a GPU, run
+          Mixed decoding is not available: <span>{mixed}</span>. It can be measured on a machine with a
+          GPU. {hint} Run this command there:
         </span>
       </p>
       <div class="wb-speed-command">
@@ -82,11 +83,8 @@ function GpuCommand({ link }: { link: Speed }) {
           {said}
         </span>
       </div>
-      <p class="wb-muted" hidden={!hint}>
-        {hint}
-      </p>
       <p class="wb-speed-after">
-        and open its record here to compare: <OpenRecord link={link} />
+        Then open the record that it writes: <OpenRecord link={link} />
       </p>
     </section>
   );
