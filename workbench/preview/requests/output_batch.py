@@ -350,7 +350,7 @@ class OutputBatch(Mapping[str, Any]):
             value = self.draws[node][index]
             if value is not None and value != "":
                 text = value if isinstance(value, str) else short_values(np.array(value))
-                stem = re.sub(r"_\d+$", "", node)  # the view's name tells its nodes from others
+                stem = re.sub(r"_\d+$", "", node)  # the caption has the view's name
                 texts.append(f"{stem if with_name and stems[stem] == 1 else node} {text}")
         more = ", ".join(texts)
         more = f"{name}: {more}".rstrip(": ") if with_name else more
