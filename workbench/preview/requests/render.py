@@ -192,7 +192,8 @@ class PreviewResult:
         return sheet
 
     def _repr_mimebundle_(self, **_: object) -> tuple[dict[str, object], dict[str, object]]:
-        shown = {"image/jpeg": jpeg_within(self.annotated()), "text/plain": repr(self)}
+        picture = jpeg_within(self.annotated())
+        shown: dict[str, object] = {"image/jpeg": picture, "text/plain": repr(self)}
         return shown, {"image/jpeg": {"alt": repr(self)[1:-1]}}
 
 
