@@ -5,7 +5,9 @@ from __future__ import annotations
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import workbench as wb
 from tests.pipeline_difference.planted import CAUSES, PAIRS, function_of, graph_of, write_photos
@@ -42,6 +44,14 @@ def test_a_planted_difference_is_the_only_cause(name: str, varied: Path) -> None
 )
 def test_both_planted_differences_are_causes(pair: tuple[str, str], varied: Path) -> None:
     assert {CAUSES[name] for name in pair} <= {*kinds_of(pair, varied)}
+
+
+def test_a_smaller_range_of_the_values_does_not_explain_a_rotation(varied: Path) -> None:
+    def rotated(data: bytes) -> NDArray[np.float32]:
+        return np.rot90(function_of(())(data), axes=(1, 2))
+
+    found = wb.diff(function_of(()), rotated, varied, 8)
+    assert not found.causes, found
 
 
 @pytest.mark.parametrize(

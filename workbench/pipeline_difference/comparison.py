@@ -18,6 +18,8 @@ from workbench.arguments import TEXT, WHOLE, checked
 from workbench.engine.protocol.process import Engine
 from workbench.engine.protocol.progress import Progress, with_progress_bar
 from workbench.errors import ArgumentError, CancelledError, DataError, WorkbenchError
+from workbench.graph.model import Source
+from workbench.names import shortened
 from workbench.pipeline_difference.changes.catalogue import changes_of, fitted_change, levels_of
 from workbench.pipeline_difference.changes.change import Change, Facts
 from workbench.pipeline_difference.measure import (
@@ -26,9 +28,16 @@ from workbench.pipeline_difference.measure import (
     Item,
     distance,
     levels_per_unit,
+    same_finite,
 )
 from workbench.pipeline_difference.pictures import pair_picture
-from workbench.pipeline_difference.result import Cause, ModelChange, PipelineDifference
+from workbench.pipeline_difference.result import (
+    VISIBLE,
+    Cause,
+    ModelChange,
+    PipelineDifference,
+    RandomState,
+)
 from workbench.pipeline_difference.search import Explanation, Pair, explain
 from workbench.pipeline_difference.sides.library_steps import decode_with_pillow, require_library
 from workbench.pipeline_difference.sides.opening import Sides
@@ -69,7 +78,8 @@ def diff(
     or paths: a graph file, a recipe, a script, an exported program, ``file.py:name``. ``python_a``
     and ``python_b`` are interpreters of other environments for a path or a graph, for example with
     another version of DALI. The first ``samples`` images are compared. On both sides, random values
-    are fixed to the upper end of their range, and ``p`` to 1; notes of the result list them.
+    are fixed to the upper end of their range, and ``p`` to 1; notes of the result list them, and
+    ``equal`` also requires that the random arguments of both sides are equal.
     ``model`` maps a stacked batch of results to logits.
 
     The result contains the difference by step, the causes, and the 16 worst images. Each cause is
@@ -116,6 +126,9 @@ class _Measured:
     """Running totals over the images that were compared so far."""
 
     images: int = 0
+    different: int = 0
+    counted: int = 0
+    """Number of images in ``total``: those whose values are finite in both or in neither side."""
     total: float = 0.0
     largest: float = 0.0
     sizes: int = 0
@@ -126,6 +139,8 @@ class _Measured:
     nan: list[str] = field(default_factory=list)
     logit: float = 0.0
     predicted: int = 0
+    not_finite: dict[str, list[str]] = field(default_factory=lambda: {"A": [], "B": []})
+    excluded: set[str] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
 
 
@@ -236,8 +251,17 @@ class _Comparison:
             both.append((file.name, a, b))
             levels = made.scale * self._gain
             m.images += 1
+            for label, item in (("A", a), ("B", b)):
+                if not np.isfinite(item).all():
+                    m.not_finite[label].append(file.name)
+            if not same_finite(a, b):
+                m.different += 1
+                m.excluded.add(file.name)
+                continue
+            m.counted += 1
             m.total += one.mean * levels
             m.largest = max(m.largest, one.largest * levels)
+            m.different += bool(one.shapes) or one.largest * levels >= VISIBLE
             if one.shapes:
                 m.sizes += 1
                 m.shapes = m.shapes or one.shapes
@@ -315,7 +339,7 @@ class _Comparison:
         places = [-each[1] for each in worst]
         count = len(self._files)
         spread = [at * count // _SEARCHED for at in range(_SEARCHED)]
-        bad = {name for name, _ in self._m.failed}
+        bad = {name for name, _ in self._m.failed} | self._m.excluded
         found = [self._files[at] for at in dict.fromkeys([*places, *spread])]
         return [each for each in found if each.name not in bad][:_SEARCHED]
 
@@ -354,7 +378,7 @@ class _Comparison:
         if explanation is not None and explanation.interrupted:
             notes.append("Interrupted: there may be more causes.")
         worst = sorted(m.worst, reverse=True)
-        mean = m.total / m.images if m.images else math.nan
+        mean = m.total / m.counted if m.counted else math.nan
         causes = _causes(explanation, self._levels)
         model = None
         if m.predicted:
@@ -382,7 +406,34 @@ class _Comparison:
             explanation.tried if explanation is not None else 0,
             self._interrupted,
             tuple(each.not_run for each in pair if each.not_run),
+            m.different,
+            {label: tuple(names) for label, names in m.not_finite.items() if names},
+            _random_state(pair),
+            tuple(_graph_differences(pair)),
         )
+
+
+def _random_state(pair: Pair) -> RandomState:
+    a, b = (each.random for each in pair)
+    return "equal" if a == b and a else "not compared" if a or b else ""
+
+
+def _graph_differences(pair: Pair) -> Iterator[str]:
+    """Yield the arguments and operators in which two graphs differ, such as ``rotate (in B)``."""
+    a, b = (each.graph for each in pair)
+    if a is None or b is None:
+        return
+    for each in a.diff(b):
+        nodes = [graph.node(each.node) for graph in (a, b) if graph.has(each.node)]
+        moved = len(nodes) == 2 and all(each.what in node.inputs for node in nodes)
+        if not nodes or each.what == "name" or moved or isinstance(nodes[0], Source):
+            continue
+        texts = [f"[{text}]" if ", " in text else text for text in (each.before, each.after)]
+        values = [shortened(text, 40) or "default" for text in texts]
+        if each.what:
+            yield f"{each.node}.{each.what} ({values[0]} and {values[1]})"
+        else:
+            yield f"{each.node} (only in {'B' if each.change == 'added' else 'A'})"
 
 
 def _causes(explanation: Explanation | None, levels: float) -> tuple[Cause, ...]:

@@ -105,12 +105,16 @@ def image_difference(ours: Array, theirs: Array, scale: float) -> ImageDifferenc
     gaps = np.abs(a - b)
     if not gaps.size:
         return ImageDifference(0.0, 0.0, penalty, shapes)
-    gaps = np.where(np.isfinite(gaps), gaps, 0 if _same_gaps(a, b) else 1e3 * scale)
+    gaps = np.where(np.isfinite(gaps), gaps, 0 if same_finite(a, b) else 1e3 * scale)
     return ImageDifference(float(gaps.mean()) / scale, float(gaps.max()) / scale, penalty, shapes)
 
 
-def _same_gaps(a: Array, b: Array) -> bool:
-    return bool((np.isfinite(a) == np.isfinite(b)).all())
+def same_finite(a: Array, b: Array) -> bool:
+    """True if the same values of both arrays are finite. Arrays of other shapes must be finite."""
+    finite = np.isfinite(a), np.isfinite(b)
+    if a.shape != b.shape:
+        return bool(finite[0].all() and finite[1].all())
+    return bool((finite[0] == finite[1]).all())
 
 
 def _floats(image: Array) -> Array:
@@ -159,7 +163,7 @@ def levels_per_unit(
     """
     found = []
     for items, known in zip(results, gains, strict=True):
-        arrays = [each for each in items if isinstance(each, np.ndarray)]
+        arrays = [each[np.isfinite(each)] for each in items if isinstance(each, np.ndarray)]
         gain = known or _usual_gain(arrays)
         if gain:
             found.append(_spread(arrays) * gain)

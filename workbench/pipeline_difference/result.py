@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
 
 from workbench.figures import new_axes
 from workbench.names import join_words, shortened
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+VISIBLE = 1e-2
+"""Difference in 8-bit levels from which an image counts as different; less is rounding."""
+RandomState = Literal["", "equal", "not compared"]
+_MOST_ARGUMENTS = 5
 _LONG = 70
 """Maximum number of characters of a table cell with code."""
 
@@ -99,17 +104,30 @@ class PipelineDifference(DocumentedResult):
     """True if the run was interrupted before all images were compared."""
     not_compared: tuple[str, ...] = ()
     """Parts that could not run on this machine and were replaced, such as mixed decoding."""
+    different: int = 0
+    """Number of images that differ."""
+    not_finite: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Images for which A or B returns NaN or infinite values. ``mean`` excludes an image if only
+    one side does."""
+    random: RandomState = ""
+    """Whether both sides have equal random arguments; empty if no random values were fixed."""
+    arguments: tuple[str, ...] = ()
+    """Differences between the arguments and nodes of two graphs."""
 
     @property
     def differ(self) -> bool:
         """True if a compared image differs by more than rounding of floats, or in its shape."""
-        return self.images > 0 and (self.sizes > 0 or not self.largest < 1e-2)
+        return self.different > 0
 
     @property
     def equal(self) -> bool:
-        """True if everything was compared, and no image differs by more than rounding of floats."""
+        """True if everything was compared, and no image differs by more than rounding of floats.
+
+        False if random values were fixed and the random arguments are not known to be equal.
+        """
         incomplete = self.failed or self.interrupted or self.not_compared
-        return self.images > 0 and not incomplete and not self.differ
+        known = self.random != "not compared"
+        return self.images > 0 and known and not incomplete and not self.differ
 
     def document(self) -> ResultDocument:
         """Return the result as sentences, tables and pictures."""
@@ -137,10 +155,11 @@ class PipelineDifference(DocumentedResult):
             found[-1] += where if self.rest > 0.02 else ""
         elif self.differ:
             found.append(
-                f"No change of arguments explains the difference ({self.searched} were tried)."
+                f"No {'other ' * bool(self.arguments)}change of arguments explains the difference "
+                f"({self.searched} were tried)."
                 if self.searched
                 else "Causes were not searched, because the difference is below 0.02 of 255."
-                if self.mean < 0.02
+                if self.mean < 0.02 and not self.not_finite
                 else "Causes were not searched."
             )
         if self.sizes:
@@ -159,16 +178,44 @@ class PipelineDifference(DocumentedResult):
         count = f"{self.images:,} image{'s' * (self.images != 1)}"
         if not self.images:
             return "No image could be compared."
-        if self.equal:
-            return f"Both pipelines return the same pixels for {count}."
+        fixed = " with fixed random values" * bool(self.random)
+        others = self._argument_sentences()
         if not self.differ:
-            missing = f"{join_words(self.not_compared)} was not compared"
+            missing = f"{join_words(self.not_compared)} was not compared" * bool(self.not_compared)
             if self.failed or self.interrupted:
                 missing = "not all images were compared"
-            return f"The pixels are the same for {count}, but {missing}."
-        amount = f"{self.mean:.2f} of 255 on average, {self.largest:.0f} at most"
+            text = f"The pixels are the same for {count}{fixed}, but {missing}"
+            if not missing:
+                text = f"Both pipelines return the same pixels for {count}{fixed}"
+            text += {
+                "": "",
+                "equal": "; the random arguments are equal",
+                "not compared": "; ranges and probabilities were not compared",
+            }[self.random]
+            return " ".join((f"{text}.", *others))
+        amount = f": {self.mean:.2f} of 255 on average, {self.largest:.0f} at most"
+        if self.different < self.images:
+            count = f"{self.different:,} of {count}"
+            which = "images with finite values" if self.not_finite else "all images"
+            amount = amount.replace("average", f"average of {which}")
+        if math.isnan(self.mean) or (self.not_finite and self.largest < VISIBLE):
+            amount = ""
         changes = (f"Cause: {c.kind}; change {c.side} to {c.change}." for c in self.causes)
-        return " ".join((f"The pipelines differ for {count}: {amount}.", *changes))
+        return " ".join((f"The pipelines differ for {count}{fixed}{amount}.", *others, *changes))
+
+    def _argument_sentences(self) -> list[str]:
+        """Return sentences about values that are not finite, and about arguments of two graphs."""
+        found = [
+            f"{label} returns NaN or infinite values for {len(names):,} of {self.images:,} images, "
+            f"such as {names[0]}."
+            for label, names in self.not_finite.items()
+        ]
+        if self.arguments:
+            listed = [*self.arguments[:_MOST_ARGUMENTS]]
+            more = len(self.arguments) - len(listed)
+            listed += [f"{more} more"] * (more > 0)
+            found.append(f"The graphs differ in {join_words(listed)}.")
+        return found
 
     def _model_sentence(self, change: ModelChange) -> str:
         count = change.images - len(change.nan)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from workbench.pipeline_difference.changes.change import Change
+from workbench.pipeline_difference.changes.change import FITTED, Change
 from workbench.pipeline_difference.measure import Distance
 from workbench.pipeline_difference.steps import Side
 
@@ -19,6 +19,12 @@ _GOOD = 0.5
 """Difference in 8-bit levels below which the search tries neither tied changes nor pairs."""
 _HOPELESS = 1.5
 """A change that multiplies the initial difference by more than this is not tried again."""
+_MOSTLY = ("value range", "mean and std", "scale of mean and std", "clipping", "resize ratio")
+"""Causes that must remove most of the remaining difference: a smaller share is often a coincidence,
+because values of a smaller range, or pixels of a smoother image, differ less.
+"""
+_EXACT = 0.95
+"""A factor of 255 is preferred to fitted values if it removes this fraction of what they remove."""
 _PAIRED = 6
 """Maximum number of changes that are also tried in pairs."""
 
@@ -36,7 +42,8 @@ class Limits:
 
     A change is accepted if it removes the fraction ``most`` of the difference, or the fraction
     ``part`` if that is at least ``visible``. It is also accepted if it removes ``most`` of the
-    difference of some images and makes no image worse by more than ``harm``.
+    difference of some images and makes no image worse by more than ``harm``. If its cause is in
+    ``_MOSTLY``, it must remove the fraction ``most`` of the difference of all images.
     """
 
     levels: float
@@ -50,11 +57,13 @@ class Limits:
     def is_equal(self, distance: Distance) -> bool:
         return distance.cost * self.levels < self.equal
 
-    def accepts(self, before: Distance, after: Distance) -> bool:
+    def accepts(self, before: Distance, after: Distance, cause: str = "") -> bool:
         gain = before.cost - after.cost
         if gain * self.levels < self.equal:
             return False
         share = gain / before.cost
+        if cause in _MOSTLY:
+            return share >= self.most
         if share >= self.most or (share >= self.part and gain * self.levels >= self.visible):
             return True
         moves = [
@@ -253,7 +262,9 @@ Chosen = list[tuple[Change, Distance, tuple[Change, ...]]]
 
 
 def _best(trials: Sequence[tuple[Change, Distance]], before: Distance, limits: Limits) -> Chosen:
-    good = [(c, d) for c, d in trials if limits.accepts(before, d)]
+    good = [(c, d) for c, d in trials if limits.accepts(before, d, c.cause)]
+    exact = max((before.cost - d.cost for c, d in good if c.cause == "value range"), default=0.0)
+    good = [(c, d) for c, d in good if c.rank < FITTED or exact < _EXACT * (before.cost - d.cost)]
     if not good:
         return []
     least = min(d.cost for _, d in good)
@@ -287,7 +298,7 @@ def _without_needless(
         changed = _applied(initial, others)
         if without is None or changed is None:
             continue
-        if not limits.accepts(without, current):
+        if not limits.accepts(without, current, each.change.cause):
             kept.remove(each)
             sides, current = changed, without
         else:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from workbench.errors import WorkbenchError
+from workbench.graph.model import Graph
 from workbench.pipeline_difference.measure import Failed, Item
 
 DECODE, TAIL = "decode", "values"
@@ -43,12 +44,16 @@ class Side:
     """One of the two pipelines: its name, its steps, and sentences about assumptions.
 
     ``not_run`` names the part that cannot run on this machine and is replaced; empty if none is.
+    ``random`` describes the random arguments that were replaced by fixed values, in sorted order.
+    ``graph`` is the graph from which the steps were made, or None.
     """
 
     name: str
     steps: tuple[Step, ...]
     notes: tuple[str, ...] = ()
     not_run: str = ""
+    random: tuple[str, ...] = ()
+    graph: Graph | None = None
 
     def with_step(self, at: int, *steps: Step) -> Side:
         """Replace the step at a position by ``steps``; without ``steps``, remove it."""
@@ -164,7 +169,7 @@ def run_functions(steps: Sequence[Step], items: Sequence[Item]) -> list[Item]:
     for item in items:
         try:
             found.append(to_array(step.payload(item)))
-        except Exception as error:  # whatever the user's code raises
+        except (Exception, SystemExit) as error:  # whatever the user's code raises
             found.append(Failed(describe(error)))
     return found
 

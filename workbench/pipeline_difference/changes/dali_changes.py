@@ -170,6 +170,9 @@ def _size(factory: _ChangeFactory, side: Side, at: int) -> Iterator[Change]:
         for how in ("floor", "ceil"):
             words = f"size=[{how}(height * s), {how}(width * s)], s={shorter:g} / shorter side"
             yield factory.with_edited_call("size rounding", words, partial(_rounded_size, how=how))
+        stretched = partial(_with_size, size=(shorter, shorter))
+        text = f"size=({shorter:g}, {shorter:g})"
+        yield factory.with_edited_call("resize mode", text, stretched)
     both = _both_sides(factory.call)
     for mode in ("stretch", "not_larger", "not_smaller") if both else ():
         if mode != factory.get("mode", "stretch") or factory.get("max_size"):

@@ -87,7 +87,7 @@ def graph_side(graph: Graph, name: str, label: str, *, on_gpu: bool = True) -> S
     Raises ArgumentError for a graph without images, with several sources, or with random values
     that cannot be fixed.
     """
-    catalog = load_catalog()
+    catalog, given = load_catalog(), graph
     graph = resolve(graph.whole, catalog).graph
     images = resolve(graph, catalog).images
     if not images or len(graph.sources) != 1:
@@ -109,13 +109,26 @@ def graph_side(graph: Graph, name: str, label: str, *, on_gpu: bool = True) -> S
             if why
             else f"{name}: images are decoded on the GPU (mixed decoding)."
         )
+    random = _random_arguments(graph)
     graph, port, fixed = _pinned(graph, port, name)
     if fixed:
         notes.append(
             f"{name}: random values are fixed to the upper end of their range ({', '.join(fixed)})."
         )
     graph, port = _split_crops(graph, port)
-    return Side(name, tuple(_steps(graph, port, name, group)), tuple(notes), not_run)
+    steps = tuple(_steps(graph, port, name, group))
+    return Side(name, steps, tuple(notes), not_run, random if fixed else (), given)
+
+
+def _random_arguments(graph: Graph) -> tuple[str, ...]:
+    """Return the source code of random windows, and of random arguments with their operator."""
+    random = {each.id: call_text(each) for each in graph.walk() if each.op.startswith("random.")}
+    found = [call_text(each) for each in graph.walk() if each.op in _WINDOWS]
+    for node in graph.walk():
+        for name, port in node.inputs.items():
+            if port.node in random:
+                found.append(f"{node.op}.{name}={random[port.node]}")
+    return tuple(sorted(found))
 
 
 def _inlined(graph: Graph, port: Port) -> tuple[Graph, Port, list[str]]:

@@ -124,10 +124,13 @@ def library_side(call: TransformCall, name: str, label: str) -> Side:
         )
         for each in calls
     ]
-    if [*map(call_text, calls)] != [*map(call_text, _calls_in(call))]:
+    fixed = [*map(call_text, calls)]
+    random = sorted(text for text in map(call_text, _calls_in(call)) if text not in fixed)
+    if random:
         notes.append("random values are fixed to the upper end of their range, p to 1.")
     sentences = (sentence, *dict.fromkeys(notes))
-    return Side(name, (decode, *steps), tuple(f"{name}: {note}" for note in sentences))
+    remarks = tuple(f"{name}: {note}" for note in sentences)
+    return Side(name, (decode, *steps), remarks, random=tuple(random))
 
 
 def unsupported_transform(call: TransformCall) -> str:

@@ -219,7 +219,7 @@ class Sides:
         self.backends[f"{FOREIGN}{label}"] = process
         kinds = (DECODE, WHOLE)
         step = Step(kinds, f"{name} in {python}", f"{FOREIGN}{label}", None, f"{spec} {python}")
-        return Side(f"{name} in {python}", (step,), side.notes, side.not_run)
+        return replace(side, name=f"{name} in {python}", steps=(step,))
 
 
 def _opened(path: str) -> Any:
