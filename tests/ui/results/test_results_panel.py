@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -69,9 +70,10 @@ def test_pages_of_the_app_do_not_show_results_of_other_users(make: Make, photos:
 
 def test_results_of_the_command_line_are_on_each_page(photos: Path) -> None:
     session = web.Session(photos, None, Roots.of([photos]))
-    session.show_results([example("First"), example("Second")])
+    times = {"First": "2026-11-29T10:00:00Z", "Newest": "2026-11-30T09:00:00Z", "Old": "2026-01-01"}
+    session.show_results([replace(example(name), created=time) for name, time in times.items()])
     fields = session.model.results.fields()
-    assert [each["title"] for each in fields["entries"]] == ["First", "Second"]
+    assert [each["title"] for each in fields["entries"]] == ["Newest", "First", "Old"]
     assert fields["shown"]["title"] == "First"
     assert session.model.state.tab == "results"
     session.model.close()

@@ -76,7 +76,8 @@ class Factory:
         self.made = None if is_function else make_loader
         is_graph = hasattr(make_loader, "at_scope")
         is_loader = hasattr(make_loader, "__iter__") or hasattr(make_loader, "__getitem__")
-        if is_graph or not (is_function or is_loader):
+        is_text = isinstance(make_loader, str | bytes)
+        if is_graph or is_text or not (is_function or is_loader):
             raise ArgumentError(
                 f"audit: make_loader has type {type(make_loader).__name__}. Pass a function that "
                 "returns a loader, or a loader."

@@ -107,9 +107,10 @@ def audit(
         kinds = [each.kind for each in audit.findings]
         assert "no_shuffle" in kinds       # the list is the same in every epoch
     """
-    for name, value, least in (("epochs", epochs, 1), ("ranks", ranks, 1), ("limit", limit, 1)):
-        if value < least:
-            raise ArgumentError(f"audit: {name} is {value}. Use an integer of {least} or more.")
+    counts = {"epochs": epochs, "ranks": ranks, "limit": limit, "samples": samples}
+    for name, value in counts.items():
+        if value is not None and value < 1:
+            raise ArgumentError(f"audit: {name} is {value}. Use an integer of 1 or more.")
     factory = Factory(make_loader, data)
     run = _Run(factory, epochs, ranks if factory.accepts("rank") else 1, samples)
     run.reader = Reader(index, before_epoch, limit, time.monotonic() + seconds)

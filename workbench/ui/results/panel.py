@@ -68,9 +68,9 @@ class ResultsPanel:
         """Add a result to the list and show it."""
         self._number += 1
         key = str(self._number)
-        self._documents = {key: document, **self._documents}
-        for oldest in list(self._documents)[MOST_RESULTS:]:
-            del self._documents[oldest]
+        others = list(self._documents.items())[: MOST_RESULTS - 1]
+        listed = [(key, document), *others]
+        self._documents = dict(sorted(listed, key=lambda each: each[1].created, reverse=True))
         self.show(key)
 
     def show(self, key: str) -> None:
