@@ -78,6 +78,9 @@ def test_rows_say_what_is_set_and_what_is_usual() -> None:
     assert rows["angle"]["low"] == -40  # both thumbs can be told apart
     assert rows["keep_size"]["value"] is True
     assert not rows["keep_size"]["changed"]
+    unset = graph.replace_node(dataclasses.replace(graph.node("rotate"), args={}))
+    (keep_size,) = [row for row in of(unset, "rotate")["rows"] if row["name"] == "keep_size"]
+    assert (keep_size["value"], keep_size["changed"]) == (False, False), "nobody has set it"
     assert "output_dtype" not in rows  # deprecated and not set
 
 

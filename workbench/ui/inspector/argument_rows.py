@@ -147,6 +147,9 @@ def _row(
     link = node.inputs.get(arg.name)
     usual = arg.default if arg.start is None else arg.start
     value = node.args.get(arg.name, arg.default)
+    is_set = (
+        arg.name in node.args and value != usual
+    )  # unset differs from what new nodes start with
     off = _no_effect_reason(node, spec, arg)
     view = random_view(typed, link, f"{node.id}.{arg.name}") if link else None
     share = _is_share(typed.graph, node, arg, view)
@@ -170,7 +173,7 @@ def _row(
         "maximum": maximum,
         "choices": [json_value(choice) for choice in arg.choices or arg.members],
         "default": json_value(usual),
-        "changed": not off and arg.form != "shown" and (link is not None or value != usual),
+        "changed": not off and arg.form != "shown" and (link is not None or is_set),
         "tensor": arg.tensor and element_for(arg) is not None,
         "fixed_only": _fixed_only(arg),
         "distributions": distributions_for(arg),
