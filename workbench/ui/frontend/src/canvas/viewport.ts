@@ -55,7 +55,7 @@ function contentBounds({ boxes, settled, bounds: cards, scope }: LayoutCache, st
     return at && !frames.has(id) ? [{ id, width, height, ...at }] : [];
   });
   const head = rectangles[0]?.id ?? "";
-  const buttons = boxes.some(({ node }) => node?.bodies.length);
+  const buttons = boxes.some(({ id, node }) => node?.bodies.length && !frames.has(id));
   const bounds = withNotes(cards, notesAt(store.link.get("notes", []), settled));
   const { current } = store;
   return { bounds, cards, boxes: rectangles, head, current, buttons, breadcrumb: scope !== "" };

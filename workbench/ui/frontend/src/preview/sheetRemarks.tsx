@@ -34,8 +34,8 @@ export function SheetRemarks({ header, mode, originals, manyPhotos, children }: 
         </span>
         <Icon name="close" size={10} />
       </button>
-      {/* One line, so that the pictures do not move; the tooltip has the full text. */}
-      <span class="wb-note" data-wb="note" data-tip={words || undefined} tabIndex={note ? 0 : -1}>
+      {/* Few lines, so that the pictures hardly move; the tooltip has the full text. */}
+      <span class="wb-sheet-note" data-wb="note" data-tip={words || undefined} tabIndex={note ? 0 : -1}>
         {words}
       </span>
       <span class="wb-said">{children}</span>
