@@ -80,7 +80,7 @@ def test_rows_say_what_is_set_and_what_is_usual() -> None:
     assert not rows["keep_size"]["changed"]
     unset = graph.replace_node(dataclasses.replace(graph.node("rotate"), args={}))
     (keep_size,) = [row for row in of(unset, "rotate")["rows"] if row["name"] == "keep_size"]
-    assert (keep_size["value"], keep_size["changed"]) == (False, False), "nobody has set it"
+    assert (keep_size["value"], keep_size["changed"]) == (False, False)
     assert "output_dtype" not in rows  # deprecated and not set
 
 
