@@ -121,9 +121,9 @@ def test_arguments_of_another_kind(graph: Graph, make: Mistake, words: str) -> N
 
 
 OUT_OF_RANGE: list[tuple[type[wb.WorkbenchError], Mistake, str]] = [
-    (wb.GraphFaultsError, lambda g: g.with_settings(batch_size=0), "batch_size is 0. Use an"),
-    (wb.GraphFaultsError, lambda g: g.with_settings(batch_size="a"), "batch_size is 'a'"),
-    (wb.GraphFaultsError, lambda g: g.with_settings(device="gpu"), "Use cpu or mixed."),
+    (wb.ArgumentError, lambda g: g.with_settings(batch_size=0), "batch_size is 0. Use an"),
+    (wb.ArgumentError, lambda g: g.with_settings(batch_size="a"), "batch_size is 'a'"),
+    (wb.ArgumentError, lambda g: g.with_settings(device="gpu"), "Use cpu or mixed."),
     (wb.GraphFaultsError, lambda g: g.rotate(angle=5, device="tpu"), "It runs on the CPU and"),
     (wb.GraphFaultsError, lambda g: g.rotate(angle=np.zeros((4, 4))), "is a list. Use a number."),
     (wb.GraphFaultsError, lambda g: g.warp_affine(matrix=[]), "[] has 0 elements"),
@@ -171,8 +171,8 @@ OUT_OF_RANGE: list[tuple[type[wb.WorkbenchError], Mistake, str]] = [
     (wb.DataError, lambda g: wb.read(np.zeros((0, 8, 8, 3), np.uint8)), "has no images"),
     (wb.DataError, lambda g: wb.check_folder("nowhere"), "There is no folder nowhere"),
     (wb.DataError, lambda g: wb.check_folder([]), "The list is empty"),
-    (wb.GraphError, lambda g: wb.PreviewRequest(g, ".", tiles=0), "tiles is 0. Use 1 or more."),
-    (wb.GraphError, lambda g: wb.PreviewRequest(g, ".", shown="x"), "Use one of original"),
+    (wb.ArgumentError, lambda g: wb.PreviewRequest(g, ".", tiles=0), "tiles is 0. Use 1 or more."),
+    (wb.ArgumentError, lambda g: wb.PreviewRequest(g, ".", shown="x"), "Use one of original"),
     (wb.ImportFailedError, lambda g: wb.from_pipeline(g), "is not an nvidia.dali.Pipeline"),
     (wb.ImportFailedError, lambda g: wb.from_file("nowhere.txt"), "cannot be read"),
 ]
@@ -261,8 +261,12 @@ def test_a_workbench_says_what_it_does_not_take(w: wb.Workbench) -> None:
             lambda: wb.compare(w.graph, "simclr", samples=0),
             "compare: samples is 0. Use 1 or more.",
         ),
-        (wb.GraphFaultsError, lambda: w.pipeline(batch_size=0), "batch_size is 0"),
-        (wb.GraphFaultsError, lambda: w.pipeline(device="gpu"), "Use cpu or mixed."),
+        (wb.ArgumentError, lambda: w.pipeline(batch_size=0), "w.pipeline: batch_size is 0"),
+        (wb.ArgumentError, lambda: w.batch(0, 0), "samples is 0. Use 1 to"),
+        (wb.ArgumentError, lambda: w.batch(0, 1).show(rows=0), "show: rows is 0"),
+        (wb.UnknownNameError, lambda: w.graph.batch_size, "It is a setting: graph.settings.batch"),
+        (wb.UnknownNameError, lambda: w.graph["rotate"].unmute, "Use mute(False)."),
+        (wb.ArgumentError, lambda: w.pipeline(device="gpu"), "Use cpu or mixed."),
         (wb.GraphFormatError, lambda: setattr(w, "graph", 3), "int is not a graph"),
         (wb.SaveError, lambda: w.share("nowhere/x.png"), "there is no folder"),
         (AttributeError, lambda: w.previw, "Did you mean preview?"),

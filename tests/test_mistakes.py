@@ -184,7 +184,7 @@ MISTAKES = {
     "g.crop_mirror_normalize(mean=[1, 2])": ("GraphFaultsError", "Use 3 numbers"),
     "wb.random.uniform(values=[])": ("GraphFaultsError", "Use one or more numbers"),
     "wb.random.uniform(range=(3, 1))": ("GraphFaultsError", "low then high"),
-    "g.with_settings(batch_size=0)": ("GraphFaultsError", "from 1 to"),
+    "g.with_settings(batch_size=0)": ("ArgumentError", "from 1 to"),
     "wb.fn.cat(g.images, g.labels)": ("GraphFaultsError", "requires equal types"),
     'wb.read([("photos/cat/cat_01.jpg", "a"), "photos/cat/cat_02.jpg"])': ("DataError", "Item 1"),
     # The constructor, names of nodes and outputs, and attributes

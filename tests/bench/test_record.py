@@ -91,6 +91,7 @@ def test_ratios_are_mixed_over_cpu_and_dali_over_peers() -> None:
 
 def test_the_best_is_of_the_whole_pipeline() -> None:
     assert FULL.best == 2800
+    assert (repr(FULL.best), str(FULL.best)) == ("2,800.0 imgs/s", "2800.0")
     assert report(measured(4900, regime="decode")).best == 4900
     stages = measured(73_000, "up to reader"), measured(108, WHOLE), measured(149, "ceiling")
     assert report(*stages, kind="stages").best == 108

@@ -154,7 +154,8 @@ def test_all_graphs_and_the_latest_workbench_share_one_worker(graph: Graph) -> N
 
     graph.batch(0)
     graph.flip().batch(0)
-    wb.compare(graph, graph.flip(), samples=2)
+    compared = wb.compare(graph, graph["resize"].set(size=(16, 16)), samples=2)
+    assert "1 difference, pixels" in repr(compared)
     own = shared_engine.shared_engine()
     assert len(workers()) == 1
     w = wb.Workbench(graph, restore=False)

@@ -16,7 +16,7 @@ from workbench.engine.protocol.progress import one_line_interrupt
 from workbench.engine.protocol.shared_engine import shared_engine
 from workbench.engine.resources.machine import describe_machine
 from workbench.engine.resources.missing_gpu import require_gpu_if_used
-from workbench.errors import ArgumentError, DataError, GraphEditError, GraphError
+from workbench.errors import ArgumentError, DataError, GraphError
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.model.graph import changed_settings
 from workbench.graph.resolved import resolve
@@ -139,7 +139,7 @@ def run_batch(
     """Run a batch of a graph in a worker. Raises the errors of ``batch``."""
     size = graph.settings.batch_size
     if samples is not None and not 1 <= samples <= size:
-        raise GraphEditError(f"samples is {samples}. Use 1 to {size}, the batch size.")
+        raise ArgumentError(f"samples is {samples}. Use 1 to {size}, the batch size.")
     require_gpu_if_used(graph, describe_machine())
     request = PreviewRequest(graph.whole, data, number, samples or size, SMALLEST_TILE)
     return preview_outputs(engine or shared_engine(), request)

@@ -18,7 +18,7 @@ from workbench.arguments import TEXT, WHOLE, require_kind
 from workbench.emit.core.naming import is_batch_generator
 from workbench.engine.run.runner import Result
 from workbench.engine.run.worker import Worker
-from workbench.errors import DataError, GraphError
+from workbench.errors import ArgumentError, DataError, GraphError
 from workbench.graph.execution.active import active_graph, with_step_followers
 from workbench.graph.execution.dataset_parameters import with_datasets
 from workbench.graph.model import GRAPH, Graph, Node, Port, Source, block_of
@@ -41,7 +41,9 @@ _KINDS = {"batch": WHOLE, "tiles": WHOLE, "tile_size": WHOLE, "repeat": WHOLE, "
 
 @dataclass(frozen=True, slots=True)
 class PreviewRequest:
-    """Settings of a preview. Raises GraphError for invalid values, DataError if there are no data.
+    """Settings of a preview.
+
+    Raises ArgumentError for invalid values, and DataError if there are no data.
 
     ::
 
@@ -111,25 +113,25 @@ class PreviewRequest:
             object.__setattr__(self, "graph", with_datasets(self.graph, self.data))
         size = self.graph.settings.batch_size
         if self.shown not in SHOWN:
-            raise GraphError(f"shown is {self.shown!r}. Use one of {', '.join(SHOWN)}.")
+            raise ArgumentError(f"shown is {self.shown!r}. Use one of {', '.join(SHOWN)}.")
         for name, least in (("batch", 0), ("tiles", 1), ("tile_size", 8)):
             if getattr(self, name) < least:
-                raise GraphError(f"{name} is {getattr(self, name)}. Use {least} or more.")
+                raise ArgumentError(f"{name} is {getattr(self, name)}. Use {least} or more.")
         most = 2**63 // size - 1  # sample indices are 64-bit integers
         if self.batch > most:
-            raise GraphError(f"batch is {self.batch}. Use 0 to {most}.")
+            raise ArgumentError(f"batch is {self.batch}. Use 0 to {most}.")
         self.require_room(2 if self.shown == "both" else 1)
         if self.repeat is not None and not 0 <= self.repeat < size:
-            raise GraphError(
+            raise ArgumentError(
                 f"repeat is {self.repeat}. Use an index in the batch, 0 to {size - 1}."
             )
 
     def require_room(self, groups: int) -> None:
-        """Raise GraphError if ``groups`` images per sample do not fit into a sheet."""
+        """Raise ArgumentError if ``groups`` images per sample do not fit into a sheet."""
         count = min(self.tiles, self.graph.settings.batch_size) * groups
         if count * self.tile_size**2 > MOST_PIXELS:
             side = math.isqrt(MOST_PIXELS // count)
-            raise GraphError(
+            raise ArgumentError(
                 f"{count} tiles of {self.tile_size} pixels exceed the size of a sheet. "
                 f"Use a tile_size of at most {side}, or fewer tiles."
             )

@@ -484,5 +484,8 @@ def test_the_text_tells_what_stands_inside_what() -> None:
     assert repr(graph) == text
     lines = text.splitlines()
     assert lines[0] == "untitled: 5 nodes"
+    assert repr(wb.read(".")).startswith("untitled: 1 node\n")
+    script = wb.emit_script(graph)
+    assert str(script) == script.text
     indent = {line.split()[0]: len(line) - len(line.lstrip()) for line in lines}
     assert indent["branch"] < indent["then:"] < indent["rotate"]

@@ -39,7 +39,7 @@ from tests.preview.sheets import (
 from tests.thorough import one_in
 from workbench.catalog import Value
 from workbench.engine import Engine
-from workbench.errors import DataError, GraphError, GraphFaultsError, PipelineError
+from workbench.errors import ArgumentError, DataError, GraphError, GraphFaultsError, PipelineError
 from workbench.graph import Graph, Node, Port, load_recipe
 from workbench.graph.edits.edit import randomise_arg, set_arg
 from workbench.preview import PreviewRequest, PreviewResult, preview_batch
@@ -106,7 +106,7 @@ def test_what_is_shown(shown: str, engine: Engine, folder: Path) -> None:
 def test_a_sheet_of_several_outputs_may_be_too_large(engine: Engine, photos: Path) -> None:
     graph = load_recipe("two-view")
     side = math.isqrt(MOST_PIXELS // (COUNT * 2))
-    with pytest.raises(GraphError, match=f"{COUNT * 3} tiles of {side} pixels exceed"):
+    with pytest.raises(ArgumentError, match=f"{COUNT * 3} tiles of {side} pixels exceed"):
         show(engine, graph, photos, tile_size=side)
 
 

@@ -28,7 +28,7 @@ from tests.helpers import (
 from workbench.engine import Engine
 from workbench.engine.build.in_process_loader import build_pipeline
 from workbench.engine.run.runner import Runner
-from workbench.errors import GraphError
+from workbench.errors import ArgumentError, GraphError
 from workbench.graph import Graph, load_recipe
 from workbench.graph.edits.edit import set_arg
 from workbench.graph.storage.layout import SavedSample
@@ -259,7 +259,7 @@ def test_what_is_not_there_is_told(graph: Graph, engine: Engine, photos: Path) -
         found.masks  # noqa: B018
     with pytest.raises(ValueError, match="Use one of numpy, torch, jax, cupy"):
         found.to("mxnet")
-    with pytest.raises(GraphError):
+    with pytest.raises(ArgumentError, match="batch is -1"):
         preview_outputs(engine, PreviewRequest(graph, photos, -1, 2, 8))
 
 
@@ -348,7 +348,7 @@ GRAPH = with_settings(chain_graph(), batch_size=16)
     ],
 )
 def test_what_cannot_be_shown_is_refused(wrong: dict[str, Any], words: str) -> None:
-    with pytest.raises(GraphError, match=words):
+    with pytest.raises(ArgumentError, match=words):
         replace(PreviewRequest(GRAPH, "photos"), **wrong)
 
 

@@ -47,6 +47,15 @@ WHOLE = "whole pipeline"
 T = TypeVar("T")
 
 
+class Throughput(float):
+    """A number of images per second, displayed with its unit."""
+
+    def __repr__(self) -> str:
+        return f"{float(self):,.1f} imgs/s"
+
+    __str__ = float.__repr__
+
+
 @dataclass(frozen=True, slots=True)
 class Ratio:
     """Speed of the measurement named ``ours`` divided by the speed of the one named ``theirs``."""
@@ -121,7 +130,8 @@ class Report:
         if self.kind == "stages":
             rows = [row for row in rows if row.name == WHOLE]
         rows = [row for row in rows if row.config.regime == "pipeline"] or rows
-        return max((row.median for row in rows if row.median is not None), default=None)
+        known = [row.median for row in rows if row.median is not None]
+        return Throughput(max(known)) if known else None
 
     @property
     def ratios(self) -> tuple[Ratio, ...]:

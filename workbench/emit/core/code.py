@@ -14,6 +14,9 @@ class Code:
     text: str
     lines: Mapping[str, range]
 
+    def __str__(self) -> str:
+        return self.text
+
     def node_at(self, line: int) -> str | None:
         """Return the id of the innermost node whose code includes a line, or None."""
         found = [(len(lines), node) for node, lines in self.lines.items() if line in lines]

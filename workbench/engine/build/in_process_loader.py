@@ -48,7 +48,6 @@ from workbench.errors import (
     ArgumentError,
     DataError,
     GraphExportError,
-    GraphFaultsError,
     UnknownNameError,
     UnsupportedUseError,
 )
@@ -444,7 +443,7 @@ def _built(
     updated = set_setting(graph, **settings)
     faults = [f for f in check_graph(updated) if f.code == "setting"]
     if faults:
-        raise GraphFaultsError(faults)
+        raise ArgumentError(f"{build_pipeline.__name__}: {faults[0]}")
     require_gpu_if_used(updated)
     return build(**_checked_data(graph, data), **options)
 

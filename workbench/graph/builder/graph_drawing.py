@@ -44,7 +44,7 @@ def graph_text(graph: Graph) -> str:
     """Format the nodes in topological order, one per line; nodes inside blocks are indented."""
     gives = ", ".join(f"{name} = {port}" for name, port in graph.outputs.items()) or "nothing"
     count = sum(1 for _ in graph.walk())
-    lines = [f"{graph.name}: {count} nodes"]
+    lines = [f"{graph.name}: {count} node{'s' * (count != 1)}"]
     lines += _text_lines(graph.nodes, "  ")
     return "\n".join([*lines, f"  gives {gives}", *(f"  {each}" for each in _remarks(graph))])
 

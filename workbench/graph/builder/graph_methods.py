@@ -24,7 +24,6 @@ from workbench.catalog.spec import Catalog
 from workbench.errors import (
     ArgumentError,
     GraphEditError,
-    GraphFaultsError,
     UnknownNameError,
     UnsupportedUseError,
 )
@@ -95,7 +94,7 @@ def with_settings(graph: Graph, **settings: Any) -> Graph:
 
         graph.with_settings(batch_size=16, device="mixed")
 
-    Raises GraphEditError for an unknown setting, with the nearest name, and GraphFaultsError for a
+    Raises GraphEditError for an unknown setting, with the nearest name, and ArgumentError for a
     value out of range.
     """
     known = list(vars_of_settings())
@@ -106,7 +105,7 @@ def with_settings(graph: Graph, **settings: Any) -> Graph:
     made = set_setting(graph, **{name: _plain_setting(value) for name, value in settings.items()})
     faults = [each for each in check_graph(made.whole) if each.code == "setting"]
     if faults:
-        raise GraphFaultsError(faults)
+        raise ArgumentError(f"with_settings: {faults[0]}")
     return made
 
 
@@ -319,6 +318,8 @@ class _Methods:
         called = {"benchmark": "bench", "optimize": "optimise"}.get(name, name)
         if isinstance(owner, Graph) and called in _ELSEWHERE:
             hint = f" Use {_ELSEWHERE[called]}."
+        if isinstance(owner, Graph) and name in vars_of_settings():
+            hint = f" It is a setting: graph.settings.{name}, graph.with_settings({name}=...)."
         what = "graph" if isinstance(owner, Graph) else "fn"
         if isinstance(owner, DataNode):
             what = str(owner.port)

@@ -196,6 +196,7 @@ class NodeHandle:
         if spec is not None and name in spec.args:
             return spec.args[name].default
         hint = spec.argument_hint(name) if spec else ""
+        hint = "Use mute(False)." if name == "unmute" else hint
         where = self._id if self._id == node.op else f"{self._id} ({node.op})"
         raise UnknownNameError(f"{where} has no argument {name!r}. {hint}")
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.arguments import checked, require_choice, require_library
+from workbench.arguments import argument_errors_as, checked, require_choice, require_library
 from workbench.engine.protocol.registry import task
 from workbench.engine.reading.undecodable_samples import Sample
 from workbench.engine.run.worker import Worker
@@ -289,8 +289,9 @@ class OutputBatch(Mapping[str, Any]):
         ``output`` is the name of an image or mask output, by default all images side by side.
         Without ``rows``, at most 16 pictures are shown. ``figsize`` is in inches. ``ax`` is an Axes
         into which to draw the grid, or an array of Axes, one for each picture; then ``ax`` is
-        returned. ``batch.draws`` has the complete random values. Values of types other than uint8
-        are scaled from minimum to maximum, and a sequence shows its first frame.
+        returned. A cell that ends with ``plot();`` displays nothing; ``show`` displays the figure.
+        ``batch.draws`` has the complete random values. Values of types other than uint8 are scaled
+        from minimum to maximum, and a sequence shows its first frame.
         Raises GraphError if there are no pictures, and ArgumentError for invalid arguments.
 
         ::
@@ -335,7 +336,9 @@ class OutputBatch(Mapping[str, Any]):
 
             w.batch(0).show(rows=1)
         """
-        show_figure(self.plot(output, rows=rows, figsize=figsize), f"batch-{self.number}")
+        with argument_errors_as("show", "plot"):
+            figure = self.plot(output, rows=rows, figsize=figsize)
+        show_figure(figure, f"batch-{self.number}")
 
     def _caption(self, index: int, name: str, with_name: bool) -> str:
         """Return a caption: the sample's class and file, and random values on the second line."""

@@ -198,8 +198,8 @@ def compare(
         Index of the batch, and number of samples.
 
     Raises GraphFormatError for an invalid graph, ArgumentError if ``data`` is not passed for graphs
-    of different data, GraphFaultsError if a graph cannot run, DataError for data that cannot be
-    used, GraphError for a batch or samples out of range, and PipelineError if DALI fails.
+    of different data and for a batch or samples out of range, GraphFaultsError if a graph cannot
+    run, DataError for data that cannot be used, and PipelineError if DALI fails.
 
     ::
 

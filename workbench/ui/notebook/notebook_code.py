@@ -195,7 +195,7 @@ class LiveNode(traitlets.HasTraits):  # a base class without traits: ``link`` re
 class LiveSettings:
     """Settings of the current graph: ``w.settings.batch_size = 3`` is an edit that can be undone.
 
-    Raises UnknownNameError for an unknown setting, and GraphFaultsError for a value out of range.
+    Raises UnknownNameError for an unknown setting, and ArgumentError for a value out of range.
 
     ::
 

@@ -342,7 +342,8 @@ class Workbench(CodeAccess, VBox):
             return "<workbench, closed>"
         graph = self._model.graph
         data = self._model.data_panel.chip
-        return f"<workbench of {data}: {graph.name}, {len(graph.nodes)} nodes>"
+        count = len(graph.nodes)
+        return f"<workbench of {data}: {graph.name}, {count} node{'s' * (count != 1)}>"
 
     @traitlets.validate("graph")
     def _to_graph(self, proposal: Any) -> Graph:
