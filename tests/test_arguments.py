@@ -74,7 +74,7 @@ OF_ANOTHER_KIND: list[tuple[Mistake, str]] = [
     (lambda g: wb.from_file("pipe.py", 3), "pipeline is 3"),
     (lambda g: wb.from_file("pipe.py", args=3), "args is 3 (int). Use a dict."),
     (lambda g: wb.from_file("pipe.py", seconds="x"), "seconds is 'x'"),
-    (lambda g: wb.outputs(g.images), "Pass names: wb.outputs(view_1"),
+    (lambda g: wb.outputs(g.images), "outputs takes only keyword arguments. Use wb.outputs(view_1"),
     (lambda g: wb.preview_batch(3, g), "engine is 3 (int). Use an Engine: workbench.Engine()"),
     (lambda g: wb.PreviewRequest(3, "."), "PreviewRequest: graph is 3"),
     (lambda g: wb.PreviewRequest(g, ".", batch=1.5), "batch is 1.5 (float). Use an integer."),

@@ -135,7 +135,7 @@ def test_a_batch_of_bad_files_is_no_sheet(tmp_path: Path) -> None:
     result = run("preview", "imagenet-eval", "--data", tmp_path / "data", "-o", sheet)
     assert result.exit_code == 1
     assert "text, not an image" in result.output
-    assert "no file of batch 0 can be decoded" in result.output
+    assert "no file in batch 0 can be decoded" in result.output
     assert not sheet.exists()
 
 

@@ -198,7 +198,10 @@ MISTAKES = {
     'wb.Graph(outputs={"images": 5})': ("ArgumentError", "Use a wb.Port"),
     "wb.Graph(foo=4)": ("UnknownNameError", "Graph has no argument 'foo'"),
     'g.rotate(angle=5, name="decode")': ("GraphEditError", "already has a node 'decode'"),
-    "wb.outputs(g, g)": ("ArgumentError", "Pass names: wb.outputs(view_1=..., view_2=...)"),
+    "wb.outputs(g, g)": (
+        "ArgumentError",
+        "only keyword arguments. Use wb.outputs(view_1=..., ",
+    ),
     "g.foo = 3": ("UnsupportedUseError", "graph[NODE].set(ARGUMENT=...)"),
     "g.batch_size = 4": ("UnsupportedUseError", "graph.with_settings(batch_size=...)"),
     "g.settings.batchsize = 4": ("UnknownNameError", "Did you mean batch_size?"),

@@ -84,9 +84,8 @@ def checked(**kinds: Kind) -> Callable[[Callable[P, T]], Callable[P, T]]:
             except TypeError as error:
                 require_names(where, options, signature)
                 if signature.parameters.keys() == {"values"}:
-                    raise ArgumentError(
-                        f"Pass names: wb.{where}(view_1=..., view_2=...)."
-                    ) from None
+                    fix = f"Use wb.{where}(view_1=..., view_2=...)."
+                    raise ArgumentError(f"{where} takes only keyword arguments. {fix}") from None
                 fix = f"It accepts {_signature_text(signature)}."
                 by_name = any(each.kind is each.VAR_KEYWORD for each in _parameters(signature))
                 if by_name and "too many positional" in str(error):

@@ -106,7 +106,8 @@ def samples(folder: Path, formats: bool, annotations: bool) -> None:
 
     if formats and annotations:
         raise click.UsageError(
-            "--formats and --annotations cannot be combined. Write them to two folders."
+            "--formats and --annotations cannot be combined. Run the command once with each, into "
+            "separate folders."
         )
     count = write_samples(folder, formats, annotations)
     click.echo(f"{count} {'files' if annotations else 'photos'} in {folder}")
@@ -234,7 +235,7 @@ def preview(
             click.echo(f"warning: {tile.sample.file}: {tile.sample.warning}", err=True)
     if all(tile.sample.error for tile in shown.tiles):
         raise WorkbenchError(
-            f"{output} was not written: no file of batch {batch} can be decoded. Use another "
+            f"{output} was not written: no file in batch {batch} can be decoded. Use another "
             "--batch."
         )
     has_marks = annotations and any(any(tile.marks) for tile in shown.tiles)

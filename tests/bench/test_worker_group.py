@@ -385,7 +385,7 @@ def test_a_side_that_does_not_decode_ends_no_other(monkeypatch: pytest.MonkeyPat
     with pytest.raises(EngineError, match=r"Decode on the GPU \(mixed\)"):
         job.start()
     clip = clip.with_name("no.mp4")
-    with pytest.raises(DataError, match="There is no video"):
+    with pytest.raises(DataError, match=r"no\.mp4 does not exist"):
         ScriptJob(job.source, open_datasets(clip), "cpu", 2).start()
 
 

@@ -107,7 +107,7 @@ def test_an_epoch_left_early_is_continued_with_a_warning_or_restarted(
     older = iter(again)
     next(older)
     assert len(list(again)) == len(again)
-    with pytest.raises(RuntimeError, match="a newer iterator"):
+    with pytest.raises(RuntimeError, match="A newer iterator replaced this one"):
         next(older)
     with pytest.raises(wb.UnsupportedUseError, match=r"Use a loop, or next\(iter\(loader\)\)"):
         again[0]

@@ -150,7 +150,7 @@ def test_a_notebook_with_shell_lines(brought: Any) -> None:
     text = json.dumps({"cells": [{"cell_type": "code", "source": cell} for cell in cells]})
     found = brought(text, file="train.ipynb")
     assert "train.ipynb cell 2 cannot be read, and was skipped" in str(found.report)
-    with pytest.raises(ImportFailedError, match="Code under __main__ is not run"):
+    with pytest.raises(ImportFailedError, match=r"Code under `if __name__ == .* is not run"):
         brought(json.dumps({"cells": []}), file="none.ipynb")
 
 

@@ -246,7 +246,7 @@ def test_of_several_data_sets_the_one_that_the_graph_reads_is_used(
 
 
 def test_a_sequence_of_a_video_is_not_shown_again(shapes: Path) -> None:
-    with pytest.raises(wb.DataError, match="a video has several sequences"):
+    with pytest.raises(wb.DataError, match="replay does not support videos"):
         wb.replay(wb.read(shapes / "video"), "arrow/arrow_1.avi", {}, shapes / "video")
 
 

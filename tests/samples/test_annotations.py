@@ -90,7 +90,7 @@ def test_the_command_tells_what_to_open(tmp_path: Path, shapes: Path) -> None:
     assert digests(tmp_path / "shapes") == digests(shapes)
     both = CliRunner().invoke(main, ["samples", str(tmp_path / "x"), "--annotations", "--formats"])
     assert both.exit_code == 2
-    assert "Write them to two folders" in both.output
+    assert "Run the command once with each" in both.output
     renamed = CliRunner().invoke(main, ["samples", str(tmp_path / "x"), "--targets"])
     assert "--targets was renamed. Use --annotations." in renamed.output
 

@@ -134,7 +134,7 @@ def test_a_page_opens_none(bucket: str, tmp_path: Path, monkeypatch: pytest.Monk
         "workbench.engine.resources.root_guard.roots_of_worker", lambda: Roots([tmp_path])
     )
     (source,) = load_recipe("rotate-jitter").sources
-    with pytest.raises(DataError, match="the web app only reads files below its allowed folders"):
+    with pytest.raises(DataError, match="the web app only reads files in its allowed folders"):
         require_inside(source, open_dataset(bucket))
 
 

@@ -328,7 +328,7 @@ def test_annotations_of_no_listed_image_are_named_and_left_out(
     verified = Verifier(a_graph(shuffled=False), str(path), 1, engine=engine).run()
     assert verified.exact, verified.lines()
     path.write_text(json.dumps({**found, "images": []}))
-    with pytest.raises(DataError, match='Add the images to "images"'):
+    with pytest.raises(DataError, match='"images" is empty, but there are'):
         require_dataset(open_dataset(path))
 
 

@@ -194,7 +194,7 @@ def test_files_that_a_node_names_are_read_but_by_pages(sounds: Path, tmp_path: P
     request = wb.PreviewRequest(found.graph, str(sounds), tiles=1)
     with (
         wb.Engine(environment=roots.environment) as kept,
-        pytest.raises(DataError, match="may open any file"),
+        pytest.raises(DataError, match="can open any file"),
     ):
         wb.preview_batch(kept, request)
 

@@ -260,7 +260,8 @@ def _input_kinds(op: OpSpec, kinds: list[str], where: str) -> tuple[PortSpec, ..
     """Return an operator's inputs with these port kinds, adding unnamed inputs if needed."""
     if len(kinds) > (most := max(len(op.inputs), op.max_inputs)):
         raise CatalogError(
-            f"{where}: inputs has {len(kinds)} kinds, but the operator has {most} inputs at most."
+            f"{where}: 'inputs' lists {len(kinds)} kinds, but the operator's maximum is {most}. "
+            "Remove the others."
         )
     further = (replace(op.input(i), optional=False) for i in range(len(op.inputs), len(kinds)))
     ports = (*op.inputs, *further)

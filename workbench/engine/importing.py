@@ -293,8 +293,8 @@ def _call_worker(
         raise ImportFailedError(f"{path}: {error}") from None
     except WorkerTimeoutError:
         raise ImportFailedError(
-            f"{path}: the script did not finish within {seconds:g} s, and could not be "
-            "interrupted. Move slow code under __main__, or raise the limit (--seconds)."
+            f"{path}: the script did not finish within {seconds:g} s and could not be interrupted. "
+            "Move slow code under `if __name__ == '__main__'`, or raise the limit (--seconds)."
         ) from None
     except WorkerLostError as error:
         why, _, words = str(error).partition("\nIts last output:\n")

@@ -203,7 +203,7 @@ class FolderCheck:
                 f"{listed}."
             )
         if all(file.name in names for file in list_samples(self.dataset)):
-            raise DataError(f"No sample of {self.dataset} can be used.")
+            raise DataError(f"All samples of {self.dataset} are bad. Fix them, or use other data.")
         if os.path.lexists(folder):
             raise DataError(f"{folder} already exists. Use a new folder.")
         return os.fspath(write_remaining(self.dataset, names, Path(folder)))

@@ -120,7 +120,8 @@ def write_samples(folder: str | Path, formats: bool = False, annotations: bool =
 
         if formats:
             raise DataError(
-                "formats and annotations cannot be combined. Write them to two folders."
+                "formats and annotations cannot be combined. Call write_samples once with each, "
+                "for separate folders."
             )
         known = target_files(_load, tuple(PHOTOS))
         left_out = () if find_spec("lmdb") else NEED_LMDB

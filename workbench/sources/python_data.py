@@ -57,7 +57,7 @@ def require_images(data: Any, split: Callable[[Any], tuple[Any, int]]) -> None:
     for their pixels; a dataset that loads samples on access is not read.
     """
     if isinstance(data, bytes | bytearray) or hasattr(data, "convert"):
-        raise DataError(f"{type(data).__name__} is one image. Pass a list of images: [image].")
+        raise DataError(f"The data are one image ({type(data).__name__}). Pass a list: [image].")
     if hasattr(data, "ndim") and hasattr(data, "dtype"):
         _require_array(data)
     elif isinstance(data, list | tuple):
@@ -214,8 +214,8 @@ def _channels(image: Any, subject: str) -> int:
         return int(image.shape[2])  # checked first: there may be a million
     if not (hasattr(image, "ndim") and hasattr(image, "dtype")):
         raise DataError(
-            f"{subject} is {repr(image)[:60]} ({type(image).__name__}), not an image. Use an "
-            "array (height, width, 3) of uint8, a PIL image or encoded bytes."
+            f"{subject} is {repr(image)[:60]} ({type(image).__name__}), not an image. Use a "
+            "uint8 array of shape (height, width, 3), a PIL image or encoded bytes."
         )
     shape = tuple(map(int, image.shape))
     if len(shape) == 1 and shape[0] and str(image.dtype) == "uint8":

@@ -254,7 +254,7 @@ def test_a_damaged_graph_of_a_program_is_told_with_what_to_do(make: Make, lost: 
     for text in (program[:-lost], kept):
         bar(model, "open", text=text)
         said = screen["bar", "message"]
-        assert said.startswith("The graph stored in this program is not used. It is damaged")
+        assert said.startswith("The graph stored in this script was ignored. It is damaged")
         assert "Use another copy of the file, or export the graph again. " in said
         assert "workbench import pipeline.py -o pipeline.json" in said
         assert "Error" not in said

@@ -354,9 +354,9 @@ def test_a_folder_outside_the_roots_is_not_opened(make: Make, photos: Path, tmp_
 @pytest.mark.parametrize(
     ("place", "words"),
     [
-        ("s3://bucket/photos", "the web app only reads files below its allowed folders"),
-        ("gs://bucket/photos", "the web app only reads files below its allowed folders"),
-        ("s3://bucket/a.tar", "the web app only reads files below its allowed folders"),
+        ("s3://bucket/photos", "the web app only reads files in its allowed folders"),
+        ("gs://bucket/photos", "the web app only reads files in its allowed folders"),
+        ("s3://bucket/a.tar", "the web app only reads files in its allowed folders"),
         ("https://host/photos", "Copy the data here, or mount them as a folder"),
         ("webdataest:.", "Did you mean webdataset?"),
     ],

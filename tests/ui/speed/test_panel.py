@@ -257,7 +257,7 @@ def test_wrong_values_to_try_name_the_field(bed: Bed) -> None:
         ({"batches": "0, 4"}, "batch_size: use at most 32 numbers from 1"),
         ({"loads": "1.5"}, "hw_decoder_load: use at most 32 numbers from 0 to 1"),
         ({"files": "cached"}, "files: 'cached' is not allowed. Use mapped or read."),
-        ({"memory": "lots"}, "memory: 'lots' is not a number of GiB"),
+        ({"memory": "lots"}, "memory: 'lots' is not allowed. Enter a size in GiB"),
     ):
         bed.run("tune", search="tuner", **(TRY | wrong))
         assert bed["failed"]

@@ -142,7 +142,7 @@ def test_a_comparison_names_a_few_of_the_settings_that_one_record_has_alone() ->
     on = measured_on("a", sweep), measured_on("b", other)
     only = comparison_view(*on, compare_reports(sweep, other))["only"]
     assert len(only) == 10
-    assert only[8].startswith("and 3 more: only in ")
+    assert only[8].startswith("and 3 more only in ")
     assert only[9].startswith("cpu, pipeline, batch 64, 64 threads")
 
 

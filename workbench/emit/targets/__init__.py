@@ -239,8 +239,7 @@ def require_skips_bad(name: str) -> None:
     if not load_target(name).skips_bad:
         raise GraphExportError(
             f"The target {name} cannot skip bad files, because it does not read a list of good "
-            "ones. Export without --skip-bad (in the app: without 'Skip bad files'), or export "
-            "for pytorch."
+            "ones. Export without --skip-bad ('Skip bad files' in the app), or for pytorch."
         )
 
 

@@ -338,7 +338,7 @@ class _ArrayBatches:
         self._newest = current = object()
         for number in range(self._position, self._count):
             if self._newest is not current:
-                raise RuntimeError("a newer iterator has replaced this one")
+                raise RuntimeError("A newer iterator replaced this one. Use that one.")
             outputs = next(self._turns).run()
             self._position = (number + 1) % self._count
             yield {
@@ -375,7 +375,7 @@ def _explaining_bad_files(data: Datasets) -> Iterator[None]:
             if bad is not None:
                 raise DataError(
                     f"Sample {bad.name} of the {each} cannot be used: {bad.fault}. Fix or remove "
-                    "it; wb.check_folder(data) lists all."
+                    "it; wb.check_folder(data) lists every bad sample."
                 ) from None
         files = [each for each in data.values() if not each.in_memory]
         if not files:

@@ -39,7 +39,7 @@ def require_listed(data: Dataset) -> None:
     """Raise DataError if a dataset's files cannot be listed: the web app could not check them."""
     if not load_source(data.kind).is_listed:
         raise DataError(
-            f"{data} cannot be opened: the web app only reads files below its allowed folders. Use "
+            f"{data} cannot be opened: the web app only reads files in its allowed folders. Use "
             "JupyterLab, Python or a shell command."
         )
 
@@ -68,9 +68,8 @@ def refuse_named_files(nodes: Iterable[Node]) -> None:
     for node in nodes:
         if node.op == NAMED_IN_DATA:
             raise DataError(
-                f"{node.id}: fn.io.file.read may open any file, but the web app only reads "
-                "files below its allowed folders. Open the graph in JupyterLab, in Python or "
-                "from a shell."
+                f"{node.id}: fn.io.file.read can open any file, but the web app only reads files "
+                "in its allowed folders. Use JupyterLab, Python or a shell command."
             )
 
 

@@ -122,7 +122,8 @@ class OpenedScript:
             return ""
         return (
             f" It was stopped at {self.stopped}, where it runs a pipeline: after that, only "
-            "functions, classes and imports were read. Move the code that runs it under __main__."
+            "functions, classes and imports were read. Move the code that runs it under "
+            "`if __name__ == '__main__'`."
         )
 
     def hint(self, error: BaseException) -> str:

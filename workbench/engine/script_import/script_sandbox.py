@@ -187,7 +187,7 @@ class ScriptSandbox:
         except Exception:
             text = type(error).__name__
         if isinstance(error, SystemExit) and error.code == 2:  # as argparse does
-            text += ". It has no command line: move the code that needs one under __main__"
+            text += ". No command line: move code that needs one under `if __name__ == '__main__'`"
         frames = [
             (frame.f_code.co_filename, number)
             for frame, number in traceback.walk_tb(error.__traceback__)
@@ -240,5 +240,6 @@ def _refuse_forks(event: str, _: tuple[object, ...]) -> None:
     """Audit hook that prevents forks: a forked process would answer instead of the worker."""
     if event in ("os.fork", "os.forkpty"):
         raise PermissionError(
-            "a script cannot fork while it is imported. Move that code under __main__"
+            "A script cannot fork while it is being imported. Move the code that forks under "
+            "`if __name__ == '__main__'`"
         )

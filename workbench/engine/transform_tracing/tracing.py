@@ -344,8 +344,8 @@ class _Search:
         if not names:
             known = ", ".join(LIBRARIES)
             return ImportFailedError(
-                f"{file} has no pipeline of DALI, and no composition of {known}. Code "
-                f"under __main__ is not run. If a function creates one, use {file}:NAME."
+                f"{file} has no pipeline of DALI, and no composition of {known}. Code under `if "
+                f"__name__ == '__main__'` is not run. If a function creates one, use {file}:NAME."
             )
         return ImportFailedError(
             f"{file} has {len(names)} compositions: {', '.join(names)}. Select one: "

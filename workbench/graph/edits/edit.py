@@ -320,7 +320,7 @@ def randomise_arg(
     spec = catalog[node.op].args.get(arg)
     if spec is None or not spec.tensor:
         raise GraphEditError(
-            f"{node_id}.{arg} has one value for all samples, so it cannot be random."
+            f"{node_id}.{arg} has one value for all samples and cannot be random. Use a constant."
         )
     if op not in generators_for(spec):
         allowed = ", ".join(generators_for(spec)) or "no random numbers"

@@ -359,7 +359,8 @@ def _file(where: str, place: str) -> Path:
     if spec is None:
         raise GraphEditError(f"{place}: there is no module {where}. Use file.py:function.")
     if spec.origin is None or not spec.origin.endswith(".py"):
-        raise GraphEditError(f"{place}: {where} is not written in Python, so it has no source.")
+        fix = "Call it from a Python function, and name that function as file.py:function."
+        raise GraphEditError(f"{place}: {where} is not written in Python. {fix}")
     return Path(spec.origin)
 
 

@@ -65,8 +65,8 @@ def replay(
         )
     if sources[0].op == "experimental.readers.video":
         raise DataError(
-            f"{file}: a video has several sequences of frames, so its name does not "
-            "identify a sample."
+            f"{file}: replay does not support videos, because a file has several sequences of "
+            "frames. Use a graph that reads images."
         )
     name = parameter_of(sources[0]) or ""
     if name not in given and len(given) > 1:

@@ -248,9 +248,9 @@ def require_sizes(dataset: Dataset, entries: dict[str, Any]) -> None:
         fault = f"is {image[side]}" if side in image else "is missing"
         count = len({number for number, _ in lacking})
         raise DataError(
-            f"{dataset}: {side} of images[{number}] ({image.get('file_name')}) {fault} ({count:,} "
-            f"of {len(entries['images']):,} images), but {options[0]} of the reader requires it. "
-            f"Add width and height in pixels, or unset {options[0]}."
+            f"{dataset}: the {side} of images[{number}] ({image.get('file_name')}) {fault}, but "
+            f"the reader's {options[0]} requires it. Add width and height in pixels ({count:,} of "
+            f"{len(entries['images']):,} images), or unset {options[0]}."
         )
 
 
@@ -335,10 +335,9 @@ class Coco(SourceKind):
             raise DataError(f"{dataset}: a category has no field {error}. Add it.") from None
         if found["images"] and not known:
             raise DataError(f"{dataset}: no image has both id and file_name. Add them.")
-        if not known and (lost := without_image(found)):
-            raise DataError(
-                f'{dataset}: of its annotations, {lost.fault}. Add the images to "images".'
-            )
+        if not known and without_image(found):
+            lost = f"{len(found['annotations']):,} annotations"
+            raise DataError(f'{dataset}: "images" is empty, but there are {lost}. Add the images.')
         if unnamed and not classes:
             raise DataError(
                 f"{dataset}: annotations use category {next(iter(unnamed))}, but no "

@@ -356,8 +356,8 @@ class FileList(SourceKind):
             raise ValueError(f"{path}: {malformed[0][1]}")
         if dataset.location.lower().endswith(".csv") and not _is_utf8(path):
             raise DataError(
-                f"{path} is not UTF-8 text. Save it as UTF-8, or as a .txt list of lines 'path "
-                "label'."
+                f"{path} is not UTF-8 text. Save it as UTF-8, or as a .txt file with 'path "
+                "label' on each line."
             )
         try:
             numbers = {int(label) for label in labels}

@@ -252,7 +252,7 @@ class Video(ClassFiles):
 
     def files(self, dataset: Dataset) -> list[tuple[str, int]]:
         if dataset.location.lower().endswith(VIDEOS) and not os.path.exists(dataset.location):
-            raise DataError(f"There is no video {dataset}. Use video files or a folder.")
+            raise DataError(f"{dataset} does not exist. Use video files or a folder of videos.")
         return super().files(dataset)
 
     def require(self, dataset: Dataset) -> None:
@@ -262,7 +262,7 @@ class Video(ClassFiles):
             raise DataError(self.nothing_found(dataset))
         missing = next((path for path, _ in files if not os.path.isfile(path)), None)
         if missing is not None:
-            raise DataError(f"There is no video {missing}. Use video files, or a folder of these.")
+            raise DataError(f"{missing} does not exist. Use video files or a folder of videos.")
         if reason := self.undecodable(dataset, ""):
             raise DataError(reason)
 

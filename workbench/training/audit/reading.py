@@ -79,8 +79,8 @@ class Factory:
         is_text = isinstance(make_loader, str | bytes)
         if is_graph or is_text or not (is_function or is_loader):
             raise ArgumentError(
-                f"audit: make_loader has type {type(make_loader).__name__}. Pass a function that "
-                "returns a loader, or a loader."
+                f"audit: make_loader has type {type(make_loader).__name__}. Pass a loader, or "
+                "a function that returns one."
             )
         self._make = make_loader
         self.data = data

@@ -317,7 +317,8 @@ class DataPanel:
         try:
             return self.found.write_good(str(folder / next(free)))
         except OSError as error:
-            raise DataError(f"{folder} cannot be written: {error.strerror}.") from None
+            fix = "Write to another folder: `workbench check DATA --good NEW_FOLDER`."
+            raise DataError(f"Cannot write to {folder}: {error.strerror}. {fix}") from None
 
     def good_data(self) -> GoodData:
         """Return the data without the files that the last check found bad or damaged.

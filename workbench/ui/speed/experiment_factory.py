@@ -189,7 +189,7 @@ def _bytes(text: str) -> int | None:
     with suppress(ValueError):
         if 0 < (value := float(text)) < 1e6:
             return int(value * 2**30)
-    raise GraphEditError(f"memory: {text[:40]!r} is not a number of GiB. Use for example 4.")
+    raise GraphEditError(f"memory: {text[:40]!r} is not allowed. Enter a size in GiB, such as 4.")
 
 
 def limits_of(graph: Graph, machine: Machine) -> SpeedLimits:

@@ -223,7 +223,7 @@ def _only(names: Sequence[str], on: MeasuredOn) -> list[str]:
     """Return a line for each row that is in only one record, up to ``_NAMED`` lines."""
     lines = [f"{name}: only in {on['name']}" for name in names[:_NAMED]]
     more = len(names) - _NAMED
-    return [*lines, f"and {more} more: only in {on['name']}"] if more > 0 else lines
+    return [*lines, f"and {more} more only in {on['name']}"] if more > 0 else lines
 
 
 def record_entry(key: str, report: Report, this_machine: str) -> RecordEntry:

@@ -136,14 +136,13 @@ def _program(text: str, file: str) -> Document:
         "A web page must not run code. Import the file in a shell: "
         f"`workbench import {shlex.quote(name)} -o {output}`, then open {output} here."
     )
+    what = "notebook" if is_notebook else "script"
     try:
         found = import_embedded(text, name, load_catalog())
     except GraphFormatError as reason:
-        raise GraphFormatError(
-            f"The graph stored in this program is not used. {reason} {hint}"
-        ) from None
+        ignored = f"The graph stored in this {what} was ignored."
+        raise GraphFormatError(f"{ignored} {reason} {hint}") from None
     if found is None:
-        what = "notebook" if is_notebook else "script"
         raise GraphFormatError(f"This {what} does not contain a graph. {hint}")
     return replace(found.document, origins={})
 

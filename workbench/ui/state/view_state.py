@@ -465,8 +465,8 @@ def root_faults(graph: Graph, roots: Roots) -> Iterator[Fault]:
             yield Fault(
                 node.id,
                 "filepaths",
-                "it may open any file, but the web app only reads files below its allowed folders",
-                "Open the graph in JupyterLab, in Python or from a shell.",
+                "it can open any file, but the web app only reads files in its allowed folders",
+                "Use JupyterLab, Python or a shell command.",
             )
     for source in graph.sources:
         reported: set[str] = set()

@@ -136,7 +136,7 @@ class Loader:
         ]
         for number in range(self._position, len(self)):
             if self._newest is not current:
-                raise RuntimeError("a newer iterator has replaced this one")
+                raise RuntimeError("A newer iterator replaced this one. Use that one.")
             parts = [next(batches) for batches in self._iterators]
             self._position = number + 1
             if self._position == len(self):  # here: a break may follow the yield

@@ -167,7 +167,7 @@ class Loader:
         sizes = self._sizes()
         for number in range(self._position, len(sizes)):
             if self._newest is not current:
-                raise RuntimeError("a newer iterator has replaced this one")
+                raise RuntimeError("A newer iterator replaced this one. Use that one.")
             (batch,) = next(self._iterator)  # a list with one entry for each pipeline
             self._position = number + 1
             if self._position == len(sizes):

@@ -20,7 +20,7 @@ export function BodyTitle({ link, guard, block, name, title }: Props) {
         class="wb-val wb-body-title"
         maxLength={60}
         placeholder="name"
-        name={`Name of ${name} of ${block}`}
+        name={`Name of ${name} in ${block}`}
         data-wb="body-title"
         data-tip="Shown on the block, on tiles, and as a comment in the code"
         value={title}

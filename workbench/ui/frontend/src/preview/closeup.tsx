@@ -235,7 +235,7 @@ function Original({ pixels, box }: OriginalProps) {
   return (
     <figure data-wb="closeup-original">
       <canvas ref={canvas} role="img" aria-label="Original" />
-      <figcaption>original, as in its tile</figcaption>
+      <figcaption>original, as shown in the tile</figcaption>
     </figure>
   );
 }

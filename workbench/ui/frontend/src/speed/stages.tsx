@@ -21,7 +21,7 @@ export function Stages({ link }: { link: Speed }) {
   const known = !!view.on?.length;
   return (
     <>
-      <Head line="Time that each stage adds to a batch, time of each operator alone, and the limit without reading and decoding.">
+      <Head line="The time each stage adds to a batch, the time each operator takes alone, and the maximum speed without reading and decoding.">
         <Effort link={link} usual="Standard" />
         <StartButton
           link={link}

@@ -108,7 +108,7 @@ function Search({ popup }: { popup: PopupOf<"search"> }) {
       placeholder={everything ? "Find anything" : "Find an operator"}
       where={placeText(store, place)}
       items={items}
-      empty="There are no operators."
+      empty="No matching operators."
       hook="operator"
       style={style}
       onFound={tryOut}

@@ -73,7 +73,7 @@ export function selectedBoxes(store: CanvasStore): Rectangle[] {
 export function align(store: CanvasStore, how: Alignment): void {
   const { label, least } = ALIGNMENTS.find((row) => row.how === how)!;
   const boxes = selectedBoxes(store);
-  if (boxes.length < least) return store.say(`${label}: select ${least} or more`);
+  if (boxes.length < least) return store.say(`${label}: select ${least} or more nodes`);
   const positions = placements(store.layout, alignedBoxes(how, boxes));
   store.link.ask("place", { positions, aligned: how });
   store.say(`${label}: ${boxes.map(({ id }) => (isOutput(id) ? `output ${id.slice(1)}` : id)).join(", ")}`);
@@ -81,6 +81,6 @@ export function align(store: CanvasStore, how: Alignment): void {
 
 /** Open the list of alignments. */
 export function chooseAlignment(store: CanvasStore): void {
-  if (selectedBoxes(store).length < 2) return store.say("Select two or more to align them");
+  if (selectedBoxes(store).length < 2) return store.say("Select two or more nodes to align");
   store.set({ popup: { kind: "align" } });
 }
