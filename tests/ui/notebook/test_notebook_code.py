@@ -98,7 +98,7 @@ def test_mistakes_are_one_sentence(w: wb.Workbench) -> None:
         (lambda: setattr(w["rotate"], "angle", "a"), GraphFaultsError, "'a' is not a number"),
         (lambda: w.param("rotate.angl"), GraphEditError, "'angl'. Did you mean angle?"),
         (lambda: w.param("rotate"), GraphEditError, "Use node.argument"),
-        (lambda: w.batch(0, samples=99), GraphEditError, "Use 1 to 8"),
+        (lambda: w.batch(0, samples=99), wb.ArgumentError, "Use 1 to 8"),
         (lambda: w.loader("tf"), GraphExportError, "Use one of torch, jax"),
         (lambda: w.to_cell(), GraphEditError, "only be inserted in a notebook"),
         (lambda: w.to_code("x"), GraphExportError, "There is no target"),
