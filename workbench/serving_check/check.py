@@ -36,9 +36,8 @@ _SAMPLES = 1500
 """Number of random pixels per image on which candidates are compared."""
 _FLAT = 4.0
 """An image is not used to find a mistake if its standard deviation in levels is below this."""
-_SHIFTED, _NAMED = "shifted", 7
+_SHIFTED, _NAMED, _SECONDS = "shifted", 7, 60
 _IMAGENET = (np.array([123.675, 116.28, 103.53]), np.array([58.395, 57.12, 57.375]))
-_SECONDS = 60
 Array = Any
 Function = Callable[[bytes], Any]
 
