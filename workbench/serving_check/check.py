@@ -486,7 +486,7 @@ def load_function(text: str) -> Function:
     """Import ``file.py:function`` or ``module:function``. Raises PackError."""
     place, _, name = text.rpartition(":")
     if not place or not name:
-        raise PackError(f"{text!r} is not FILE.py:FUNCTION. Use for example my_server.py:predict.")
+        raise PackError(f"{text!r} is not FILE.py:FUNCTION, such as my_server.py:predict.")
     try:
         sys.path.insert(0, str(Path(place).resolve().parent) if place.endswith(".py") else "")
         if place.endswith(".py"):

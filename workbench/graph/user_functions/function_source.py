@@ -371,11 +371,11 @@ def _text(file: Path, place: str) -> str:
     except OSError as error:
         raise GraphEditError(f"{place}: {file} cannot be read: {error.strerror}.") from None
     if len(data) > _LARGEST:
-        raise GraphEditError(f"{place}: {file} is larger than {_LARGEST:,} bytes.")
+        raise GraphEditError(f"{place}: {file} is larger than {_LARGEST:,} bytes. Split it.")
     try:
         return data.decode()
-    except UnicodeDecodeError as error:
-        raise GraphEditError(f"{place}: {file} is not UTF-8: {error.reason}.") from None
+    except UnicodeDecodeError:
+        raise GraphEditError(f"{place}: {file} is not UTF-8 text. Save it as UTF-8.") from None
 
 
 # Functions that are not deterministic

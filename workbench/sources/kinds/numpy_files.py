@@ -224,8 +224,8 @@ class NumpyFiles(ClassFiles):
 
     def nothing_found(self, dataset: Dataset) -> str:
         return (
-            f"There is no array in {dataset}. Use a .npy file, or a folder or class "
-            "folders of these. Save each array of an .npz as a .npy file."
+            f"There is no array in {dataset}. Use .npy files, in a folder or in "
+            "class folders. Save each array of an .npz as a .npy file."
         )
 
     def write_placeholder(self, folder: Path) -> Path:

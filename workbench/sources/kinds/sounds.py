@@ -98,9 +98,7 @@ class Sounds(ClassFiles):
         return path if os.path.isdir(path) else os.path.dirname(path)
 
     def nothing_found(self, dataset: Dataset) -> str:
-        return (
-            f"There is no sound in {dataset}. Use {', '.join(SOUNDS)} files, or a folder of these."
-        )
+        return f"There is no sound in {dataset}. Use {', '.join(SOUNDS)} files or a folder of them."
 
     def write_placeholder(self, folder: Path) -> Path:
         path = folder / "sound.wav"

@@ -79,7 +79,7 @@ def _show(line: str, cell: str) -> None:
     except ValueError as error:
         raise ImportFailedError(f"%%dali {line}: {error}.") from None
     if not given.name.isidentifier():
-        raise ImportFailedError(f"--name {given.name!r} is not a Python name. Use for example w.")
+        raise ImportFailedError(f"--name {given.name!r} is not a Python name. Use w, for example.")
     args = dict(pair.partition("=")[::2] for pair in given.arg)
     if given.data is not None:
         parameter = "data" if args else _only_parameter(cell)

@@ -163,11 +163,11 @@ class IndexedFiles(SourceKind):
         noun, give = self.file_noun, f"a {self.ending}"
         for path in paths:
             if not os.path.isfile(path):
-                fix = f"Use {give}, or a folder of these."
+                fix = f"Use {give} or a folder of {self.ending} files."
                 if any(each in path for each in "*?[{"):
                     pattern = re.sub(r"\{.*\}", "*", path)
                     fix = (
-                        f"Use {give}, a folder of these, or a list: sorted(glob.glob({pattern!r}))."
+                        f"Use {give}, a folder or a list of files: sorted(glob.glob({pattern!r}))."
                     )
                 raise DataError(f"There is no {noun} {path}. {fix}")
             if not os.access(path, os.R_OK):

@@ -420,7 +420,7 @@ class TFRecord(IndexedFiles):
         return indexed_records(paths, indices)
 
     def nothing_found(self, dataset: Dataset) -> str:
-        return f"There is no record in {dataset}. Use a .tfrecord file, or a folder of these."
+        return f"There is no record in {dataset}. Use .tfrecord files or a folder of them."
 
     def accepts(self, path: Path) -> bool:
         if not os.path.isdir(path):

@@ -255,7 +255,7 @@ class WebDataset(IndexedFiles):
 
     def nothing_found(self, dataset: Dataset) -> str:
         return (
-            f"There is no sample in {dataset}. Use a .tar file, or a folder of these, "
+            f"There is no sample in {dataset}. Use .tar files or a folder of them, "
             f"with an image and a component {LABEL} for each sample: 0000.jpg, "
             f"0000.{LABEL}."
         )
