@@ -64,7 +64,7 @@ def test_a_target_is_chosen_and_its_code_follows(host: Host, photos: Path) -> No
     page.keyboard.press("Escape")
     choose(page, "pytorch")
     expect(code(page).locator("[data-wb=source]")).to_contain_text("class Loader")
-    expect(code(page).locator("[data-wb=about]")).to_contain_text("resumes from a checkpoint")
+    expect(code(page).locator("[data-wb=about]")).to_contain_text("can resume from a checkpoint")
     expect(code(page).locator("[data-wb=path]")).to_have_value("loader.py")
     assert host.python("model.state.target") == "pytorch"
     if isinstance(host, LabHost):
