@@ -193,7 +193,7 @@ def test_what_comes_in_is_opened_or_refused_with_the_reason(
     canvas.dispatch_event("drop", {"dataTransfer": words})
     expect(message(page)).to_contain_text("This is not JSON")
     drop(page, bar(page), "photo.jpg", "image/jpeg", b"\xff\xd8\xff\xe0")
-    expect(message(page)).to_contain_text("photo.jpg is no PNG")
+    expect(message(page)).to_contain_text("photo.jpg is not a PNG")
     expect(title(page)).to_have_text("imagenet-eval")
 
     path = tmp_path / "shared.png"

@@ -365,7 +365,7 @@ def test_bodies_are_lit_named_and_counted(host: Host, photos: Path) -> None:
     inspector.locator("[data-wb=count-shares]").press("Enter")
     found = inspector.locator("[data-wb=counted-share]")
     expect(found).to_have_count(3, timeout=PATIENCE)
-    expect(found.first).to_contain_text("asked 66.7 %")
+    expect(found.first).to_contain_text("expected 66.7 %")
     inspector.locator("[data-wb=count-shares]").scroll_into_view_if_needed()
 
 

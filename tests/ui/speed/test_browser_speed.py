@@ -256,8 +256,8 @@ def test_a_quick_look_at_where_the_time_goes(host: Host, photos: Path) -> None:
     )
     # The status line has a speed now: no other part says that nothing was measured.
     expect(part(host.page, "status")).to_contain_text("imgs/s")
-    expect(turn_to(speed, "Compare", "compare")).to_contain_text("Not compared yet.")
-    expect(turn_to(speed, "Scaling", "scaling")).to_contain_text("Scaling is not measured yet.")
+    expect(turn_to(speed, "Compare", "compare")).to_contain_text("Not measured yet.")
+    expect(turn_to(speed, "Scaling", "scaling")).to_contain_text("Not measured yet.")
 
 
 @pytest.mark.thorough
