@@ -162,7 +162,7 @@ MISTAKES = {
         "ArgumentError",
         "read sets files of readers.file",
     ),
-    'wb.read("nope-{0..3}.tar")': ("DataError", "or a list: sorted(glob.glob('nope-*.tar'))"),
+    'wb.read("nope-{0..3}.tar")': ("DataError", "a list of files: sorted(glob.glob('nope-*.tar'))"),
     'g("photos/cat")': ("DataError", "photos/cat is a folder"),
     'wb.read(["photos"])': ("DataError", "Pass one folder without a list"),
     'wb.load_report("nope.json")': ("RecordFormatError", "Pass the text of the file"),

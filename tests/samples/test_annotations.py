@@ -108,7 +108,7 @@ def test_photos_and_targets_do_not_share_a_folder(photos: Path, tmp_path: Path) 
     (tmp_path / "coco" / "mine.json").write_text("mine")
     with pytest.raises(DataError, match=r"coco.*empty folder"):
         write_samples(tmp_path, annotations=True)
-    with pytest.raises(DataError, match="two folders"):
+    with pytest.raises(DataError, match="separate folders"):
         write_samples(tmp_path / "new", formats=True, annotations=True)
 
 
