@@ -6,6 +6,7 @@ The rules are data: ``OutputRule`` in the catalogue.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import cast
 
 from workbench.catalog.spec import SHOWN_KINDS, Catalog, OutputRule, PortKind, PortSpec
@@ -72,12 +73,34 @@ def _infer(nodes: tuple[Node, ...], catalog: Catalog, types: dict[Port, TensorTy
 def _infer_block(node: Node, catalog: Catalog, types: dict[Port, TensorType]) -> None:
     for inner, outer in body_inputs(node):
         types[inner] = types.get(outer, _NOTHING)
+    before = set(types)
     for body in node.bodies.values():
         _infer(body.nodes, catalog, types)
+    if catalog[node.op].consecutive and _widen_inputs(node, types):
+        for port in set(types) - before:
+            del types[port]
+        for body in node.bodies.values():
+            _infer(body.nodes, catalog, types)
     for output in outputs_of(node, catalog[node.op]):
         given = [body.outputs.get(output.name) for body in node.bodies.values()]
         known = [types.get(port, _NOTHING) if port else _NOTHING for port in given]
         types[Port(node.id, output.name)] = _common_type(known)
+
+
+def _widen_inputs(node: Node, types: dict[Port, TensorType]) -> bool:
+    """Remove sizes from body inputs that differ after a body, which returns the next one's input.
+
+    Return True if an input has changed.
+    """
+    changed = False
+    for inner, _ in body_inputs(node):
+        returned = [body.outputs.get(inner.output) for body in node.bodies.values()]
+        known = [types.get(port, _NOTHING) for port in returned if port is not None]
+        shape = _common_type([types[inner], *known]).shape
+        if shape != types[inner].shape:
+            types[inner] = replace(types[inner], shape=shape)
+            changed = True
+    return changed
 
 
 def _common_type(known: Sequence[TensorType]) -> TensorType:
