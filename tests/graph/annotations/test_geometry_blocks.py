@@ -32,6 +32,10 @@ def test_a_map_that_no_branch_combines_has_the_layout_of_one_that_is(folder: Pat
     require_near(folder, range(135, 136), chain=block_chain)  # an inverse, then a crop in a branch
 
 
+def test_each_turn_of_a_repeat_starts_from_the_size_of_its_image(folder: Path) -> None:
+    require_near(folder, range(54, 55), chain=block_chain)  # a resize to a fixed size, twice
+
+
 @pytest.mark.gpu
 @pytest.mark.timeout(900)
 def test_all_targets_follow_through_blocks_on_the_gpu(folder: Path) -> None:
