@@ -15,6 +15,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+import workbench as wb
 from tests.graph.fixes.test_fixes import BROKEN
 from tests.helpers import CHAINS, built, chain_graph, chained, import_script, with_node, with_nodes
 from tests.placed import CATALOG, USABLE, dali_function, placed
@@ -428,3 +429,19 @@ def test_only_numbers_become_code(text: str) -> None:
     except ValueError:
         return
     assert set(made) <= set("0123456789:, -")
+
+
+def test_a_size_that_changes_in_any_turn_is_unknown(photos: Path) -> None:
+    square = wb.read(str(photos)).decode().resize(size=(100, 100))
+    graph = square.some_of(
+        2,
+        lambda x: x.transpose(perm=(1, 0, 2), transpose_layout=False),
+        lambda x: x.crop(crop=(50, 100)),
+    )
+    (block,) = (node for node in graph.nodes if node.op == "some_of")
+    flows = infer_types(graph, CATALOG)
+    for body in block.bodies.values():
+        (node,) = body.nodes
+        assert flows[node.inputs["data"]].shape == (None, None, 3)
+    once = infer_types(square.repeat(2, lambda x: x.rotate(angle=5, keep_size=True)), CATALOG)
+    assert (100, 100, 3) in {flow.shape for port, flow in once.items() if "body" in port.node}

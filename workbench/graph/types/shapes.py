@@ -76,7 +76,7 @@ def _infer_block(node: Node, catalog: Catalog, types: dict[Port, TensorType]) ->
     before = set(types)
     for body in node.bodies.values():
         _infer(body.nodes, catalog, types)
-    if catalog[node.op].consecutive and _widen_inputs(node, types):
+    while catalog[node.op].consecutive and _widen_inputs(node, types):
         for port in set(types) - before:
             del types[port]
         for body in node.bodies.values():
