@@ -394,3 +394,24 @@ def test_what_albumentations_does_not_save_is_reported() -> None:
     report = from_albumentations(A.Compose([A.Sequential([changed])])).report
     assert not report.is_exact
     assert "HorizontalFlip" in str(report)
+
+
+def test_objects_of_another_library_keep_their_arguments_or_are_omitted() -> None:
+    class RandomHorizontalFlip:
+        def __init__(self, p: float = 0.5) -> None:
+            self.p = p
+
+    class RandomGaussianBlur:
+        def __init__(self, sigma: float = 1.0) -> None:
+            self.flags = {"sigma": sigma}
+
+    class Compose:
+        def __init__(self, transforms: list[Any]) -> None:
+            self.transforms = transforms
+
+    RandomHorizontalFlip.__module__ = RandomGaussianBlur.__module__ = "kornia.augmentation"
+    Compose.__module__ = "torchvision.transforms"
+    found = from_torchvision(Compose([RandomHorizontalFlip(p=1.0), RandomGaussianBlur(3.0)]))
+    assert [node.args for node in found.graph.walk() if node.op == "flip"] == [{"horizontal": 1}]
+    (issue,) = found.report.entries
+    assert "the object does not store its arguments" in issue.why

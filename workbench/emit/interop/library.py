@@ -18,6 +18,7 @@ from workbench.emit.interop.exporting.chains import Choice, Step
 from workbench.emit.interop.exporting.source_text import Expression
 from workbench.emit.interop.exporting.source_text import call_of as written_call
 from workbench.emit.interop.importing.images import Images, ImageStep, NoMatchError, number
+from workbench.emit.interop.live import INCOMPLETE
 from workbench.emit.pipeline_import.transform_call import NamedValue, TransformCall
 from workbench.errors import GraphError
 
@@ -364,6 +365,8 @@ class Library:
 
     def _not_imported_reason(self, call: TransformCall) -> str:
         name = call.short_name
+        if call.name.startswith(INCOMPLETE):
+            return "the object does not store its arguments: import its script with wb.from_file"
         if not call.name.startswith((f"{self.name}.", name)):
             return f"{call.name} is your own code: rewrite it with @wb.node"
         if name in self.not_imported:

@@ -11,6 +11,9 @@ from workbench.arguments import format_value
 from workbench.emit.pipeline_import.transform_call import NamedValue, TransformCall
 from workbench.errors import ImportFailedError
 
+INCOMPLETE = "incomplete."
+"""Prefix of the name of an object that does not store all arguments of its constructor."""
+_LIBRARIES = ("torchvision", "albumentations", "kornia", "timm")
 _PLAIN = (bool, int, float, str, type(None))
 
 
@@ -46,10 +49,20 @@ def _value(value: Any, library: str) -> Any:
         return [_value(each, library) for each in value]
     if _is_torch(value, "Sequential"):
         return TransformCall(f"{library}.Compose", ([_value(each, library) for each in value],))
-    if _package(value) != library:
+    package = _package(value)
+    if package not in _LIBRARIES:
         return TransformCall(f"{kind.__module__}.{kind.__qualname__}")
-    place = f"{library}.transforms.v2" if ".transforms.v2." in kind.__module__ else library
-    return TransformCall(f"{place}.{kind.__name__}", kwargs=_arguments(value, library))
+    given = _arguments(value, package)
+    if not _parameters_of(kind) <= given.keys():
+        return TransformCall(f"{INCOMPLETE}{kind.__name__}")  # an argument would get its default
+    place = f"{package}.transforms.v2" if ".transforms.v2." in kind.__module__ else package
+    return TransformCall(f"{place}.{kind.__name__}", kwargs=given)
+
+
+def _parameters_of(kind: type) -> set[str]:
+    variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    parameters = inspect.signature(kind).parameters
+    return {name for name, each in parameters.items() if each.kind not in variadic}
 
 
 def call_of_albumentations(transform: Any) -> TransformCall:
