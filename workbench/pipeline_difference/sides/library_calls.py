@@ -76,7 +76,7 @@ def library_steps(calls: Sequence[TransformCall], within: str) -> Callable[[Arra
     steps = [_step(call, within) for call in calls]
 
     def apply(picture: Array) -> Any:
-        image = _library_input(picture, within)
+        image = library_input(picture, within)
         for step in steps:
             image = step(image)
         return image
@@ -84,7 +84,8 @@ def library_steps(calls: Sequence[TransformCall], within: str) -> Callable[[Arra
     return apply
 
 
-def _library_input(picture: Array, library: str) -> Any:
+def library_input(picture: Array, library: str) -> Any:
+    """Convert a uint8 image (h, w, 3) to what a library accepts: an array, an image or a tensor."""
     if library == "albumentations":
         return picture.copy()
     if library == "kornia":

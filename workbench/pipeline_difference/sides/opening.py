@@ -31,6 +31,7 @@ from workbench.pipeline_difference.sides.dali_steps import (
     program_graph,
 )
 from workbench.pipeline_difference.sides.foreign import PILLOW, ForeignProcess, require_file
+from workbench.pipeline_difference.sides.library_calls import library_input
 from workbench.pipeline_difference.sides.library_steps import (
     LIBRARY,
     decode_step,
@@ -110,11 +111,12 @@ class Sides:
         if isinstance(what, Graph):
             known = name != label or what.name == Graph.name
             return graph_side(what, name if known else f"{label} ({what.name})", label)
-        library = type(what).__module__.partition(".")[0]
-        if library in LIBRARIES or _is_sequential(what):
-            return self._composition(
-                what, library if library in LIBRARIES else "torchvision", label
-            )
+        library = _package(what)
+        if _is_sequential(what):
+            library = next((_package(each) for each in what if _package(each) in LIBRARIES), "")
+            library = library or "torchvision"
+        if library in LIBRARIES:
+            return self._composition(what, library, label)
         if isinstance(what, list | tuple) and what and all(map(callable, what)):
             return self._functions(what, label, trial)
         if callable(what):
@@ -129,12 +131,11 @@ class Sides:
         has_dict = library == "albumentations" and hasattr(what, "to_dict")
         call = call_of_albumentations(what) if has_dict else call_of_object(what, library)
         unsupported = unsupported_transform(call)
-        if not unsupported or library == "kornia":
+        if not unsupported:
             return library_side(call, name, label)
         note = f"{name} runs as one step, because diff cannot run {unsupported} alone."
         decode, sentence = decode_step(library)
-        run = (lambda image: what(image=image)["image"]) if has_dict else _of_pillow(what)
-        step = function_step(run, name, (WHOLE,))
+        step = function_step(_whole_composition(what, library), name, (WHOLE,))
         return Side(name, (decode, step), (f"{name}: {sentence}", note))
 
     def _function(self, function: Callable[[Any], Any], label: str, trial: Sequence[bytes]) -> Side:
@@ -261,8 +262,15 @@ def _identity(value: Any) -> Any:
     return value
 
 
-def _of_pillow(transform: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    return lambda array: transform(_as_pillow(array))
+def _whole_composition(transform: Callable[..., Any], library: str) -> Callable[[Any], Any]:
+    def run(pixels: Any) -> Any:
+        image = library_input(pixels, library)
+        if library == "albumentations":
+            return transform(image=image)["image"]
+        result = transform(image)
+        return result[0] if library == "kornia" else result  # a batch of one
+
+    return run
 
 
 def _as_pillow(array: Any) -> Any:
@@ -284,6 +292,10 @@ def _decoded(data: bytes) -> Item:
         return decode_with_pillow(data)
     except Exception as error:
         return Failed(describe(error))
+
+
+def _package(value: Any) -> str:
+    return type(value).__module__.partition(".")[0]
 
 
 def _is_sequential(what: Any) -> bool:
