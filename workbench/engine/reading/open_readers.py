@@ -36,7 +36,7 @@ class ReadSamples(NamedTuple):
 
 
 class OpenReaders:
-    """Cache of open readers, each of which continues from its last batch. Not thread-safe."""
+    """Cache of open readers. Each continues from its last batch. Not thread-safe."""
 
     def __init__(self) -> None:
         self._cursors: OrderedDict[tuple[Dataset | None, str], ReaderCursor] = OrderedDict()

@@ -32,7 +32,7 @@ def to_graph(source: GraphLike) -> Graph:
     """Convert a graph, an import, a recipe's name, a path, or parsed JSON to a graph.
 
     Parsed JSON may be the content of a graph file, ``{"graph": graph, "layout": ...}``. A path ends
-    in ``.json``, or in ``.png`` for a shared picture. None stands for the recipe ``rotate-jitter``.
+    in ``.json``, or in ``.png`` for a shared picture. None opens the recipe ``rotate-jitter``.
     Raises GraphFormatError.
     """
     match source:

@@ -230,7 +230,7 @@ _CLOUDS: Mapping[str, Bucket] = {"s3": S3(), "gs": Gs()}
 
 
 def list_remote_shards(data: str) -> list[str]:
-    """Return the archives that a name such as ``s3://bucket/{000..009}.tar`` stands for."""
+    """Return the archives that match a name such as ``s3://bucket/{000..009}.tar``."""
     numbers = re.search(r"\{(\d+)\.\.(\d+)\}", data)
     if numbers is None:
         return [data]

@@ -55,7 +55,7 @@ export function Numbers({ row, ask }: ControlProps) {
   );
 }
 
-/** Fields for the elements. An empty field stands for the default, or the other elements' value. */
+/** Fields for the elements. An empty field means the default, or the value of the other elements. */
 export function Fields({ row, ask }: ControlProps) {
   const count = asList(row.value).length || row.parts.length;
   const parts = Array.from({ length: count }, (_, at) => row.parts[at] ?? String(at + 1));
