@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterable, Sequence
 
 
@@ -34,3 +35,23 @@ def shortened(text: str, length: int) -> str:
 def join_words(words: Sequence[str]) -> str:
     """Join words with commas and "and": ``resize, flip and crop``."""
     return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
+
+
+def side_pairs(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the pairs of names that differ only in left and right, left first, in order."""
+    spaced = {_spaced_lowercase(name): name for name in names}
+    swapped = {plain: _SIDE.sub(lambda found: _OTHER[found[0]], plain) for plain in spaced}
+    return [
+        (spaced[left], spaced[right])
+        for left, right in swapped.items()
+        if right in spaced and left != right and _SIDE.findall(left)[0] in ("left", "l")
+    ]
+
+
+_SIDE = re.compile(r"(?<![a-z])(left|right|l|r)(?![a-z])")
+_OTHER = {"left": "right", "right": "left", "l": "r", "r": "l"}
+
+
+def _spaced_lowercase(name: str) -> str:
+    """Normalise ``leftEye``, ``left_eye`` and ``Left-Eye`` to ``left eye``."""
+    return re.sub(r"[_\-.]", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)).lower()

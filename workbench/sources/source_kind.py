@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Literal, NamedTuple
 
 from workbench.errors import DataError
+from workbench.names import side_pairs
 
 if TYPE_CHECKING:
     from workbench.sources import Dataset
@@ -333,6 +334,13 @@ class SourceKind:
     def key_point_names(self, dataset: Dataset) -> list[str]:
         """Return the names of the key points in order, or an empty list if they have no names."""
         return []
+
+    def key_point_pairs(self, dataset: Dataset) -> list[tuple[str, str]]:
+        """Return the pairs of key points that a mirror swaps: by default, names with a side.
+
+        If there are any, each object must have exactly the points ``key_point_names``, in order.
+        """
+        return side_pairs(self.key_point_names(dataset))
 
     def class_counts(self, dataset: Dataset) -> list[int] | None:
         """Return the number of annotations per class if it is known from one file.

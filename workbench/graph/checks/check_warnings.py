@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -21,6 +20,7 @@ from workbench.graph.model.node_order import ancestors
 from workbench.graph.types.devices import decodes
 from workbench.graph.types.typed_graph import TypedGraph
 from workbench.graph.user_functions.function_source import REMEDY, undetermined
+from workbench.names import side_pairs
 from workbench.sources import NO_FACTS, DataFacts, decodes_to_silence
 
 MIXED_ENOUGH = 0.7
@@ -34,7 +34,6 @@ _MIRRORS = {
     "fast_resize_crop_mirror": ("mirror",),
 }
 """Operators that mirror an image, with the arguments that enable mirroring."""
-_SIDE = re.compile(r"(?<![a-z])(left|right|l|r)(?![a-z])")
 _BUFFERED = ("readers.webdataset", "readers.tfrecord", "readers.mxnet", "readers.caffe")
 """Readers that shuffle only within a buffer. DALI's file readers shuffle the whole file list first.
 """
@@ -280,23 +279,10 @@ _OTHER_SIZE = {"crop", "resize", "resize_axes", "canvas", "pad", "slice", "paste
 """Effects on the shape (``ShapeWord``) that may change an image's height and width."""
 
 
-def swap_left_right(name: str) -> str:
-    """Swap left and right in a name; names without either are unchanged."""
-    other = {"left": "right", "right": "left", "l": "r", "r": "l"}
-    return _SIDE.sub(lambda found: other[found[0]], _spaced_lowercase(name))
-
-
-def _spaced_lowercase(name: str) -> str:
-    """Normalise ``leftEye``, ``left_eye`` and ``Left-Eye`` to ``left eye``."""
-    return re.sub(r"[_\-.]", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)).lower()
-
-
 def _side_warnings(typed: TypedGraph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
     """Warn about mirroring if names of key points or classes contain left or right."""
     names_read = [name for each in facts.values() for name in each.names]
-    plain = {_spaced_lowercase(name) for name in names_read}
-    sided = sorted(name for name in plain if swap_left_right(name) != name)
-    pairs = [name for name in sided if swap_left_right(name) in plain]
+    pairs = side_pairs(names_read)
     kinds = {typed.kind(port) for port in typed.graph.outputs.values()}
     if not pairs or not kinds & {"points", "label", "mask"}:
         return
@@ -317,8 +303,8 @@ def _side_warnings(typed: TypedGraph, facts: Mapping[str, DataFacts]) -> Iterato
             yield Fault(
                 node.id,
                 mirrors[0],
-                f"it mirrors images, but names with a side are not swapped: {pairs[0]!r} and "
-                f"{swap_left_right(pairs[0])!r}",
+                f"it mirrors images, but names with a side are not swapped: {pairs[0][0]!r} and "
+                f"{pairs[0][1]!r}",
                 f"Swap them after the pipeline, or remove {node.id}.",
                 "sides",
             )

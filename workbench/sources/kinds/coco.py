@@ -513,6 +513,12 @@ class CocoKeypoints(Coco):
         ]
         return list(dict.fromkeys(str(name) for names in listed for name in names))
 
+    def key_point_pairs(self, dataset: Dataset) -> list[tuple[str, str]]:
+        count = len(self.key_point_names(dataset))
+        annotations = annotations_of(dataset)["annotations"]
+        alike = all(len(one.get("keypoints") or ()) == 3 * count for one in annotations)
+        return super().key_point_pairs(dataset) if alike else []
+
     def accepts(self, path: Path) -> bool:
         return super().accepts(path) and "keypoints" in path.name
 
