@@ -84,6 +84,42 @@ def test_frames_are_those_of_the_clip_at_the_stride(clips: Path, tmp_path: Path)
     assert np.abs(green - 12 * STRIDE * np.arange(LENGTH)).max() <= 4
 
 
+def test_frame_numbers_and_times_are_outputs(clips: Path, tmp_path: Path, engine: Engine) -> None:
+    """Of each frame, or of the first one; -1 for the frames that pad a sequence."""
+    graph = a_graph(shuffled=False)
+    reader = graph.sources[0]
+    outputs = {"number": Port("reader", "frame_num"), "seconds": Port("reader", "timestamps")}
+    lacking = replace(graph, outputs=outputs)
+    told = [fault.remedy for fault in check_graph(lacking, load_catalog())]
+    assert told == ["Set enable_frame_num to scalar or sequence.", "Turn on enable_timestamps."]
+    options = {"enable_frame_num": "sequence", "enable_timestamps": True, "pad_mode": "constant"}
+    reader = replace(reader, args={**reader.args, **options, "sequence_length": 6})
+    graph = replace(graph, nodes=(reader, *graph.nodes[1:]), outputs=graph.outputs | outputs)
+    text = export(graph, "script", load_catalog()).main.text
+    assert "number (int32 [6]) and\nseconds (float64 [6])." in text
+    ((_, _, numbers, seconds),) = script_batches(graph, clips, 1, tmp_path)
+    assert [each.tolist() for each in numbers[:2]] == [
+        [0, 2, 4, 6, 8, 10],
+        [12, 14, 16, 18, -1, -1],
+    ]
+    assert np.allclose(seconds[1], [1.2, 1.4, 1.6, 1.8, -1, -1])
+    shown = engine.call(render, PreviewRequest(graph, str(clips), tiles=2, tile_size=64))
+    assert shown.tiles[1].targets[0] == "number 12, 14, 16, 18, -1, -1"
+    assert shown.tiles[0].targets[1] == "seconds 0, 0.2, 0.4, 0.6, 0.8, 1"
+    exact = Verifier(graph, str(clips), 3, engine=engine).run()
+    assert exact.exact, exact.lines()
+    (tmp_path / "edited.py").write_text(text.replace("SIZE = [48, 64]", "SIZE = [40, 64]"))
+    again = from_file(tmp_path / "edited.py")
+    assert again.report.is_exact
+    assert (again.graph.sources[0].args, again.graph.outputs) == (reader.args, graph.outputs)
+    first = replace(reader, args={**reader.args, "enable_frame_num": "scalar"})
+    graph = replace(graph, nodes=(first, *graph.nodes[1:]))
+    ((_, _, numbers, _),) = script_batches(graph, clips, 1, tmp_path)
+    assert [each.tolist() for each in numbers[:2]] == [[0], [12]]
+    devices = infer_devices(replace(graph, settings=Settings(device="mixed")), load_catalog())
+    assert {device_of(devices, port) for port in outputs.values()} == {"cpu"}
+
+
 def test_one_draw_turns_all_frames_of_a_sequence(clips: Path, tmp_path: Path) -> None:
     graph = a_graph(shuffled=False)
     turned = {**graph.outputs, "angle": Port("angle", "output")}

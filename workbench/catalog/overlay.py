@@ -17,7 +17,7 @@ A file contains one table per operator, named as in ``nvidia.dali.fn``::
     layouts = { data = ["FHWC"] }    # accepted layouts, if the schema has none
     ports = 1                   # number of inputs that are offered; the others are not useful here
     adds.labels = { labels = "label" }   # outputs that an optional input adds when connected,
-                                # or an argument when it is True
+                                # or an argument when it is neither False nor "none"
     gives = { dtype = "input", layout = "input", shape = "canvas" }   # see ``OutputRule``; these
                                 # three for every output, or a table of them by the output's name
     numbers.a = "population"    # an argument in place of an input: fn.f(3)
@@ -207,7 +207,7 @@ def _merged(op: OpSpec, overlay: Overlay) -> OpSpec:
     for name in feeds:
         _require_known(name, [*(port.name for port in inputs), *args], f"{where}: feeds: input")
     for name, ports in row.get("adds", {}).items():
-        flags = [arg.name for arg in op.args.values() if arg.kind == "bool"]
+        flags = [name for name in op.args if args[name].kind == "bool" or args[name].choices]
         optional = [port.name for port in inputs if port.optional]
         _require_known(name, [*optional, *flags], f"{where}: adds: input or flag")
         added = (PortSpec(n, _kind(k, f"{where}: adds"), needs=name) for n, k in ports.items())

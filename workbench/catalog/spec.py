@@ -68,7 +68,7 @@ ShapeWord = Literal[
     "canvas", "pad", "slice", "paste", "paste_many", "filter", "transpose", "reduce",
     "shape", "drawn", "one_hot", "join", "stack", "expand", "squeeze", "reshape", "extract",
     "reorder", "per_frame", "affine", "points", "corner", "broadcast", "subscript",
-    "extents", "classes",
+    "extents", "classes", "frame_times", "frame_numbers",
 ]  # fmt: skip
 """Effect of an operator on the shape; ``graph.types.shape_rules`` has a function for each."""
 
@@ -292,7 +292,7 @@ class OpSpec:
         return tuple(
             port
             for port in self.outputs
-            if not port.needs or port.needs in fed or args.get(port.needs) is True
+            if not port.needs or port.needs in fed or args.get(port.needs, False) not in _OFF
         )
 
     def input(self, index: int) -> PortSpec:
@@ -304,6 +304,8 @@ class OpSpec:
         return PortSpec(f"input_{index}", self.inputs[-1].kind if self.inputs else "any", True)
 
 
+_OFF: tuple[Value, ...] = (False, None, "none")
+"""Values of an argument with which it adds no output."""
 MOST_OPAQUE_OUTPUTS = 16
 
 

@@ -81,14 +81,17 @@ def test_arrays_and_videos() -> None:
     def clips() -> Any:
         frames, labels = fn.readers.video_resize(
             device="gpu", filenames=["a.mp4"], labels=[0], sequence_length=4, resize_x=32,
-            resize_y=16, dtype=types.FLOAT,
+            resize_y=16, dtype=types.FLOAT, pad_sequences=True, skip_vfr_check=False,
         )  # fmt: skip
         return frames, labels
 
     found = wb.from_pipeline(pipe(clips))
-    assert [node.op for node in found.graph.nodes] == ["experimental.readers.video", "resize"]
+    reader, *steps = found.graph.nodes
+    assert (reader.op, reader.args["pad_mode"]) == ("experimental.readers.video", "constant")
+    assert [node.op for node in steps] == ["cast", "resize"]
     (changed,) = found.report.changed
-    assert "experimental.readers.video reads it, also on the CPU, without dtype" in changed.why
+    assert "reads it, also on the CPU, without skip_vfr_check=False" in changed.why
+    assert "whole numbers before they become floats. filenames=('a.mp4',)" in changed.why
 
 
 def test_settings_that_only_check_are_told(tmp_path: Path) -> None:
@@ -161,24 +164,24 @@ def test_videos_without_labels_are_read_as_they_are() -> None:
 @pytest.mark.parametrize("reader", ["readers.video", "experimental.readers.video"])
 @pytest.mark.parametrize("labels", [{}, {"labels": [7]}])
 @pytest.mark.parametrize(
-    ("enabled", "words"),
-    [
-        (["enable_frame_num"], "it outputs frame numbers,"),
-        (["enable_timestamps"], "it outputs times,"),
-        (["enable_frame_num", "enable_timestamps"], "it outputs frame numbers and times,"),
-    ],
-)
-def test_frame_numbers_and_times_are_never_taken_for_labels(
-    reader: str, labels: dict[str, Any], enabled: list[str], words: str
+    "enabled", [{"enable_frame_num": True}, {"enable_timestamps": True}, {
+        "enable_frame_num": "sequence", "enable_timestamps": True}],
+    ids=str,
+)  # fmt: skip
+def test_frame_numbers_and_times_are_outputs_with_their_names(
+    reader: str, labels: dict[str, Any], enabled: dict[str, Any]
 ) -> None:
     def define(used: slice) -> Any:
         call = fn.experimental.readers.video if "experimental" in reader else fn.readers.video
         args = {"device": "gpu", "filenames": ["a.mp4"], "sequence_length": 4, **labels}
-        return tuple(call(**args, **dict.fromkeys(enabled, True)))[used]
+        return tuple(call(**args, **enabled))[used]
 
     whole = wb.from_pipeline(pipe(lambda: define(slice(None))))
-    (opaque,) = whole.report.opaque
-    assert words in opaque.why
+    assert not whole.report.opaque
+    assert not whole.report.faults
+    names = {"enable_frame_num": "frame_num", "enable_timestamps": "timestamps"}
+    wanted = ["frames", *labels, *map(names.get, enabled)]
+    assert [port.output for port in whole.graph.outputs.values()] == wanted
     kept = wb.from_pipeline(pipe(lambda: define(slice(1 + len(labels)))))
     assert not kept.report.opaque
     assert not kept.report.faults

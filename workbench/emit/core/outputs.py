@@ -62,7 +62,8 @@ def output_sentences(resolved: ResolvedGraph) -> str:
         letters = flow.layout or "N" * len(flow.shape or ())
         sides = zip(flow.shape or (), letters, strict=False)
         shape = ", ".join(letter if side is None else str(side) for side, letter in sides)
-        text = (flow.dtype or "").lower().replace("float", "float32").replace("3216", "16")
+        text = (flow.dtype or "").lower().replace("float", "float32")
+        text = text.replace("3216", "16").replace("3264", "64")
         text += f" {flow.layout or ''} [{shape}]".replace("  ", " ") * bool(shape)
         form = box_format(graph, node) if flow.kind == "boxes" else None
         if form and (isinstance(node, Source) or node.op in FOLLOWERS):  # others may change it

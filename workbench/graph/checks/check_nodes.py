@@ -58,9 +58,10 @@ def port_problem(typed: TypedGraph, port: Port, scope: str = "") -> tuple[str, s
         names = [output.name for output in outputs_of(node, spec)]
         lacking = next((o.needs for o in spec.outputs if o.name == port.output), "")
         if lacking and port.output not in names:
-            remedy = (
-                f"Turn on {lacking}." if lacking in spec.args else f"Connect its input {lacking}."
-            )
+            remedy = f"Connect its input {lacking}."
+            if (arg := spec.args.get(lacking)) is not None:
+                values = " or ".join(str(each) for each in arg.choices if each != "none")
+                remedy = f"Set {lacking} to {values}." if values else f"Turn on {lacking}."
             return f"which {spec.name} outputs only with {lacking}", remedy
         if port.output not in names:
             return (

@@ -65,7 +65,8 @@ def _infer(
             devices[node.id] = _device(node, decoding, catalog, devices)
             if isinstance(node, Source) and node.decodes:
                 kind = load_source(node.kind)
-                others = (name for name in kind.outputs if name != kind.pixels)
+                added = [o.name for o in catalog[node.op].outputs] if node.op in catalog else []
+                others = {*kind.outputs, *added} - {kind.pixels}
                 devices |= {str(Port(node.id, name)): "cpu" for name in others}
             continue
         for inner, outer in body_inputs(node):

@@ -248,6 +248,15 @@ def _per_frame(call: TypedCall, flow: TensorType) -> TensorType:
     return flow if flow.layout[0] == "F" else replace(flow, layout=None)
 
 
+def _frame_times(call: TypedCall, flow: TensorType) -> TensorType:
+    return flow.reshaped((call.integers("sequence_length") or (None,))[:1], "")
+
+
+def _frame_numbers(call: TypedCall, flow: TensorType) -> TensorType:
+    each = call.value("enable_frame_num") == "sequence"
+    return _frame_times(call, flow) if each else flow.reshaped((1,), "")
+
+
 def _affine(call: TypedCall, flow: TensorType) -> TensorType:
     """Return the type of an ``n`` by ``n + 1`` matrix that maps points of ``n`` coordinates."""
     before = call.positional
@@ -563,6 +572,8 @@ SHAPE_RULES: Mapping[ShapeWord, ShapeRule] = {
     "extract": _extract,
     "reorder": _reorder,
     "per_frame": _per_frame,
+    "frame_times": _frame_times,
+    "frame_numbers": _frame_numbers,
     "affine": _affine,
     "points": _points,
     "corner": _corner,

@@ -226,6 +226,8 @@ def target_texts(worker: Worker, run: GraphRun, label: Port | None) -> list[tupl
             text = target_text(worker, run, port, array)
             if not text and array.size == 1 and array.dtype.kind in "biuf":
                 text = number_text(array.reshape(-1)[0])
+            elif not text and array.ndim == 1 and isinstance(run.graph.node(port.node), Source):
+                text = short_values(array) if array.size else ""
             if text:
                 found[index].append(f"{name} {text}")
     return [tuple(each) for each in found]

@@ -67,6 +67,11 @@ def without_reader_calls(pipeline: TracedPipeline) -> TracedPipeline:
             named = {op.places[depth].text.partition(" = ")[0].strip(): op for op in calls}
             ports = (kind.outputs[0], *(name for name in kind.outputs[1:] if name in named))
             outputs = (first, *(named[name].outputs[0] for name in ports[1:]))
+        if kind.pixels and len(reader.outputs) > 2:  # outputs that options add
+            copies = {edge.edge: op.outputs[0] for op in calls for edge in op.inputs}
+            others = [copies.get(edge, (edge, side)) for edge, _ in reader.outputs[1:]]
+            first = reader.outputs[0][0], first[1]
+            outputs = (first, *others)
         folded[reader.name] = replace(
             reader,
             schema=reader.schema.replace("___", "__"),  # DALI's own name of the TFRecord reader

@@ -32,16 +32,16 @@ def shortened(value: Value) -> str:
 
 
 _RECORDS = frozenset({"readers___TFRecord", "readers__TFRecord"})
-_VIDEOS = {"readers__Video": "", "readers__VideoResize": "Resize"}
-"""Video reader -> operator for its additional processing; empty if there is none."""
+_VIDEO_RESIZE = "readers__VideoResize"
+_VIDEOS = frozenset({"readers__Video", _VIDEO_RESIZE})
 _VIDEO = "experimental__readers__Video"
 _USUAL: Mapping[str, Value] = {
-    **{"normalized": False, "image_type": 0, "dtype": 0, "skip_vfr_check": True, "channels": 3},
-    **{"additional_decode_surfaces": 2, "initial_fill": 1024, "lazy_init": False},
+    **{"skip_vfr_check": True, "channels": 3, "additional_decode_surfaces": 2},
+    **{"file_list_include_preceding_frame": False, "file_list_frame_num": False},
 }
 """Options that the replacement video reader lacks -> values that correspond to its behaviour."""
-_EXTRA_OUTPUTS = {"enable_frame_num": "frame numbers", "enable_timestamps": "times"}
-"""Argument of video readers that adds an output -> description of the output, in output order."""
+_EXTRA_OUTPUTS = {"enable_frame_num": "frame_num", "enable_timestamps": "timestamps"}
+"""Argument of video readers that adds an output -> name of the output, in output order."""
 _RESIZING = frozenset(
     {"resize_x", "resize_y", "resize_shorter", "resize_longer", "size", "mode", "max_size"}
     | {"interp_type", "mag_filter", "min_filter", "antialias", "subpixel_scale"}
@@ -95,7 +95,8 @@ def _generated_reader(op: TracedOp, used: Collection[str]) -> TracedOp:
     kind = kinds_by_reader().get(op.display)
     count = len(kind.outputs) if kind else 0
     if count and not any(edge in used for edge, _ in op.outputs[count:]):
-        return replace(op, outputs=op.outputs[:count])
+        args = {name: value for name, value in op.args.items() if name not in _EXTRA_OUTPUTS}
+        return replace(op, outputs=op.outputs[:count], args=args)
     return op
 
 
@@ -177,30 +178,42 @@ def _video_calls(op: TracedOp, used_edges: Collection[str]) -> list[TracedOp]:
     if len(names) != len(op.outputs):
         return [replace(op, refused=f"the meaning of its {len(op.outputs)} outputs is unknown")]
     named = dict(zip(names, op.outputs, strict=True))
-    extra = [name for name in _EXTRA_OUTPUTS.values() if name in named]
-    if used := [name for name in extra if named[name][0] in used_edges]:
-        why = f"it outputs {' and '.join(used)}, which a graph's video reader does not"
-        return [replace(op, refused=why)]
-    ports = tuple(name for name in named if name not in extra)
-    op = replace(
-        op,
-        outputs=tuple(named[port] for port in ports),
-        args={name: value for name, value in op.args.items() if name not in _EXTRA_OUTPUTS},
-    )
+    unused = {
+        arg: name
+        for arg, name in _EXTRA_OUTPUTS.items()
+        if name not in named or named[name][0] not in used_edges
+    }
+    ports = tuple(name for name in named if name not in unused.values())
+    args = {name: value for name, value in op.args.items() if name not in unused}
+    if args.get("enable_frame_num") in (True, "True"):
+        args["enable_frame_num"] = "scalar"
+    op = replace(op, outputs=tuple(named[port] for port in ports), args=args)
     if op.schema == _VIDEO:
         if "labels" in ports:
             return [op]
         return [replace(op, kind="video", ports=ports, changed=_replaced_arguments(op))]
-    resizing = {name: value for name, value in op.args.items() if name in _RESIZING}
     own = {name: value for name, value in op.args.items() if name not in _RESIZING}
+    steps: list[tuple[str, Mapping[str, Value]]] = []  # from the last to the first
+    if op.schema == _VIDEO_RESIZE:
+        steps.append(("Resize", {n: value for n, value in op.args.items() if n in _RESIZING}))
+    as_float = own.pop("dtype", 0) != 0
+    if own.pop("normalized", False):
+        steps.append(("Normalize", {"mean": 0.0, "stddev": 255.0}))
+    elif as_float:
+        steps.append(("Cast", {"dtype": _dtype_number("FLOAT")}))
+    if own.pop("pad_sequences", False):
+        own["pad_mode"] = "constant"
     lost = {name: value for name, value in own.items() if _USUAL.get(name, value) != value}
     note = f", without {', '.join(f'{n}={v}' for n, v in lost.items())}" if lost else ""
+    note += "; it converts frames to whole numbers before they become floats" * as_float
+    if not op.args.get("file_root"):
+        note += f". {_replaced_arguments(op)}"
     outputs = list(op.outputs)
     made: list[TracedOp] = []
-    if _VIDEOS[op.schema]:
+    for schema, args in steps:
         (edge, device), *_ = outputs
-        outputs[0] = (f"{edge}_frames", device)
-        made.append(_call_after_reader(op, outputs[0], edge, "Resize", resizing))
+        outputs[0] = (f"{edge}_{schema.lower()}_input", device)
+        made.insert(0, _call_after_reader(op, outputs[0], edge, schema, args))
     reader = replace(
         op,
         schema=_VIDEO,
@@ -214,11 +227,11 @@ def _video_calls(op: TracedOp, used_edges: Collection[str]) -> list[TracedOp]:
 
 
 def _video_outputs(op: TracedOp) -> list[str]:
-    """Return the names of a video reader's outputs for messages, in DALI's order."""
+    """Return the names of a video reader's outputs, in DALI's order."""
     labelled = "labels" in op.args or any(op.args.get(name) for name in ("file_root", "file_list"))
     extra = [
         name
         for arg, name in _EXTRA_OUTPUTS.items()
-        if op.args.get(arg) not in (None, False, "none")
+        if op.args.get(arg) not in (None, False, "none", "None", "False")
     ]
     return ["frames", *(["labels"] if labelled else []), *extra][: len(op.outputs)]
