@@ -90,8 +90,8 @@ def test_frame_numbers_and_times_are_outputs(clips: Path, tmp_path: Path, engine
     reader = graph.sources[0]
     outputs = {"number": Port("reader", "frame_num"), "seconds": Port("reader", "timestamps")}
     lacking = replace(graph, outputs=outputs)
-    told = [fault.remedy for fault in check_graph(lacking, load_catalog())]
-    assert told == ["Set enable_frame_num to scalar or sequence.", "Turn on enable_timestamps."]
+    remedies = [fault.remedy for fault in check_graph(lacking, load_catalog())]
+    assert remedies == ["Set enable_frame_num to scalar or sequence.", "Turn on enable_timestamps."]
     options = {"enable_frame_num": "sequence", "enable_timestamps": True, "pad_mode": "constant"}
     reader = replace(reader, args={**reader.args, **options, "sequence_length": 6})
     graph = replace(graph, nodes=(reader, *graph.nodes[1:]), outputs=graph.outputs | outputs)

@@ -179,6 +179,8 @@ def test_what_frame_folders_cannot_do_is_said(tmp_path: Path, engine: Engine) ->
     with pytest.raises(DataError, match="its longest video has 3 frames, fewer than a sequence"):
         engine.call(render, request)
     request = replace(request, graph=sequences(pad_mode="reflect_101"))
+    (fault,) = check_graph(sequences(enable_timestamps=True), load_catalog())
+    assert "enable_timestamps: its data (folder of videos as frames" in str(fault)
     with pytest.raises(PipelineError, match="pad_mode is 'reflect_101'; frame folders accept"):
         engine.call(render, request)
 

@@ -91,7 +91,7 @@ def test_arrays_and_videos() -> None:
     assert [node.op for node in steps] == ["cast", "resize"]
     (changed,) = found.report.changed
     assert "reads it, also on the CPU, without skip_vfr_check=False" in changed.why
-    assert "whole numbers before they become floats. filenames=('a.mp4',)" in changed.why
+    assert "rounded to integers before they become floats. filenames=('a.mp4',)" in changed.why
 
 
 def test_settings_that_only_check_are_told(tmp_path: Path) -> None:

@@ -21,7 +21,11 @@ from workbench.graph.checks.check_nodes import (
 )
 from workbench.graph.checks.check_types import NORMALIZES, per_channel_faults, type_faults
 from workbench.graph.execution.active import active_graph, muted_nodes, set_muted, without_muted
-from workbench.graph.execution.dataset_parameters import decoder_faults, parameter_faults
+from workbench.graph.execution.dataset_parameters import (
+    decoder_faults,
+    option_faults,
+    parameter_faults,
+)
 from workbench.graph.execution.pipelines import executor_faults, pipeline_faults
 from workbench.graph.model import CHOICES, GRAPH, Graph, Node, Port, is_name
 from workbench.graph.model.bounds import LARGEST_SEED, SETTINGS, setting_fault
@@ -186,6 +190,7 @@ def _graph_faults(typed: TypedGraph) -> Iterator[Fault]:
         )
     yield from parameter_faults(graph)
     yield from decoder_faults(graph)
+    yield from option_faults(graph)
     _, cyclic = topological(graph)
     if cyclic:
         names = ", ".join(node.id for node in cyclic)

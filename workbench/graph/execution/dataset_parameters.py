@@ -83,6 +83,18 @@ def decoder_faults(graph: Graph) -> Iterator[Fault]:
                 yield Fault(node.id, name, words, remedy)
 
 
+def option_faults(graph: Graph) -> Iterator[Fault]:
+    """Report reader options that the source's kind of data does not support."""
+    for source in graph.sources:
+        kind = load_source(source.kind) if source.finds_data else None
+        if kind is None or kind.options is None:
+            continue
+        for name in sorted(source.args.keys() - kind.options):
+            if name in load_catalog()[source.op].args:
+                words = f"its data ({kind.about}) do not support it"
+                yield Fault(source.id, name, words, "Reset it.", "value")
+
+
 def parameter_of(source: Source) -> str | None:
     """Return the name of the exported program's data parameter for a source.
 

@@ -27,6 +27,7 @@ from workbench.errors import DataError
 from workbench.sources import Dataset, Sample, SourceKind, upright_size
 from workbench.sources.class_folders import IMAGES, class_folders, is_folder, is_hidden
 from workbench.sources.kinds.folder import IMAGES_SOURCE, images_in
+from workbench.sources.source_kind import READER_OPTIONS
 
 if TYPE_CHECKING:
     from nvidia.dali import fn, types  # the exported program has them
@@ -135,6 +136,10 @@ class VideoFrames(SourceKind):
     noun = "frame"
     pixels = "frames"
     has_sequences = True
+    options = READER_OPTIONS | {
+        *("sequence_length", "stride", "step", "pad_mode", "read_ahead", "lazy_init"),
+        *("skip_cached_images", "tensor_init_bytes", "bytes_per_sample_hint", "preserve"),
+    }
     decodes_images = True
     begins: ClassVar = {"sequence_length": 8, "initial_fill": 64}
     helpers = (IMAGES_SOURCE, is_hidden, is_folder, class_folders, frames_in)

@@ -205,7 +205,7 @@ def _video_calls(op: TracedOp, used_edges: Collection[str]) -> list[TracedOp]:
         own["pad_mode"] = "constant"
     lost = {name: value for name, value in own.items() if _USUAL.get(name, value) != value}
     note = f", without {', '.join(f'{n}={v}' for n, v in lost.items())}" if lost else ""
-    note += "; it converts frames to whole numbers before they become floats" * as_float
+    note += "; frames are rounded to integers before they become floats" * as_float
     if not op.args.get("file_root"):
         note += f". {_replaced_arguments(op)}"
     outputs = list(op.outputs)
