@@ -304,7 +304,7 @@ class OpSpec:
         return PortSpec(f"input_{index}", self.inputs[-1].kind if self.inputs else "any", True)
 
 
-_OFF: tuple[Value, ...] = (False, None, "none")
+_OFF = (False, None, "none")
 """Values of an argument with which it adds no output."""
 MOST_OPAQUE_OUTPUTS = 16
 

@@ -210,10 +210,10 @@ def _video_calls(op: TracedOp, used_edges: Collection[str]) -> list[TracedOp]:
         note += f". {_replaced_arguments(op)}"
     outputs = list(op.outputs)
     made: list[TracedOp] = []
-    for schema, args in steps:
+    for schema, options in steps:
         (edge, device), *_ = outputs
         outputs[0] = (f"{edge}_{schema.lower()}_input", device)
-        made.insert(0, _call_after_reader(op, outputs[0], edge, schema, args))
+        made.insert(0, _call_after_reader(op, outputs[0], edge, schema, options))
     reader = replace(
         op,
         schema=_VIDEO,
