@@ -231,51 +231,18 @@ def test_a_hidden_file_is_no_sample(animals: Path) -> None:
     assert "bee/._0.png" in " ".join(describe_not_read(open_dataset(animals)))
 
 
-@pytest.mark.parametrize("suffix", [".npy", ".wav", ".avi"])
-def test_hidden_folders_are_no_class_of_arrays_sounds_and_videos(
-    tmp_path: Path, suffix: str
-) -> None:
-    kind = {".npy": "numpy_files", ".wav": "sounds", ".avi": "video"}[suffix]
-    for name in (*FOLDERS, "bee", "cat"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / f"0{suffix}").touch()
-        (tmp_path / name / f"._0{suffix}").touch()
-    dataset = open_dataset(f"{kind}:{tmp_path}")
-    assert class_names(dataset) == ["bee", "cat"]
-    found = load_source(kind).find(str(tmp_path))
-    files = found.get("files") or found["filenames"]
-    assert [os.path.relpath(tmp_path / file, tmp_path) for file in files] == [
-        f"bee/0{suffix}",
-        f"cat/0{suffix}",
-    ]
-    assert "Hidden and system files" in describe_not_read(dataset)[0]
-
-
-@pytest.mark.parametrize(
-    ("suffix", "kind"), [(".npy", "numpy_files"), (".wav", "sounds"), (".avi", "video")]
-)
-def test_an_empty_first_class_folder_keeps_its_number(
-    tmp_path: Path, suffix: str, kind: str
-) -> None:
-    for name in ("ant", "bee"):
-        (tmp_path / name).mkdir()
-    (tmp_path / "bee" / f"0{suffix}").touch()
-    dataset = open_dataset(tmp_path)
-    assert dataset.kind == kind
-    assert load_source(kind).find(str(tmp_path))["labels"] == [1]
-    assert "The class folder ant/ has no" in describe_not_read(dataset)[0]
-
-
-def test_what_is_not_read_is_named_with_its_count(animals: Path) -> None:
+def test_what_is_not_read_is_named_with_its_count_in_one_line(animals: Path) -> None:
     write_photo(animals / "loose.png")
     write_photo(animals / "bee" / "inner" / "deep.png")
     (animals / "cat" / "notes.TXT").touch()
+    (animals / "cat" / "Thumbs.db").touch()
     (animals / "dog").mkdir()
-    told = describe_not_read(open_dataset(animals))
-    assert [text for text in told if "(1): loose.png." in text]
-    assert [text for text in told if "(1): bee/inner/deep.png." in text]
-    assert [text for text in told if "(1): cat/notes.TXT." in text]
-    assert told[-1] == "The class folder dog/ has no image; its class number 2 stays."
+    assert describe_not_read(open_dataset(animals)) == [
+        "Not read: hidden and system files and folders (1: cat/Thumbs.db); images next to the "
+        "folders that are read (1: loose.png); images in other folders (1: bee/inner/deep.png); "
+        "files with other endings (1: cat/notes.TXT). Class folders without images keep their "
+        "number: dog/ (2)."
+    ]
 
 
 def test_check_and_export_name_what_is_not_read(animals: Path, tmp_path: Path) -> None:

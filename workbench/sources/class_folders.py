@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -23,12 +23,14 @@ _NAMED = 3
 """Maximum number of unread files that a message names."""
 _LOOKED_INTO = 1000
 """Maximum number of folders searched for unread files."""
+_BESIDE = (".names", ".idx", ".lst")
+"""Suffixes of files that describe the data files next to them."""
 
 
 def is_hidden(name: str) -> bool:
     """Return whether a file or folder is hidden or belongs to the system, judged by its name."""
     system = ("__macosx", "@eadir", "#recycle", "$recycle.bin", "lost+found")
-    others = ("__pycache__", "system volume information")
+    others = ("__pycache__", "system volume information", "thumbs.db", "desktop.ini")
     return name.startswith(".") or name.lower() in system + others
 
 
@@ -105,61 +107,87 @@ FIND_CLASS_FILES = "\n\n".join(map(inspect.getsource, _LISTING))
 """Code for exported programs that lists the files of class folders."""
 
 
-def describe_unread(data: str, suffixes: tuple[str, ...], noun: str = "image") -> Iterator[str]:
-    """Describe the files and folders in a dataset folder that are not read.
+def holds_records(path: Path, is_record: Callable[[str], bool]) -> bool:
+    """Return whether a folder has record files, and no images or folders with other files."""
+    try:
+        with os.scandir(path) as entries:
+            shown = [e for e in islice(entries, _LOOKED_AT) if not is_hidden(e.name)]
+        folders = [entry.path for entry in shown if is_folder(entry)]
+        names = [entry.name for entry in shown if entry.path not in folders]
+        below = [name for place in folders for name in os.listdir(place) if not is_hidden(name)]
+        below = [name for name in below if not name.endswith(_BESIDE)]
+    except OSError:
+        return False
+    images = any(name.lower().endswith(IMAGES) for name in names)
+    return any(map(is_record, names)) and all(map(is_record, below)) and not images
 
-    Includes class folders without readable files. Raises OSError if a folder cannot be listed.
+
+def describe_unread(
+    data: str,
+    is_read: Callable[[str], bool],
+    noun: str = "image",
+    folders: Sequence[str] | None = None,
+    classes: Sequence[str] | None = None,
+) -> Iterator[str]:
+    """Describe, in one sentence, the files and folders in a dataset folder that are not read.
+
+    ``is_read`` accepts the names of data files. ``folders`` are the folders that contain them, and
+    ``classes`` the class folders; by default both are the visible subfolders, if there are any.
+    Class folders without data files are named with their numbers. Raises OSError if a folder cannot
+    be listed.
     """
-    classes = class_folders(data)
-    kinds: dict[str, list[str]] = {}
-    for place, name, is_folder in _entries(data, classes):
-        path = os.path.join(place, name)
-        wanted = name.lower().endswith(suffixes)
-        if is_folder and is_hidden(name):
-            kinds.setdefault("hidden", []).append(f"{path}/")
-        elif is_folder and place:
-            found = _files_below(os.path.join(data, path), suffixes)
-            kinds.setdefault("deeper", []).extend(os.path.join(path, each) for each in found)
-        elif not is_folder and is_hidden(name):
-            kinds.setdefault("hidden", []).extend([path] * wanted)
-        elif not is_folder and wanted and classes and not place:
-            kinds.setdefault("loose", []).append(path)
-        elif not is_folder and not wanted:
-            kinds.setdefault("other", []).append(path)
-        elif not is_folder:
-            kinds.setdefault("read", []).append(place)
-    why = {
-        "hidden": "Hidden and system files and folders are not read",
-        "loose": f"{noun.capitalize()}s next to the class folders are not read",
-        "deeper": f"{noun.capitalize()}s in folders inside a class folder are not read",
-        "other": f"Files with other endings than {', '.join(suffixes)} are not read",
-    }
-    for kind, text in why.items():
-        if names := sorted(kinds.get(kind, [])):
-            more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
-            yield f"{text} ({len(names):,}): {', '.join(names[:_NAMED])}{more}."
-    with_files = set(kinds.get("read", []))
-    for number, name in enumerate(classes):
-        if name not in with_files:
-            yield f"The class folder {name}/ has no {noun}; its class number {number} stays."
-
-
-def _entries(data: str, classes: list[str]) -> Iterator[tuple[str, str, bool]]:
-    """Yield (folder relative to ``data``, name, True for a folder) for each folder entry."""
-    for place in ["", *classes]:
+    classes = class_folders(data) if classes is None else classes
+    folders = (classes or [""]) if folders is None else folders
+    parents = {each.rpartition("/")[0] for each in folders} | {""}
+    found: dict[str, list[str]] = {"hidden": [], "loose": [], "deeper": [], "other": [], "read": []}
+    for place in sorted({*parents, *folders}):
         with os.scandir(os.path.join(data, place)) as entries:
             for entry in entries:
-                yield place, entry.name, is_folder(entry)
+                path = os.path.join(place, entry.name)
+                inner = is_folder(entry)
+                if is_hidden(entry.name):
+                    found["hidden"].append(f"{path}/" if inner else path)
+                elif inner and path not in parents and path not in folders:
+                    found["deeper"] += (
+                        os.path.join(path, name) for name in _files_below(entry.path, is_read)
+                    )
+                elif not inner and not is_read(entry.name):
+                    found["other"] += [path] * (not path.endswith(_BESIDE))
+                elif not inner:
+                    found["read" if place in folders else "loose"].append(path)
+    named = {
+        "hidden": "hidden and system files and folders",
+        "loose": f"{noun}s next to the folders that are read",
+        "deeper": f"{noun}s in other folders",
+        "other": "files with other endings",
+    }
+    unread = [f"{text} {_counted(found[kind])}" for kind, text in named.items() if found[kind]]
+    read = {each.partition("/")[0] for each in found["read"]}
+    empty = [f"{name}/ ({at})" for at, name in enumerate(classes) if name not in read]
+    sentences = [f"Not read: {'; '.join(unread)}."] if unread else []
+    if empty:
+        sentences.append(f"Class folders without {noun}s keep their number: {', '.join(empty)}.")
+    if sentences:
+        yield " ".join(sentences)
 
 
-def _files_below(folder: str, suffixes: tuple[str, ...]) -> list[str]:
-    below = islice(os.walk(folder), _LOOKED_INTO)
-    return [
-        os.path.relpath(os.path.join(place, name), folder)
-        for place, _, names in below
-        for name in names
-        if name.lower().endswith(suffixes)
-    ]
+def _counted(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    return f"({len(names):,}: {', '.join(sorted(names)[:_NAMED])}{more})"
+
+
+def _files_below(folder: str, is_read: Callable[[str], bool]) -> list[str]:
+    found = []
+    for place, folders, names in islice(os.walk(folder), _LOOKED_INTO):
+        folders[:] = (name for name in folders if not is_hidden(name))
+        shown = (name for name in names if is_read(name) and not is_hidden(name))
+        found += [os.path.relpath(os.path.join(place, name), folder) for name in shown]
+    return found
+
+
+def ends_with(*suffixes: str) -> Callable[[str], bool]:
+    """Return a function that returns whether a file name has one of the suffixes."""
+    return lambda name: name.lower().endswith(suffixes)
 
 
 def require_whole_labels(dataset: Dataset, noun: str) -> None:
@@ -224,7 +252,7 @@ class ClassFiles(SourceKind):
 
     def unread_notes(self, dataset: Dataset) -> Iterator[str]:
         if os.path.isdir(dataset.location):
-            yield from describe_unread(dataset.location, self.suffixes, self.noun)
+            yield from describe_unread(dataset.location, ends_with(*self.suffixes), self.noun)
 
     def write_without(self, dataset: Dataset, names: Collection[str], place: Path) -> Path:
         if self.lists_files:

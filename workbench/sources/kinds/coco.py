@@ -25,6 +25,7 @@ import numpy as np
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample, SourceKind
 from workbench.sources.annotation_faults import box_fault, box_remark, outline_fault
+from workbench.sources.class_folders import is_hidden
 
 # COCO annotations as stored, and content that DALI misreads.
 
@@ -292,8 +293,8 @@ def annotation_files(folder: str) -> Iterator[str]:
             continue
         for name in sorted(os.listdir(place)):
             path = os.path.join(place, name)
-            named = name.lower().endswith(".json") and os.path.isfile(path)
-            if named and _lists_boxes(path, os.stat(path).st_mtime_ns):
+            named = name.lower().endswith(".json") and not is_hidden(name)
+            if named and os.path.isfile(path) and _lists_boxes(path, os.stat(path).st_mtime_ns):
                 yield path
 
 

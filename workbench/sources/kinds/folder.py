@@ -23,6 +23,7 @@ from workbench.sources.class_folders import (
     IMAGES,
     class_folders,
     describe_unread,
+    ends_with,
     has_hidden,
     is_hidden,
     named_files,
@@ -188,11 +189,15 @@ class Folder(SourceKind):
             ]
             for place in places:
                 with os.scandir(place) as entries:
-                    yield from (e.name for e in entries if e.name.lower().endswith(OTHERS))
+                    yield from (
+                        entry.name
+                        for entry in entries
+                        if entry.name.lower().endswith(OTHERS) and not is_hidden(entry.name)
+                    )
 
     def unread_notes(self, dataset: Dataset) -> Iterator[str]:
         if not self._is_list(dataset):
-            yield from describe_unread(dataset.location, IMAGES)
+            yield from describe_unread(dataset.location, ends_with(*IMAGES))
 
     def watched_paths(self, dataset: Dataset) -> Iterator[str]:
         """Yield the folder and its subfolders: adding or removing files modifies one of them."""
@@ -210,7 +215,7 @@ class Folder(SourceKind):
         if self._is_list(dataset):
             return FILE_LIST.nothing_found(dataset)
         data = dataset.location
-        entries = sorted(entry for entry in Path(data).iterdir() if not entry.name.startswith("."))
+        entries = sorted(entry for entry in Path(data).iterdir() if not is_hidden(entry.name))
         if not entries:
             return f"The folder {data} is empty. Use a folder of images."
         if any(entry.suffix.lower() in IMAGES and entry.is_file() for entry in entries):
@@ -323,7 +328,7 @@ class PillowImages(Folder):
         )
 
     def unread_notes(self, dataset: Dataset) -> Iterator[str]:
-        return describe_unread(dataset.location, (*IMAGES, *OTHERS))
+        return describe_unread(dataset.location, ends_with(*IMAGES, *OTHERS))
 
     def pillow_only(self, dataset: Dataset) -> Iterator[str]:
         return iter(())

@@ -17,7 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample, SourceKind
-from workbench.sources.class_folders import IMAGES, class_folders, is_folder, is_hidden
+from workbench.sources.class_folders import (
+    IMAGES,
+    class_folders,
+    describe_unread,
+    ends_with,
+    is_folder,
+    is_hidden,
+)
 from workbench.sources.kinds.coco import annotation_files
 from workbench.sources.kinds.folder import IMAGES_SOURCE
 from workbench.sources.source_kind import READER_OPTIONS
@@ -201,6 +208,10 @@ class ImageMasks(SourceKind):
             (folder / name).mkdir()
             (folder / name / "0.png").touch()
         return folder
+
+    def unread_notes(self, dataset: Dataset) -> Iterator[str]:
+        folders = pair_folders(dataset.location)
+        yield from describe_unread(dataset.location, ends_with(*IMAGES), "image", folders, ())
 
     def root(self, dataset: Dataset) -> str:
         return dataset.location

@@ -25,7 +25,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample, SourceKind, upright_size
-from workbench.sources.class_folders import IMAGES, class_folders, is_folder, is_hidden
+from workbench.sources.class_folders import (
+    IMAGES,
+    class_folders,
+    describe_unread,
+    ends_with,
+    is_folder,
+    is_hidden,
+)
 from workbench.sources.kinds.folder import IMAGES_SOURCE, images_in
 from workbench.sources.source_kind import READER_OPTIONS
 
@@ -50,14 +57,13 @@ def frames_in(folder: str) -> list[str]:
 
 def find_frames(data: str) -> dict[str, Any]:
     """Return frame paths and label of each video: ``class/video/frame``, or ``video/frame``."""
-    videos, labels = [], []
-    for label, name in enumerate(class_folders(data)):
-        place = os.path.join(data, name)
-        inner = [os.path.join(place, video) for video in class_folders(place)]
-        for folder in inner or [place]:
-            videos.append(frames_in(folder))
-            labels.append(label if inner else 0)
-    return {"videos": videos, "labels": labels}
+    folders = [os.path.join(data, name) for name in class_folders(data)]
+    found = [(os.path.join(c, v), at) for at, c in enumerate(folders) for v in class_folders(c)]
+    found = found or [(folder, 0) for folder in folders]
+    return {
+        "videos": [frames_in(folder) for folder, _ in found],
+        "labels": [label for _, label in found],
+    }
 
 
 def read_frames(
@@ -230,15 +236,16 @@ class VideoFrames(SourceKind):
     def accepts(self, path: Path) -> bool:
         """Return whether the class folders contain folders of frames, and no images."""
         try:
-            first, *others = class_folders(str(path))
-            if not {first.lower(), *(name.lower() for name in others)} - _PARTS:
+            names = class_folders(str(path))
+            if not {name.lower() for name in names} - _PARTS:
                 return False
-            place = os.path.join(path, first)
+            places = (os.path.join(path, name) for name in names)
+            place = next(each for each in places if class_folders(each) or images_in(each))
             inner = class_folders(place)
             return (
                 bool(inner) and not images_in(place) and _are_frames(os.path.join(place, inner[0]))
             )
-        except (OSError, ValueError):
+        except (OSError, StopIteration):
             return False
 
     def write_placeholder(self, folder: Path) -> Path:
@@ -248,6 +255,12 @@ class VideoFrames(SourceKind):
         for number in range(64 * 16):
             (place / f"{number:04}.jpg").touch()
         return folder
+
+    def unread_notes(self, dataset: Dataset) -> Iterator[str]:
+        folders = [os.path.dirname(frames[0]) for frames, _ in self._videos(dataset) if frames]
+        inside = [os.path.relpath(folder, dataset.location) for folder in folders]
+        names = self.class_names(dataset)
+        yield from describe_unread(dataset.location, ends_with(*IMAGES), "frame", inside, names)
 
     def root(self, dataset: Dataset) -> str:
         return dataset.location

@@ -104,7 +104,7 @@ IMAGES = (
 def is_hidden(name: str) -> bool:
     """Return whether a file or folder is hidden or belongs to the system, judged by its name."""
     system = ("__macosx", "@eadir", "#recycle", "$recycle.bin", "lost+found")
-    others = ("__pycache__", "system volume information")
+    others = ("__pycache__", "system volume information", "thumbs.db", "desktop.ini")
     return name.startswith(".") or name.lower() in system + others
 
 

@@ -18,6 +18,7 @@ from typing import Any
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, SourceKind
+from workbench.sources.class_folders import describe_unread
 
 Entry = tuple[int, int]
 """The two numbers of one line of an index."""
@@ -147,6 +148,8 @@ class IndexedFiles(SourceKind):
     """Usual suffix of the files."""
     find_files: Callable[[Any], list[str]]
     """Static method that lists the files of the exported program's data argument."""
+    is_record: Callable[[str], bool]
+    """Static method that returns whether a file of a folder is read, judged by its name."""
 
     def scan(self, path: str, progress: Callable[[Iterable[Any]], Iterator[Any]]) -> Iterator[Any]:
         """Yield the index entries of a file. ``progress`` wraps an iterable to report progress."""
@@ -173,6 +176,10 @@ class IndexedFiles(SourceKind):
             if not os.access(path, os.R_OK):
                 raise DataError(f"The {noun} {path} cannot be read. Check its permissions.")
         return paths
+
+    def unread_notes(self, dataset: Dataset) -> Iterator[str]:
+        if os.path.isdir(place := dataset.location):
+            yield from describe_unread(place, self.is_record, self.file_noun, [""], ())
 
     def watched_paths(self, dataset: Dataset) -> Iterator[str]:
         if dataset.location:

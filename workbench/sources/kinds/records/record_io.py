@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample, SourceKind, folder_of
+from workbench.sources.class_folders import describe_unread, ends_with, holds_records, is_hidden
 from workbench.sources.kinds.records._record_index import (
     index_of,
     index_place,
@@ -70,7 +71,8 @@ def find_record_file(data: str) -> dict[str, Any]:
     An index is created if there is none.
     """
     if os.path.isdir(data):
-        (name,) = (name for name in os.listdir(data) if name.lower().endswith(".rec"))
+        names = (name for name in os.listdir(data) if not name.startswith("."))
+        (name,) = (name for name in names if name.lower().endswith(".rec"))
         data = os.path.join(data, name)
     return {"path": [data], "index_path": [index_of(data, scan_record_file)]}
 
@@ -152,7 +154,8 @@ def _name(holder: str, offset: int) -> str:
 
 
 def _names(folder: str | Path) -> list[str]:
-    return sorted(name for name in os.listdir(folder) if name.lower().endswith(_SUFFIX))
+    shown = (name for name in os.listdir(folder) if not is_hidden(name))
+    return sorted(name for name in shown if name.lower().endswith(_SUFFIX))
 
 
 class RecordIO(SourceKind):
@@ -215,12 +218,11 @@ class RecordIO(SourceKind):
         """Return whether a path is a RecordIO file, or a folder of such files and indices."""
         if not os.path.isdir(path):
             return path.suffix.lower() == _SUFFIX
-        try:
-            shown = [name for name in os.listdir(path) if not name.startswith(".")]
-        except OSError:
-            return False
-        rest = [name for name in shown if not name.lower().endswith((_SUFFIX, ".idx", ".lst"))]
-        return not rest and bool(_names(path))
+        return holds_records(path, ends_with(_SUFFIX))
+
+    def unread_notes(self, dataset: Dataset) -> Iterator[str]:
+        if os.path.isdir(place := dataset.location):
+            yield from describe_unread(place, ends_with(_SUFFIX), "RecordIO file", [""], ())
 
     def watched_paths(self, dataset: Dataset) -> Iterator[str]:
         yield dataset.location

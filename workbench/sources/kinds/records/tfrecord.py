@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample, folder_of
+from workbench.sources.class_folders import holds_records
 from workbench.sources.headers import describe_compression
 from workbench.sources.kinds.records._record_index import (
     Entry,
@@ -342,6 +343,7 @@ class TFRecord(IndexedFiles):
     suffixes: tuple[str, ...] = _SUFFIXES
     ending = ".tfrecord"
     find_files = staticmethod(list_records)
+    is_record = staticmethod(lambda name: ".tfrecord" in name and not name.endswith(".idx"))
     sample = "tfrecord"
     with_targets: tuple[str, ...] = ("tfrecord_boxes",)
     ends_process = _NO_BYTES
@@ -425,12 +427,7 @@ class TFRecord(IndexedFiles):
     def accepts(self, path: Path) -> bool:
         if not os.path.isdir(path):
             return path.name.lower().endswith(_SUFFIXES)
-        try:
-            names = [name for name in os.listdir(path) if not name.startswith(".")]
-        except OSError:
-            return False
-        rest = [name for name in names if ".tfrecord" not in name and not name.endswith(".idx")]
-        return bool(names) and not rest
+        return holds_records(path, self.is_record)
 
     def write_placeholder(self, folder: Path) -> Path:
         """Write a TFRecord file with a single record that holds an empty image and a label."""

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample, folder_of
-from workbench.sources.class_folders import IMAGES
+from workbench.sources.class_folders import IMAGES, ends_with, holds_records
 from workbench.sources.kinds.records._record_index import IndexedFiles
 from workbench.sources.kinds.records._tar_samples import (
     NamedFiles,
@@ -47,7 +47,7 @@ def list_shards(data: Any) -> list[str]:
     if not os.path.isdir(data):
         return [data]
     names = sorted(name for name in os.listdir(data) if not name.startswith("."))
-    return [os.path.join(data, name) for name in names if name.endswith(".tar")]
+    return [os.path.join(data, name) for name in names if name.lower().endswith(".tar")]
 
 
 def first_components(path: str) -> set[str]:
@@ -188,6 +188,7 @@ class WebDataset(IndexedFiles):
     file_noun = "archive"
     ending = ".tar"
     find_files = staticmethod(list_shards)
+    is_record = staticmethod(ends_with(".tar"))
     sample = "webdataset"
     with_targets: tuple[str, ...] = ("webdataset_masks", "webdataset_boxes")
 
@@ -263,16 +264,7 @@ class WebDataset(IndexedFiles):
     def accepts(self, path: Path) -> bool:
         if not os.path.isdir(path):
             return path.suffix.lower() == ".tar"
-        try:
-            with os.scandir(path) as entries:
-                shown = [
-                    entry for entry in islice(entries, 10_000) if not entry.name.startswith(".")
-                ]
-        except OSError:
-            return False
-        if any(entry.is_dir() or entry.name.lower().endswith(IMAGES) for entry in shown):
-            return False
-        return any(entry.name.endswith(".tar") for entry in shown)
+        return holds_records(path, self.is_record)
 
     def write_placeholder(self, folder: Path) -> Path:
         path = folder / "samples.tar"
