@@ -93,6 +93,8 @@ def test_a_path_that_fits_several_kinds_is_of_the_narrowest(shapes: Path, tmp_pa
         "video": "video",
         "volumes": "numpy_files",  # though its folders are called images and masks
         "webdataset": "webdataset",
+        "yolo": "yolo",
+        "yolo_pose": "yolo_pose",
     }
     assert open_dataset(shapes / "coco" / "annotations.json").kind == "coco"
     assert open_dataset(shapes / "coco" / "keypoints.json").kind == "coco_keypoints"

@@ -121,6 +121,16 @@ def target_files(load: Photos, names: tuple[str, ...]) -> dict[str, dict[str, Sa
         "webdataset": {
             "samples-000000.tar": lambda path: write_shard(map(_components, all_scenes()), path)
         },
+        "yolo": {
+            **pictures,
+            **{f"labels/{n}.txt": saved(_yolo_outlines, int(n)) for n in numbers},
+            "data.yaml": lambda path: _write(path, _YOLO),
+        },
+        "yolo_pose": {
+            **pictures,
+            **{f"labels/{n}.txt": saved(_yolo_points, int(n)) for n in numbers},
+            "data.yaml": lambda path: _write(path, _YOLO + _YOLO_POINTS),
+        },
     }
 
 
@@ -176,6 +186,36 @@ def _annotation(shape: Shape) -> dict[str, object]:
         "keypoints": [number for point in shape.points for number in (*point, seen)],
         "num_keypoints": len(shape.points),
     }
+
+
+_YOLO = f"train: images\nnames: [{', '.join(CLASSES)}]\n".encode()
+_YOLO_POINTS = f"""\
+kpt_shape: [{len(KEY_POINTS)}, 3]
+kpt_names: {{0: [{", ".join(KEY_POINTS)}]}}
+flip_idx: [0, 3, 2, 1, 4]
+""".encode()
+
+
+def _yolo_line(scene: Scene, shape: Shape, *values: float) -> str:
+    """Return a line of class number from 0 and relative coordinates, from pixels x, y, x, y."""
+    sides = [scene.size[at % 2] for at in range(len(values))]
+    each = (f"{value / side:.8f}" for value, side in zip(values, sides, strict=True))
+    return " ".join([str(shape.label - 1), *each])
+
+
+def _yolo_outlines(scene: Scene) -> bytes:
+    lines = (_yolo_line(scene, one, *sum(one.corners, ())) for one in scene.shapes)
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def _yolo_points(scene: Scene) -> bytes:
+    lines = []
+    for one in scene.shapes:
+        left, top, right, bottom = one.box
+        box = (left + right) / 2, (top + bottom) / 2, right - left, bottom - top
+        points = (_yolo_line(scene, one, *point).partition(" ")[2] + " 2" for point in one.points)
+        lines.append(" ".join([_yolo_line(scene, one, *box), *points]))
+    return "".join(f"{line}\n" for line in lines).encode()
 
 
 def _features(scene: Scene) -> dict[str, bytes | list[bytes] | list[int] | list[float]]:

@@ -220,6 +220,8 @@ class SourceKind:
     """Whether a process serves the samples from memory instead of files."""
     targets: Literal["", "boxes", "masks"] = ""
     """Kind of annotations that are counted by class, or empty if each sample has one label."""
+    has_outlines: bool = False
+    """Whether ``polygons`` are outlines of objects instead of key points."""
     decodes_images: bool = False
     """Whether the reader itself decodes images. An invalid image then crashes the process."""
     is_indexed: bool = False

@@ -179,9 +179,12 @@ def missing_ports(graph: Graph, source: Source, kind: str) -> list[str]:
     """Return the names of a source's used ports that sources of kind ``kind`` do not have."""
     if kind == source.kind or kind in load_source(source.kind).takes:
         return []  # including those that its options add
+    given, other = load_source(source.kind), load_source(kind)
+    if given.op == other.op and given.has_outlines == other.has_outlines:
+        return []
     graph = swap_source(graph, source, kind)
     names = dict.fromkeys(port.output for port in used_ports(graph) if port.node == source.id)
-    return [name for name in names if name not in load_source(kind).outputs]
+    return [name for name in names if name not in other.outputs]
 
 
 def kind_for(graph: Graph, source: Source, dataset: Dataset) -> str:

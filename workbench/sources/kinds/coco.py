@@ -121,7 +121,11 @@ def box_remarks(dataset: Dataset) -> Mapping[Any, str]:
 
 @lru_cache(maxsize=4)
 def _remarks(location: str, stamp: int) -> Mapping[Any, str]:
-    found = _read(location, stamp).entries
+    return remarks_of(_read(location, stamp).entries)
+
+
+def remarks_of(found: dict[str, Any]) -> dict[Any, str]:
+    """Describe the first such box of each image, by image id, for a parsed annotations file."""
     sizes = {each["id"]: sides_of(each) for each in found["images"] if not missing_fields(each)}
     remarks: dict[Any, str] = {}
     for number, one in enumerate(found["annotations"]):
@@ -322,6 +326,11 @@ class Coco(SourceKind):
     sample = "coco/annotations.json"
     looks_ahead = True
     demanding = OUTLINES | {"ratio"}
+    has_outlines = True
+
+    def document(self, dataset: Dataset) -> dict[str, Any]:
+        """Return the annotations. Raises DataError if they are invalid."""
+        return annotations_of(dataset)
 
     def require(self, dataset: Dataset) -> None:
         found = annotations_of(dataset)
@@ -398,17 +407,17 @@ class Coco(SourceKind):
 
     def class_names(self, dataset: Dataset) -> list[str]:
         """Return the category names in file order. DALI numbers them from 1."""
-        listed = annotations_of(dataset)["categories"]
+        listed = self.document(dataset)["categories"]
         return ["background", *(str(category.get("name") or category["id"]) for category in listed)]
 
     def class_counts(self, dataset: Dataset) -> list[int]:
-        found = annotations_of(dataset)
+        found = self.document(dataset)
         times = Counter(one.get("category_id") for one in found["annotations"])
         return [0, *(times[category["id"]] for category in found["categories"])]
 
     def without_targets(self, dataset: Dataset) -> int:
         """Return the number of listed images without annotations."""
-        found = annotations_of(dataset)
+        found = self.document(dataset)
         return len(known_images(found) - {one.get("image_id") for one in found["annotations"]})
 
     def files_in(self, folder: str) -> Iterator[str]:
@@ -417,10 +426,10 @@ class Coco(SourceKind):
     def has_unread_masks(self, dataset: Dataset) -> bool:
         if OUTLINES.intersection(dataset.options or ()):
             return False
-        return any(one.get("segmentation") for one in annotations_of(dataset)["annotations"])
+        return any(one.get("segmentation") for one in self.document(dataset)["annotations"])
 
     def nothing_found(self, dataset: Dataset) -> str:
-        images = annotations_of(dataset)["images"]
+        images = self.document(dataset)["images"]
         if not images:
             return f"{dataset} lists no images. Add them."
         return (
@@ -475,6 +484,7 @@ class CocoKeypoints(Coco):
 
     about = "COCO key points (*keypoints*.json)"
     begins: ClassVar = {"polygon_masks": True}
+    has_outlines = False
     find = staticmethod(find_keypoints)
     helpers = (find_annotations, keypoints_as_polygons)
     imports = ("atexit", "json", "numpy as np", "pathlib", "tempfile")
@@ -508,7 +518,7 @@ class CocoKeypoints(Coco):
         return False  # its polygons are key points
 
     def key_point_names(self, dataset: Dataset) -> list[str]:
-        categories = annotations_of(dataset)["categories"]
+        categories = self.document(dataset)["categories"]
         listed = [
             each["keypoints"] for each in categories if isinstance(each.get("keypoints"), list)
         ]
