@@ -87,11 +87,14 @@ def find_videos(data: Any) -> dict[str, Any]:
 
 
 def read_videos(device: str, **options: Any) -> Any:
-    """Return sequences and labels. Colours are always converted as BT.601."""
+    """Return sequences, labels, and frame numbers and times if options add them.
+
+    Colours are always converted as BT.601.
+    """
     side = "cpu" if device == "cpu" else "gpu"
     read: Any = fn.experimental.readers.video(device=side, **options)
-    frames, labels = read
-    return frames, labels if side == "cpu" else labels.cpu()
+    frames, *others = read
+    return frames, *(others if side == "cpu" else [each.cpu() for each in others])
 
 
 @pipeline_def
