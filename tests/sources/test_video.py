@@ -14,12 +14,14 @@ from tests.sources.clips import write_clips, write_coded
 from workbench.bench import Benchmark
 from workbench.bench.measuring.measurement_config import MeasurementConfig
 from workbench.catalog import load_catalog
+from workbench.catalog.spec import Value
 from workbench.emit.targets import export
 from workbench.engine import Engine
 from workbench.engine.file_checks.file_check import check_header
 from workbench.engine.importing import from_file
-from workbench.errors import DataError
+from workbench.errors import DataError, GraphExportError
 from workbench.graph.checks.check import check_graph
+from workbench.graph.execution.dataset_parameters import with_datasets
 from workbench.graph.model import Graph, Node, Port, Settings, Source
 from workbench.graph.types.devices import device_of, infer_devices
 from workbench.health import check_folder
@@ -30,7 +32,13 @@ from workbench.preview.requests.render import render
 from workbench.preview.requests.statistics import batch_statistics
 from workbench.preview.verify import Verifier
 from workbench.samples.annotations import avi
-from workbench.sources import Dataset, list_samples, open_dataset, require_dataset
+from workbench.sources import (
+    Dataset,
+    list_samples,
+    open_dataset,
+    open_datasets,
+    require_dataset,
+)
 from workbench.sources.kinds import video
 from workbench.sources.kinds.video import codec_of, refusal
 
@@ -118,6 +126,92 @@ def test_frame_numbers_and_times_are_outputs(clips: Path, tmp_path: Path, engine
     assert [each.tolist() for each in numbers[:2]] == [[0], [12]]
     devices = infer_devices(replace(graph, settings=Settings(device="mixed")), load_catalog())
     assert {device_of(devices, port) for port in outputs.values()} == {"cpu"}
+
+
+def decoding(**args: Value) -> Graph:
+    """Whole files that ``decoders.video`` decodes from a random first frame."""
+    nodes = (
+        Source("reader", "readers.file", seed=0, kind="encoded_videos"),
+        Node("start", "random.uniform", {"range": (0, 5), "dtype": "INT32"}, seed=1),
+        Node(
+            "decode",
+            "decoders.video",
+            args,
+            {"encoded": Port("reader", "jpegs"), "start_frame": Port("start", "output")},
+        ),
+        Node("resize", "resize", {"size": (48, 64)}, {"data": Port("decode", "output")}),
+    )
+    outputs = {"frames": Port("resize", "output"), "labels": Port("reader", "labels")}
+    return Graph("clips", nodes=nodes, outputs=outputs, settings=Settings(batch_size=4))
+
+
+def test_encoded_videos_are_decoded_in_preview_script_and_loader(
+    clips: Path, tmp_path: Path, engine: Engine
+) -> None:
+    graph = decoding(sequence_length=LENGTH, stride=STRIDE)
+    assert not check_graph(graph, load_catalog())
+    exact = Verifier(graph, str(clips), 8, engine=engine).run()
+    assert exact.exact, exact.lines()
+    shown = engine.call(render, PreviewRequest(graph, str(clips), tiles=4, tile_size=64))
+    assert [tile.sample.file for tile in shown.tiles][::3] == ["a/0.avi", "b/3.avi"]
+    assert (shown.tiles[3].class_name, shown.tiles[3].shape) == ("b", "4×48×64×3 u8")
+    whole = replace(graph, outputs={**graph.outputs, "start": Port("start", "output")})
+    ((frames, _, starts),) = script_batches(whole, clips, 1, tmp_path)
+    green = frames[1][:, 40, 60, 1].astype(int)
+    assert np.abs(green - 12 * (int(starts[1]) + STRIDE * np.arange(LENGTH))).max() <= 4
+    rows = Benchmark(graph, str(clips), measurement_config=SHORT).run().measurements
+    assert next(row.median for row in rows if row.device == "cpu")
+    text = export(graph, "script", load_catalog()).main.text
+    assert "sequences/s" in text
+    (tmp_path / "edited.py").write_text(text.replace("SIZE = [48, 64]", "SIZE = [40, 64]"))
+    again = from_file(tmp_path / "edited.py")
+    assert again.report.is_exact
+    assert again.graph.sources[0].kind == "encoded_videos"
+    served = export(graph, "triton", load_catalog())
+    assert "dims: [ 4, 48, 64, 3 ]" in served.files["model_repository/clips/config.pbtxt"].text
+    assert served.notes[0] == "decode uses the default of start_frame."
+
+
+def test_sequences_of_any_length_are_refused_where_a_batch_is_one_array() -> None:
+    graph = decoding(pad_mode="none", sequence_length=LENGTH)
+    with pytest.raises(GraphExportError, match="frames may have sequences of different lengths"):
+        export(graph, "pytorch", load_catalog())
+
+
+def test_encoded_videos_that_cannot_be_decoded_are_named(
+    clips: Path, tmp_path: Path, engine: Engine
+) -> None:
+    folder = tmp_path / "clips"
+    shutil.copytree(clips, folder)
+    (folder / "a" / "0.avi").write_bytes(b"no video")
+    (folder / "a" / "1.avi").write_bytes((clips / "a" / "1.avi").read_bytes()[:3000])
+    graph = decoding(sequence_length=LENGTH)
+    found = Verifier(graph, str(folder), 2, engine=engine).run()
+    assert found.exact, found.lines()
+    assert {each.file for each in found.left_out} == {"a/0.avi", "a/1.avi"}
+    files = tuple(sorted(map(str, folder.rglob("*.avi"))))
+    reader = replace(graph.sources[0], args={"files": files, "labels": (0, 0, 1, 1)})
+    own = replace(graph, nodes=(reader, *graph.nodes[1:]))
+    shown = engine.call(render, PreviewRequest(own, str(folder), tiles=4, tile_size=64))
+    errors = [tile.sample.error for tile in shown.tiles]
+    assert errors[0].startswith("it is not an AVI, WebM, Matroska or MP4 file")
+    assert "Invalid data" in errors[1]
+    assert errors[2:] == ["", ""]
+
+
+def test_a_graph_that_decodes_videos_reads_folders_of_videos_whole(
+    clips: Path, photos: Path
+) -> None:
+    graph = decoding(sequence_length=LENGTH)
+    folder = graph.replace_node(replace(graph.sources[0], kind="folder"))
+    opened = with_datasets(folder, open_datasets(str(clips)))
+    assert opened.sources[0].kind == "encoded_videos"
+    still = with_datasets(opened, open_datasets(str(photos)))
+    assert still.node("decode").op == "decoders.image"
+    assert still.node("decode").inputs == {"data": Port("reader", "jpegs")}
+    wrong = graph.replace_node(still.node("decode"))
+    (fault,) = check_graph(wrong, load_catalog())
+    assert "decoders.image does not decode videos that reader reads" in str(fault)
 
 
 def test_one_draw_turns_all_frames_of_a_sequence(clips: Path, tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ ShapeWord = Literal[
     "canvas", "pad", "slice", "paste", "paste_many", "filter", "transpose", "reduce",
     "shape", "drawn", "one_hot", "join", "stack", "expand", "squeeze", "reshape", "extract",
     "reorder", "per_frame", "affine", "points", "corner", "broadcast", "subscript",
-    "extents", "classes", "frame_times", "frame_numbers",
+    "extents", "classes", "frames", "frame_times", "frame_numbers",
 ]  # fmt: skip
 """Effect of an operator on the shape; ``graph.types.shape_rules`` has a function for each."""
 

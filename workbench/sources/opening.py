@@ -270,7 +270,7 @@ def open_dataset(data: Location) -> Dataset:
             f"Item {at}, {repr(data[at])[:60]}, has no label, but item {labelled.index(True)} has "
             "one. Use pairs of a path and a label for all items, or paths only."
         )
-    for kind in source_kinds():
+    for kind in _by_precedence():
         source = load_source(kind)
         if source.suffixes and all(path.lower().endswith(source.suffixes) for path, _ in items):
             by_folder = unlabelled and source.in_files  # a file of many samples has no class

@@ -9,7 +9,8 @@ from workbench.catalog.extra_operators.auto_augment import AUTO_AUGMENT
 from workbench.errors import GraphExportError
 from workbench.graph.annotations.followers import follows
 from workbench.graph.annotations.formats import box_format
-from workbench.graph.model import Graph, Node, Source
+from workbench.graph.model import Graph, Node, Port, Source
+from workbench.graph.model.node_order import ancestors
 from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.types.devices import device_of
 from workbench.graph.types.tensor_type import TensorType
@@ -143,14 +144,26 @@ def require_one_size(graph: Graph, outputs: Outputs, lists: Sequence[str], targe
         flow = outputs[name]
         axes, shape = flow.axes or "", flow.shape or ()
         sides = [shape[axes.index(each)] for each in "HW" if shape and each in axes]
+        node = graph.outputs[name].node
+        if axes[:1] == "F" and shape[:1] == (None,) and _decodes_videos(graph, node):
+            raise GraphExportError(
+                f"{node}: {target} makes one array per batch, but {name} may have sequences of "
+                "different lengths, because their length depends on the videos. Set "
+                "sequence_length or frames of the decoder and a pad_mode other than none, or "
+                "export as a script."
+            )
         if None in sides and name not in lists:
-            node = graph.outputs[name].node
             raise GraphExportError(
                 f"{node}: {target} makes one array per batch, but {name} may have images of "
                 f"different sizes, because their size after {node} depends on the data. Add a "
                 f"resize, a crop or a pad after {node} (or set keep_size of a rotate), or export "
                 "as a script."
             )
+
+
+def _decodes_videos(graph: Graph, node: str) -> bool:
+    made = ancestors(graph, [Port(node, "")])
+    return any(graph.node(each).op == "decoders.video" for each in made)
 
 
 def require_signed(graph: Graph, outputs: Outputs, target: str) -> None:

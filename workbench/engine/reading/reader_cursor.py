@@ -133,8 +133,9 @@ class ReaderCursor:
         If the source outputs pixels, it decodes on the device in the settings.
         """
         self._device = (source.device or settings.device) if source.decodes else "cpu"
+        self._decoded_on = self._device if source.decodes else settings.device
         if data is not None:
-            require_dataset(data, self._device)
+            require_dataset(data, self._decoded_on)
         self._compiled = CompiledSource(code)
         self._source = source
         self._data = data
@@ -168,7 +169,7 @@ class ReaderCursor:
         self._left_out = ""
         """Text with the number of unreadable samples and the name of the first."""
         kind = None if data is None else load_source(data.kind)
-        self._remark = kind.decoding_remark(data, self._device) if kind and data else ""
+        self._remark = kind.decoding_remark(data, self._decoded_on) if kind and data else ""
         if kind is not None and kind.checked_first:
             self._read_rest()
 
@@ -181,7 +182,7 @@ class ReaderCursor:
             except PipelineError as error:
                 if self._data is None:
                     raise
-                require_dataset(self._data, self._device)
+                require_dataset(self._data, self._decoded_on)
                 if self._read_rest():
                     continue
                 if reason := failure_reason(self._data, str(error)):

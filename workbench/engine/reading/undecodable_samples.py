@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
 from workbench.catalog.extra_operators.python_decoder import PILLOW_DECODER
 from workbench.catalog.spec import Value
@@ -24,9 +25,11 @@ from workbench.engine.reading.encoded_images import (
     placeholder_jpeg,
     reject_reason,
 )
+from workbench.samples.annotations import avi
 from workbench.sources.kinds.sounds import SOUND_HEAD, silence_reason, sound_fault
+from workbench.sources.kinds.video import encoded_fault
 
-AUDIO_DECODER = "decoders.audio"
+AUDIO_DECODER, VIDEO_DECODER = "decoders.audio", "decoders.video"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,8 @@ def check_samples(
     """Return one Sample for each encoded array of shape (bytes,).
 
     ``decoder`` is the operator that decodes the arrays, with the arguments ``args``; empty for
-    DALI's image decoders. The arrays are sounds for ``decoders.audio``, and images otherwise.
+    DALI's image decoders. The arrays are sounds for ``decoders.audio``, videos for
+    ``decoders.video``, and images otherwise.
     """
     samples = []
     with_pillow = decoder == PILLOW_DECODER.name
@@ -59,6 +63,9 @@ def check_samples(
             samples.append(Sample(file, fault))
             continue
         data = array.tobytes()
+        if decoder == VIDEO_DECODER:
+            samples.append(Sample(file, unreadable.get(file) or encoded_fault(data)))
+            continue
         error = unreadable.get(file) or reject_reason(data, with_pillow) or ""
         if not error and args.get("adjust_orientation") is False and not with_pillow:
             error = crash_reason(data)
@@ -85,6 +92,10 @@ def replace_samples(
 def _placeholder_sample(decoder: str) -> Any:
     from nvidia.dali.tensors import TensorCPU
 
+    if decoder == VIDEO_DECODER:
+        still = placeholder_jpeg()
+        with Image.open(io.BytesIO(still.tobytes())) as image:
+            return TensorCPU(np.frombuffer(avi([still.tobytes()], *image.size), np.uint8))
     return TensorCPU(_silence() if decoder == AUDIO_DECODER else placeholder_jpeg())
 
 
@@ -104,11 +115,18 @@ def decoding_error(encoded: NDArray[np.uint8], decoder: str = "") -> str:
     """
     from nvidia.dali import fn, pipeline_def
 
+    needs_gpu = decoder == VIDEO_DECODER and encoded_fault(encoded.tobytes(), "cpu")
+    device = 0 if needs_gpu else None
+
     def alone() -> Any:
         read = fn.external_source(name="encoded")
+        if decoder == VIDEO_DECODER:
+            return fn.decoders.video(read, device="cpu" if device is None else "mixed")
         return fn.decoders.audio(read)[0] if decoder == AUDIO_DECODER else fn.decoders.image(read)
 
-    pipe = pipeline_def(alone)(batch_size=1, num_threads=1, device_id=None, prefetch_queue_depth=1)
+    pipe = pipeline_def(alone)(
+        batch_size=1, num_threads=1, device_id=device, prefetch_queue_depth=1
+    )
     try:
         pipe.build()
         pipe.feed_input("encoded", [encoded])

@@ -14,6 +14,7 @@ from workbench.graph.model.faults import Fault
 from workbench.names import free_name
 from workbench.sources import Dataset, Datasets, SourceKind, load_source, source_kinds
 
+_DECODER, _VIDEO_DECODER = "decoders.image", "decoders.video"
 _TAKEN = frozenset(
     {
         *("args", "base_seed", "batch_size", "batches", "checkpoint", "cores", "device"),
@@ -76,9 +77,8 @@ def decoder_faults(graph: Graph) -> Iterator[Fault]:
             decoder = needed.get(port.node, "")
             reads = node.op.startswith("decoders.") or node.op == "peek_image_shape"
             if decoder and reads and node.op != decoder:
-                words = (
-                    f"{node.op} does not decode GIF, AVIF and other formats that {port.node} reads"
-                )
+                formats = "videos" if decoder == _VIDEO_DECODER else "GIF, AVIF and other formats"
+                words = f"{node.op} does not decode {formats} that {port.node} reads"
                 remedy = f"Replace it with {decoder}, and add a crop after it if it cropped."
                 yield Fault(node.id, name, words, remedy)
 
@@ -159,8 +159,10 @@ def _named_data(nodes: Iterable[Node]) -> dict[str, SourceKind]:
 
 def sequence_length(graph: Graph) -> int:
     """Return the number of frames per sample, or 0 if the graph reads images."""
-    found = (source.args.get("sequence_length") for source in graph.sources)
-    return next((count for count in found if isinstance(count, int)), 0)
+    made = [node for node in graph.walk() if isinstance(node, Source) or node.op == _VIDEO_DECODER]
+    counts = [node.args.get("sequence_length") for node in made]
+    counts += [len(each) for node in made if isinstance(each := node.args.get("frames"), tuple)]
+    return next((count for count in counts if isinstance(count, int)), 0)
 
 
 def require_datasets(graph: Graph, data: Datasets) -> None:
@@ -193,6 +195,8 @@ def kind_for(graph: Graph, source: Source, dataset: Dataset) -> str:
     Raises DataError if the graph uses annotations that the data lack.
     """
     richer = load_source(dataset.kind).with_targets
+    if dataset.kind == "video" and _feeds(graph, source, _VIDEO_DECODER):
+        return "encoded_videos"
     if source.kind in (dataset.kind, *richer) or not missing_ports(graph, source, dataset.kind):
         return dataset.kind
     for kind in richer:
@@ -207,6 +211,12 @@ def kind_for(graph: Graph, source: Source, dataset: Dataset) -> str:
                 ) from None
             return kind
     return dataset.kind
+
+
+def _feeds(graph: Graph, source: Source, op: str) -> bool:
+    """Return whether a node of the operator ``op`` reads an output of a source directly."""
+    readers = (node for node in graph.walk() if node.op == op)
+    return any(port.node == source.id for node in readers for port in node.inputs.values())
 
 
 def with_datasets(graph: Graph, data: Datasets) -> Graph:
@@ -263,8 +273,8 @@ def _with_decoders(graph: Graph) -> Graph:
     nodes = []
     for node in graph.nodes:
         fed = next((decoders.get(port.node, "") for port in node.inputs.values()), "")
-        if fed and node.op == "decoders.image":
-            node = replace(node, op=fed, args={}, device=None)
+        if fed and node.op == _DECODER:
+            node = _with_decoder(node, fed)
         nodes.append(node)
     changed = any(new is not old for new, old in zip(nodes, graph.nodes, strict=True))
     return replace(graph, nodes=tuple(nodes)) if changed else graph
@@ -272,9 +282,16 @@ def _with_decoders(graph: Graph) -> Graph:
 
 # Replace a source by another kind, even if one outputs encoded images and the other pixels.
 
-_DECODER = "decoders.image"
 _ORDERS = {"HWC": "FHWC", "CHW": "FCHW"}
 """Axis order of a sequence for each axis order of an image."""
+
+
+def _with_decoder(node: Node, op: str) -> Node:
+    """Replace the operator of a decoder, without its arguments."""
+    data = next(iter(node.inputs.values()))
+    return replace(
+        node, op=op, args={}, inputs={load_catalog()[op].inputs[0].name: data}, device=None
+    )
 
 
 def swap_source(graph: Graph, source: Source, kind: str, data: Dataset | None = None) -> Graph:
@@ -302,20 +319,20 @@ def swap_source(graph: Graph, source: Source, kind: str, data: Dataset | None = 
     own, wanted = old.decoder or _DECODER, new.decoder or _DECODER
     if old.pixels and not new.pixels:
         name = free_name("decode", {node.id for node in graph.walk()})
-        decoder = Node(name, wanted, {}, {"data": port})
+        decoder = Node(name, wanted, {}, {load_catalog()[wanted].inputs[0].name: port})
         moved[given] = Port(decoder.id, "output")
         nodes.insert(nodes.index(made) + 1, decoder)
     elif new.pixels and not old.pixels:
         for node in graph.nodes:
-            if node.op == own and node.inputs.get("data") == given:
+            if node.op == own and given in node.inputs.values():
                 moved[Port(node.id, "output")] = port
                 nodes.remove(node)
     elif given != port:
         moved[given] = port
     if not old.pixels and not new.pixels and own != wanted:
         nodes = [
-            replace(node, op=wanted, args={}, device=None)
-            if node.op == own and node.inputs.get("data") == given
+            _with_decoder(node, wanted)
+            if node.op == own and given in node.inputs.values()
             else node
             for node in nodes
         ]

@@ -248,6 +248,18 @@ def _per_frame(call: TypedCall, flow: TensorType) -> TensorType:
     return flow if flow.layout[0] == "F" else replace(flow, layout=None)
 
 
+def _frames(call: TypedCall, flow: TensorType) -> TensorType:
+    """Return the type of a video reader's or decoder's sequences: F is None if videos decide it."""
+    (count,) = (call.integers("sequence_length") or (None,))[:1]
+    if call.is_set("frames"):
+        linked = call.fed["frames"].shape if "frames" in call.node.inputs else None
+        values = call.integers("frames") if "frames" in call.node.args else linked
+        count = linked[0] if linked else len(values) if values else None
+    elif call.spec.name == "decoders.video" and call.value("pad_mode") == "none":
+        count = None
+    return flow.reshaped((count, None, None, 3), "FHWC")
+
+
 def _frame_times(call: TypedCall, flow: TensorType) -> TensorType:
     return flow.reshaped((call.integers("sequence_length") or (None,))[:1], "")
 
@@ -572,6 +584,7 @@ SHAPE_RULES: Mapping[ShapeWord, ShapeRule] = {
     "extract": _extract,
     "reorder": _reorder,
     "per_frame": _per_frame,
+    "frames": _frames,
     "frame_times": _frame_times,
     "frame_numbers": _frame_numbers,
     "affine": _affine,

@@ -137,7 +137,8 @@ def _middle_value(generator: Node) -> Value | None:
             "values" not in generator.args
         ):
             whole = low / 2 + high / 2  # their sum may overflow a float
-            middle = int(whole) if whole == int(whole) else whole
+            integral = whole == int(whole) or "INT" in str(generator.args.get("dtype"))
+            middle = int(whole) if integral else whole
         case _:
             return None
     if not isinstance(count, int):
@@ -147,8 +148,9 @@ def _middle_value(generator: Node) -> Value | None:
 
 # Inference: a graph without random augmentation
 
-_TO_ONE_SIZE = ("crop", "crop_mirror_normalize")
-"""Operators that set the image size. They are centred and not mirrored, but not removed."""
+_TO_ONE_SIZE = ("crop", "crop_mirror_normalize", "decoders.video")
+"""Operators that set the image size or decode. Random arguments get defaults; they are not removed.
+"""
 
 
 def inference_graph(typed: TypedGraph) -> tuple[Graph, Mapping[str, str], Sequence[str]]:
@@ -186,7 +188,7 @@ def inference_graph(typed: TypedGraph) -> tuple[Graph, Mapping[str, str], Sequen
 
 
 _OF_A_RESIZE = frozenset({"size", "interp_type", "antialias", "mag_filter", "min_filter", "dtype"})
-_CENTRED = frozenset({"crop_pos_x", "crop_pos_y", "crop_pos_z", "mirror"})
+_CENTRED = frozenset({"crop_pos_x", "crop_pos_y", "crop_pos_z", "mirror", "start_frame", "stride"})
 
 
 def _random_inputs(typed: TypedGraph, node: Node) -> set[str]:

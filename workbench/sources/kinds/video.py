@@ -10,12 +10,13 @@ remain.
 
 from __future__ import annotations
 
+import io
 import os
 import struct
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, Header, Sample, folder_of
@@ -59,6 +60,12 @@ def find_videos(data: Any) -> dict[str, Any]:
     return {"filenames": files, "labels": labels}
 
 
+def find_encoded_videos(data: Any) -> dict[str, Any]:
+    """Return the arguments of the file reader for a file, a folder, class folders or a list."""
+    files, labels = files_of(data, VIDEOS)
+    return {"files": files, "labels": labels}
+
+
 def read_videos(device: str, **options: Any) -> Any:
     """Return sequences, labels, and frame numbers and times if options add them.
 
@@ -76,18 +83,22 @@ def codec_of(path: str) -> tuple[str, str]:
     Unknown values are empty. Raises OSError if the file cannot be read.
     """
     with open(path, "rb") as file:
-        head = file.read(_HEAD)
-        if head[:4] == b"RIFF" and head[8:12] == b"AVI ":
-            at = head.find(b"strf", max(0, head.find(b"vids")))
-            return "avi", _codec_letters(head[at + 24 : at + 28]) if at > 0 else ""
-        if head[:4] == b"\x1aE\xdf\xa3":
-            at = head.find(b"V_")
-            return "matroska", _codec_letters(head[at + 2 : at + 18]) if at > 0 else ""
-        if head[4:8] in (b"ftyp", b"moov", b"mdat", b"wide", b"free"):
-            index = _movie_index(file)
-            at = index.find(b"vmhd")
-            at = index.find(b"stsd", max(0, at))
-            return "mp4", _codec_letters(index[at + 16 : at + 20]) if at > 0 else ""
+        return _codec_in(file)
+
+
+def _codec_in(file: BinaryIO) -> tuple[str, str]:
+    head = file.read(_HEAD)
+    if head[:4] == b"RIFF" and head[8:12] == b"AVI ":
+        at = head.find(b"strf", max(0, head.find(b"vids")))
+        return "avi", _codec_letters(head[at + 24 : at + 28]) if at > 0 else ""
+    if head[:4] == b"\x1aE\xdf\xa3":
+        at = head.find(b"V_")
+        return "matroska", _codec_letters(head[at + 2 : at + 18]) if at > 0 else ""
+    if head[4:8] in (b"ftyp", b"moov", b"mdat", b"wide", b"free"):
+        index = _movie_index(file)
+        at = index.find(b"vmhd")
+        at = index.find(b"stsd", max(0, at))
+        return "mp4", _codec_letters(index[at + 16 : at + 20]) if at > 0 else ""
     return "", ""
 
 
@@ -145,9 +156,19 @@ def refusal(path: str, device: str = "") -> str:
 @lru_cache(maxsize=4096)
 def _refusal(path: str, stamp: int, cpu: bool, gpu: bool) -> str:
     try:
-        container, codec = codec_of(path)
+        return _codec_refusal(*codec_of(path), cpu, gpu)
     except OSError as error:
         return f"not readable ({error.strerror})"
+
+
+def encoded_fault(content: bytes, device: str = "") -> str:
+    """Return why DALI cannot decode an encoded video on a device (by default any), or ""."""
+    gpu = has_gpu() and device != "cpu"
+    why = _codec_refusal(*_codec_in(io.BytesIO(content)), device != "mixed", gpu)
+    return f"it is {why}, which DALI does not decode here" if why else ""
+
+
+def _codec_refusal(container: str, codec: str, cpu: bool, gpu: bool) -> str:
     if (cpu and (container, codec) in DECODABLE) or (gpu and container and codec in ON_GPU):
         return ""
     if not container:
@@ -243,7 +264,7 @@ class Video(ClassFiles):
     find = staticmethod(find_videos)
     outputs = ("frames", "labels")
     unread: ClassVar = {"filenames": ["clip.avi"], "labels": [0]}
-    reader = staticmethod(read_videos)
+    reader: Any = staticmethod(read_videos)
     noun = "video"
     pixels = "frames"
     has_sequences = True
@@ -330,4 +351,25 @@ class Video(ClassFiles):
         return path
 
 
-SOURCES = {"video": Video()}
+class EncodedVideos(Video):
+    """Source kind for whole video files, one per sample, which ``decoders.video`` decodes."""
+
+    about = "video files to decode (.avi, .webm, or a folder of these)"
+    op = "readers.file"
+    located_by = frozenset({"file_root", "files", "file_list"})
+    find = staticmethod(find_encoded_videos)
+    reader = None
+    outputs = ("jpegs", "labels")
+    unread: ClassVar = {}
+    pixels = ""
+    begins: ClassVar = {}
+    takes = frozenset({"video"})
+    precedence = 0
+    decoder = "decoders.video"
+    lists_files = False  # a remaining list of videos is read as this kind, not as a ``file_list``
+
+    def accepts(self, path: Path) -> bool:
+        return False  # videos are read as sequences, unless a graph decodes them
+
+
+SOURCES = {"video": Video(), "encoded_videos": EncodedVideos()}
