@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
 
 from workbench.catalog.extra_operators.python_decoder import PILLOW_DECODER
 from workbench.catalog.spec import Value
@@ -25,7 +24,6 @@ from workbench.engine.reading.encoded_images import (
     placeholder_jpeg,
     reject_reason,
 )
-from workbench.samples.annotations import avi
 from workbench.sources.kinds.sounds import SOUND_HEAD, silence_reason, sound_fault
 from workbench.sources.kinds.video import encoded_fault
 
@@ -82,7 +80,8 @@ def replace_samples(
     """Replace every bad tensor by a good tensor of the same batch.
 
     A good sample satisfies the same requirements as the others, such as the minimum size of a crop.
-    If there is none, a uniform image or a second of silence is used.
+    If there is none, a uniform image (which is also a video of one frame) or a second of silence
+    is used.
     """
     good = next((a for a, s in zip(encoded, samples, strict=True) if not s.error), None)
     filler = _placeholder_sample(decoder) if good is None else good
@@ -92,10 +91,6 @@ def replace_samples(
 def _placeholder_sample(decoder: str) -> Any:
     from nvidia.dali.tensors import TensorCPU
 
-    if decoder == VIDEO_DECODER:
-        still = placeholder_jpeg()
-        with Image.open(io.BytesIO(still.tobytes())) as image:
-            return TensorCPU(np.frombuffer(avi([still.tobytes()], *image.size), np.uint8))
     return TensorCPU(_silence() if decoder == AUDIO_DECODER else placeholder_jpeg())
 
 
