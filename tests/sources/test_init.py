@@ -92,6 +92,7 @@ def test_a_path_that_fits_several_kinds_is_of_the_narrowest(shapes: Path, tmp_pa
         "tfrecord": "tfrecord",
         "video": "video",
         "volumes": "numpy_files",  # though its folders are called images and masks
+        "voc": "voc",
         "webdataset": "webdataset",
         "yolo": "yolo",
         "yolo_pose": "yolo_pose",

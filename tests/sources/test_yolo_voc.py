@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from tests.emit.targets.test_annotations import loader_of
 from tests.helpers import with_settings
@@ -30,20 +31,23 @@ from workbench.sources import (
     require_dataset,
     write_remaining,
 )
+from workbench.sources.kinds.voc import Voc
 
-KINDS = {"yolo": "ssd", "yolo_pose": "key-points"}
+KINDS = {"yolo": "ssd", "yolo_pose": "key-points", "voc": "retinanet"}
 LINE = "1 0.5 0.5 0.25 0.25\n"
 
 
 @pytest.mark.parametrize(
     ("kind", "args"),
     one_in(
-        4,
+        3,
         [
             ("yolo", {}),
             ("yolo", {"ltrb": True, "ratio": True, "polygon_masks": True}),
             ("yolo_pose", {"polygon_masks": True}),
             ("yolo_pose", {"polygon_masks": True, "ratio": True}),
+            ("voc", {"ltrb": True}),
+            ("voc", {"ratio": True}),
         ],
     ),
 )
@@ -57,18 +61,24 @@ def test_annotations_are_those_of_coco(
         folder = tmp_path / place.name
         folder.mkdir()
         graph = opened(KINDS[kind], place)
-        found.append(read_alone(graph, place, folder, args, "boxes", "labels", *points))
+        boxes, labels, *rest = read_alone(graph, place, folder, args, "boxes", "labels", *points)
+        names = np.array(class_names(open_dataset(place)))
+        ordered = sorted(CLASSES) if place.name == "voc" else CLASSES
+        assert names.tolist() == ["background", *ordered]
+        numbers = [[CLASSES.index(name) for name in names[each]] for each in labels]
+        found.append([boxes, *rest, numbers])
     for ours, theirs in zip(*found, strict=True):
         for one, other in zip(ours, theirs, strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-4)
 
 
-@pytest.mark.parametrize("kind", one_in(2, KINDS))
+@pytest.mark.parametrize("kind", one_in(3, KINDS))
 def test_it_is_opened_drawn_verified_measured_and_exported(
     kind: str, shapes: Path, engine: Engine, tmp_path: Path
 ) -> None:
     place = str(shapes / load_source(kind).sample)
-    assert open_dataset(place).kind == open_dataset(Path(place).parent).kind == kind
+    assert open_dataset(place).kind == kind
+    assert open_dataset(Path(place).parent).kind == (kind if kind != "voc" else "folder")
     graph = with_settings(load_recipe(KINDS[kind]), batch_size=4)
     report = Verifier(graph, place, 8, engine=engine).run()
     assert report.exact, report.lines()
@@ -78,8 +88,7 @@ def test_it_is_opened_drawn_verified_measured_and_exported(
     assert {mark.text for mark in marks} <= {*CLASSES, ""}
     counted = scan_folder(open_dataset(place))
     assert counted.at_fault == 0
-    assert list(counted.class_counts) == list(CLASSES)
-    assert class_names(open_dataset(place)) == ["background", *CLASSES]
+    assert list(counted.class_counts) == class_names(open_dataset(place))[1:]
 
 
 @pytest.mark.thorough
@@ -234,3 +243,139 @@ def test_mirrored_points_are_those_of_flip_idx(shapes: Path, tmp_path: Path) -> 
     path.write_text(path.read_text().replace("[0, 3, 2, 1, 4]", "[0, 3, 2, 4, 1]"))
     with pytest.raises(DataError, match=r"flip_idx is \[0, 3, 2, 4, 1\]. Use 5 numbers from 0"):
         require_dataset(open_dataset(path))
+
+
+# Pascal VOC.
+
+
+def box_of(left: object, top: object, right: object, bottom: object, name: str = "cat") -> str:
+    sides = {"xmin": left, "ymin": top, "xmax": right, "ymax": bottom}
+    corners = "".join(f"<{side}>{value}</{side}>" for side, value in sides.items())
+    return f"<object><name>{name}</name><bndbox>{corners}</bndbox></object>"
+
+
+SIZE = "<size><width>{}</width><height>{}</height></size>"
+
+
+@pytest.fixture
+def voc(shapes: Path, tmp_path: Path) -> Path:
+    """Eight images and their XML files in one folder, with one box each."""
+    (tmp_path / "set").mkdir()
+    for path in sorted((shapes / "voc" / "JPEGImages").iterdir())[:8]:
+        shutil.copy(path, tmp_path / "set")
+        text = (
+            f"<annotation>{SIZE.format(*Image.open(path).size)}{box_of(1, 1, 40, 30)}</annotation>"
+        )
+        (tmp_path / "set" / f"{path.stem}.xml").write_text(text)
+    return tmp_path / "set"
+
+
+VOC_FAULTS = {
+    box_of(40, 1, 10, 30): "object 1 (cat) has the corners 40, 1, 10, 30. xmax and ymax must be",
+    box_of(0, 0, 0, 0): "object 1 (cat) has the corners 0, 0, 0, 0. xmax and ymax must be larger",
+    box_of(1, "nan", 10, 30): "object 1 (cat) has the box ['1', 'nan', '10', '30']. Use four",
+    "<object><name>cat</name></object>": "has the box [None, None, None, None]. Use four numbers",
+    "<object><bndbox/></object>": "object 1 has no name",
+    box_of(900, 1, 950, 30): "the box [899.0, 0.0, 51.0, 30.0] is outside the image",
+    "<object>": "it is not valid XML (mismatched tag",
+}
+
+
+def test_an_invalid_xml_file_is_named_and_its_image_excluded(voc: Path, engine: Engine) -> None:
+    files = sorted(voc.glob("*.xml"))
+    for path, content in zip(files, VOC_FAULTS, strict=False):
+        path.write_text(f"<annotation>{content}</annotation>")
+    entity = '<!DOCTYPE a [<!ENTITY b "ha">]>'
+    files[7].write_text(f"{entity}<annotation>{box_of(1, 1, 40, 30, '&b;')}</annotation>")
+    found = check_folder(voc, full=False).bad
+    words = [
+        *VOC_FAULTS.values(),
+        "it declares a document type or entities. Remove the declaration",
+    ]
+    assert [each.reason for each in found if words.pop(0) not in each.reason] == []
+    assert not words
+    with pytest.raises(ValueError, match=r"000000\.xml: object 1 \(cat\) has the corners 40, 1"):
+        load_source("voc").find(str(voc))
+    for path in files[2:]:
+        path.write_text(f"<annotation>{box_of(1, 1, 40, 30)}</annotation>")
+    graph = with_settings(load_recipe("ssd"), batch_size=3)
+    report = Verifier(graph, str(voc), 2, engine=engine).run()
+    assert report.exact, report.lines()
+    assert len(report.left_out) == 2
+
+
+def test_corners_count_from_one_unless_one_is_below(voc: Path) -> None:
+    kind, dataset = Voc(), open_dataset(voc)
+    assert dataset.kind == "voc"
+    assert kind.document(dataset)["annotations"][0]["bbox"] == [0, 0, 40, 30]
+    assert next(kind.unread_notes(dataset)).endswith("count from 1, as in the VOC challenges.")
+    (voc / "000003.xml").write_text(f"<annotation>{box_of(0, 5, 40, 30)}</annotation>")
+    assert kind.document(dataset)["annotations"][0]["bbox"] == [1, 1, 39, 29]
+    assert "count from 0, because a corner is below 1" in next(kind.unread_notes(dataset))
+
+
+def test_sizes_come_from_the_image_if_the_file_has_none(voc: Path, tmp_path: Path) -> None:
+    files, boxes = sorted(voc.glob("*.xml")), box_of(1, 1, 40, 30)
+    for path, size in zip(files, ["", SIZE.format(0, 0), SIZE.format(30, "")] * 3, strict=False):
+        path.write_text(f"<annotation>{size}{boxes}</annotation>")
+    read = read_alone(opened("ssd", voc), voc, tmp_path, {"ratio": True, "ltrb": True}, "boxes")[0]
+    sizes = [Image.open(path).size for path in sorted(voc.glob("*.jpg"))]
+    for box, (width, height) in zip(read, sizes, strict=False):
+        np.testing.assert_allclose(box, [[0, 0, 40 / width, 30 / height]], rtol=1e-6)
+    files[0].write_text(f"<annotation>{SIZE.format(30, 40)}{boxes}</annotation>")
+    (unusual,) = check_folder(voc, full=False).files
+    assert unusual.findings[0].reason.startswith("its annotations are for 30×40, but it is ")
+
+
+def test_files_are_paired_by_name_and_else_by_filename(voc: Path) -> None:
+    (voc / "000001.xml").rename(voc / "other.xml")
+    (voc / "other.xml").write_text(
+        f"<annotation><filename>000001.jpg</filename>{box_of(1, 1, 9, 9, 'dog')}</annotation>"
+    )
+    named = f"<annotation><filename>000002.png</filename>{box_of(1, 1, 9, 9, 'dog')}</annotation>"
+    (voc / "000002.xml").write_text(named)
+    (voc / "lost.xml").write_text(f"<annotation>{box_of(1, 1, 9, 9, 'eel')}</annotation>")
+    (voc / "000004.xml").unlink()
+    kind, dataset = Voc(), open_dataset(voc)
+    assert [one["category_id"] for one in kind.document(dataset)["annotations"]] == [
+        1,
+        2,
+        2,
+        *[1] * 4,
+    ]
+    assert class_names(dataset) == ["background", "cat", "dog", "eel"]
+    assert kind.without_targets(dataset) == 1
+    assert [each.name for each in kind.list_samples(dataset) if each.fault] == ["lost.xml"]
+    (voc / "classes.txt").write_text("dog\r\ncat\r\n")
+    assert class_names(dataset) == ["background", "dog", "cat"]
+    (voc / "000005.xml").write_text(f"<annotation>{box_of(1, 1, 9, 9, 'cow')}</annotation>")
+    faults = [each.fault for each in kind.list_samples(dataset)]
+    assert [each for each in faults if "the class cow is not in" in each]
+
+
+def test_a_list_selects_images_and_difficult_objects_can_be_omitted(
+    shapes: Path, tmp_path: Path
+) -> None:
+    place = tmp_path / "voc"
+    shutil.copytree(shapes / "voc", place)
+    every = class_names(open_dataset(place))
+    path = place / "ImageSets" / "Main" / "train.txt"
+    dataset = open_dataset(path)
+    assert dataset.kind == "voc"
+    assert len(list(list_samples(dataset))) == SCENES // 2
+    rest = write_remaining(dataset, ["000000.jpg"], tmp_path / "rest")
+    assert len(list(list_samples(open_dataset(rest)))) == SCENES // 2 - 1
+    first = place / "Annotations" / "000000.xml"
+    first.write_text(first.read_text().replace("<difficult>0", "<difficult>1", 1))
+    args: dict[str, Value] = {"include_iscrowd": False}
+    path.write_text("000000\n")
+    boxes = read_alone(opened("ssd", path), path, tmp_path, args, "boxes")[0]
+    assert len(boxes[0]) == first.read_text().count("<object>") - 1
+    assert class_names(dataset) == every
+    for content, words in {
+        "000000\nabsent\n": r"1 names of .* have no image in .*JPEGImages \(first: absent\)",
+        "000000 -1\n000001  1\n": "has a second column, which marks images of one class",
+    }.items():
+        path.write_text(content)
+        with pytest.raises(DataError, match=words):
+            require_dataset(dataset)

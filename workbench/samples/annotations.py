@@ -121,6 +121,17 @@ def target_files(load: Photos, names: tuple[str, ...]) -> dict[str, dict[str, Sa
         "webdataset": {
             "samples-000000.tar": lambda path: write_shard(map(_components, all_scenes()), path)
         },
+        "voc": {
+            **{name.replace("images", "JPEGImages"): save for name, save in pictures.items()},
+            **{f"Annotations/{n}.xml": saved(partial(_voc_xml, n), int(n)) for n in numbers},
+            **{
+                f"ImageSets/Main/{split}.txt": partial(_write, content="\n".join(part).encode())
+                for split, part in (
+                    ("train", numbers[: SCENES // 2]),
+                    ("val", numbers[SCENES // 2 :]),
+                )
+            },
+        },
         "yolo": {
             **pictures,
             **{f"labels/{n}.txt": saved(_yolo_outlines, int(n)) for n in numbers},
@@ -216,6 +227,21 @@ def _yolo_points(scene: Scene) -> bytes:
         points = (_yolo_line(scene, one, *point).partition(" ")[2] + " 2" for point in one.points)
         lines.append(" ".join([_yolo_line(scene, one, *box), *points]))
     return "".join(f"{line}\n" for line in lines).encode()
+
+
+def _voc_xml(name: str, scene: Scene) -> bytes:
+    """Return the annotations of an image as in the VOC challenges, with corners from 1."""
+    objects = ""
+    for one in scene.shapes:
+        left, top, right, bottom = one.box
+        sides = {"xmin": left + 1, "ymin": top + 1, "xmax": right, "ymax": bottom}
+        corners = "".join(f"<{side}>{value:.8g}</{side}>" for side, value in sides.items())
+        objects += f"  <object><name>{one.name}</name><difficult>0</difficult>"
+        objects += f"<bndbox>{corners}</bndbox></object>\n"
+    width, height = scene.size
+    size = f"<width>{width}</width><height>{height}</height><depth>3</depth>"
+    head = f"  <filename>{name}.jpg</filename>\n  <size>{size}</size>\n"
+    return f"<annotation>\n{head}{objects}</annotation>\n".encode()
 
 
 def _features(scene: Scene) -> dict[str, bytes | list[bytes] | list[int] | list[float]]:

@@ -393,7 +393,10 @@ class SourceKind:
         return iter(())
 
     def unread_notes(self, dataset: Dataset) -> Iterator[str]:
-        """Describe unread files and folders, and empty class folders. Raises OSError."""
+        """Describe unread files and folders, empty class folders, and assumptions about the data.
+
+        Raises OSError.
+        """
         return iter(())
 
     def write_without(self, dataset: Dataset, names: Collection[str], place: Path) -> Path:
