@@ -27,7 +27,7 @@ class DataFacts:
     """Properties of the data that a graph reads.
 
     ``labels`` are the class numbers in file or folder order, at most 20,000; empty if samples do
-    not have exactly one class. ``names`` are the names of key points and classes. ``outside`` is
+    not have exactly one class. ``names`` are the names of the classes. ``outside`` is
     the number of samples with a box beyond the edge of the image, and ``without_area`` the number
     of samples with a box of zero width or height; ``first_outside`` and ``first_without_area``
     describe the first such box.
@@ -35,6 +35,8 @@ class DataFacts:
 
     labels: tuple[int, ...] = ()
     names: tuple[str, ...] = ()
+    key_points: tuple[str, ...] = ()
+    """Names of key points, in order."""
     outside: int = 0
     unusable: int = 0
     """Minimum number of samples that no reader can read: faulty entries, and empty or missing
@@ -95,14 +97,14 @@ def _read(dataset: Dataset) -> DataFacts:
     on_disk = not dataset.in_memory
     one_class_each = not source.targets
     labels = tuple(each.label for each in samples) if one_class_each else ()
-    names = source.key_point_names(dataset)
     class_names = source.class_names(dataset)
     outside = [each for each in samples if each.remark.endswith(OVER_EDGE)]
     turned = _exif_oriented(samples) if source.targets and on_disk else {}
     without_area = [each for each in samples if f" {WITHOUT_AREA} " in each.remark]
     return DataFacts(
         labels if len({*labels}) > 1 else (),
-        (*names, *class_names),
+        tuple(class_names),
+        tuple(source.key_point_names(dataset)),
         len(outside),
         sum(bool(each.fault) or (on_disk and _is_empty(each)) for each in samples),
         len(without_area),

@@ -337,6 +337,11 @@ class SourceKind:
         """Return the names of the key points in order, or an empty list if they have no names."""
         return []
 
+    @property
+    def has_key_points(self) -> bool:
+        """Whether this kind of data has key points with names."""
+        return type(self).key_point_names is not SourceKind.key_point_names
+
     def key_point_pairs(self, dataset: Dataset) -> list[tuple[str, str]]:
         """Return the pairs of key points that a mirror swaps: by default, names with a side.
 

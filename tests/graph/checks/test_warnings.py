@@ -118,9 +118,12 @@ def test_mirrored_names_with_a_side_are_a_warning(names: tuple[str, ...], mirror
     if mirror == "resize_crop_mirror":
         args["resize_shorter"] = 64
     mirrored = getattr(start, mirror)(**args)
-    facts = {"data": DataFacts(names=names)}
-    assert codes(check_warnings(mirrored, facts=facts)) == ["sides"]
-    assert not check_warnings(mirrored, facts={"data": DataFacts(names=("nose", "left_eye"))})
+    facts = {"data": DataFacts(key_points=names)}
+    (found,) = check_warnings(mirrored, facts=facts)
+    assert found.code == "sides"
+    for fix in fixes(ResolvedGraph(mirrored, CATALOG, facts), found)[:2]:  # swap them, or none
+        assert not check_warnings(fix.graph, facts=facts)
+    assert not check_warnings(mirrored, facts={"data": DataFacts(key_points=("nose", "left_eye"))})
     assert not check_warnings(start.gaussian_blur(sigma=1.0), facts=facts)
 
 

@@ -9,12 +9,14 @@ corners in and out (``carry_boxes``).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 from workbench.emit.annotations.follower_writer import FollowerWriter
 from workbench.graph.annotations.formats import box_format
 from workbench.graph.annotations.geometry import GeometryStep
 from workbench.graph.annotations.mixes import Mix
+from workbench.graph.annotations.sides import numbered_pairs
 from workbench.graph.model import Port
 
 _LABELS = 65536
@@ -33,15 +35,13 @@ class BoxWriter(FollowerWriter):
     def follow(self) -> None:
         """Write the code that transforms the boxes and selects the labels of the visible boxes."""
         boxes = self.variable("boxes", "boxes")
-        if "labels" in self.node.inputs:
-            flow, self._labels = self.flows.get(self.node.inputs["labels"]), self.fed("labels")
-            if flow is None or flow.dtype != "INT32":
-                self._labels = f"fn.cast({self._labels}, dtype=types.INT32)"
+        self._start_labels()
         text, (unit, order) = self.fed("boxes"), self._format
         if self.head or "corners" in self.node.inputs:
             self._move_boxes(boxes)
             text, unit, order = boxes, "absolute", "ltrb"
         else:
+            self._swap_classes(self.path.steps)
             self._write_all()
             if order == "cxcywh" and any(step.rule.flips for step in self.tail):
                 text, order = self.applied("cxcywh_to_ltrb", text), "ltrb"
@@ -96,6 +96,7 @@ class BoxWriter(FollowerWriter):
             clip, mix = partial(self._clip, corners), partial(self._mix, corners)
             self.transform(steps, corners, "corners", clip, mix)
             self.call(boxes, self.helper("boxes_around"), corners)
+        self._swap_classes(self.path.steps)
         loses = any(step.rule.cuts or step.mix for step in steps)
         if loses or "corners" in self.node.inputs:
             self._drop_hidden(boxes)
@@ -166,6 +167,25 @@ class BoxWriter(FollowerWriter):
         self._start(corners)
         self.transform(self.path.steps, corners, "corners", partial(self._clip, corners))
         self.add(self.output_variable("corners"), corners)
+        if "labels" in self.node.inputs:
+            self._start_labels()
+            self._swap_classes(self.path.steps)
+            self.add(self.output_variable("labels"), self._labels)
+
+    def _start_labels(self) -> None:
+        if "labels" in self.node.inputs:
+            flow, self._labels = self.flows.get(self.node.inputs["labels"]), self.fed("labels")
+            if flow is None or flow.dtype != "INT32":
+                self._labels = f"fn.cast({self._labels}, dtype=types.INT32)"
+
+    def _swap_classes(self, steps: Sequence[GeometryStep]) -> None:
+        """Write the call that swaps the classes of images mirrored by the steps after a mix."""
+        pairs = numbered_pairs(self.node) if self._labels else []
+        mixed = max((at + 1 for at, step in enumerate(steps) if step.mix), default=0)
+        if mirrored := self.mirrored(steps[mixed:]) if pairs else "":
+            labels, function = self.name("swapped"), self.helper("swapped_classes")
+            self.call(labels, function, self._labels, mirrored, str(pairs))
+            self._labels = labels
 
     def _start(self, corners: str) -> None:
         if "corners" in self.node.inputs:
@@ -179,6 +199,7 @@ class BoxWriter(FollowerWriter):
 
     def _mix(self, corners: str, step: GeometryStep, mix: Mix) -> None:
         """Write the code that combines the boxes and labels of two mixed images."""
+        self._swap_classes(self.path.steps[: self.path.steps.index(step)])
         order = self.emitter.names[mix.order]
         if mix.window:
             start, extent = (self.emitter.names[port] for port in mix.window)

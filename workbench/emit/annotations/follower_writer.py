@@ -29,6 +29,8 @@ from workbench.names import join_words
 if TYPE_CHECKING:
     from workbench.emit.emitter import Emitter
 
+_MIRRORS = ("horizontal", "vertical", "mirror")
+"""Parameters of the functions ``*_matrix`` that mirror the image if they are not 0."""
 _WINDOW = ("random_area", "random_aspect_ratio", "num_attempts")
 
 
@@ -259,6 +261,34 @@ class FollowerWriter:
         numbers = value_of(node, self.emitter.catalog[node.op], name)
         floats = [float(each) for each in numbers if isinstance(each, int | float)]  # type: ignore[union-attr]
         return f"types.Constant({floats}, shape=[{rows}, 3])"
+
+    def mirrored(self, steps: Sequence[GeometryStep]) -> str:
+        """Write the code that determines which images ``steps`` mirror, and return its variable.
+
+        Returns "" if no image is mirrored, and "True" if all are.
+        """
+        terms, always = [], False
+        for step in steps:
+            rule, node = step.rule, step.node
+            for name in parameters_of(rule.map) if rule.map and rule.map not in rule.linked else ():
+                argument = (rule.flips or {}).get(name, name)
+                if name in _MIRRORS and argument in node.inputs:
+                    terms.append(f"({self.argument_text(argument, node)} != 0)")
+                elif name in _MIRRORS and argument in self.emitter.catalog[node.op].args:
+                    always ^= bool(value_of(node, self.emitter.catalog[node.op], argument))
+            always ^= rule.map == "transpose_matrix"
+            if rule.linked:
+                matrix = self._matrix_argument(node, next(iter(rule.linked)), rule)
+                about = step.before if rule.map in rule.linked else step.after
+                size = [self.size(about)] if rule.homography else []
+                name = "reflects_perspective" if rule.homography else "reflects"
+                terms.append(f"({self.applied(name, matrix, *size)})")
+        if not terms:
+            return str(always) * always
+        name = self.name("mirrored")
+        for at, term in enumerate([*terms, *["True"] * always]):
+            self.add(name, f"{name} ^ {term}" if at else term.removeprefix("(").removesuffix(")"))
+        return name
 
     def mirror(
         self,

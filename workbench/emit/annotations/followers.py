@@ -15,6 +15,7 @@ from workbench.emit.core.naming import unique_names
 from workbench.emit.core.python import LINE
 from workbench.graph.annotations.formats import is_relative
 from workbench.graph.annotations.geometry import GeometryStep
+from workbench.graph.annotations.sides import mirror_order, numbered_pairs
 from workbench.graph.model import Node, Port
 
 if TYPE_CHECKING:
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 def follower_lines(emitter: Emitter, node: Node) -> Lines:
     """Return the code of a node that transforms annotations, or passes them into a block."""
     what, _, kind = node.op.partition("_")
-    writers = {"boxes": BoxWriter, "points": PointWriter, "labels": LabelWriter}
+    writers = {"boxes": BoxWriter, "points": PointWriter}
+    writers |= {"labels": LabelWriter, "classes": ClassWriter}
     writer = writers.get(kind, MaskWriter)(emitter, node)
     if what == "follow":
         writer.follow()
@@ -83,6 +85,22 @@ class LabelWriter(FollowerWriter):
         self.add(self.output_variable("labels"), labels)
 
 
+class ClassWriter(FollowerWriter):
+    """Writes the code that swaps the classes of mirrored images."""
+
+    def follow(self) -> None:
+        labels, pairs = self.variable("labels", "labels"), numbered_pairs(self.node)
+        if mirrored := self.mirrored(self.path.steps) if pairs else "":
+            function = self.helper("swapped_classes")
+            self.call(labels, function, self.fed("labels"), mirrored, str(pairs))
+        else:
+            self.add(labels, self.fed("labels"))
+        self.add(self.output_variable("labels"), labels)
+
+    def write_carried(self) -> None:
+        self.follow()
+
+
 class PointWriter(FollowerWriter):
     """Writes the code that transforms points, and computes which points are inside the image."""
 
@@ -110,6 +128,7 @@ class PointWriter(FollowerWriter):
         if in_pixels == relative:
             text = f"{text} * {self._size(self.last)}"
         self.add(points, text)
+        self._swap(points, seen)
         self.add(self.output_variable("points"), points)
         self.add(self.output_variable("visible"), seen)
 
@@ -121,8 +140,16 @@ class PointWriter(FollowerWriter):
         points, seen = self.variable("at", "at"), self.variable("seen", "seen")
         if not self._move_points(self.path.steps, points, seen):
             self.add(seen, f"{points}[:, 0] == {points}[:, 0]")  # all except NaN
+        self._swap(points, seen)
         self.add(self.output_variable("at"), points)
         self.add(self.output_variable("seen"), seen)
+
+    def _swap(self, points: str, seen: str) -> None:
+        """Write the call that swaps the left and right points of mirrored images."""
+        order = mirror_order(self.node)
+        if mirrored := self.mirrored(self.path.steps) if order else "":
+            function = self.helper("swapped_points")
+            self.call(f"{points}, {seen}", function, points, seen, mirrored, str(order))
 
     def _move_points(self, steps: Sequence[GeometryStep], points: str, seen: str) -> bool:
         """Write the code that transforms ``points`` (in pixels) by the given steps.

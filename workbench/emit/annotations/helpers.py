@@ -437,6 +437,42 @@ def points_inside(points: DataNode, size: DataNode | float) -> DataNode:
     return fn.reductions.min(inside, axes=1) > 0
 
 
+def reflects(matrix: DataNode) -> DataNode:
+    """Whether an affine map mirrors."""
+    return matrix[0, 0] * matrix[1, 1] - matrix[0, 1] * matrix[1, 0] < 0.0
+
+
+def reflects_perspective(matrix: DataNode, size: DataNode) -> DataNode:
+    """Whether a perspective (3, 3) of an image of a size mirrors what it maps to the foreground."""
+    a, b, c = matrix[0, 0], matrix[0, 1], matrix[0, 2]
+    d, e, f = matrix[1, 0], matrix[1, 1], matrix[1, 2]
+    g, h, k = matrix[2, 0], matrix[2, 1], matrix[2, 2]
+    depth = (g * size[0] + h * size[1]) / 2 + k
+    return (a * (e * k - f * h) - b * (d * k - f * g) + c * (d * h - e * g)) * depth < 0.0
+
+
+def swapped_points(points: DataNode, visible: DataNode, mirrored: Any, order: list[int]) -> Any:
+    """Points (N, 2) and their visibility, with left and right swapped where the image is mirrored.
+
+    ``order`` is the position of each point's mirror image among the points of one object.
+    """
+    rows = fn.stack(points[:, 0], points[:, 1], fn.cast(visible, dtype=types.FLOAT), axis=1)
+    rows = fn.transpose(fn.reshape(rows, shape=[-1, len(order), 3]), perm=[1, 0, 2])
+    change = types.Constant([to - at for at, to in enumerate(order)])
+    chosen = types.Constant([*range(len(order))]) + mirrored * change
+    rows = fn.sequence_rearrange(fn.reshape(rows, layout="FWC"), new_order=chosen)
+    rows = fn.reshape(fn.transpose(rows, perm=[1, 0, 2]), shape=[-1, 3], layout="")
+    return rows[:, 0:2], rows[:, 2] > 0.0
+
+
+def swapped_classes(labels: DataNode, mirrored: Any, pairs: list[tuple[int, int]]) -> DataNode:
+    """Labels, with the classes of each pair swapped where the image is mirrored."""
+    change = 0 * labels
+    for left, right in pairs:
+        change += (right - left) * (1 * (labels == left) - 1 * (labels == right))
+    return fn.cast_like(labels + mirrored * change, labels)
+
+
 def mixed_masks(masks: DataNode, order: DataNode, start: Any, extent: Any) -> DataNode:
     """Masks with a window (start, extent) from the image that each is mixed with."""
     other = fn.permute_batch(masks, indices=order)

@@ -32,6 +32,7 @@ from workbench.graph.execution.dataset_parameters import (
     datasets_as_read,
     parameter_of,
     with_data_constants,
+    with_data_sides,
 )
 from workbench.graph.model import GRAPH, Graph
 from workbench.graph.resolved import ResolvedGraph, resolve
@@ -286,6 +287,7 @@ def export(
     load_target(target)
     catalog = catalog or load_catalog()
     datasets = good.datasets if good else open_datasets(data) if data is not None else {}
+    graph = with_data_sides(graph, datasets or graph.datasets or {})
     if facts is None:
         facts = {name: data_facts(each) for name, each in datasets_as_read(graph, datasets).items()}
     resolved, endings = resolve(graph, catalog, facts), good.endings if good else {}

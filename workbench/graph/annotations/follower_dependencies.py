@@ -13,6 +13,7 @@ from workbench.catalog.extra_operators import CARRIERS, FOLLOWERS
 from workbench.catalog.spec import Catalog
 from workbench.graph.annotations.followers import follows, path_of
 from workbench.graph.annotations.geometry import GeometryPath, GeometryStep
+from workbench.graph.annotations.sides import numbered_pairs
 from workbench.graph.edits.edit import free_id
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.types.typed_graph import TypedGraph
@@ -65,6 +66,7 @@ _STATES: Mapping[str, tuple[str, ...]] = {
     "follow_boxes": ("corners",),
     "follow_points": ("at", "seen"),
     "follow_masks": ("moved",),
+    "follow_classes": ("labels",),
 }
 """Names of a carrier's outputs, by follower operator. Carriers are nodes that pass a follower's
 annotations into and out of blocks (``catalog/extra_operators/carriers.toml``).
@@ -72,7 +74,7 @@ annotations into and out of blocks (``catalog/extra_operators/carriers.toml``).
 _WARPED = ("map",)
 """Carrier outputs if the path is one affine map, which is applied to masks after all blocks."""
 _WARPED_AND_CUT = ("map", "seen")
-CARRIED_INPUTS = frozenset(name for state in (*_STATES.values(), _WARPED_AND_CUT) for name in state)
+CARRIED_INPUTS = frozenset({"corners", "at", "moved", *_WARPED_AND_CUT})
 """Names of the follower inputs that are connected to carrier nodes."""
 
 
@@ -87,9 +89,11 @@ def through_blocks(graph: Graph, node: Node, path: GeometryPath | None) -> Graph
     state = _STATES[node.op]
     if node.op == "follow_masks" and path.in_one_warp:
         state = _WARPED_AND_CUT if path.reuses_cropped_region else _WARPED
-    carried = _Carried(graph, node, state)
     start = {"moved" if state == ("moved",) else name: node.inputs[name]}
     start = {} if state[0] == "map" else start
+    if node.op == "follow_boxes" and "labels" in node.inputs and numbered_pairs(node):
+        state, start = (*state, "labels"), {**start, "labels": node.inputs["labels"]}
+    carried = _Carried(graph, node, state)
     given, before = carried.through(scope, path, start, path.start)
     return carried.graph.replace_node(node.fed({**given, "before": before}))
 

@@ -15,6 +15,7 @@ from workbench.catalog.spec import PortKind
 from workbench.graph.annotations.formats import box_format
 from workbench.graph.annotations.geometry import GeometryPath, frame_of, geometry_path
 from workbench.graph.annotations.mixes import MIXING, cannot_follow_reason
+from workbench.graph.annotations.sides import pair_faults
 from workbench.graph.model import Graph, Node, Port, Source
 from workbench.graph.model.faults import Fault
 from workbench.graph.model.node_order import ancestors
@@ -38,17 +39,18 @@ def follows(node: Node) -> bool:
 def path_of(typed: TypedGraph, follower: Node) -> GeometryPath | None:
     """Return the geometric operators applied to a follower's image, or None without an image input.
 
-    For image classes only mixing is included, because moving pixels does not change the class.
+    For ``follow_labels`` only mixing is included, because moving pixels does not change the class.
     """
     image = follower.inputs.get("image")
     if image is None:
         return None
     kind = typed.spec(follower).follows or "any"
     first = follower.inputs.get("before")
-    path = geometry_path(typed, image, first, placeless=kind == "label")
+    placeless = follower.op == "follow_labels"
+    path = geometry_path(typed, image, first, placeless=placeless)
     if path.blocked:
         return path
-    if kind == "label":
+    if placeless:
         return replace(path, steps=tuple(step for step in path.steps if step.mix))
     blocked, reason = cannot_follow_reason(path, kind)
     if any(step.mix for step in path.steps):
@@ -62,6 +64,7 @@ def path_of(typed: TypedGraph, follower: Node) -> GeometryPath | None:
 def follower_faults(typed: TypedGraph, node: Node) -> Iterator[Fault]:
     """Yield faults of a follower, such as an operator that it cannot follow."""
     graph = typed.graph
+    yield from pair_faults(node)
     path = path_of(typed, node)
     if path is not None and path.blocked:
         what, remedy = path.reason.split(". ", 1)

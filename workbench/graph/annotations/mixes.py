@@ -131,6 +131,8 @@ def cannot_follow_reason(path: GeometryPath, target: PortKind) -> tuple[str, str
         mixed = True
         if target == "points":
             return step.node.id, _POINTS_MIXED
+        if target == "label":
+            return step.node.id, _CLASSES_MIXED
         if target == "mask" and step.mix.share is not None:
             return step.node.id, _MASK_BLENDED
         if target == "mask" and path.lacks_mask_call:
@@ -144,6 +146,10 @@ _MIXED_BEFORE = (
 )
 _POINTS_MIXED = (
     "it mixes two images, after which the image of a point is unknown. Use points from before it"
+)
+_CLASSES_MIXED = (
+    "it mixes two images, which have a class each. Connect an image from before it, and mix the "
+    "classes with follow_labels"
 )
 _MASK_BLENDED = (
     "it blends two images, so a pixel would belong to both classes. Use masks from "

@@ -33,6 +33,7 @@ from workbench.graph.control_flow.block_kinds import (
 )
 from workbench.graph.edits.compose import kind_name
 from workbench.graph.edits.edit import free_id, new_node
+from workbench.graph.execution.dataset_parameters import with_data_sides
 from workbench.graph.model import Body, Graph, Node, Port
 from workbench.graph.types.devices import port_kind
 
@@ -223,7 +224,7 @@ def _block(
     after = replace(edited, nodes=(*others, made), outputs=given)
     require_sound_node(after, catalog, made.id)
     warn_if_unchanged(made, name)
-    return with_followers(graph, after, catalog)
+    return with_data_sides(with_followers(graph, after, catalog), after.datasets or {})
 
 
 def _applied(graph: Graph, scope: str, input_name: str, apply: Apply, catalog: Catalog) -> Graph:

@@ -52,6 +52,7 @@ from workbench.graph.checks.check import check_graph
 from workbench.graph.checks.check_readers import unpaired_outputs
 from workbench.graph.control_flow.block_kinds import KINDS
 from workbench.graph.edits.edit import default_id, free_id, set_setting
+from workbench.graph.execution.dataset_parameters import with_data_sides
 from workbench.graph.model import GRAPH, Graph, Port, Settings, is_name
 from workbench.graph.model.operators import OperatorGroup, Operators, operator_function, register
 from workbench.graph.storage.io import dump_graph
@@ -195,7 +196,7 @@ def _appended_to_image(
             f"{op} outputs {kind}, not an image. Call it on an output: graph.{name}.{op}(...)."
         )
     moved = replace(made.graph, outputs=_replaced_output(graph, name, made))
-    return with_followers(graph, moved, catalog)
+    return with_data_sides(with_followers(graph, moved, catalog), moved.datasets or {})
 
 
 def _replaced_output(graph: Graph, name: str, value: DataNode) -> dict[str, Port]:

@@ -10,6 +10,7 @@ from workbench.catalog import load_catalog
 from workbench.catalog.extra_operators.user_functions import OWN_CODE
 from workbench.catalog.spec import CATALOG, Catalog, Value
 from workbench.graph.annotations.formats import BOX_CROP, box_format, box_layout, clip_function
+from workbench.graph.checks.check_annotations import covering_warnings, side_warnings
 from workbench.graph.checks.check_readers import unpaired_outputs
 from workbench.graph.checks.check_units import unit_warnings
 from workbench.graph.execution.active import active_graph
@@ -20,20 +21,12 @@ from workbench.graph.model.node_order import ancestors
 from workbench.graph.types.devices import decodes
 from workbench.graph.types.typed_graph import TypedGraph
 from workbench.graph.user_functions.function_source import REMEDY, undetermined
-from workbench.names import side_pairs
 from workbench.sources import NO_FACTS, DataFacts, decodes_to_silence
 
 MIXED_ENOUGH = 0.7
 """Value of ``class_share`` below which the sample order causes a warning."""
 BYTES = 255.0
 AUDIO_DECODER = "decoders.audio"
-_MIRRORS = {
-    "flip": ("horizontal", "vertical", "depthwise"),
-    "crop_mirror_normalize": ("mirror",),
-    "resize_crop_mirror": ("mirror",),
-    "fast_resize_crop_mirror": ("mirror",),
-}
-"""Operators that mirror an image, with the arguments that enable mirroring."""
 _BUFFERED = ("readers.webdataset", "readers.tfrecord", "readers.mxnet", "readers.caffe")
 """Readers that shuffle only within a buffer. DALI's file readers shuffle the whole file list first.
 """
@@ -66,10 +59,10 @@ def active_warnings(typed: TypedGraph, facts: Mapping[str, DataFacts]) -> Faults
     return Faults(
         (
             *unpaired_outputs(typed),
-            *_covering_warnings(typed),
+            *covering_warnings(typed),
             *_scale_warnings(typed),
             *_size_warnings(typed),
-            *_side_warnings(typed, facts),
+            *side_warnings(typed, facts),
             *_order_warnings(active, facts),
             *box_warnings(active, facts),
             *_orientation_warnings(active, typed.catalog, facts),
@@ -79,21 +72,6 @@ def active_warnings(typed: TypedGraph, facts: Mapping[str, DataFacts]) -> Faults
             *unit_warnings(active),
         )
     )
-
-
-def _covering_warnings(typed: TypedGraph) -> Iterator[Fault]:
-    """Warn about operators that cover pixels if the graph outputs boxes, points or masks."""
-    kinds = {typed.kind(port) for port in typed.graph.outputs.values()}
-    annotations = [kind for kind in ("boxes", "points", "mask") if kind in kinds]
-    if not annotations:
-        return
-    for node in typed.graph.walk():
-        spec = typed.catalog.find(node.op)
-        if spec is not None and spec.category == "occlusion":
-            listed = " and ".join(annotations).replace("mask", "masks")
-            words = f"{node.op} covers pixels, and {listed} under it are output as if visible"
-            remedy = f"Remove {node.id} if covered objects must not be annotated."
-            yield Fault(node.id, "", words, remedy, "covered")
 
 
 def _scale_warnings(typed: TypedGraph) -> Iterator[Fault]:
@@ -277,37 +255,6 @@ _SAME_SIZE = {"input", "recolour", "pad_channels"}
 """Effects on the shape (``ShapeWord``) that preserve an image's height and width."""
 _OTHER_SIZE = {"crop", "resize", "resize_axes", "canvas", "pad", "slice", "paste"}
 """Effects on the shape (``ShapeWord``) that may change an image's height and width."""
-
-
-def _side_warnings(typed: TypedGraph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
-    """Warn about mirroring if names of key points or classes contain left or right."""
-    names_read = [name for each in facts.values() for name in each.names]
-    pairs = side_pairs(names_read)
-    kinds = {typed.kind(port) for port in typed.graph.outputs.values()}
-    if not pairs or not kinds & {"points", "label", "mask"}:
-        return
-    for node in typed.graph.walk():
-        names = _MIRRORS.get(node.op, ())
-        defaults = typed.spec(node).args if names else {}
-        mirrors = [
-            name
-            for name in names
-            if name in node.inputs
-            or (
-                node.args[name]
-                if name in node.args
-                else name in defaults and defaults[name].default
-            )
-        ]
-        if mirrors:
-            yield Fault(
-                node.id,
-                mirrors[0],
-                f"it mirrors images, but names with a side are not swapped: {pairs[0][0]!r} and "
-                f"{pairs[0][1]!r}",
-                f"Swap them after the pipeline, or remove {node.id}.",
-                "sides",
-            )
 
 
 def _order_warnings(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:

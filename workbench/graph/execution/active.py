@@ -39,7 +39,7 @@ def with_step_followers(graph: Graph, catalog: Catalog) -> Graph:
     graph = without_loose(without_muted(graph, catalog))
     for node in graph.nodes:
         path = path_of(TypedGraph(graph, catalog), node) if follows(node) else None
-        if path is None or path.blocked or node.op == "follow_labels":
+        if path is None or path.blocked or node.op in ("follow_labels", "follow_classes"):
             continue
         for step in path.steps[:-1]:
             if step.bodies:

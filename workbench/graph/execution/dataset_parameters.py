@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from workbench.catalog import load_catalog
 from workbench.errors import DataError
+from workbench.graph.annotations.sides import with_sides
 from workbench.graph.edits.edit import free_seed
 from workbench.graph.execution.active import unused_nodes
 from workbench.graph.model import Graph, Node, Port, Source, is_name, used_ports
@@ -223,7 +224,8 @@ def with_datasets(graph: Graph, data: Datasets) -> Graph:
     """Return the graph with each source converted to the kind of its data.
 
     A source that can read its data is unchanged; others are replaced (``swap_source``). If DALI
-    cannot decode the images, ``decoders.image`` is replaced by another decoder. Raises DataError if
+    cannot decode the images, ``decoders.image`` is replaced by another decoder. Followers get the
+    pairs of key points that a mirror swaps (``with_sides``). Raises DataError if
     a source has no data, or data that its reader cannot read.
     """
     require_datasets(graph, data)
@@ -243,7 +245,13 @@ def with_datasets(graph: Graph, data: Datasets) -> Graph:
                 f"{load_source(node.kind).about}. {load_source(node.kind).remedy}"
             )
         graph = swap_source(graph, node, kind, data[name])
-    return _with_decoders(graph)
+    return _with_decoders(with_data_sides(graph, data))
+
+
+def with_data_sides(graph: Graph, data: Datasets) -> Graph:
+    """Return the graph whose followers have the names and pairs of its data (``with_sides``)."""
+    read = {source.id: data.get(parameter_of(source) or "") for source in graph.sources}
+    return with_sides(graph, read)
 
 
 def datasets_as_read(graph: Graph, data: Datasets) -> Datasets:

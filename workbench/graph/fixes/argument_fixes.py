@@ -6,8 +6,10 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 from difflib import get_close_matches
+from functools import partial
 
 from workbench.catalog.spec import ArgSpec, Value
+from workbench.graph.annotations.sides import NO_PAIRS
 from workbench.graph.edits.edit import free_seed, set_arg
 from workbench.graph.edits.generators import generator_args, uniform_values
 from workbench.graph.fixes.case import (
@@ -234,7 +236,24 @@ def unlink_fixed_arg(case: Case) -> Iterator[FixCandidate]:
     yield "Disconnect it", case.reset()
 
 
-@remedy("covered", "sides")
+@remedy("sides")
+def fix_sides(case: Case) -> Iterator[FixCandidate]:
+    """Offer to swap left and right, to swap nothing, or to remove the operator that mirrors."""
+    op, names, pairs = f"{case.about}\n\n".split("\n")[:3]
+    swapped: dict[str, Value] = {"pairs": tuple(pairs.split("\t"))}
+    if names:
+        swapped["names"] = tuple(names.split("\t"))
+    for text, args in (("Swap left and right", swapped), ("Swap nothing", {"pairs": (NO_PAIRS,)})):
+        graph = case.graph
+        for node in graph.walk() if pairs or args is not swapped else ():
+            if node.op == op:
+                graph = graph.replace_node(node.with_args(args))
+        if graph is not case.graph:
+            yield text, partial(replace, graph)
+    yield case.removal()
+
+
+@remedy("covered")
 def fix_covered(case: Case) -> Iterator[FixCandidate]:
     """Offer to remove the operator that the warning is about."""
     yield case.removal()

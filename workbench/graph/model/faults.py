@@ -19,7 +19,7 @@ FaultCode = Literal[
     "conflict", "apart", "missing_arg", "seed", "source", "fixed_arg", "unknown_input", "kind",
     "unfed", "device", "cpu_after_gpu", "gpu_only", "arg_on_gpu", "arg_dtype", "dtype",
     "same_dtype", "channels", "layout", "relayout", "constant", "shapes", "zero", "index",
-    "control", "draw", "bodies", "branches", "muted", "unfollowed", "unmoved", "polygons",
+    "control", "draw", "bodies", "branches", "muted", "unfollowed", "unmoved", "polygons", "pairs",
     "untrusted", "covered", "scale", "sides", "unshuffled", "buffer", "overhang", "unusable",
     "random", "without_area", "box_layout", "silent", "orientation",
     "unequal", "readers", "unit",

@@ -4,6 +4,10 @@ Yields images (float32 CHW [3, 512, 512]), points (float32 [N, 2]), visible (boo
 [N]) and mirrored (int32). With device='mixed' points, visible and mirrored stay on
 the CPU.
 
+Warning: normalize.mirror: it mirrors images, but left and right key points are not
+swapped, because their names are unknown. Export with --data, or set pairs of
+follow_points (none: nothing is swapped).
+
 Usage: python pipe.py --data COCO.json [--device cpu|mixed] [--batch-size N] [--batches N]
 
 Needs nvidia-dali-cuda120.
