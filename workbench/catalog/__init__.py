@@ -8,7 +8,13 @@ from workbench.catalog.extra_operators import STRUCTURE
 from workbench.catalog.extra_operators.arithmetic import arithmetic_specs
 from workbench.catalog.extra_operators.auto_augment import AUTO_AUGMENT
 from workbench.catalog.extra_operators.python_decoder import PILLOW_DECODER, REQUEST
-from workbench.catalog.extra_operators.readers import PYTHON_READER, python_reader, reader_arguments
+from workbench.catalog.extra_operators.readers import (
+    PYTHON_READER,
+    SAMPLED_READERS,
+    python_reader,
+    reader_arguments,
+    with_sampler_arguments,
+)
 from workbench.catalog.extra_operators.user_functions import OWN_CODE
 from workbench.catalog.overlay import apply_overlay, read_overlay
 from workbench.catalog.schema import read_schemas
@@ -43,4 +49,6 @@ def load_catalog() -> Catalog:
     if "readers.file" in listed:
         listed[PYTHON_READER] = python_reader(listed["readers.file"])
     listed |= reader_arguments(listed)
+    for name in SAMPLED_READERS & listed.keys():
+        listed[name] = with_sampler_arguments(listed[name])
     return Catalog({**listed, **arithmetic_specs(), **AUTO_AUGMENT}, version, STRUCTURE)

@@ -58,7 +58,14 @@ from workbench.emit.core.user_functions import (
     python_function_arguments,
 )
 from workbench.graph.annotations.formats import clip_function
-from workbench.graph.execution.dataset_parameters import parameter_of, parameters, reader_name
+from workbench.graph.execution.dataset_parameters import (
+    ignored,
+    is_sampled,
+    parameter_of,
+    parameters,
+    reader_name,
+    source_kind,
+)
 from workbench.graph.execution.pipelines import SHARD_SEED
 from workbench.graph.model import Body, Node, Port, Source
 from workbench.graph.model.node_order import running_order
@@ -72,7 +79,6 @@ from workbench.graph.types.devices import (
     transfers,
 )
 from workbench.graph.types.tensor_type import operands
-from workbench.sources import load_source
 
 TURN_SEED = 100_000
 """Difference between the seeds of consecutive loop iterations, so that random values differ."""
@@ -445,13 +451,13 @@ class Emitter:
             return python_function_arguments(node)
         arguments = []
         if isinstance(node, Source) and (parameter := parameter_of(node)) is not None:
-            kind = load_source(node.kind)
+            kind = source_kind(node)
             found = identifier(parameter)
             direct = f"{kind.argument_name}={found}" if kind.argument_name else ""
             arguments.append(direct or f"**{kind.find.__name__}({found})")
         shard = shard_arguments(node) if self.sharded and isinstance(node, Source) else {}
         for name in node.args:
-            passed = policies.is_call_argument(node, name)
+            passed = policies.is_call_argument(node, name) and not ignored(node, name)
             if passed and name not in shard and name not in spec.written_numbers.values():
                 arg = spec.args[name]
                 value = self.constant_of(node, name) or self.value_text(node.args[name], arg)
@@ -490,6 +496,8 @@ class Emitter:
         if not spec.seeded or not self.seed_name:
             return []
         seed = self._seed_of(node)
+        if self.sharded and is_sampled(node):  # all shards need the same one
+            seed += f" - {SHARD_SEED:_} * shard_id"
         for depth, variable in enumerate(self.turns):
             seed += f" + {TURN_SEED * 100**depth} * {variable}"
         if self.positioned and spec.random_state:

@@ -24,6 +24,9 @@ from workbench.sources.data_facts import MOST_READ
 from workbench.sources.data_facts import NO_FACTS as NO_FACTS
 from workbench.sources.data_facts import DataFacts as DataFacts
 from workbench.sources.data_facts import data_facts as data_facts
+from workbench.sources.dataset import ORDER_OPTIONS as ORDER_OPTIONS
+from workbench.sources.dataset import SAMPLER as SAMPLER
+from workbench.sources.dataset import SAMPLER_OPTIONS as SAMPLER_OPTIONS
 from workbench.sources.dataset import Dataset as Dataset
 from workbench.sources.dataset import Datasets as Datasets
 from workbench.sources.dataset import load_source as load_source

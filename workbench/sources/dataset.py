@@ -19,6 +19,17 @@ from workbench.sources.source_kind import SourceKind
 
 REMOTE = re.compile(r"[a-z][a-z0-9+.-]+://")
 """Pattern of the scheme of a remote location, such as ``s3://``."""
+SAMPLER = "sampler"
+"""Name of the variant of a source kind that reads in the order of a sampler."""
+SAMPLER_OPTIONS = (
+    *("sampler", "weights", "sample_weights", "replacement"),
+    *("indices", "repeats", "num_samples"),
+)
+"""Options of a sampler, which sets the order of the samples. A reader with any of them has one."""
+ORDER_OPTIONS = frozenset(
+    {*SAMPLER_OPTIONS, "random_shuffle", "shuffle_after_epoch", "initial_fill"}
+)
+"""Reader options without which samples are read once, in file order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +125,12 @@ def load_source(kind: str) -> SourceKind:
     """Return the source kind called ``kind``. Raises DataError, with similar names, if unknown.
 
     ``folder:file_root`` is the variant of ``folder`` whose exported program passes the data
-    unchanged to the argument ``file_root`` of DALI's reader.
+    unchanged to the argument ``file_root`` of DALI's reader. ``folder:sampler`` is the variant
+    that reads in the order of a sampler; DataError is raised if the kind does not support it.
     """
     kind, _, argument = kind.partition(":")
+    if argument == SAMPLER:
+        return load_source(kind).with_sampler()
     if argument:
         return load_source(kind).with_argument(argument)
     if kind not in _kinds():

@@ -197,6 +197,11 @@ class SourceKind:
     the result of ``find`` and the reader's options. Its code is part of the exported program. It
     must create the operator of its last output after all its other operators.
     """
+    sampled: Callable[..., Any] | None = None
+    """Static method that replaces ``reader`` if the reader has a sampler. None if the samples
+    cannot be read in any order; ``with_sampler`` then raises DataError."""
+    sampler_helpers: tuple[Any, ...] = ()
+    """What ``sampled`` needs in addition to ``helpers``."""
     helpers: tuple[Any, ...] = ()
     """Functions, classes or code that ``find`` and ``reader`` need, exported before them."""
     imports: tuple[str, ...] = ()
@@ -432,6 +437,22 @@ class SourceKind:
         kind.argument_name, kind.imports = argument_name, ()
         kind.about = _DIRECTLY[argument_name].format(noun=self.noun)
         kind.metavar = "FILE" if argument_name == "file_list" else "DIR"
+        return kind
+
+    def with_sampler(self) -> SourceKind:
+        """Return a variant of the kind that reads samples in the order of a sampler.
+
+        Raises DataError if this kind of data does not support it.
+        """
+        if self.sampled is None:
+            raise DataError(
+                f"A sampler needs data whose samples can be read in any order, and {self.about} "
+                "can only be read from start to end. Use image files, or a Python dataset."
+            )
+        kind = copy(self)
+        kind.reader, kind.helpers = self.sampled, (*self.helpers, *self.sampler_helpers)
+        kind.imports = tuple(sorted({*self.imports, "numpy as np", "os"}))
+        kind.path_argument = lambda dataset: ""  # type: ignore[method-assign]  # it lists the files
         return kind
 
     @property

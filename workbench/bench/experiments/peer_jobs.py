@@ -27,7 +27,7 @@ from workbench.engine.protocol.registry import sendable
 from workbench.errors import DataError, EngineError
 from workbench.graph.model import Graph, Node, Port, Source
 from workbench.graph.resolved import ResolvedGraph
-from workbench.sources import Datasets, every_sample, load_source
+from workbench.sources import ORDER_OPTIONS, Datasets, every_sample, load_source
 
 # Batches of a peer as a workload, and error reports of its library.
 
@@ -285,6 +285,6 @@ def _without_random_arguments(
         node = replace(node, op="resize", seed=None)
         args = {"size": args["size"]}
     if isinstance(node, Source):
-        args["random_shuffle"] = False
+        args = {name: value for name, value in args.items() if name not in ORDER_OPTIONS}
     inputs = {name: port for name, port in node.inputs.items() if name not in numbers}
     return replace(node, args=args, inputs=inputs)

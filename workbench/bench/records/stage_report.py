@@ -22,7 +22,7 @@ from workbench.engine.protocol.registry import sendable, task
 from workbench.engine.run.worker import Worker
 from workbench.graph.model import Graph, Source
 from workbench.graph.resolved import ResolvedGraph
-from workbench.sources import Datasets
+from workbench.sources import ORDER_OPTIONS, Datasets
 
 # The files that decode slowest, and the time each adds to a batch.
 #
@@ -132,8 +132,8 @@ def time_files(
         settings, batch_size=1, num_threads=1, prefetch_queue_depth=1, pipelines=1, device="cpu"
     )
     nodes = tuple(
-        replace(node, args={**node.args, "random_shuffle": False})
-        if isinstance(node, Source) and "random_shuffle" in catalog[node.op].args
+        replace(node, args={k: v for k, v in node.args.items() if k not in ORDER_OPTIONS})
+        if isinstance(node, Source)
         else node
         for node in graph.nodes
     )

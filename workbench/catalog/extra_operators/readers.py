@@ -9,14 +9,95 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from workbench.catalog.extra_operators.rows import ports_of
-from workbench.catalog.spec import OpSpec
+from workbench.catalog.spec import ArgSpec, OpSpec
 from workbench.catalog.tables import read_tables
-from workbench.sources import kind_of_reader, load_source
+from workbench.sources import SAMPLER_OPTIONS, kind_of_reader, load_source
 
 PYTHON_READER = "external_source"
 _ROWS = read_tables("extra_operators/readers.toml")
 _PORTS = _ROWS.pop("ports")
 TARGET_READERS = frozenset(_ROWS)
+SAMPLED_READERS = frozenset({"readers.file"})
+"""Readers that support the options of a sampler."""
+
+
+_REPLACED = ("shuffle_after_epoch", "shuffle_after_epoch_seed", "file_filters", "dir_filters")
+"""Reader options that cannot be used with a sampler."""
+_SAMPLER_ARGS = (
+    ArgSpec(
+        "sampler",
+        "str",
+        "Order of the samples. random: each epoch is a random order of all samples. "
+        "balanced: samples are drawn at random, equally often from each class. "
+        "sequential: in the order of indices. With any option of the sampler, "
+        "random_shuffle and initial_fill have no effect.",
+        default="random",
+        label="Sampler",
+        choices=("random", "balanced", "sequential"),
+        advanced=False,
+    ),
+    ArgSpec(
+        "weights",
+        "float_list",
+        "Weight of each class, by class number. A class of weight 2 is drawn twice as often as "
+        "with weight 1, and a class of weight 0 never.",
+        label="Class weights",
+        minimum=0,
+    ),
+    ArgSpec(
+        "sample_weights",
+        "float_list",
+        "Weight of each sample, in file order.",
+        label="Sample weights",
+        minimum=0,
+    ),
+    ArgSpec(
+        "replacement",
+        "bool",
+        "Whether a sample can be drawn several times per epoch. By default it can if the samples "
+        "have weights.",
+        label="Draw with replacement",
+    ),
+    ArgSpec(
+        "indices",
+        "int_list",
+        "Samples that are read, by their number in file order. By default all are read.",
+        label="Only these samples",
+        minimum=0,
+    ),
+    ArgSpec(
+        "repeats",
+        "int",
+        "How often each sample is output in sequence (repeated augmentation).",
+        default=1,
+        label="Repeat each sample",
+        low=1,
+        high=8,
+        step=1,
+        minimum=1,
+    ),
+    ArgSpec(
+        "num_samples",
+        "int",
+        "Number of samples per epoch. By default it is the number of samples in the data, times "
+        "repeats.",
+        label="Samples per epoch",
+        minimum=1,
+    ),
+)
+
+
+def with_sampler_arguments(reader: OpSpec) -> OpSpec:
+    """Return a reader with the options of a sampler as further arguments."""
+    rivals = [each for each in _REPLACED if each in reader.args]
+    return replace(
+        reader,
+        args={**reader.args, **{arg.name: arg for arg in _SAMPLER_ARGS}},
+        mutually_exclusive=(
+            *reader.mutually_exclusive,
+            *((own, other) for own in SAMPLER_OPTIONS for other in rivals),
+        ),
+    )
 
 
 def reader_arguments(ops: Mapping[str, OpSpec]) -> dict[str, OpSpec]:

@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from workbench.catalog.spec import Catalog
 from workbench.emit.core.user_functions import CALLING
+from workbench.graph.execution.dataset_parameters import is_sampled
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.model.ports import positional_ports
 
@@ -70,7 +71,7 @@ def pipeline_seed_is_enough(graph: Graph, catalog: Catalog, nodes: Sequence[Node
     """
     specs = [catalog[node.op] for node in nodes]
     further = any(spec.bodies or spec.module or spec.follows for spec in specs)
-    called = any(node.op in CALLING for node in nodes)
+    called = any(node.op in CALLING or is_sampled(node) for node in nodes)
     if further or called or graph.settings.pipelines > 1 or len(nodes) > _MOST:
         return False
     seeded = [node for node in _registration_order(graph, catalog) if catalog[node.op].seeded]

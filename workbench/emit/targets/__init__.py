@@ -31,6 +31,7 @@ from workbench.graph.execution.dataset_parameters import (
     data_constant,
     datasets_as_read,
     parameter_of,
+    source_kind,
     with_data_constants,
     with_data_sides,
 )
@@ -39,7 +40,7 @@ from workbench.graph.resolved import ResolvedGraph, resolve
 from workbench.graph.storage.layout import Document, dump_document
 from workbench.graph.variants.samples import nodes_with_unseen_randomness, with_samples
 from workbench.names import did_you_mean
-from workbench.sources import Data, DataFacts, Datasets, data_facts, load_source, open_datasets
+from workbench.sources import Data, DataFacts, Datasets, data_facts, open_datasets
 from workbench.sources.good_data import GoodData
 
 _SCROLLED = "max-height: 240px; overflow: auto"
@@ -377,7 +378,7 @@ def _read_directly(graph: Graph, data: Datasets) -> dict[str, str]:
     for source in graph.sources:
         parameter = parameter_of(source)
         if parameter is not None:
-            argument = load_source(source.kind).path_argument(data.get(parameter))
+            argument = source_kind(source).path_argument(data.get(parameter))
             if argument:
                 found[source.id] = argument
     return found

@@ -20,7 +20,7 @@ from workbench.emit.targets import Target
 from workbench.emit.templates.rendering import render_program
 from workbench.emit.templates.template_parts import body_of, make_parts
 from workbench.errors import GraphExportError
-from workbench.graph.execution.dataset_parameters import parameters, reader_name
+from workbench.graph.execution.dataset_parameters import is_sampled, parameters, reader_name
 from workbench.graph.model import Node, Port, Source
 from workbench.graph.model.ports import output_ports
 from workbench.graph.model.values import elements
@@ -239,6 +239,11 @@ def _require_dynamic(nodes: Sequence[Node]) -> None:
             raise GraphExportError(
                 f"{node.id}: DALI's dynamic mode does not support annotations that follow an "
                 "image. Export the graph as a script, or remove them."
+            )
+        if is_sampled(node):
+            raise GraphExportError(
+                f"{node.id}: DALI's dynamic mode has no sampler. Reset it, or export the graph as "
+                "a script."
             )
         if reader := reader_name(node):
             raise GraphExportError(

@@ -12,9 +12,9 @@ from workbench.emit.core.user_functions import require_no_own_code
 from workbench.emit.targets import Target
 from workbench.emit.templates.loader_module import sharded_module
 from workbench.errors import GraphExportError
+from workbench.graph.execution.dataset_parameters import is_sampled, source_kind
 from workbench.graph.model import Graph, Source
 from workbench.graph.resolved import ResolvedGraph
-from workbench.sources import load_source
 
 _DTYPES = {
     "BOOL": "bool", "UINT8": "uint8", "UINT16": "uint16", "UINT32": "uint32", "UINT64": "uint64",
@@ -33,10 +33,15 @@ def emit_tensorflow(resolved: ResolvedGraph) -> Mapping[str, Code]:
     require_next_shard(module.nodes, "tensorflow")
     require_checkpointing(module.nodes, "tensorflow")
     for node in module.nodes:
-        if isinstance(node, Source) and load_source(node.kind).pipeline_arguments:
+        if isinstance(node, Source) and source_kind(node).pipeline_arguments:
             raise GraphExportError(
                 f"{node.id}: it reads data with Python code, which TensorFlow's DALIDataset "
                 "cannot run. Write the images to TFRecord files, or use another target."
+            )
+        if is_sampled(node):
+            raise GraphExportError(
+                f"{node.id}: its sampler runs in Python, which TensorFlow's DALIDataset cannot "
+                "run. Reset the sampler, or use another target."
             )
     graph, outputs = resolved.graph, module.outputs
     source = module.render(

@@ -33,7 +33,7 @@ from workbench.engine.reading.findings import KINDS, Finding
 from workbench.engine.resources.batch_store import Batch, tensor_list
 from workbench.engine.resources.machine import describe_machine
 from workbench.errors import DataError, PipelineError
-from workbench.graph.execution.dataset_parameters import parameter_of
+from workbench.graph.execution.dataset_parameters import is_sampled, parameter_of, source_kind
 from workbench.graph.model import Settings, Source
 from workbench.sources import (
     Dataset,
@@ -301,7 +301,7 @@ class ReaderCursor:
 
     def _feed_found(self, arguments: dict[str, Any]) -> None:
         """Pass ``arguments`` to the reader instead of searching for the data."""
-        find = load_source(self._source.kind).find.__name__
+        find = source_kind(self._source).find.__name__
         self._compiled.namespace[find] = lambda data: arguments
 
     def _use_index(self) -> None:
@@ -354,7 +354,7 @@ class ReaderCursor:
         includes the number of batches after which the batches repeat.
         """
         pipe, source = self._build(), self._source
-        plain = source.op == "readers.file" and load_source(source.kind).reader is None
+        plain = source.op == "readers.file" and source_kind(source).reader is None
         if not plain or source.inputs or any(source.args.get(name) for name in _REORDERING):
             return _Position(pipe)
         (meta,) = pipe.reader_meta().values()
@@ -392,10 +392,14 @@ class ReaderCursor:
         return int(metas[0][f"epoch_size{padded}"]) if alone else 0
 
     def _copy(self, outputs: Any, position: _Position) -> ReadBatch:
-        if self._data is None or not self._data.in_memory:
+        in_memory = self._data is not None and self._data.in_memory
+        in_python = in_memory or is_sampled(self._source)  # then DALI reports no names
+        meta = position.pipeline.reader_meta(self._source.id) if in_python else {}
+        if not in_python:
             paths = [outputs[0][i].source_info() for i in range(len(outputs[0]))]
+        elif self._data is None or not in_memory:
+            paths = meta["files"](position.next_batch)
         else:
-            meta = position.pipeline.reader_meta(self._source.id)
             kind = load_source(self._data.kind)
             samples = kind.samples_at(self._data, meta["samples"](position.next_batch))
             self.unreadable.update((each.name, each.fault) for each in samples if each.fault)

@@ -11,6 +11,7 @@ from workbench.catalog import load_catalog
 from workbench.errors import ArgumentError, DataError
 from workbench.graph.builder.graph_methods import Fn
 from workbench.graph.builder.node_handle import NodeHandle
+from workbench.graph.builder.samplers import sampler_options
 from workbench.graph.edits.edit import new_node
 from workbench.graph.model import Graph, Port, Source
 from workbench.graph.model.ports import output_ports
@@ -51,6 +52,8 @@ def read(
     *,
     path: str | None = None,
     label: str | None = None,
+    sampler: Any = None,
+    weights: Any = None,
     **options: Unpack[ReaderOptions],
 ) -> Graph:
     """Create a graph that reads data, with the reader's outputs: encoded images and labels.
@@ -63,6 +66,12 @@ def read(
     path, label:
         Columns of a data frame or table: ``path`` has paths or images, ``label`` has labels.
         ``label=""`` means no labels. By default the columns are found by name.
+    sampler:
+        Order of the samples: ``"balanced"`` (equally many of each class), ``"random"``,
+        ``"sequential"``, or a sampler of PyTorch.
+    weights:
+        How often each class or sample is read: a dict by class name, or one number per class or
+        per sample. The samples are then drawn with replacement.
     options:
         Arguments of DALI's reader, such as ``random_shuffle=True``.
 
@@ -97,7 +106,8 @@ def read(
             f"read sets {', '.join(taken)} of {kind.op} from the data. Pass the files as data "
             "instead."
         )
-    return unchecked_reader_graph(datasets, options)
+    sampling = sampler_options(next(iter(datasets.values())), sampler, weights)
+    return unchecked_reader_graph(datasets, {**options, **sampling})
 
 
 def unchecked_reader_graph(datasets: Datasets, options: Mapping[str, Any]) -> Graph:

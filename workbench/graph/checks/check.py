@@ -19,6 +19,7 @@ from workbench.graph.checks.check_nodes import (
     input_faults,
     port_problem,
 )
+from workbench.graph.checks.check_samplers import sampler_faults
 from workbench.graph.checks.check_types import NORMALIZES, per_channel_faults, type_faults
 from workbench.graph.execution.active import active_graph, muted_nodes, set_muted, without_muted
 from workbench.graph.execution.dataset_parameters import (
@@ -189,6 +190,7 @@ def _graph_faults(typed: TypedGraph) -> Iterator[Fault]:
             "", "", "no node reads images", "Add a reader, for example readers.file.", "no_reader"
         )
     yield from parameter_faults(graph)
+    yield from sampler_faults(graph)
     yield from decoder_faults(graph)
     yield from option_faults(graph)
     _, cyclic = topological(graph)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from workbench.graph.execution.dataset_parameters import is_sampled
 from workbench.graph.model import Port, Source
 from workbench.graph.model.faults import Fault
 from workbench.graph.model.node_order import ancestors
@@ -64,5 +65,5 @@ def _reads_images(typed: TypedGraph, source: Source) -> bool:
 def _order_key(source: Source) -> tuple[object, ...]:
     """Return a key that is equal for readers that output the same samples in the same order."""
     options = {**source.args, **source.inputs}
-    seed = source.seed if options.pop("random_shuffle", False) else None
+    seed = source.seed if options.pop("random_shuffle", is_sampled(source)) else None
     return source.kind, source.dataset, options, seed

@@ -12,9 +12,10 @@ from workbench.catalog.spec import CATALOG, Catalog, Value
 from workbench.graph.annotations.formats import BOX_CROP, box_format, box_layout, clip_function
 from workbench.graph.checks.check_annotations import covering_warnings, side_warnings
 from workbench.graph.checks.check_readers import unpaired_outputs
+from workbench.graph.checks.check_samplers import sampler_warnings
 from workbench.graph.checks.check_units import unit_warnings
 from workbench.graph.execution.active import active_graph
-from workbench.graph.execution.dataset_parameters import parameter_of
+from workbench.graph.execution.dataset_parameters import is_sampled, parameter_of
 from workbench.graph.model import GRAPH, Graph, Node, Port, Source, block_of, used_ports
 from workbench.graph.model.faults import Fault, Faults
 from workbench.graph.model.node_order import ancestors
@@ -64,6 +65,7 @@ def active_warnings(typed: TypedGraph, facts: Mapping[str, DataFacts]) -> Faults
             *_size_warnings(typed),
             *side_warnings(typed, facts),
             *_order_warnings(active, facts),
+            *sampler_warnings(active),
             *box_warnings(active, facts),
             *_orientation_warnings(active, typed.catalog, facts),
             *_unusable_warnings(active, facts),
@@ -294,8 +296,11 @@ def _order_warnings(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fa
 def shuffle_buffer(source: Source) -> int | None:
     """Return the number of samples in a source's shuffle buffer.
 
-    Returns 0 if the source does not shuffle, and None if it shuffles the whole list or is unknown.
+    Returns 0 if the source does not shuffle, and None if it shuffles the whole list, has a sampler,
+    or is unknown.
     """
+    if is_sampled(source):
+        return None
     if not source.args.get("random_shuffle"):
         shuffles = "random_shuffle" in source.inputs or source.args.get("shuffle_after_epoch")
         return None if shuffles else 0

@@ -13,7 +13,15 @@ from workbench.graph.execution.active import unused_nodes
 from workbench.graph.model import Graph, Node, Port, Source, is_name, used_ports
 from workbench.graph.model.faults import Fault
 from workbench.names import free_name
-from workbench.sources import Dataset, Datasets, SourceKind, load_source, source_kinds
+from workbench.sources import (
+    SAMPLER,
+    SAMPLER_OPTIONS,
+    Dataset,
+    Datasets,
+    SourceKind,
+    load_source,
+    source_kinds,
+)
 
 _DECODER, _VIDEO_DECODER = "decoders.image", "decoders.video"
 _TAKEN = frozenset(
@@ -104,12 +112,28 @@ def parameter_of(source: Source) -> str | None:
     return source.dataset if source.finds_data else None
 
 
+def is_sampled(node: Node) -> bool:
+    """Return whether a node is a source whose options set a sampler."""
+    return isinstance(node, Source) and any(name in node.args for name in SAMPLER_OPTIONS)
+
+
+def source_kind(source: Source) -> SourceKind:
+    """Return the kind of a source; if it has a sampler, the variant of the kind with a sampler."""
+    return load_source(f"{source.kind}:{SAMPLER}" if is_sampled(source) else source.kind)
+
+
 def reader_name(node: Node) -> str:
     """Return the name of the exported function that replaces a source's DALI reader, or ""."""
     if not isinstance(node, Source) or parameter_of(node) is None:
         return ""
-    reader = load_source(node.kind).reader
+    reader = source_kind(node).reader
     return reader.__name__ if reader else ""
+
+
+def ignored(node: Node, option: str) -> bool:
+    """Return whether a reader option has no effect because the reader has a sampler."""
+    shards = ("num_shards", "shard_id", "pad_last_batch", "stick_to_shard")
+    return is_sampled(node) and option not in (*SAMPLER_OPTIONS, *shards)
 
 
 def derived_arguments(node: Node) -> frozenset[str]:
@@ -154,7 +178,7 @@ def _named_data(nodes: Iterable[Node]) -> dict[str, SourceKind]:
     found: dict[str, SourceKind] = {}
     for node in nodes:
         if isinstance(node, Source) and (name := parameter_of(node)) is not None:
-            found.setdefault(name, load_source(node.kind))
+            found.setdefault(name, source_kind(node))
     return found
 
 
@@ -244,6 +268,11 @@ def with_datasets(graph: Graph, data: Datasets) -> Graph:
                 f"{' and '.join(given.outputs)} ({given.op}). Disconnect these, or use "
                 f"{load_source(node.kind).about}. {load_source(node.kind).remedy}"
             )
+        if is_sampled(node):
+            try:
+                load_source(kind).with_sampler()
+            except DataError as error:
+                raise DataError(f"{node.id}: {error} Or reset the sampler.") from None
         graph = swap_source(graph, node, kind, data[name])
     return _with_decoders(with_data_sides(graph, data))
 
@@ -316,7 +345,8 @@ def swap_source(graph: Graph, source: Source, kind: str, data: Dataset | None = 
     same = old.op == new.op  # with options of one reader, which are unchanged
     removed = set() if same else old.begins.keys() - new.begins.keys() - _needed(graph, source, new)
     begins = {} if same else new.begins
-    known = source.args.keys() if new.options is None else new.options
+    known = {*(source.args if new.options is None else new.options)} - {*SAMPLER_OPTIONS}
+    known |= {*SAMPLER_OPTIONS} if new.sampled is not None else set()
     args = {n: value for n, value in source.args.items() if n in known and n not in removed}
     made = replace(source, kind=kind, op=new.op, args={**begins, **args}, seed=None)
     if new.seeded:

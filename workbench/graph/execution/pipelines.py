@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from workbench.catalog.spec import Value
+from workbench.graph.execution.dataset_parameters import is_sampled
 from workbench.graph.model import Graph, Source
 from workbench.graph.model.faults import Fault
 from workbench.graph.model.graph import changed_settings
@@ -129,4 +130,6 @@ def _sharded_reader(source: Source, shard: int, shards: int, seed: int) -> Sourc
     }
     if source.args.get("shuffle_after_epoch") and _EPOCH_SEED not in source.args:
         args[_EPOCH_SEED] = seed + (source.seed or 0)  # the same for all shards
+    if is_sampled(source):  # the same order for all shards
+        source = replace(source, seed=(source.seed or 0) - SHARD_SEED * shard)
     return source.with_args(args)

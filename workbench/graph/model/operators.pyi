@@ -1105,6 +1105,13 @@ class ReadersOperators(Generic[R]):
         shuffle_after_epoch_seed: int | None = ...,
         skip_cached_images: bool | None = ...,
         stick_to_shard: bool | None = ...,
+        sampler: Literal['random', 'balanced', 'sequential'] | None = ...,
+        weights: float | Sequence[float] | None = ...,
+        sample_weights: float | Sequence[float] | None = ...,
+        replacement: bool | None = ...,
+        indices: int | Sequence[int] | None = ...,
+        repeats: int | None = ...,
+        num_samples: int | None = ...,
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
@@ -3094,6 +3101,7 @@ class ReaderOptions(TypedDict, total=False):
     include_iscrowd: bool | None
     index_path: str | Sequence[str]
     index_paths: str | Sequence[str] | None
+    indices: int | Sequence[int] | None
     initial_fill: int | None
     label_available: bool | None
     label_type: int | None
@@ -3104,6 +3112,7 @@ class ReaderOptions(TypedDict, total=False):
     meta_files_path: str | None
     missing_component_behavior: Literal['', 'empty', 'skip', 'error'] | None
     num_labels: int | None
+    num_samples: int | None
     num_shards: int | None
     out_of_bounds_policy: Literal['error', 'pad', 'trim_to_shape'] | None
     pad_last_batch: bool | None
@@ -3121,10 +3130,13 @@ class ReaderOptions(TypedDict, total=False):
     rel_roi_end: float | Sequence[float] | DataNode | None
     rel_roi_shape: float | Sequence[float] | DataNode | None
     rel_roi_start: float | Sequence[float] | DataNode | None
+    repeats: int | None
+    replacement: bool | None
     roi_axes: int | Sequence[int] | None
     roi_end: int | Sequence[int] | DataNode | None
     roi_shape: int | Sequence[int] | DataNode | None
     roi_start: int | Sequence[int] | DataNode | None
+    sample_weights: float | Sequence[float] | None
     save_img_ids: bool | None
     save_preprocessed_annotations: bool | None
     save_preprocessed_annotations_dir: str | None

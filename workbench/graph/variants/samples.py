@@ -10,6 +10,7 @@ from workbench.catalog.extra_operators.user_functions import OWN_CODE
 from workbench.catalog.spec import Catalog, Value
 from workbench.errors import GraphEditError, GraphError, GraphExportError
 from workbench.graph.annotations.follower_dependencies import without_dependencies
+from workbench.graph.execution.dataset_parameters import is_sampled
 from workbench.graph.model import Graph, Node, Port, Source
 from workbench.graph.types.devices import is_generator
 from workbench.graph.types.typed_graph import TypedGraph
@@ -41,6 +42,11 @@ def with_samples(typed: TypedGraph) -> Graph:
             "no unique file name. Export without samples."
         )
     reader = readers[0]
+    if is_sampled(reader):
+        raise GraphExportError(
+            f"{reader.id}: DALI does not report the files of a reader with a sampler. Reset the "
+            "sampler, or export without samples."
+        )
     if reader.op not in _NAMING:
         raise GraphExportError(
             f"{reader.id}: DALI does not report the file of a sample of {reader.op}. Read "

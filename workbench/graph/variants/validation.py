@@ -19,8 +19,8 @@ from workbench.graph.rewrites.normalize import crop_into_normalize
 from workbench.graph.types.devices import is_generator
 from workbench.graph.types.typed_graph import TypedGraph
 from workbench.graph.variants.samples import with_fixed_generator
+from workbench.sources import ORDER_OPTIONS
 
-_SHUFFLING = {"random_shuffle", "shuffle_after_epoch", "initial_fill"}
 _HARMING = {
     *("erase", "grid_mask", "gaussian_blur", "jpeg_compression_distortion"),
     *("experimental.warp_perspective", "warp_affine"),
@@ -42,7 +42,7 @@ def validation_graph(typed: TypedGraph) -> Graph | None:
     made: Graph | None = graph
     for node in graph.nodes:
         if isinstance(node, Source) and made is not None:
-            args = {name: value for name, value in node.args.items() if name not in _SHUFFLING}
+            args = {name: value for name, value in node.args.items() if name not in ORDER_OPTIONS}
             made = made.replace_node(replace(node, args=args))
     in_turn = sorted(graph.nodes, key=lambda node: is_generator(catalog[node.op]))
     for node in in_turn:

@@ -23,6 +23,7 @@ from workbench.graph.variants.samples import with_values
 from workbench.preview import OutputBatch, preview_outputs
 from workbench.preview.request import PreviewRequest
 from workbench.sources import (
+    ORDER_OPTIONS,
     Data,
     Dataset,
     Sample,
@@ -31,8 +32,6 @@ from workbench.sources import (
     open_datasets,
     write_remaining,
 )
-
-_ORDER = {"random_shuffle", "shuffle_after_epoch", "initial_fill"}
 
 
 @checked(graph=GRAPH, file=PATH, values=MAPPING)
@@ -84,7 +83,7 @@ def replay(
     )
     reader = made.node(sources[0].id)
     assert isinstance(reader, Source)
-    args = {name: value for name, value in reader.args.items() if name not in _ORDER}
+    args = {name: value for name, value in reader.args.items() if name not in ORDER_OPTIONS}
     made = set_setting(made.replace_node(replace(reader, args=args)), batch_size=1)
     if reader.op == "readers.file":
         made = made.replace_node(replace(reader, args=args, kind="file_list"))

@@ -20,6 +20,7 @@ from typing import Any
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample, SourceKind, load_source, name_with_ending
+from workbench.sources.kinds._sampler import Sampler, read_sampled_files
 from workbench.sources.python_data import warn_of_labels
 from workbench.sources.tables import label_column
 
@@ -313,7 +314,9 @@ class FileList(SourceKind):
     op = "readers.file"
     located_by = frozenset({"file_root", "files", "file_list"})
     find = staticmethod(read_list)
+    sampled = staticmethod(read_sampled_files)
     helpers = (is_header, read_rows, is_numbered, write_numbered)
+    sampler_helpers = (Sampler,)
     imports = ("csv", "hashlib", "os", "re", "tempfile")
     precedence = 1
 

@@ -29,6 +29,7 @@ from workbench.sources.class_folders import (
     named_files,
 )
 from workbench.sources.headers import describe_compression
+from workbench.sources.kinds._sampler import Sampler, read_sampled_files
 from workbench.sources.kinds.coco import annotation_files
 from workbench.sources.kinds.file_list import FILE_LIST, is_list
 
@@ -76,6 +77,15 @@ def find_files(data: str) -> dict[str, Any]:
     return {"file_root": data, "files": files, "labels": labels}
 
 
+def find_named_files(data: str) -> dict[str, Any]:
+    """Return the images by name, with labels: of class folders, a flat folder, or a list."""
+    if os.path.isfile(data):
+        return {"file_list": data}
+    found = named_files(data, IMAGES)
+    files, labels = [name for name, _ in found], [label for _, label in found]
+    return {"file_root": data, "files": files, "labels": labels}
+
+
 def _lost_links(data: str) -> Iterator[Sample]:
     """Yield the broken or circular links next to the class folders, at which DALI stops."""
     with os.scandir(data) as entries:
@@ -116,9 +126,17 @@ class Folder(SourceKind):
     op = "readers.file"
     located_by = frozenset({"file_root", "files", "file_list"})
     find = staticmethod(find_files)
+    sampled = staticmethod(read_sampled_files)
     helpers: tuple[Any, ...] = (LIST_IMAGES, has_hidden)
+    sampler_helpers = (Sampler,)
     imports = ("os",)
     precedence = 0
+
+    def with_sampler(self) -> SourceKind:
+        kind = super().with_sampler()
+        if self.find is find_files:
+            kind.find, kind.helpers = find_named_files, (LIST_IMAGES, *self.sampler_helpers)
+        return kind
 
     def _is_list(self, dataset: Dataset) -> bool:
         return is_list(Path(dataset.location)) and os.path.isfile(dataset.location)
@@ -364,6 +382,7 @@ class Request(Folder):
     reader = staticmethod(read_requests)
     outputs = ("jpegs",)
     options: frozenset[str] = frozenset()
+    sampled = None  # type: ignore[assignment]
     seeded = False
     takes = frozenset({"folder"})
     helpers = (*Folder.helpers, find_files)

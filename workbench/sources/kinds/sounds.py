@@ -21,6 +21,7 @@ from workbench.sources.class_folders import (
 )
 from workbench.sources.headers import SOUND_HEAD as SOUND_HEAD
 from workbench.sources.headers import decodes_to_silence, float_rate
+from workbench.sources.kinds._sampler import Sampler, read_sampled_files
 from workbench.sources.kinds.folder import SOUNDS
 
 _MAGIC = {b"RIFF": "WAVE", b"RF64": "WAVE", b"fLaC": "FLAC", b"OggS": "Ogg"}
@@ -71,6 +72,8 @@ class Sounds(ClassFiles):
     op = "readers.file"
     located_by = frozenset({"file_root", "files", "file_list"})
     find = staticmethod(find_sounds)
+    sampled = staticmethod(read_sampled_files)
+    sampler_helpers = (Sampler,)
     noun = "sound"
     suffixes = SOUNDS
 

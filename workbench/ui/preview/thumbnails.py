@@ -25,7 +25,7 @@ from workbench.graph.storage.recipes import load_recipes
 from workbench.preview import PreviewRequest, PreviewResult, preview_batch
 from workbench.preview.pictures.annotation_overlays import Overlays, draw_overlays
 from workbench.samples import write_samples
-from workbench.sources import load_source, open_datasets
+from workbench.sources import ORDER_OPTIONS, load_source, open_datasets
 
 SHOWN = ("flower", "cat", "temple", "retina")
 """Classes of the sample photos, one photo each. Recipes with several outputs show fewer photos."""
@@ -92,7 +92,7 @@ def draw_thumbnail(engine: Engine, graph: Graph, data: Path) -> Image.Image:
 def _without_shuffle(graph: Graph) -> Graph:
     nodes = []
     for node in graph.nodes:
-        args = {name: value for name, value in node.args.items() if name != "random_shuffle"}
+        args = {name: value for name, value in node.args.items() if name not in ORDER_OPTIONS}
         nodes.append(replace(node, args=args))
     return replace(graph, nodes=tuple(nodes))
 

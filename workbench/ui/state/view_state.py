@@ -23,6 +23,7 @@ from workbench.errors import (
     WorkerLostError,
 )
 from workbench.graph.edits.edit import is_movable, ordered_nodes, set_arg
+from workbench.graph.execution.dataset_parameters import is_sampled
 from workbench.graph.fixes import Fix, fixes, image_output_fixes
 from workbench.graph.model import Graph, Port, block_of
 from workbench.graph.model.faults import DATA_WARNINGS, Fault
@@ -322,8 +323,10 @@ def initial_selection(graph: Graph, catalog: Catalog) -> list[str]:
 def shuffles_files(graph: Graph) -> bool:
     """Return whether a reader shuffles its files, in an order that depends on the seed."""
     names = ("random_shuffle", "shuffle_after_epoch")
-    sources = graph.sources
-    return any(node.args.get(name) or name in node.inputs for node in sources for name in names)
+    return any(
+        is_sampled(node) or any(node.args.get(name) or name in node.inputs for name in names)
+        for node in graph.sources
+    )
 
 
 def request_of(state: ViewState, data: Datasets) -> PreviewRequest:

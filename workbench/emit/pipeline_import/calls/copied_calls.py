@@ -18,18 +18,21 @@ from workbench.emit.pipeline_import.trace.traced import (
 )
 from workbench.graph.annotations.formats import BOX_CROP, CLIP_FUNCTIONS, clip_function
 from workbench.graph.model import Node
-from workbench.sources import SourceKind, load_source, source_kinds
+from workbench.sources import SAMPLER, SourceKind, load_source, source_kinds
 
 
 def kinds_by_reader() -> dict[str, SourceKind]:
     """Map the name of each generated reading function to the source kind that it reads."""
-    kinds = map(load_source, source_kinds())
-    return {kind.reader.__name__: kind for kind in kinds if kind.reader is not None}
+    kinds = [load_source(kind) for kind in source_kinds()]
+    readers = [(reader, kind) for kind in kinds for reader in (kind.sampled, kind.reader)]
+    return {reader.__name__: kind for reader, kind in readers if reader is not None}
 
 
 def kinds_by_finder() -> dict[str, str]:
     """Map each function with which exports find files (``find_files``) to its source kind."""
-    return {load_source(kind).find.__name__: kind for kind in source_kinds()}
+    sampled = [kind for kind in source_kinds() if load_source(kind).sampled is not None]
+    finders = {load_source(f"{kind}:{SAMPLER}").find.__name__: kind for kind in sampled}
+    return finders | {load_source(kind).find.__name__: kind for kind in source_kinds()}
 
 
 def without_reader_calls(pipeline: TracedPipeline) -> TracedPipeline:

@@ -21,7 +21,7 @@ from workbench.emit.pipeline_import.calls.user_functions import (
 from workbench.emit.pipeline_import.trace.source_lines import Lines, is_library
 from workbench.emit.pipeline_import.trace.traced import AutomaticCall, TracedInput, TracedOp
 from workbench.graph.execution.dataset_parameters import parameter_of_constant
-from workbench.sources import PARAMETER, kind_of_reader, load_source
+from workbench.sources import PARAMETER, SAMPLER_OPTIONS, kind_of_reader, load_source
 
 _FOLDER = "file_root"
 _LISTED = ("files", "labels")
@@ -162,6 +162,9 @@ def _operator(
         given.setdefault(EPOCH_SEED, DEFAULT_EPOCH_SEED)
     if read_by:  # options of the function itself
         given |= {k: v for k, v in lines.literals(op).items() if k in spec.args and k not in given}
+        for name in (each.arg for each in lines.keywords(op)):
+            if name in SAMPLER_OPTIONS and name not in given:
+                raise _UnsupportedError(f"its {name} is neither a literal nor a constant")
     folder: Value | None = None
     lost: list[str] = []
     source = _source(op, spec, lines)

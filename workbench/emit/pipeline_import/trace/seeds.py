@@ -56,7 +56,12 @@ def assign_seeds(
     unseeded: list[str] = []
     for op in ops:
         seed = meant[op.name]
-        if seed is not None and 0 <= seed - base <= LARGEST_SEED:
+        term = lines.seed_term(op) if seed is None and "sampled" in op.display else None
+        if term is not None and explicit and term not in own.values():
+            own[op.name] = term
+        elif term is not None:
+            changed[op.name] = "its seed is known only when the program runs: its order differs"
+        elif seed is not None and 0 <= seed - base <= LARGEST_SEED:
             own[op.name] = seed - base
         elif seed is not None:
             changed[op.name] = (

@@ -137,12 +137,23 @@ class Lines:
         return calls[0].keywords if len(calls) == 1 else []
 
     def literals(self, op: TracedOp) -> dict[str, Value]:
-        """Return the values of a call's arguments that are literals."""
+        """Return the values of a call's arguments that are literals, or constants of its file."""
+        place = self._places[op.name]
+        statements = self._files.get(place.file, ()) if place is not None else ()
+        constants = {
+            target.id: node.value
+            for node in statements
+            if isinstance(node, ast.Assign)
+            for target in node.targets
+            if isinstance(target, ast.Name)
+        }
         found = {}
         for keyword in self.keywords(op):
+            name = keyword.value.id if isinstance(keyword.value, ast.Name) else ""
             if keyword.arg is not None:
                 with suppress(ValueError):
-                    found[keyword.arg] = ast.literal_eval(keyword.value)
+                    value = ast.literal_eval(constants.get(name, keyword.value))
+                    found[keyword.arg] = tuple(value) if isinstance(value, list) else value
         return found
 
     def script_text(self, op: TracedOp) -> str:
@@ -151,15 +162,18 @@ class Lines:
         return whole_text(place.file, self._sources) if place is not None else ""
 
     def seed_term(self, op: TracedOp) -> int | None:
-        """Return the number in ``seed=base + 3`` (0 in ``seed=base``), or None for other forms."""
-        for keyword in self.keywords(op):
-            match keyword:
-                case ast.keyword(arg="seed", value=ast.Name()):
+        """Return the number in ``seed=base + 3`` (0 in ``seed=base``), or None for other forms.
+
+        ``- 100_000 * shard_id`` of an exported program is ignored.
+        """
+        for seed in (each.value for each in self.keywords(op) if each.arg == "seed"):
+            match seed:
+                case ast.BinOp(first, ast.Sub(), ast.BinOp(_, ast.Mult(), ast.Name("shard_id"))):
+                    seed = first
+            match seed:
+                case ast.Name():
                     return 0
-                case ast.keyword(
-                    arg="seed",
-                    value=ast.BinOp(ast.Name(), ast.Add(), ast.Constant(value=int(number))),
-                ):
+                case ast.BinOp(ast.Name(), ast.Add(), ast.Constant(value=int(number))):
                     return number
         return None
 

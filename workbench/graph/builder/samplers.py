@@ -1,0 +1,150 @@
+"""Convert the samplers and weights that ``workbench.read`` accepts to options of a reader."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import chain, islice
+from typing import Any
+
+import numpy as np
+
+from workbench.arguments import warn_caller
+from workbench.errors import ArgumentError, DataError
+from workbench.names import did_you_mean
+from workbench.sources import SAMPLER_OPTIONS, Dataset, class_names, list_samples, load_source
+
+_MOST_STORED = 100_000
+"""Maximum number of indices or weights that are stored in a graph."""
+_EPOCHS = 8
+"""Number of recorded epochs of a sampler whose order changes."""
+
+
+def sampler_options(dataset: Dataset, sampler: Any, weights: Any) -> dict[str, Any]:
+    """Return the reader options for a sampler and weights.
+
+    ``sampler`` is a name, or an object of PyTorch that yields sample indices. ``weights`` maps
+    class names or numbers to weights, or has one weight per class or per sample. Raises DataError
+    if they do not fit the data.
+    """
+    found: dict[str, Any] = {}
+    if sampler is None and weights is None:
+        return found
+    load_source(dataset.kind).with_sampler()  # raises DataError for data without random access
+    labels = [sample.label for sample in list_samples(dataset) if sample.counted]
+    if isinstance(sampler, str):
+        found["sampler"] = sampler
+    elif sampler is not None:
+        found |= _converted(sampler, len(labels))
+    if weights is not None:
+        found |= _weight_options(dataset, weights, labels)
+    for name in SAMPLER_OPTIONS:
+        if isinstance(value := found.get(name), list) and len(value) > _MOST_STORED:
+            raise DataError(
+                f"{name} has {len(value):,} values, and a graph stores at most {_MOST_STORED:,}. "
+                "Use class weights, or a list of fewer files."
+            )
+    return found
+
+
+def _weight_options(dataset: Dataset, weights: Any, labels: list[int]) -> dict[str, list[float]]:
+    classes = max(labels, default=-1) + 1
+    if isinstance(weights, Mapping):
+        names = class_names(dataset)
+        numbers = {**{str(n): n for n in range(classes)}, **{n: i for i, n in enumerate(names)}}
+        by_class = [1.0] * max(classes, len(names))
+        for name, weight in weights.items():
+            if str(name) not in numbers:
+                known = names or [*numbers]
+                hint = did_you_mean(str(name), known, f"There are {', '.join(known[:10])}.")
+                raise DataError(f"weights: {dataset} has no class {name!r}. {hint}")
+            by_class[numbers[str(name)]] = float(weight)
+        return {"weights": by_class[:classes]}
+    found = np.asarray(weights, float).tolist()
+    if isinstance(found, list) and len(found) == classes:
+        return {"weights": found}
+    if isinstance(found, list) and len(found) == len(labels):
+        return {"sample_weights": found}
+    size = len(found) if isinstance(found, list) else 1
+    raise DataError(
+        f"weights has {size:,} values, but {dataset} has {classes:,} classes and "
+        f"{len(labels):,} samples. Pass one weight per class or per sample."
+    )
+
+
+def _converted(sampler: Any, count: int) -> dict[str, Any]:
+    """Return options that sample like an object of PyTorch or timm, or record its indices."""
+    if not hasattr(sampler, "__iter__"):
+        raise ArgumentError(
+            f"sampler is {sampler!r}. Use 'balanced', 'random' or 'sequential', or an object that "
+            "yields sample indices."
+        )
+    kind = type(sampler).__name__
+    shuffled = "random" if getattr(sampler, "shuffle", True) else "sequential"
+    replicas = getattr(sampler, "num_replicas", 1)
+    match kind:
+        case "SequentialSampler":
+            return {"sampler": "sequential"}
+        case "RandomSampler":
+            replaced = {"replacement": True} if sampler.replacement else {}
+            size = {} if len(sampler) == count else {"num_samples": len(sampler)}
+            return {"sampler": "random", **replaced, **size}
+        case "WeightedRandomSampler" if len(sampler.weights) == count:
+            size = {} if len(sampler) == count else {"num_samples": len(sampler)}
+            replaced = {} if sampler.replacement else {"replacement": False}
+            return {"sample_weights": [*map(float, sampler.weights)], **replaced, **size}
+        case "SubsetRandomSampler":
+            return {"sampler": "random", "indices": _checked(iter(sampler.indices), count)}
+        case "DistributedSampler":
+            if replicas > 1:
+                warn_caller("The loader assigns a shard to each rank, not the DistributedSampler.")
+            return {"sampler": shuffled}
+        case "RepeatAugSampler" if hasattr(sampler, "num_selected_samples"):
+            if replicas > 1:
+                warn_caller("The loader assigns a shard to each rank, not the RepeatAugSampler.")
+            size = {"num_samples": int(sampler.num_selected_samples) * replicas}
+            return {"sampler": shuffled, "repeats": int(sampler.num_repeats), **size}
+    return _recorded(sampler, count)
+
+
+def _recorded(sampler: Any, count: int) -> dict[str, Any]:
+    """Return the indices of a sampler: one epoch of it, or several if its order changes."""
+    epochs: list[list[int]] = []
+    for number in range(_EPOCHS):
+        if hasattr(sampler, "set_epoch"):
+            sampler.set_epoch(number)
+        epochs.append(_checked(iter(sampler), count))
+        if len(epochs[-1]) != len(epochs[0]):
+            raise DataError(
+                f"sampler yields {len(epochs[0]):,} indices in one epoch and {len(epochs[-1]):,} "
+                "in another. Use a sampler whose epochs have the same length."
+            )
+        if number == 1 and epochs[0] == epochs[1]:
+            return {"sampler": "sequential", "indices": epochs[0]}
+        if len(epochs) * len(epochs[0]) > _MOST_STORED - len(epochs[0]):
+            break
+    kind = type(sampler).__name__
+    warn_caller(
+        f"{kind} changes its order: {len(epochs)} epochs of it are recorded, and then they repeat."
+    )
+    size = len(epochs[0])
+    return {"sampler": "sequential", "indices": [*chain(*epochs)], "num_samples": size}
+
+
+def _checked(indices: Iterator[Any], count: int) -> list[int]:
+    """Return the indices of one epoch. Raises DataError if they are not samples of the data."""
+    found: list[int] = []
+    for index in islice(indices, _MOST_STORED + 1):
+        at = f"sampler yields {index!r} at position {len(found):,}"
+        if isinstance(index, list | tuple):
+            raise DataError(f"{at}. Use a sampler of indices, and set the batch size of the graph.")
+        if not hasattr(index, "__index__") or not 0 <= int(index) < count:
+            raise DataError(f"{at}, but the samples are 0 to {count - 1:,}. Use these.")
+        found.append(int(index))
+    if not found:
+        raise DataError("sampler yields no index. Use at least one sample.")
+    if len(found) > _MOST_STORED:
+        raise DataError(
+            f"sampler yields more than {_MOST_STORED:,} indices, which a graph cannot store. Use "
+            "'random', 'balanced' or class weights."
+        )
+    return found
