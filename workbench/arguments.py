@@ -86,7 +86,8 @@ def checked(**kinds: Kind) -> Callable[[Callable[P, T]], Callable[P, T]]:
                 if signature.parameters.keys() == {"values"}:
                     fix = f"Use wb.{where}(view_1=..., view_2=...)."
                     raise ArgumentError(f"{where} takes only keyword arguments. {fix}") from None
-                fix = f"It accepts {_signature_text(signature)}."
+                accepted = _signature_text(signature)
+                fix = f"It accepts {'no arguments' if accepted == '()' else accepted}."
                 by_name = any(each.kind is each.VAR_KEYWORD for each in _parameters(signature))
                 if by_name and "too many positional" in str(error):
                     fix = f"Pass arguments by name: {function.__name__}(NAME=VALUE)."

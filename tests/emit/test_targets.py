@@ -230,7 +230,7 @@ def test_who_names_the_files_is_asked_for_no_folder(target: str, name: str) -> N
 def test_photos_of_several_sizes_make_no_array(target: str) -> None:
     with pytest.raises(
         GraphExportError,
-        match=r"hue: .* may have images of different sizes, .* depends on the data. Add a resize",
+        match=r"hue: .* may differ in size, .* depends on the data. Add a resize",
     ):
         export(chain_graph("hue"), target, CATALOG)
     assert export(chain_graph("hue", "resize"), target, CATALOG)

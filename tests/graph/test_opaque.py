@@ -76,11 +76,11 @@ def test_they_cannot_be_placed() -> None:
 def test_one_fault_each_says_what_it_is() -> None:
     (fault,) = check_graph(with_code(), CATALOG)
     assert str(fault) == (
-        "code: it represents fn.python_function (train.py:12 in augment), which the graph cannot "
-        "contain: it runs Python code. Replace it with operators of the graph, or remove it."
+        "code: a graph cannot contain fn.python_function (train.py:12 in augment): it runs Python "
+        "code. Replace it with operators of the graph, or remove it."
     )
     (bare,) = check_graph(with_code(replace(CODE, args={})), CATALOG)
-    assert "it represents code, which the graph cannot contain. Replace" in str(bare)
+    assert "a graph cannot contain this code. Replace" in str(bare)
     long = replace(CODE, args={"call": "x" * 5000, "source": "\n" * 50, "why": "y " * 5000})
     (cut,) = check_graph(with_code(long), CATALOG)
     assert len(str(cut)) < 400

@@ -84,7 +84,7 @@ def test_only_classes_that_are_known_are_called(step: TransformCall, words: str)
 
 def test_a_library_that_is_not_there_has_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(library_calls, "find_spec", lambda _: None)
-    assert library_fault("kornia") == "kornia is not installed here: pip install kornia"
+    assert library_fault("kornia") == "kornia is not installed here (pip install kornia)"
 
 
 def test_torchvision_takes_pictures_and_tensors() -> None:

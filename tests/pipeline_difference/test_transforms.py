@@ -147,9 +147,9 @@ def test_a_library_that_is_not_installed_is_one_sentence(photos: Path) -> None:
     assert imported.graph.has("flip")
     found = wb.compare_transforms(imported, photos, samples=1)
     line = found.document().sentences[1]
-    assert line.startswith("albumentations is not installed here: pip install albumentations. ")
+    assert line.startswith("albumentations is not installed here (pip install albumentations). ")
     assert "pip install albumentations" in found._repr_html_()
-    with pytest.raises(ArgumentError, match="no pictures to show: albumentations is not installed"):
+    with pytest.raises(ArgumentError, match="no pictures, because albumentations is not installed"):
         found.plot()
 
 

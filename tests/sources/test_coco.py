@@ -137,8 +137,8 @@ def test_entries_that_lack_something_are_left_out(
     ("entries", "value", "words"),
     [
         ("images", [{"id": 1}, {"file_name": "a.jpg"}], "no image has both id and file_name"),
-        ("images", ["a.jpg"], "1 of its images are not objects"),
-        ("annotations", [7], "1 of its annotations are not objects"),
+        ("images", ["a.jpg"], '"images" has 1 entries that are not objects'),
+        ("annotations", [7], '"annotations" has 1 entries that are not objects'),
         ("categories", [{"name": "cat"}], "a category has no field 'id'"),
     ],
 )
@@ -295,8 +295,8 @@ def test_images_that_are_put_there_later_are_found(path: Path, tmp_path: Path) -
         ("images", {"width": 3.5}, r"width of images\[1\] is 3\.5"),
         ("images", {"file_name": 7}, "the file_name of an image is 7"),
         ("categories", {"id": None}, r"id of categories\[1\] is null"),
-        ("annotations", None, r"1 of its annotations are not objects \(first: null\)"),
-        ("images", [1], r"1 of its images are not objects \(first: \[1\]\)"),
+        ("annotations", None, r'"annotations" has 1 entries that are not objects \(first: null\)'),
+        ("images", [1], r'"images" has 1 entries that are not objects \(first: \[1\]\)'),
     ],
 )
 def test_entries_that_dali_stops_at_in_silence_are_refused(

@@ -196,9 +196,9 @@ def test_a_label_that_is_no_integer_ends_the_run_with_its_sample() -> None:
             return super().__getitem__(index)[0], float(index) / 2
 
     graph = wb.read(Labelled()).decode().resize(size=(8, 8))
-    with pytest.raises(DataError, match="Sample 1 of the Labelled: its label is"):
+    with pytest.raises(DataError, match="Sample 1 of Labelled: its label is"):
         graph.batch(0)
-    with pytest.raises(DataError, match="Sample 1 of the Labelled: its label is"):
+    with pytest.raises(DataError, match="Sample 1 of Labelled: its label is"):
         list(wb.loader(graph, library="numpy"))
 
 

@@ -146,7 +146,7 @@ def test_a_data_set_without_images_is_refused_by_its_first_sample() -> None:
         def __getitem__(self, index: int) -> Any:
             return np.zeros((3, 8, 8), np.float32), 0
 
-    with pytest.raises(DataError, match=r"Sample 0 of the Numbers: it has values .* Use uint8"):
+    with pytest.raises(DataError, match=r"Sample 0 of Numbers: it has values .* Use uint8"):
         open_dataset(Numbers())
 
     class Raising(Photos):
@@ -154,9 +154,7 @@ def test_a_data_set_without_images_is_refused_by_its_first_sample() -> None:
             raise OSError("my disk is gone")
 
     line = r"Line \d+: raise OSError\(\"my disk is gone\"\)$"
-    with pytest.raises(
-        DataError, match=f"Sample 0 of the Raising raises OSError: my disk.* {line}"
-    ):
+    with pytest.raises(DataError, match=f"Sample 0 of Raising raises OSError: my disk.* {line}"):
         open_dataset(Raising())
 
 

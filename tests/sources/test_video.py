@@ -311,7 +311,7 @@ def test_motion_jpeg_is_for_the_cpu_alone(clips: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(video, "has_gpu", lambda: True)
     require_dataset(open_dataset(clips))
     require_dataset(open_dataset(clips), "cpu")
-    told = r"motion JPEG in AVI.*not decode on the GPU\. Decode on the CPU, or.*ffmpeg"
+    told = r"motion JPEG in AVI.*not decode it on the GPU\. Decode on the CPU, or.*ffmpeg"
     with pytest.raises(DataError, match=told):
         require_dataset(open_dataset(clips), "mixed")
 
@@ -345,7 +345,7 @@ def test_what_a_gpu_decodes_is_refused_on_the_cpu_alone(
     with pytest.raises(DataError, match=rf"{name} is .*on the CPU\. Decode on the GPU"):
         require_dataset(dataset, "cpu")
     monkeypatch.setattr(video, "has_gpu", lambda: False)
-    with pytest.raises(DataError, match=rf"{name} is .*not decode on the CPU\. It supports"):
+    with pytest.raises(DataError, match=rf"{name} is .*not decode it on the CPU\. It supports"):
         require_dataset(dataset)
 
 

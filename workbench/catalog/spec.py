@@ -235,8 +235,8 @@ class OpSpec:
     one_of: tuple[tuple[str, ...], ...] = ()
     """Groups of arguments and ports; at least one of each group must be set."""
     same_dtype: tuple[tuple[str, ...], ...] = ()
-    """Groups of ports that need equal element types, such as ``anchor`` and ``shape_input``.
-    Unnamed ports belong to the group of the last named port."""
+    """Groups of ports that must have equal element types, such as ``anchor`` and ``shape_input``.
+    The inputs of an operator with any number of inputs belong to the group of its last port."""
     whole_batch: bool = False
     """Whether the result for a sample depends on the other samples of its batch."""
     module: str = ""

@@ -26,9 +26,10 @@ from workbench.sources import Datasets
 def pack(graph: str, data: Datasets, folder: str, image: str) -> None:
     """Write test images, their tensors, and a checker that compares a server with them.
 
-    The images are of kinds that programs often decode differently: with Exif orientations, grey,
-    CMYK, transparent, 16 bits, very small. The graph computes the tensors without random values.
-    check.py in the folder needs neither DALI nor the workbench, and names the mistakes of a server.
+    The test images are ones that programs often decode differently: rotated by Exif, grayscale,
+    CMYK, transparent, 16-bit and very small images. The graph computes the tensors without random
+    values. check.py in the folder needs neither DALI nor the workbench. It reports what the server
+    does wrong.
 
     Example:  workbench pack imagenet-eval --data photos -o pack && python pack/check.py server.py:f
     """

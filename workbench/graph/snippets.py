@@ -233,7 +233,7 @@ def _branch(
         return graph, end, end.node
     if (kind := port_kind(graph, catalog, source)) != "image":
         raise GraphEditError(
-            f"{template.name} needs an image, but {source} is {kind}. Add it after an image."
+            f"{template.name} needs an image, but {source} outputs {kind}. Add it after an image."
         )
     before, ports = graph, {PLACE: source}
     if template.mixes:

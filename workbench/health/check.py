@@ -198,9 +198,8 @@ class FolderCheck:
         if self.dataset.in_memory:
             listed = ", ".join(sorted(names, key=int)[:20])
             raise DataError(
-                f"{self.dataset} is a {load_source(self.dataset.kind).about}, which "
-                f"cannot exclude samples. Remove these indices where the data are created: "
-                f"{listed}."
+                f"{self.dataset}: samples of {load_source(self.dataset.kind).about} cannot be "
+                f"excluded. Remove these indices where the data are created: {listed}."
             )
         if all(file.name in names for file in list_samples(self.dataset)):
             raise DataError(f"All samples of {self.dataset} are bad. Fix them, or use other data.")

@@ -170,7 +170,7 @@ class TransformComparison(DocumentedResult):
         shown = [(e.text, e.picture) for e in self.compared if e.picture is not None]
         if not shown:
             why = "; ".join([*self.missing.values()] or ["no transform could be compared"])
-            raise ArgumentError(f"plot: there are no pictures to show: {why}.")
+            raise ArgumentError(f"plot: there are no pictures, because {why}.")
         more = len(shown) - _MOST_PLOTTED
         rest = f", the {_MOST_PLOTTED} largest differences of {len(shown)}" if more > 0 else ""
         return plot_pictures(

@@ -6,6 +6,7 @@ Objects are recognised by their attributes, so this module imports none of the l
 from __future__ import annotations
 
 import math
+import re
 import sysconfig
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -257,14 +258,14 @@ def require_readable(data: Any, results: Iterator[Any]) -> None:
         if not isinstance(each, Exception):
             return
         faults.append(each)
-    where, hint = f"Sample 0 of the {type(data).__name__}", f" {_GIVE}"
+    where, hint = f"Sample 0 of {type(data).__name__}", f" {_GIVE}"
     if (raised := faults[0].__cause__) is not None:  # by the dataset itself
         library = sysconfig.get_paths()["stdlib"], sysconfig.get_paths()["purelib"]
         frames = traceback.extract_tb(raised.__traceback__)[1:]
         own = [frame for frame in frames if not frame.filename.startswith(library)] or frames
         place = f" Line {own[-1].lineno}: {own[-1].line}" if own else ""
         raise DataError(f"{where} raises {type(raised).__name__}: {raised}.{place}") from raised
-    hint = "" if "Use " in str(faults[0]) else hint
+    hint = "" if re.search(r"\b(Use|Pass|Number) ", str(faults[0])) else hint
     raise DataError(f"{where}: {faults[0]}.{hint}")
 
 

@@ -36,7 +36,7 @@ def test_a_stopped_worker_counts_as_hung(hurt: Engine, worker: tuple[int, Path])
 
 
 def test_a_call_that_hangs_is_ended(hurt: Engine, worker: tuple[int, Path]) -> None:
-    with pytest.raises(WorkerTimeoutError, match=r"within 0\.2 s: the worker was terminated"):
+    with pytest.raises(WorkerTimeoutError, match=r"within 0\.2 s, so the worker was terminated"):
         hurt.call(tasks.hang, limit=0.2)
 
 

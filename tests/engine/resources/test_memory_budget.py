@@ -63,7 +63,7 @@ def budget(
         gpu,
         resting_limit=resting_limit,
         starting=2,
-        host_bytes=lambda pid: by_pid[pid].host,
+        measure_host=lambda pid: by_pid[pid].host,
         measured_bytes=lambda pid: by_pid[pid].host,
         gpu_bytes=lambda pids: sum(by_pid[pid].gpu for pid in pids),
     )

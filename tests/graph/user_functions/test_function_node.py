@@ -130,7 +130,7 @@ REFUSED = {
     "generator": (yields, r"yields\) is a generator. Return the values instead"),
     "async": (waits, r"waits\) is an async function. Define a plain function with def"),
     "by name": (by_name, r"keyword-only argument. Set a default for it"),
-    "method": (Blur().method, r"method has type method.*Its object cannot be stored"),
+    "method": (Blur().method, r"method has type method, which cannot be stored"),
     "object": (Blur(), r"has type Blur, which cannot be stored. Define a function with def"),
     "class": (Blur, r"Blur has type type"),
     "builtin": (len, r"len has type builtin_function_or_method"),

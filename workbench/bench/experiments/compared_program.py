@@ -90,7 +90,7 @@ class ComparedProgram:
 
     @property
     def entry(self) -> ConfigJobs | None:
-        """Measurement job with the best number of workers; None if the program has none."""
+        """The job with the fastest number of workers, or None if nothing can be measured."""
         if self.jobs is None or self.reason:
             return None
         entry = self.jobs(self.best.threads if self.best else self.config.threads)

@@ -302,8 +302,8 @@ def bottleneck_advice(
 ) -> str:
     """Describe the bottleneck and how to remove it, in a few sentences.
 
-    ``share`` is the bottleneck's fraction of a batch's time, ``without`` the milliseconds of a
-    batch without it.
+    ``share`` is the fraction of the batch time spent in the bottleneck. ``without`` is the batch
+    time in milliseconds if the bottleneck is removed.
     """
     settings = graph.settings
     names = [worst.op] * (worst.op not in ("", worst.stage)) + [worst.kind, worst.device]

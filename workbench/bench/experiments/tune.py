@@ -357,7 +357,7 @@ def _fastest_uncompared(probed: Sequence[Measurement]) -> Measurement:
 
 def _nothing_measured(rows: Sequence[Measurement]) -> EngineError:
     first = next((row.reason for row in rows if row.reason), "")
-    return EngineError(f"No setting could be measured. The first: {first}")
+    return EngineError(f"No setting could be measured. The first failed: {first}")
 
 
 # Utilisation of the JPEG engines, the cores and the bus, and the machine's maximum rate.

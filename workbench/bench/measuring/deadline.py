@@ -71,7 +71,7 @@ def require_seconds(where: str, seconds: float | None) -> None:
     require_kind(f"{where}: seconds", seconds, NUMBER)
     if not seconds >= LEAST_SECONDS:
         raise ArgumentError(
-            f"{where}: seconds is {seconds}. Use {LEAST_SECONDS} or more: every candidate "
+            f"{where}: seconds is {seconds}. Use {LEAST_SECONDS:g} or more: every candidate "
             "is measured next to the graph's own setting."
         )
 

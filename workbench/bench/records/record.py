@@ -297,8 +297,9 @@ def load_report(text: str) -> Report:
     try:
         record = json.loads(text)
     except (ValueError, RecursionError) as error:
-        fix = "" if "{" in text else " Pass the text of the file: pathlib.Path(file).read_text()."
-        raise RecordFormatError(f"This is not JSON: {error}.{fix}") from None
+        is_path = text.endswith(".json") and "\n" not in text
+        fix = "the text of the file: pathlib.Path(file).read_text()" if is_path else "a record"
+        raise RecordFormatError(f"This is not JSON: {error}. Pass {fix}.") from None
     if not isinstance(record, dict) or record.get("format") != FORMAT:
         found = record.get("format") if isinstance(record, dict) else type(record).__name__
         raise RecordFormatError(

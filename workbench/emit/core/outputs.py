@@ -97,7 +97,7 @@ def require_arrays(graph: Graph, outputs: Outputs, target: str) -> None:
         port = graph.outputs[name]
         raise GraphExportError(
             f"{port.node}.{port.output}: {target} makes one array per batch, but the output "
-            f"{name} has encoded images of different lengths. Remove the output, or export as a "
+            f"{name!r} has encoded images, whose lengths differ. Remove the output, or export as a "
             "script."
         )
 
@@ -154,10 +154,10 @@ def require_one_size(graph: Graph, outputs: Outputs, lists: Sequence[str], targe
             )
         if None in sides and name not in lists:
             raise GraphExportError(
-                f"{node}: {target} makes one array per batch, but {name} may have images of "
-                f"different sizes, because their size after {node} depends on the data. Add a "
-                f"resize, a crop or a pad after {node} (or set keep_size of a rotate), or export "
-                "as a script."
+                f"{node}: {target} makes one array per batch, but images of the output "
+                f"{name!r} may differ in size, because their size after {node} depends on the "
+                f"data. Add a resize, a crop or a pad after {node} (or set keep_size of a rotate), "
+                "or export as a script."
             )
 
 

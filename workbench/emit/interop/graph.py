@@ -104,7 +104,8 @@ def _read_saved(path: Path) -> Mapping[str, Any]:
     try:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ImportFailedError(f"{path} cannot be read: {error}.") from None
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise ImportFailedError(f"{path} cannot be read: {reason}.") from None
     try:
         if path.suffix == ".json":
             found = json.loads(text)

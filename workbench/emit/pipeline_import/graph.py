@@ -76,7 +76,7 @@ class ImportedGraph:
     document: Document
     """The graph, the line of source code for each node, and the report."""
     transforms: TransformCall | None = None
-    """The original composition of another library, for ``compare_transforms``."""
+    """The imported transforms of torchvision or another library, for ``compare_transforms``."""
     data: str = ""
     """Folder that the pipeline itself reads; empty if the pipeline names none."""
 

@@ -284,7 +284,7 @@ class InProcessLoader:
 
     def __getitem__(self, place: object) -> NoReturn:
         raise UnsupportedUseError(
-            f"A loader has no item {format_value(place)}. Use a loop, or next(iter(loader))."
+            f"A loader cannot be indexed: [{place!r}]. Use a loop, or next(iter(loader))."
         )
 
     def __next__(self) -> NoReturn:
@@ -374,7 +374,7 @@ def _explaining_bad_files(data: Datasets) -> Iterator[None]:
             bad = next((s for s in list_samples(each) if s.fault), None) if each.in_memory else None
             if bad is not None:
                 raise DataError(
-                    f"Sample {bad.name} of the {each} cannot be used: {bad.fault}. Fix or remove "
+                    f"Sample {bad.name} of {each} cannot be used: {bad.fault}. Fix or remove "
                     "it; wb.check_folder(data) lists every bad sample."
                 ) from None
         files = [each for each in data.values() if not each.in_memory]

@@ -148,13 +148,13 @@ def _branches_differ(source: Code, block: str, attribute: str, values: str) -> P
     ]
     if len(functions) != 1:
         words = (
-            f"{block}: its branches differ in {attribute}: {values}. They must be equal in all "
+            f"the branches of {block} differ in {attribute}: {values}. Make them equal in all "
             "branches"
         )
         return PipelineError(words, block)
     return PipelineError(
-        f"{functions[0]}: its function returns another {attribute.removesuffix('s')} than "
-        f"the other branch of {block}: {values}. They must be equal in all branches",
+        f"the function of {functions[0]} and the other branch of {block} differ in {attribute}: "
+        f"{values}. Make them equal in all branches",
         functions[0],
     )
 

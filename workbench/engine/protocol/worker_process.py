@@ -168,7 +168,7 @@ def worker_lost(process: WorkerProcess, bad_data: Exception | None = None) -> En
 def worker_silent(process: WorkerProcess, silence: SuspensionMonitor) -> WorkerSilentError:
     """Return the error for a worker that stopped sending heartbeats."""
     return WorkerSilentError(
-        f"{silence.describe()}{_where(process)}: the worker was terminated. The graph is "
+        f"{silence.describe()}{_where(process)}, so the worker was terminated. The graph is "
         "unchanged; the next change starts a new one.",
         process.running,
     )
@@ -177,7 +177,7 @@ def worker_silent(process: WorkerProcess, silence: SuspensionMonitor) -> WorkerS
 def timeout_error(process: WorkerProcess, limit: float) -> WorkerTimeoutError:
     """Return the error for a worker that exceeds the timeout of its call."""
     return WorkerTimeoutError(
-        f"No response within {limit:g} s{_where(process)}: the worker was terminated. The next "
+        f"No response within {limit:g} s{_where(process)}, so the worker was terminated. The next "
         "change starts a new one; fewer tiles take less time.",
         process.running,
     )

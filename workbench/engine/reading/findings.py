@@ -8,9 +8,9 @@ from typing import Literal
 Level = Literal["bad", "damaged", "unusual"]
 """Severity of a finding.
 
-``bad``: DALI cannot read or decode the file, so an exported program stops at it, or the file's mask
-has another size. ``damaged``: DALI decodes the file, but a decoder warned, the pixels are wrong, or
-the annotations are for another size. ``unusual``: worth knowing, but correct.
+``bad``: an exported program stops at the file, because DALI cannot read or decode it, or because
+image and mask differ in size. ``damaged``: DALI decodes the file, but a decoder warned, the pixels
+are wrong, or the annotations were made for another image size. ``unusual``: correct, but unusual.
 """
 
 KINDS: dict[str, Level] = {

@@ -108,21 +108,21 @@ class MemoryBudget:
         *,
         resting_limit: float = RESTING_LIMIT,
         starting: int | None = None,
-        host_bytes: Callable[[int], int] = private_bytes,
+        measure_host: Callable[[int], int] = private_bytes,
         measured_bytes: Callable[[int], int] = tree_bytes,
         gpu_bytes: Callable[[Sequence[int]], int] | None = None,
     ) -> None:
         """``host`` and ``gpu`` are in bytes; ``gpu`` is 0 without a GPU.
 
-        At most ``starting`` workers start at the same time, by default one per core. ``host_bytes``
-        and ``gpu_bytes`` return the memory of preview workers, and ``measured_bytes`` the host
-        memory of measuring workers.
+        At most ``starting`` workers start at the same time, by default one per core.
+        ``measure_host`` and ``gpu_bytes`` return the memory of preview workers, and
+        ``measured_bytes`` the host memory of measuring workers.
         """
         self.host = host
         self.gpu = gpu
         self.resting_limit = resting_limit
         self._starting_limit = starting or max(2, len(os.sched_getaffinity(0)))
-        self._host_bytes = host_bytes
+        self._measure_host = measure_host
         self._measured_bytes = measured_bytes
         self._gpu_bytes = gpu_bytes or GpuMeter()
         self._members: weakref.WeakSet[BudgetMember] = weakref.WeakSet()
@@ -250,7 +250,7 @@ class MemoryBudget:
         with self._lock:
             host = 0
             for member in self._alive():
-                measure = self._measured_bytes if member.measures else self._host_bytes
+                measure = self._measured_bytes if member.measures else self._measure_host
                 try:
                     bytes_used = measure(member.pid or 0)
                 except (psutil.Error, ValueError):  # it has just ended

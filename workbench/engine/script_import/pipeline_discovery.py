@@ -380,7 +380,7 @@ def _unknown_arguments(maker: Callable[..., Any], passed: Mapping[str, Any]) -> 
 def _unknown(requested: str, script: OpenedScript) -> str:
     names = [*_pipelines_by_variable(script), *pipeline_factories(script.module)]
     hint = did_you_mean(requested, names, f"It has {', '.join(names) or 'no pipeline'}.")
-    return f"{script.file} has no {requested}. {hint}{script.unread_part_note()}"
+    return f"{script.file} has no pipeline {requested!r}. {hint}{script.unread_part_note()}"
 
 
 def _choose_one_message(script: OpenedScript, names: Sequence[str]) -> str:

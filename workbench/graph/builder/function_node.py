@@ -164,7 +164,7 @@ class FunctionNode:
         added = self._node(free_id(body, self.function.__name__, taken), inputs)
         result = self._result(added)
         fed = body.rewire({source: result})
-        return fed.put(node_id, fed.node(node_id), *generators, added).whole
+        return fed.substitute(node_id, fed.node(node_id), *generators, added).whole
 
 
 @overload

@@ -149,7 +149,7 @@ def _unusable_fault(node: Node, spec: OpSpec) -> Fault:
     return Fault(
         node.id,
         "",
-        f"it represents {call or 'code'}{where}, which the graph cannot contain{reason}",
+        f"a graph cannot contain {call or 'this code'}{where}{reason}",
         "Replace it with operators of the graph, or remove it.",
         "unusable_op",
     )

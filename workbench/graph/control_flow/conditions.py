@@ -279,7 +279,7 @@ def set_condition(
     # ids of removed nodes are free again, so that a changed value renames nothing
     made = _condition_nodes(edited, catalog, condition, source)
     fed = node.fed({CONDITION: Port(made[-1].id, "output")})
-    edited = edited.put(block, *made, fed)
+    edited = edited.substitute(block, *made, fed)
     for removed in old:
         edited = without_idle_generators(edited, catalog, body.node(removed))
     return _without_unread_inputs(edited.whole, catalog, scope)

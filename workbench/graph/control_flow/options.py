@@ -167,11 +167,13 @@ def _block_and_generator(graph: Graph, block: str) -> tuple[Node, Node]:
     node = graph.node(block)
     spec = BLOCKS.get(node.op)
     if spec is None or not spec.numbered_bodies:
-        raise GraphEditError(f"{block} is {node.op}, but only {ONE_OF.op} has options.")
+        raise GraphEditError(
+            f"{block} ({node.op}) has no options. Select a block of kind {ONE_OF.op}."
+        )
     names = spec.body_names(len(node.bodies))
     if {*names} != {*node.bodies}:
         raise GraphEditError(
-            f"{block} has the bodies {', '.join(node.bodies)}, but {node.op} has "
+            f"The bodies of {block} are named {', '.join(node.bodies)} instead of "
             f"{', '.join(names)}. Copy their nodes into a new block."
         )
     generator = kind_of(node).generator_of(graph, node)

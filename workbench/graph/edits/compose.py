@@ -123,7 +123,7 @@ def insert_before(
     """
     spec = usable_spec(catalog, op)
     node = new_node(graph, catalog, op)
-    placed = graph.put(target, node, graph.node(target))
+    placed = graph.substitute(target, node, graph.node(target))
     typed, reason = TypedGraph(placed, catalog), "it has no output"
     for output in outputs_of(node, spec):
         source = Port(node.id, output.name)

@@ -138,7 +138,7 @@ def _possible_inputs(node: Node, spec: OpSpec, kind: PortKind) -> Iterator[str]:
 
 def _refusal(typed: TypedGraph, source: _Source, node: Node, into: str) -> str | None:
     if node.id in source.upstream:
-        return f"{node.id} feeds {source.port.node}: the nodes would wait for each other"
+        return f"{node.id} feeds {source.port.node}, so the nodes would wait for each other"
     spec = typed.catalog.find(node.op)
     if spec is None:
         return f"{node.op} is not an operator of this DALI version"

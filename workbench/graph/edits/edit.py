@@ -165,7 +165,7 @@ def insert_node(graph: Graph, catalog: Catalog, op: str, after: str) -> tuple[Gr
     moved = Port(node.id, spec.outputs[0].name)
     graph = graph.rewire({port: moved})
     if graph.has(after):
-        return graph.put(after, graph.node(after), node), node.id
+        return graph.substitute(after, graph.node(after), node), node.id
     return replace(graph, nodes=(node, *graph.nodes)), node.id
 
 
@@ -335,7 +335,7 @@ def randomise_arg(
         return _replaced_generator(graph, catalog, generator)
     cleared = _without(node, catalog, arg)
     fed = cleared.fed({arg: Port(generator.id, "output")})
-    return without_idle_generators(graph.put(node_id, generator, fed), catalog, node)
+    return without_idle_generators(graph.substitute(node_id, generator, fed), catalog, node)
 
 
 _OF_A_POLICY = ("policy", "policy_name", "num_magnitude_bins", "magnitudes")

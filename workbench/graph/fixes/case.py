@@ -104,7 +104,7 @@ class Case:
         new = new_node(self.graph, self.catalog, op, wanted_id)
         new = replace(new, inputs={spec.inputs[0].name: node.inputs[self.arg]}, **fields)
         fed = node.fed({self.arg: Port(new.id, spec.outputs[0].name)})
-        return partial(self.graph.put, node.id, new, fed)
+        return partial(self.graph.substitute, node.id, new, fed)
 
     def removal(self, node_id: str | None = None) -> FixCandidate:
         """Return a fix that removes a node, by default the faulty one, and reconnects the edges."""

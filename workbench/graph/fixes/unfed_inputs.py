@@ -59,7 +59,7 @@ def feed_from_new(graph: Graph, catalog: Catalog, node_id: str, into: str) -> Gr
         return None
     source = new_node(graph, catalog, feed.op)
     source = source.with_args(feed.args)
-    grown = graph.put(node_id, source, node)
+    grown = graph.substitute(node_id, source, node)
     grown = _fed(grown, catalog, source.id, beside=node)
     return feed_input(grown, catalog, Port(source.id, feed.output), node_id, into)
 

@@ -478,7 +478,7 @@ class Graph(GraphMethods):
             return replace(self, nodes=nodes)
         return self.replace_body(scope, replace(self.body_at(scope), nodes=nodes))
 
-    def put(self, node_id: str, *nodes: Node) -> Graph:
+    def substitute(self, node_id: str, *nodes: Node) -> Graph:
         """Replace a top-level node by other nodes, and return the graph."""
         at = self.nodes.index(self.node(node_id))
         return replace(self, nodes=(*self.nodes[:at], *nodes, *self.nodes[at + 1 :]))

@@ -113,7 +113,7 @@ def merge_nodes(typed: TypedGraph, first: Node, second: Node, merged: Node) -> G
 
 def replace_node(typed: TypedGraph, old: Node, new: Node, removed: Collection[str] = ()) -> Graph:
     """Replace ``old`` by ``new``, remove the nodes ``removed``, and return the graph."""
-    after = typed.graph.put(old.id, new)
+    after = typed.graph.substitute(old.id, new)
     left = tuple(node for node in after.nodes if node.id not in removed or node is new)
     ports = {output_of(typed, old): output_of(typed, new)}
     return replace(after, nodes=left).rewire(ports)

@@ -121,7 +121,7 @@ def crop_out_of_normalize(typed: TypedGraph) -> Iterator[Graph]:
         )
         crop = crop.fed({"data": normalize.inputs["data"]})
         fed = with_args(normalize, {"data": Port(crop.id, "output")}, *CROP_WINDOW)
-        split = typed.graph.put(normalize.id, crop, fed)
+        split = typed.graph.substitute(normalize.id, crop, fed)
         if chooses_pixels(typed.for_graph(split), crop):
             yield swap_nodes(typed.for_graph(split), colour, crop)
 

@@ -310,7 +310,7 @@ class _Reader:
         kind: str = self.expect(value, str, path, "a string")
         if kind and kind not in source_kinds():
             known = ", ".join(source_kinds())
-            self.faults.append(f"{path}: {_short(kind)} is no source kind. Use one of: {known}.")
+            self.faults.append(f"{path}: {_short(kind)} is not a source kind. Use one of: {known}.")
         return kind
 
     def parameter(self, value: Any, path: str) -> str:
@@ -416,8 +416,9 @@ def read_graph(path: str | Path) -> Graph:
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise GraphFormatError(
-            f"{path} cannot be read: {error}. Use a graph file that the workbench saved."
+            f"{path} cannot be read: {reason}. Use a graph file that the workbench saved."
         ) from None
     try:
         return load_graph(text)

@@ -104,9 +104,7 @@ def _not_a_function_text(value: Any) -> str:
     words = f"{name} has type {kind}" if name else f"This has type {kind}"
     remedy = "Define a function with def."
     if inspect.ismethod(value):
-        remedy = (
-            "Its object cannot be stored. Define a function with def whose only inputs are arrays."
-        )
+        remedy = "Define a function with def whose only inputs are arrays."
     elif hasattr(value, "py_func"):  # of numba, which the workbench compiles itself
         remedy = "Pass the function without the decorator."
     elif kind == "partial":

@@ -105,7 +105,7 @@ def own_code_faults(node: Node, graph: Graph) -> Iterator[Fault]:
     if problem is not None:
         yield Fault(node.id, "source", *problem)
     elif not is_trusted(node):
-        words = f"{node.args['function']}, code that came with the graph, is not trusted"
+        words = f"the function {node.args['function']} came with the graph and is not trusted"
         yield Fault(node.id, "source", words, _REMEDY, code="untrusted")
     elif (arity := _arity_problem(node)) is not None:
         yield Fault(node.id, "function", *arity)

@@ -75,7 +75,7 @@ def fuse(graph: Graph, catalog: Catalog, block: str) -> tuple[Graph, str]:
     coin_args = {name: value for name, value in parts.coin.args.items() if name != "dtype"}
     coin = replace(parts.coin, args=coin_args)
     old, new = Port(block, parts.output), Port(node.id, spec.outputs[0].name)
-    put = body.put(block, *parts.generators, *maker.nodes, node).replace_node(coin)
+    put = body.substitute(block, *parts.generators, *maker.nodes, node).replace_node(coin)
     fused = put.rewire({old: new}).whole
     known = {(fault.node, fault.arg, fault.code) for fault in check_graph(graph, catalog)}
     for fault in check_graph(fused, catalog):

@@ -97,7 +97,7 @@ def _centred(graph: Graph, crop: Node) -> Graph | None:
     centre = replace(
         crop, op="crop", args={"crop": sides}, inputs={"data": Port(name, "output")}, seed=None
     )
-    return graph.put(crop.id, resize, centre)
+    return graph.substitute(crop.id, resize, centre)
 
 
 def _without_generator(graph: Graph, catalog: Catalog, generator: Node) -> Graph | None:

@@ -68,8 +68,12 @@ class _ChangeFactory:
             cause, f"{words}{remark}", lambda call: call.with_args(**given)
         )
 
-    def with_edited_call(self, cause: str, words: str, change: Callable[[Call], Call]) -> Change:
-        return self.with_steps(cause, f"fn.{self.op}({words})", ARGUMENT, partial(_edited, change))
+    def with_edited_call(
+        self, cause: str, arguments: str, change: Callable[[Call], Call]
+    ) -> Change:
+        return self.with_steps(
+            cause, f"fn.{self.op}({arguments})", ARGUMENT, partial(_edited, change)
+        )
 
     def replaced_by(self, cause: str, step: Step) -> Change:
         """Return a change that runs another step instead of the node."""

@@ -141,7 +141,7 @@ def _inlined(graph: Graph, port: Port) -> tuple[Graph, Port, list[str]]:
             continue
         scope, body = block.scope("then"), block.bodies["then"]
         given = {Port(scope, key): value for key, value in block.inputs.items()}
-        graph = graph.put(block.id, *(each.rewire(given) for each in body.nodes))
+        graph = graph.substitute(block.id, *(each.rewire(given) for each in body.nodes))
         made = {Port(block.id, key): given.get(end, end) for key, end in body.outputs.items()}
         graph, port = graph.rewire(made), made.get(port, port)
         fixed.append(f"{block.id}: p=1")
@@ -218,7 +218,7 @@ def _split_crops(graph: Graph, port: Port) -> tuple[Graph, Port]:
         )  # fmt: skip
         rest = node.without([*moved, *fed])
         rest = rest.fed({**rest.inputs, "data": Port(crop_id, "output")})
-        graph = graph.put(node.id, crop, rest)
+        graph = graph.substitute(node.id, crop, rest)
     return graph, port
 
 

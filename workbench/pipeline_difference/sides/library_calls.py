@@ -38,7 +38,7 @@ class CannotCallError(Exception):
 def library_fault(library: str) -> str:
     """Return why a library cannot be used, with a fix; empty if it can be used."""
     if find_spec(library) is None:
-        return f"{library} is not installed here: pip install {library}"
+        return f"{library} is not installed here (pip install {library})"
     try:
         import_module(LIBRARIES[library].modules[0])
     except Exception as error:

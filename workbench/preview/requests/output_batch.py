@@ -412,7 +412,7 @@ def output_batch(number: int, arrays: BatchArrays, sheet: bytes = b"") -> Output
         tuple(sample.file for sample in arrays.samples),
         {sample.file: sample.error for sample in arrays.samples if sample.error},
         RandomValues(
-            {name: [_number(value) for value in values] for name, values in arrays.draws.items()}
+            {name: [_as_python(value) for value in values] for name, values in arrays.draws.items()}
             | arrays.applied
         ),
         arrays.classes,
@@ -458,7 +458,7 @@ def _picture(value: Any, layout: str) -> NDArray[Any]:
     return (array.astype(np.float32) - low) / max(high - low, 1e-9)
 
 
-def _number(value: NDArray[Any]) -> Any:
+def _as_python(value: NDArray[Any]) -> Any:
     """Return a random value as a Python object, or None if there is none."""
     return None if value.shape == (0,) else value.tolist()
 

@@ -70,7 +70,7 @@ def replay(
     name = parameter_of(sources[0]) or ""
     if name not in given and len(given) > 1:
         raise DataError(
-            f"data has {', '.join(given)}, but the graph reads {name}. Pass the data "
+            f"The data are named {', '.join(given)}, but the graph reads {name}. Pass the data "
             "that the loader read."
         )
     dataset = given[name] if name in given else next(iter(given.values()))

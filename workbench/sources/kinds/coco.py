@@ -178,7 +178,7 @@ def require_entries(dataset: Dataset, entries: dict[str, Any]) -> None:
         strange = [each for each in entries[part] if not isinstance(each, dict)]
         if strange:
             raise DataError(
-                f"{dataset}: {len(strange):,} of its {part} are not objects (first: "
+                f'{dataset}: "{part}" has {len(strange):,} entries that are not objects (first: '
                 f"{json.dumps(strange[0])[:60]}). Remove them."
             )
         wrong = [

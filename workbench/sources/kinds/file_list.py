@@ -155,7 +155,7 @@ def _labels_in(dataset: Dataset, time: int, size: int) -> tuple[str, ...]:
         raise DataError(f"The list {path} cannot be read. Check its permissions.") from None
     except ValueError as error:
         form = "path,label" if dataset.location.lower().endswith(".csv") else "path label"
-        raise DataError(f"{error}. Write {form} in each row.") from None
+        raise DataError(f"{error}. Write '{form}' in each row.") from None
     except (OSError, csv.Error) as error:
         raise DataError(f"{path} cannot be read as a list of files: {error}.") from None
 

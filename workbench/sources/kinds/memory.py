@@ -317,7 +317,7 @@ def memory_dataset(data: Any) -> Dataset:
         except ValueError as error:
             if not str(error).startswith(LABEL_FAULT):
                 return error
-            raise DataError(f"Sample {index} of the {type(data).__name__}: {error}.") from None
+            raise DataError(f"Sample {index} of {type(data).__name__}: {error}.") from None
         if isinstance(row, dict):
             unread.update(unread_columns(row))
         try:
@@ -348,7 +348,7 @@ def memory_dataset(data: Any) -> Dataset:
     require_readable(data, fetch(range(min(count, 3))))
     if unread:
         warn_caller(
-            f"Samples of the {type(data).__name__} have {', '.join(sorted(unread))} besides image "
+            f"Samples of {type(data).__name__} have {', '.join(sorted(unread))} besides image "
             "and label, which are not read. For masks or boxes, use files (image_masks or COCO)."
         )
     made = ImageStore(

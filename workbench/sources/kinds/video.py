@@ -300,8 +300,9 @@ class Video(ClassFiles):
         if not refused or (len(refused) < len(files) and all(refusal(path) for path, _ in refused)):
             return ""
         path, why = refused[0]
-        others = f", and so are {len(refused) - 1:,} more" if len(refused) > 1 else ""
-        stem = os.path.splitext(os.path.basename(path))[0]
+        others = f" (like {len(refused) - 1:,} more)" if len(refused) > 1 else ""
+        stem, ending = os.path.splitext(os.path.basename(path))
+        stem += "-vp9" * (ending.lower() == ".webm")  # ffmpeg cannot overwrite its input
         write = f"`ffmpeg -i {os.path.basename(path)} -c:v libvpx-vp9 {stem}.webm`, or exclude it."
         takes = "supports motion JPEG in AVI, and VP8 or VP9 in WebM: convert it, for example with"
         if refusal(path):
@@ -310,7 +311,7 @@ class Video(ClassFiles):
             side, remedy = "on the CPU", f"Decode on the GPU (mixed). On the CPU it {takes} {write}"
         else:
             side, remedy = "on the GPU", f"Decode on the CPU, or convert it to VP9: {write}"
-        return f"{path} is {why}{others}, which DALI does not decode {side}. {remedy}"
+        return f"{path} is {why}{others}, so DALI does not decode it {side}. {remedy}"
 
     def read_header(self, path: str) -> Header:
         if (fault := _fault(path)) or not os.path.isfile(path):

@@ -109,8 +109,9 @@ class Recorder:
     def phase(self) -> Phase:
         """Phase of the next step on a batch of the loader.
 
-        The warm-up is extended by up to a quarter of the loader's steps. It ends when it has used
-        as many batches as the loader's queue has and, with a GPU, has taken a second.
+        The warm-up lasts until it has used as many batches as the loader's queue holds and, with a
+        GPU, at least a second has passed. It takes at most a quarter of the loader's steps more
+        than planned.
         """
         count = self._counts["warm-up"]
         if self._counts["loader"] or count >= self.plan.warm_up + self.plan.loader // 4:

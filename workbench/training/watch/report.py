@@ -57,7 +57,7 @@ class WatchReport(DocumentedResult):
     restored: tuple[str, ...] = ()
     """Classes of the objects whose state is restored after the repeated batch."""
     skipped: int = 0
-    """Number of the loader's batches that the repeated batch replaced."""
+    """Number of loader batches that were skipped because one batch was repeated instead."""
     loads_in_steps: bool = True
     """True if the loader may prepare batches during the steps; False with ``num_workers=0``."""
     created: str = field(default_factory=lambda: time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))

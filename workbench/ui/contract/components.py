@@ -71,7 +71,7 @@ class Fields(msgspec.Struct, kw_only=True):
 
 
 class Link(Fields):
-    """Fields of all components."""
+    """Base class of the fields that link every component to the workbench."""
 
     outbox: Both[list[Any]] = []
     """Edits requested by the browser."""

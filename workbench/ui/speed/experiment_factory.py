@@ -145,7 +145,7 @@ def tuner_for(
     values: dict[str, Any] = {
         knob: _values(texts[field], knob) or usual.values(knob) for field, knob in _FIELDS.items()
     }
-    values["dont_use_mmap"] = _parse_mapping(texts["files"], graph) or usual.dont_use_mmap
+    values["dont_use_mmap"] = _parse_mmap_modes(texts["files"], graph) or usual.dont_use_mmap
     try:
         grid = replace(usual, **cast(Any, {knob: tuple(found) for knob, found in values.items()}))
     except ValueError as error:
@@ -170,7 +170,7 @@ def _values(text: str, knob: str) -> tuple[float, ...] | tuple[int, ...]:
     return tuple(sorted(set(found)))
 
 
-def _parse_mapping(text: str, graph: Graph) -> tuple[bool | None, ...]:
+def _parse_mmap_modes(text: str, graph: Graph) -> tuple[bool | None, ...]:
     """Parse a text such as ``mapped, read`` to values of ``dont_use_mmap``; () if it is empty."""
     found = text.replace(",", " ").split()
     for part in found:

@@ -44,7 +44,7 @@ _NAMED = 8
 
 
 def view_of(key: str, report: Report, earlier: str = "", nodes: Sequence[str] = ()) -> Any:
-    """Return the payload of a record, whose type depends on the part of the panel that shows it."""
+    """Return the payload that displays a record. Its type depends on the record's part."""
     on = measured_on(key, report, earlier)
     match part_of(report):
         case "stages":

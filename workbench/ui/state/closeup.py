@@ -66,7 +66,7 @@ def closeup_bytes(
 
 
 def region_around(x: int, y: int, side: int) -> tuple[int, int]:
-    """Return the upper left corner of a square region around a pixel, at least (0, 0)."""
+    """Return the upper-left corner of a square centred on a pixel; no coordinate is negative."""
     return max(0, x - side // 2), max(0, y - side // 2)
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from workbench.arguments import format_value
 from workbench.emit.pipeline_import.graph import ImportedGraph
 from workbench.errors import GraphFormatError
 from workbench.graph.model import Graph, is_text
@@ -59,7 +60,7 @@ def to_graph(source: GraphLike) -> Graph:
         case Mapping():
             return graph_from_json(source)
     raise GraphFormatError(
-        f"{type(source).__name__} is not a graph. Pass a Graph, a recipe's name, a path to a "
+        f"{format_value(source)} is not a graph. Pass a Graph, a recipe's name, a path to a "
         "graph file (.json, or .png for a shared picture) or its parsed JSON."
     )
 

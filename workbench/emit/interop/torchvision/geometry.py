@@ -1,4 +1,4 @@
-"""Sizes, crops, flips, rotations and holes of torchvision as DALI operators, and vice versa."""
+"""Convert torchvision's resizes, crops, flips, rotations and erasing to DALI, and vice versa."""
 
 from __future__ import annotations
 

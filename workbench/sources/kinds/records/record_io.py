@@ -95,7 +95,7 @@ def _index(path: str) -> str:
         return index_of(path, scan_record_file)
     except (OSError, ValueError) as error:
         raise DataError(
-            f"{path}: its index cannot be created: {error}. Create the file again, or exclude it."
+            f"The index cannot be created: {error}. Create the file again, or exclude it."
         ) from None
 
 

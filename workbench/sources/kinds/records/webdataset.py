@@ -104,9 +104,10 @@ def _check_first_samples(stamps: tuple[tuple[str, int], ...]) -> None:
     labelled = any(LABEL in found for found in components.values())
     samples = list(islice(_samples(path, path, labelled), len(components)))
     if all(sample.fault for sample in samples):
+        first = next(iter(components))
         raise DataError(
-            f"{path}: the sample {next(iter(components))} and the {len(samples) - 1} "
-            f"after it cannot be used: {samples[0].fault}. Each sample needs an image (0.jpg; or "
+            f"{path}: none of the first {len(samples)} samples can be used ({first}: "
+            f"{samples[0].fault}). Each sample needs an image (0.jpg; or "
             f"{', '.join(IMAGES)}) and a file 0.{LABEL} with the class number in digits, without a "
             "line break."
         )

@@ -10,13 +10,13 @@ export function readable(path: string, text: string): string {
   if (!path.endsWith(".ipynb")) return text;
   try {
     const { cells } = JSON.parse(text) as { cells: Cell[] };
-    return cells.map(percent).join("\n\n");
+    return cells.map(toPercentCell).join("\n\n");
   } catch {
     return text;
   }
 }
 
-function percent({ cell_type, source }: Cell): string {
+function toPercentCell({ cell_type, source }: Cell): string {
   const words = Array.isArray(source) ? source.join("") : source;
   if (cell_type === "code") return `# %%\n${words}`;
   const lines = words.split("\n").map((line) => `# ${line}`.trimEnd());
