@@ -23,6 +23,7 @@ from workbench.preview.verify import Verifier
 from workbench.samples.shapes import CLASSES
 from workbench.sources import (
     class_names,
+    list_samples,
     open_dataset,
     open_datasets,
     require_dataset,
@@ -204,3 +205,57 @@ def test_a_mask_is_turned_by_its_exif_as_dali_turns_the_photo(
     np.testing.assert_array_equal(mask_numbers(mask.read_bytes()), wanted)
     kinds = {f.kind for each in check_folder(copied, full=False).files for f in each.findings}
     assert kinds - {"duplicate"} == ({"EXIF turned"} if number > 1 else set())
+
+
+@pytest.mark.parametrize("form", ["one folder", "suffix", "labels", "voc"])
+def test_masks_are_paired_by_name_in_other_layouts(
+    form: str, copied: Path, tmp_path: Path, engine: Engine
+) -> None:
+    wanted = [np.array(Image.open(path)) for path in sorted((copied / "masks").iterdir())]
+    place = copied
+    if form in ("one folder", "suffix"):
+        for path in sorted((copied / "masks").iterdir()):
+            path.rename(path.with_stem(f"{path.stem}_mask"))
+    if form == "one folder":
+        for path in [*(copied / "images").iterdir(), *(copied / "masks").iterdir()]:
+            path.rename(copied / path.name)
+        (copied / "masks").rmdir()
+        (copied / "images").rmdir()
+    if form == "labels":
+        (copied / "masks").rename(copied / "labels")
+        (copied / "masks.names").rename(copied / "labels.names")
+    if form == "voc":
+        (copied / "images").rename(copied / "JPEGImages")
+        (copied / "masks").rename(copied / "SegmentationClass")
+        (copied / "masks.names").rename(copied / "SegmentationClass.names")
+        (copied / "Annotations").mkdir()
+        (copied / "Annotations" / "000000.xml").write_text("<annotation/>")
+        place = copied / "ImageSets" / "Segmentation" / "train.txt"
+        place.parent.mkdir(parents=True)
+        place.write_text("\n".join(path.stem for path in sorted(copied.rglob("*.jpg"))[:4]))
+    dataset = open_dataset(place)
+    if form == "voc":
+        assert dataset.kind == "voc"
+        dataset = replace(dataset, kind="image_masks")
+        assert dataset.text == f"image_masks:{place}"
+    assert dataset.kind == "image_masks"
+    assert class_names(dataset) == ["background", *CLASSES]
+    samples = list(list_samples(dataset))
+    assert len(samples) == (4 if form == "voc" else 8)
+    assert not any(each.fault for each in samples)
+    batches = script_batches(read_alone(place), place, len(samples) // COUNT, tmp_path)
+    for mask, expected in zip((one for batch in batches for one in batch[0]), wanted, strict=False):
+        np.testing.assert_array_equal(mask[..., 0], expected)
+    rest = write_remaining(dataset, [samples[0].name], tmp_path / "rest")
+    assert len(list(list_samples(open_dataset(rest)))) == len(samples) - 1
+    if form == "voc":
+        graph = with_settings(load_recipe("segmentation"), batch_size=2)
+        report = Verifier(graph, str(place), 2, engine=engine).run()
+        assert report.exact, report.lines()
+
+
+def test_an_image_without_its_mask_in_the_same_folder_is_faulty(copied: Path) -> None:
+    for path in sorted((copied / "masks").iterdir())[:3]:
+        path.rename(copied / "images" / f"{path.stem}_mask.png")
+    faults = [each.name for each in list_samples(open_dataset(copied / "images")) if each.fault]
+    assert faults == [path.name for path in sorted((copied / "images").glob("*.jpg"))[3:]]

@@ -162,7 +162,9 @@ def test_empty_files_windows_text_and_missing_label_files(copied: Path) -> None:
     assert np.allclose(found[0]["bbox"], found[1]["bbox"])
 
 
-def test_boxes_polygons_and_oriented_boxes_may_be_mixed(copied: Path, tmp_path: Path) -> None:
+def test_boxes_polygons_and_oriented_boxes_may_be_mixed(
+    copied: Path, tmp_path: Path, engine: Engine
+) -> None:
     for path in sorted((copied / "labels").iterdir()):
         path.write_text(f"{LINE}0 0.5 0.25 0.75 0.5 0.5 0.75 0.25 0.5\n")
     graph = opened("ssd", copied)
@@ -173,6 +175,10 @@ def test_boxes_polygons_and_oriented_boxes_may_be_mixed(copied: Path, tmp_path: 
     assert found[1].tolist() == [2, 1]
     assert found[2].tolist() == [[1, 0, 4]]
     np.testing.assert_allclose(found[3], [[0.5, 0.25], [0.75, 0.5], [0.5, 0.75], [0.25, 0.5]])
+    for path in sorted((copied / "labels").iterdir()):
+        path.write_text(LINE)
+    with pytest.raises(DataError, match="has boxes, but no polygons for pixelwise_masks of the"):
+        preview_batch(engine, PreviewRequest(load_recipe("segmentation"), str(copied)))
 
 
 @pytest.mark.parametrize(
@@ -322,6 +328,8 @@ def test_sizes_come_from_the_image_if_the_file_has_none(voc: Path, tmp_path: Pat
     sizes = [Image.open(path).size for path in sorted(voc.glob("*.jpg"))]
     for box, (width, height) in zip(read, sizes, strict=False):
         np.testing.assert_allclose(box, [[0, 0, 40 / width, 30 / height]], rtol=1e-6)
+    with pytest.raises(DataError, match=r"There is no image with a mask in .*Alternatively"):
+        opened("segmentation", voc)
     files[0].write_text(f"<annotation>{SIZE.format(30, 40)}{boxes}</annotation>")
     (unusual,) = check_folder(voc, full=False).files
     assert unusual.findings[0].reason.startswith("its annotations are for 30×40, but it is ")

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from pkgutil import walk_packages
 from typing import Any
 
@@ -75,7 +76,8 @@ class Dataset:
     def text(self) -> str:
         """Text that a user can enter to open the dataset again; empty for data passed in Python."""
         kind = load_source(self.kind)
-        named = self.location and (kind.decoder or kind.takes)
+        found = kind.decoder or (kind.takes and not kind.accepts(Path(self.location)))
+        named = self.location and found
         return "" if self.title else f"{self.kind}:{self.location}" if named else self.location
 
     @property

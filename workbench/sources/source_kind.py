@@ -225,8 +225,8 @@ class SourceKind:
     """Whether a process serves the samples from memory instead of files."""
     targets: Literal["", "boxes", "masks"] = ""
     """Kind of annotations that are counted by class, or empty if each sample has one label."""
-    has_outlines: bool = False
-    """Whether ``polygons`` are outlines of objects instead of key points."""
+    polygons: str = ""
+    """Meaning of the output ``polygons``: ``outlines``, ``key points``, or empty without one."""
     decodes_images: bool = False
     """Whether the reader itself decodes images. An invalid image then crashes the process."""
     is_indexed: bool = False
@@ -509,6 +509,7 @@ class AnnotatedBoxes(AnnotatedKind):
     """Base class of kinds with boxes and key points, which have the outputs of COCO's reader."""
 
     outputs = ("jpegs", "boxes", "labels", "polygons", "vertices")
+    polygons = "key points"
     targets = "boxes"
     options = READER_OPTIONS | {"ltrb", "ratio", "polygon_masks"}
 

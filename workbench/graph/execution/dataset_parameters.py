@@ -207,7 +207,7 @@ def missing_ports(graph: Graph, source: Source, kind: str) -> list[str]:
     if kind == source.kind or kind in load_source(source.kind).takes:
         return []  # including those that its options add
     given, other = load_source(source.kind), load_source(kind)
-    if given.op == other.op and given.has_outlines == other.has_outlines:
+    if given.op == other.op and given.polygons == other.polygons:
         return []
     graph = swap_source(graph, source, kind)
     names = dict.fromkeys(port.output for port in used_ports(graph) if port.node == source.id)

@@ -327,7 +327,7 @@ def _are_key_points(run: GraphRun, node: Node) -> bool:
     """Return True if a node's points are key points, and not the corners of outlines."""
     while follows(node) and run.graph.has(node.inputs["points"].node):
         node = run.graph.node(node.inputs["points"].node)
-    return isinstance(node, Source) and not load_source(node.kind or "coco").has_outlines
+    return isinstance(node, Source) and load_source(node.kind or "coco").polygons != "outlines"
 
 
 def _stored_class_names(worker: Worker, dataset: Dataset) -> list[str]:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample
 from workbench.sources.annotation_faults import box_fault
-from workbench.sources.kinds.coco import Coco, remarks_of
+from workbench.sources.kinds.coco import OUTLINES, Coco, remarks_of
 
 
 def upright_sides(path: str) -> tuple[int, int]:
@@ -65,7 +65,7 @@ class ConvertedBoxes(Coco):
     """
 
     metavar = "PATH"
-    demanding: frozenset[str] = frozenset()
+    demanding = OUTLINES
     is_indexed = True
     precedence = 2
     convert: Callable[..., dict[str, Any]]
@@ -110,6 +110,12 @@ class ConvertedBoxes(Coco):
             raise DataError(self.nothing_found(dataset))
         if not found.document["annotations"] and not found.faults:
             raise DataError(self.nothing_annotated(dataset))
+        asked = sorted(OUTLINES.intersection(dataset.options or ()))
+        if asked and not any(one.get("segmentation") for one in found.document["annotations"]):
+            raise DataError(
+                f"{dataset} has boxes, but no polygons for {asked[0]} of the reader. Unset "
+                f"{asked[0]}, or use data with polygons."
+            )
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
         """Yield the images in the order of their paths, then annotation files without an image."""

@@ -326,7 +326,7 @@ class Coco(SourceKind):
     sample = "coco/annotations.json"
     looks_ahead = True
     demanding = OUTLINES | {"ratio"}
-    has_outlines = True
+    polygons = "outlines"
 
     def document(self, dataset: Dataset) -> dict[str, Any]:
         """Return the annotations. Raises DataError if they are invalid."""
@@ -484,7 +484,7 @@ class CocoKeypoints(Coco):
 
     about = "COCO key points (*keypoints*.json)"
     begins: ClassVar = {"polygon_masks": True}
-    has_outlines = False
+    polygons = "key points"
     find = staticmethod(find_keypoints)
     helpers = (find_annotations, keypoints_as_polygons)
     imports = ("atexit", "json", "numpy as np", "pathlib", "tempfile")

@@ -1,6 +1,7 @@
-"""A folder of images and a folder of masks with the same names: ``images/7.jpg, masks/7.png``.
+"""Images and masks with the same names: ``images/7.jpg, masks/7.png``, or ``7.jpg, 7_mask.png``.
 
-A mask is an image file with one number per pixel, a class or an instance. Palette images contain
+The two are in two folders or in one. For Pascal VOC, a list of ``ImageSets`` can select images. A
+mask is an image file with one number per pixel, a class or an instance. Palette images contain
 the palette index; colour images are COCO panoptic masks. DALI would decode colours, so the reader
 opens masks with Pillow. The file ``masks.names`` can contain the class names from 0 on, one per
 line.
@@ -26,7 +27,7 @@ from workbench.sources.class_folders import (
     is_hidden,
 )
 from workbench.sources.kinds.coco import annotation_files
-from workbench.sources.kinds.folder import IMAGES_SOURCE
+from workbench.sources.kinds.folder import IMAGES_SOURCE, images_in
 from workbench.sources.source_kind import READER_OPTIONS
 
 if TYPE_CHECKING:
@@ -36,27 +37,55 @@ _FEW = 65_536
 """Number of different values in a 16-bit mask."""
 
 
+def mask_stem(name: str) -> str:
+    """Return the image's name, without its ending, for the name of a mask: 7 for 7_mask.png."""
+    stem = os.path.splitext(name)[0]
+    endings = ("_mask", "-mask", ".mask", "_seg", "_label", "_gt")
+    return next((stem.removesuffix(each) for each in endings if stem.endswith(each)), stem)
+
+
+def image_names(folder: str) -> list[str]:
+    """Return the names of the visible images in a folder, sorted."""
+    names = sorted(name for name in os.listdir(folder) if name.lower().endswith(IMAGES))
+    return [name for name in names if not is_hidden(name)]
+
+
 def pair_folders(data: str) -> tuple[str, str]:
-    """Return the image folder and the mask folder, recognised by name, or empty strings."""
-    names = class_folders(data)
-    masks = [name for name in names if "mask" in name.lower()]
-    masks += [n for n in names if n.lower() in ("segmentation", "segmentationclass", "annotations")]
-    images = [n for n in names if n.lower() in ("image", "images", "img", "imgs", "jpegimages")]
-    return (images or [""])[0], (masks or [""])[0]
+    """Return the image folder and the mask folder, or empty strings if they are not recognised.
+
+    They are one folder if it has names such as 7.jpg and 7_mask.png.
+    """
+    root = os.path.abspath(os.path.join(data, "../../..")) if os.path.isfile(data) else data
+    names = {name.lower(): os.path.join(root, name) for name in class_folders(root)}
+    masks = [names[name] for name in names if "mask" in name]
+    usual = ("segmentationclass", "segmentation", "annotations", "labels", "gt")
+    masks += [names[name] for name in usual if name in names and image_names(names[name])]
+    images = [names[n] for n in ("images", "image", "imgs", "img", "jpegimages") if n in names]
+    if images and masks:
+        return images[0], masks[0]
+    files = image_names(root) if os.path.isdir(root) and not names else []
+    stems = {os.path.splitext(name)[0] for name in files}
+    own = any(mask_stem(name) in stems - {os.path.splitext(name)[0]} for name in files)
+    return (root, root) if own else ("", "")
 
 
 def pairs_in(data: str) -> list[tuple[str, str]]:
     """Return the path of each image, sorted by name, and of its mask (empty if it has none)."""
-    images, masks = (os.path.join(data, name) for name in pair_folders(data))
-    named = {
-        os.path.splitext(name)[0]: name
-        for name in sorted(os.listdir(masks))
-        if name.lower().endswith(IMAGES) and not is_hidden(name)
-    }
+    images, masks = pair_folders(data)
+    names, files = image_names(images), image_names(masks)
+    if images == masks:
+        stems = {os.path.splitext(name)[0] for name in files}
+        files = [n for n in files if mask_stem(n) in stems - {os.path.splitext(n)[0]}]
+        names = [name for name in names if name not in files]
+    if os.path.isfile(data):
+        with open(data, encoding="utf-8-sig") as lines:
+            listed = {line.strip() for line in lines}
+        names = [name for name in names if os.path.splitext(name)[0] in listed]
+    named = {mask_stem(name): name for name in files}
+    named |= {os.path.splitext(name)[0]: name for name in files}
     return [
         (os.path.join(images, name), os.path.join(masks, mask) if mask else "")
-        for name in sorted(os.listdir(images))
-        if name.lower().endswith(IMAGES) and not is_hidden(name)
+        for name in names
         for mask in [named.get(os.path.splitext(name)[0], "")]
     ]
 
@@ -113,7 +142,7 @@ def classes_of_masks(samples: Iterable[Sample]) -> Iterator[Collection[int]]:
 
 
 class ImageMasks(SourceKind):
-    """Source kind for images with one mask each, in two folders."""
+    """Source kind for images with one mask each, in one folder or two."""
 
     about = "images with masks (images/7.jpg, masks/7.png)"
     op = "readers.image_masks"
@@ -123,10 +152,11 @@ class ImageMasks(SourceKind):
     outputs = ("jpegs", "masks")
     helpers = (
         *(IMAGES_SOURCE, is_hidden, is_folder, class_folders),
-        *(pair_folders, pairs_in, mask_numbers),
+        *(mask_stem, image_names, pair_folders, pairs_in, mask_numbers),
     )
     imports = ("io", "os")
     precedence = 1
+    takes = frozenset({"voc"})
     targets = "masks"
     sample = "segmentation"
     looks_ahead = True
@@ -142,16 +172,17 @@ class ImageMasks(SourceKind):
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
         """Yield the samples. Images without a mask and masks without an image are faulty."""
-        pairs = self._pairs(dataset)
+        pairs, root = self._pairs(dataset), self.root(dataset)
         for image, mask in pairs:
-            name = os.path.relpath(image, dataset.location)
+            name = os.path.relpath(image, root)
             yield Sample(image, name, 0, fault="" if mask else "it has no mask", mask=mask)
-        folder = os.path.join(dataset.location, pair_folders(dataset.location)[1])
-        known = {mask for _, mask in pairs}
-        for name in sorted(os.listdir(folder)):
-            path = os.path.join(folder, name)
-            if name.lower().endswith(IMAGES) and path not in known and not is_hidden(name):
-                shown = os.path.relpath(path, dataset.location)
+        folder = pair_folders(dataset.location)[1]
+        known = {path for pair in pairs for path in pair}
+        if os.path.isfile(dataset.location):
+            return  # other images have the other masks
+        for name in image_names(folder):
+            if (path := os.path.join(folder, name)) not in known:
+                shown = os.path.relpath(path, root)
                 yield Sample(path, shown, 0, fault="it is a mask without an image", counted=False)
 
     def require(self, dataset: Dataset) -> None:
@@ -164,7 +195,7 @@ class ImageMasks(SourceKind):
         for inner in ("images", "masks"):
             (place / inner).mkdir()
         for image, mask in self._pairs(dataset):
-            if mask and os.path.relpath(image, dataset.location) not in names:
+            if mask and os.path.relpath(image, self.root(dataset)) not in names:
                 for path, inner in ((image, "images"), (mask, "masks")):
                     link = place / inner / os.path.basename(path)
                     if not link.is_symlink():  # 7.jpg and 7.png share a mask
@@ -174,7 +205,8 @@ class ImageMasks(SourceKind):
         return place
 
     def _names_file(self, dataset: Dataset) -> str:
-        return os.path.join(dataset.location, f"{pair_folders(dataset.location)[1]}.names")
+        images, masks = pair_folders(dataset.location)
+        return os.path.join(masks, "masks.names") if images == masks else f"{masks}.names"
 
     def class_names(self, dataset: Dataset) -> list[str]:
         path = self._names_file(dataset)
@@ -188,18 +220,24 @@ class ImageMasks(SourceKind):
 
     def watched_paths(self, dataset: Dataset) -> Iterator[str]:
         yield dataset.location
-        yield from (os.path.join(dataset.location, n) for n in pair_folders(dataset.location) if n)
+        yield from filter(None, pair_folders(dataset.location))
 
     def nothing_found(self, dataset: Dataset) -> str:
         return (
-            f"There is no image with a mask in {dataset}. Use a folder with subfolders "
-            "images and masks whose files have the same names: images/7.jpg, masks/7.png."
+            f"There is no image with a mask in {dataset}. Use a folder with subfolders images "
+            "and masks whose files have the same names (images/7.jpg, masks/7.png), or one folder "
+            "with 7.jpg and 7_mask.png."
         )
 
     def accepts(self, path: Path) -> bool:
         try:
+            flat = not class_folders(str(path))
+            if flat and not any(
+                mask_stem(n) != os.path.splitext(n)[0] for n in images_in(str(path))
+            ):
+                return False
             images, masks = pair_folders(str(path))
-            return bool(images and masks) and not any(annotation_files(str(path / masks)))
+            return bool(images and masks) and not any(annotation_files(masks))
         except OSError:
             return False
 
@@ -210,11 +248,14 @@ class ImageMasks(SourceKind):
         return folder
 
     def unread_notes(self, dataset: Dataset) -> Iterator[str]:
-        folders = pair_folders(dataset.location)
-        yield from describe_unread(dataset.location, ends_with(*IMAGES), "image", folders, ())
+        root = self.root(dataset)
+        folders = [os.path.relpath(path, root) for path in pair_folders(dataset.location)]
+        folders = ["" if name == "." else name for name in folders]
+        yield from describe_unread(root, ends_with(*IMAGES), "image", folders, ())
 
     def root(self, dataset: Dataset) -> str:
-        return dataset.location
+        place = dataset.location
+        return str(Path(place).absolute().parents[2]) if os.path.isfile(place) else place
 
     def classes_in(self, dataset: Dataset, samples: Sequence[Sample]) -> Iterator[Collection[int]]:
         return classes_of_masks(each for each in samples if each.mask)

@@ -194,11 +194,13 @@ class Voc(ConvertedBoxes):
         *ConvertedBoxes.helpers,
     )
     sample = "voc"
+    with_targets = ("image_masks",)
+    polygons = ""
 
     def accepts(self, path: Path) -> bool:
         try:
             of_set = path.suffix.lower() == ".txt" and path.parents[1].name == _SETS
-            if not os.path.isdir(path) and not (of_set and path.parent.name != "Segmentation"):
+            if not os.path.isdir(path) and not of_set:
                 return False
             _, images, folder = voc_folders(str(path))
             names = islice(

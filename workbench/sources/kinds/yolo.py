@@ -363,7 +363,7 @@ class YoloPose(Yolo):
     begins: ClassVar = {"polygon_masks": True}
     find = staticmethod(find_yolo_points)
     helpers = (*Yolo.helpers, find_yolo)
-    has_outlines = False
+    polygons = "key points"
     precedence = 4
     sample = "yolo_pose/data.yaml"
 
