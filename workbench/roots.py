@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from glob import has_magic
 from pathlib import Path
 from typing import BinaryIO
 
@@ -154,8 +155,10 @@ def default_roots(data: Iterable[str | Path], loopback: bool) -> Roots:
 
 
 def data_folder(path: str | Path) -> Path:
-    """Return a data folder itself, or the folder that contains a list of files."""
+    """Return a data folder itself, or the folder that contains a list or the matching files."""
     found = Path(path).expanduser()
+    while has_magic(str(found)) and not found.exists():
+        found = found.parent
     return found.parent if found.is_file() else found
 
 

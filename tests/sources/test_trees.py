@@ -12,8 +12,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
+import workbench as wb
+from tests.helpers import import_script
 from tests.sources.clips import jpeg
 from tests.sources.written import WRITERS
+from workbench.emit.targets import export
+from workbench.errors import DataError
+from workbench.preview.verify import verify
 from workbench.sources import (
     Dataset,
     class_names,
@@ -21,6 +26,7 @@ from workbench.sources import (
     list_samples,
     load_source,
     open_dataset,
+    require_dataset,
 )
 
 PHOTO = jpeg(np.full((8, 8, 3), 90, np.uint8))
@@ -174,3 +180,70 @@ def test_junk_is_no_data_of_any_kind_and_is_reported_in_one_line(kind: str, tmp_
         assert len(notes) <= 1
         if kind != "coco" and (by_class or not words.endswith("/ (")):
             assert words in notes[0]
+
+
+# Patterns of file names: photos/**/*.jpg.
+
+
+@pytest.mark.parametrize(
+    ("kind", "pattern"),
+    [
+        ("file_list", "**/*.jpg"),
+        ("numpy_files", "**/*.npy"),
+        ("sounds", "**/*.wav"),
+        ("video", "**/*.avi"),
+        ("webdataset", "**/*.tar"),
+        ("tfrecord", "**/*.tfrecord"),
+    ],
+)
+def test_a_pattern_is_a_sorted_list_labelled_by_folder_for_each_kind(
+    kind: str, pattern: str, tmp_path: Path
+) -> None:
+    WRITE["folder" if kind == "file_list" else kind](tmp_path / "data")
+    for add in JUNK[:3]:
+        add(tmp_path / "data", pattern[-4:])
+    dataset = open_dataset(str(tmp_path / "data" / pattern))
+    assert dataset.kind == kind
+    found = listed(dataset, tmp_path / "data")
+    assert found
+    assert [file for file, _ in found] == sorted(file for file, _ in found)
+    in_files = load_source(kind).in_files
+    assert class_names(dataset) == [*CLASSES] * in_files
+    assert all(label == CLASSES.index(file[:3]) for file, label in found if in_files)
+    program = found_by_program(dataset, tmp_path / "data")
+    assert program == found or not in_files
+    assert {file for file, _ in program} == {file for file, _ in found}
+
+
+def test_a_pattern_reads_the_same_in_preview_check_and_exported_programs(
+    photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "photos").mkdir()
+    for name in ("cat", "coffee"):
+        shutil.copytree(photos / name, tmp_path / "photos" / "deep" / name)
+    add_hidden_folder(tmp_path / "photos", ".jpg")
+    monkeypatch.chdir(tmp_path)
+    pattern = "photos/**/*.jpg"
+    graph = wb.read(pattern).decode().resize(size=(8, 8)).with_settings(batch_size=20)
+    found = wb.check_folder(pattern, full=False)
+    assert (found.count, found.bad) == (20, ())
+    assert verify(graph, pattern, 1).exact
+    for target in ("script", "pytorch"):
+        program = import_script(export(graph, target, data=pattern).main.text, tmp_path)
+        made = program.build_pipeline(pattern, batch_size=20).run()
+        assert made[1].as_array().ravel().tolist() == [0] * 10 + [1] * 10
+
+
+def test_a_pattern_without_matches_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"No visible file matches .*/\*\*/\*\.jpg\. Use \*"):
+        require_dataset(open_dataset(str(tmp_path / "**" / "*.jpg")))
+
+
+def test_hidden_files_of_an_unlabelled_list_are_skipped_with_a_warning(tmp_path: Path) -> None:
+    folder = write_classes(".jpg", PHOTO)(tmp_path / "data")
+    add_hidden_folder(folder, ".jpg")
+    paths = sorted(map(str, folder.rglob("*.jpg")))
+    with pytest.warns(UserWarning, match="3 of 7 paths are hidden or system files, or in such"):
+        dataset = open_dataset(paths)
+    assert class_names(dataset) == [*CLASSES]
+    assert len(listed(open_dataset([(path, 0) for path in paths]), folder)) == 7

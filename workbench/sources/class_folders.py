@@ -11,6 +11,13 @@ from typing import Any
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, SourceKind
+from workbench.sources.file_names import (
+    PATTERN_HELPERS,
+    is_pattern,
+    matching_files,
+    pattern_folder,
+)
+from workbench.sources.file_names import is_hidden as is_hidden
 
 IMAGES = (
     *(".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".pnm", ".ppm"),
@@ -25,13 +32,6 @@ _LOOKED_INTO = 1000
 """Maximum number of folders searched for unread files."""
 _BESIDE = (".names", ".idx", ".lst")
 """Suffixes of files that describe the data files next to them."""
-
-
-def is_hidden(name: str) -> bool:
-    """Return whether a file or folder is hidden or belongs to the system, judged by its name."""
-    system = ("__macosx", "@eadir", "#recycle", "$recycle.bin", "lost+found")
-    others = ("__pycache__", "system volume information", "thumbs.db", "desktop.ini")
-    return name.startswith(".") or name.lower() in system + others
 
 
 def is_folder(entry: os.DirEntry[str]) -> bool:
@@ -84,7 +84,8 @@ def has_hidden(data: str, suffixes: tuple[str, ...]) -> bool:
 
 
 def files_of(data: Any, suffixes: tuple[str, ...]) -> tuple[list[str], list[int]]:
-    """Return paths and labels for class folders, a flat folder, one file, or a list of files."""
+    """Return paths and labels for class folders, a flat folder, a file, a list, or a pattern."""
+    data = matching_files(data) if is_pattern(data) else data
     if not isinstance(data, str):
         labels = [label for _, label in data]
         if any(isinstance(label, str) for label in labels):
@@ -178,11 +179,17 @@ def _counted(names: Sequence[str]) -> str:
 
 def _files_below(folder: str, is_read: Callable[[str], bool]) -> list[str]:
     found = []
-    for place, folders, names in islice(os.walk(folder), _LOOKED_INTO):
-        folders[:] = (name for name in folders if not is_hidden(name))
-        shown = (name for name in names if is_read(name) and not is_hidden(name))
+    for place in islice(folders_below(folder), _LOOKED_INTO):
+        shown = (name for name in os.listdir(place) if is_read(name) and not is_hidden(name))
         found += [os.path.relpath(os.path.join(place, name), folder) for name in shown]
     return found
+
+
+def folders_below(folder: str) -> Iterator[str]:
+    """Yield a folder and its visible subfolders at any depth."""
+    for place, folders, _ in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not is_hidden(name))
+        yield place
 
 
 def ends_with(*suffixes: str) -> Callable[[str], bool]:
@@ -200,8 +207,11 @@ def require_whole_labels(dataset: Dataset, noun: str) -> None:
 class ClassFiles(SourceKind):
     """Source kind for files with certain suffixes: one file, a folder, class folders, or a list."""
 
-    imports: tuple[str, ...] = ("os",)
-    helpers: tuple[Any, ...] = (is_hidden, is_folder, class_folders, named_files, files_of)
+    imports: tuple[str, ...] = ("glob", "os")
+    helpers: tuple[Any, ...] = (
+        *PATTERN_HELPERS,
+        *(is_folder, class_folders, named_files, files_of),
+    )
 
     def files(self, dataset: Dataset) -> list[tuple[str, int]]:
         """Return the files with their labels. Raises DataError if they cannot be listed."""
@@ -237,14 +247,19 @@ class ClassFiles(SourceKind):
 
     def class_names(self, dataset: Dataset) -> list[str]:
         """Return the names of the class folders, or the sorted text labels of a list in Python."""
-        if dataset.location or all(isinstance(label, int) for _, label in dataset.items):
+        matched = is_pattern(dataset.location)
+        items = matching_files(dataset.location) if matched else dataset.items
+        if not items or all(isinstance(label, int) for _, label in items):
             return class_folders(dataset.location)
-        return sorted({str(label) for _, label in dataset.items})
+        return sorted({str(label) for _, label in items})
 
     def watched_paths(self, dataset: Dataset) -> Iterator[str]:
         """Yield the folder and its class folders, or the listed files."""
         if not dataset.location:
             yield from (path for path, _ in dataset.items)
+            return
+        if is_pattern(dataset.location):
+            yield from folders_below(pattern_folder(dataset.location))
             return
         yield dataset.location
         for name in class_folders(dataset.location):

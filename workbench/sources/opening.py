@@ -10,6 +10,7 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any, Protocol
 
+from workbench.arguments import warn_caller
 from workbench.errors import DataError
 from workbench.names import did_you_mean
 from workbench.sources.dataset import (
@@ -19,6 +20,7 @@ from workbench.sources.dataset import (
     load_source,
     source_kinds,
 )
+from workbench.sources.file_names import is_hidden, is_pattern, matching_files
 from workbench.sources.python_data import IMAGE_COLUMNS, holds_images, names_files
 from workbench.sources.tables import categories_of, label_column
 
@@ -254,6 +256,8 @@ def open_dataset(data: Location) -> Dataset:
         if REMOTE.match(str(data)):
             return Dataset(_remote_kind(str(data)), str(data))
         path = Path(os.path.expanduser(data))
+        if is_pattern(str(path)):
+            return Dataset(_kind_of_files(matching_files(str(path))), str(path))
         kinds = (kind for kind in _by_precedence() if load_source(kind).accepts(path))
         return Dataset(next(kinds, "folder"), os.path.expanduser(str(data)))
     if isinstance(data, list | tuple) and not data:
@@ -270,11 +274,9 @@ def open_dataset(data: Location) -> Dataset:
             f"Item {at}, {repr(data[at])[:60]}, has no label, but item {labelled.index(True)} has "
             "one. Use pairs of a path and a label for all items, or paths only."
         )
-    for kind in _by_precedence():
-        source = load_source(kind)
-        if source.suffixes and all(path.lower().endswith(source.suffixes) for path, _ in items):
-            by_folder = unlabelled and source.in_files  # a file of many samples has no class
-            return Dataset(kind, items=_labelled_by_folder(items) if by_folder else items)
+    if (kind := _kind_of_files(items)) != "file_list":
+        by_folder = unlabelled and load_source(kind).in_files  # others have many samples per file
+        return Dataset(kind, items=_labelled_by_folder(items) if by_folder else items)
     items = _labelled_by_folder(items) if unlabelled else items
     file_list = import_module("workbench.sources.kinds.file_list")
     return file_list.file_pairs_dataset(items, classes)  # type: ignore[no-any-return]
@@ -291,8 +293,27 @@ def _remote_kind(place: str) -> str:
     return "remote_webdataset" if place.lower().endswith(".tar") else scheme
 
 
+def _kind_of_files(items: Sequence[Item]) -> str:
+    """Return the source kind of listed files: the one with the suffix of all, or ``file_list``."""
+    for kind in _by_precedence() if items else ():
+        suffixes = load_source(kind).suffixes
+        if suffixes and all(path.lower().endswith(suffixes) for path, _ in items):
+            return kind
+    return "file_list"
+
+
 def _labelled_by_folder(items: tuple[Item, ...]) -> tuple[Item, ...]:
-    """Label files with the names of their parent folders if there are several folders."""
+    """Label files with the names of their parent folders if there are several folders.
+
+    Hidden files and folders are skipped with a warning, because a folder would become a class.
+    """
+    hidden = {path for path, _ in items if any(map(is_hidden, path.split(os.sep)[-2:]))}
+    if hidden and len(hidden) < len(items):
+        warn_caller(
+            f"{len(hidden):,} of {len(items):,} paths are hidden or system files, or in such a "
+            f"folder, and are skipped: {min(hidden)}. Pass (path, label) pairs to read them."
+        )
+        items = tuple(item for item in items if item[0] not in hidden)
     classes = [os.path.basename(os.path.dirname(path)) for path, _ in items]
     if len(set(classes)) < 2:
         return items

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Literal, NamedTuple
 
 from workbench.errors import DataError
 from workbench.names import side_pairs
+from workbench.sources.file_names import is_pattern, pattern_folder
 
 if TYPE_CHECKING:
     from workbench.sources import Dataset
@@ -94,8 +95,11 @@ class Header(NamedTuple):
 def folder_of(dataset: Dataset) -> str:
     """Return the folder of a dataset: its location, or the parent folder of a file.
 
-    For files listed in Python, this is the common parent folder.
+    For files listed in Python, this is the common parent folder; for a pattern, the folder that is
+    searched.
     """
+    if is_pattern(dataset.location):
+        return pattern_folder(dataset.location)
     if dataset.location:
         path = os.path.abspath(dataset.location)
         return path if os.path.isdir(path) else os.path.dirname(path)

@@ -25,7 +25,7 @@ import numpy as np
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample, SourceKind
 from workbench.sources.annotation_faults import box_fault, box_remark, outline_fault
-from workbench.sources.class_folders import is_hidden
+from workbench.sources.file_names import is_hidden
 
 # COCO annotations as stored, and content that DALI misreads.
 

@@ -20,6 +20,13 @@ from typing import Any
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample, SourceKind, load_source, name_with_ending
+from workbench.sources.class_folders import folders_below
+from workbench.sources.file_names import (
+    PATTERN_HELPERS,
+    is_pattern,
+    matching_files,
+    pattern_folder,
+)
 from workbench.sources.kinds._sampler import Sampler, read_sampled_files
 from workbench.sources.python_data import warn_of_labels
 from workbench.sources.tables import label_column
@@ -44,10 +51,11 @@ def read_rows(data: Any, malformed: Any = None) -> Any:
     """Yield path and label of each file in a list.
 
     ``data`` is a text file of lines ``path label``, a CSV file whose first columns are path and
-    label, or pairs in Python. The first row of a CSV file is a header if its names are known
-    (``is_header``). A row without path and label raises ValueError. If ``malformed`` is a list, the
-    row's number and error are appended to it instead.
+    label, pairs in Python, or a pattern of file names. The first row of a CSV file is a header if
+    its names are known (``is_header``). A row without path and label raises ValueError. If
+    ``malformed`` is a list, the row's number and error are appended to it instead.
     """
+    data = matching_files(data) if is_pattern(data) else data
     if not isinstance(data, str):
         yield from ((os.path.abspath(path), str(label)) for path, label in data)
         return
@@ -86,7 +94,7 @@ def numbered_paths(data: str) -> Iterator[tuple[int, str]]:
 
 def is_numbered(data: Any) -> bool:
     """Return whether a list is a text file of paths and numbers, which DALI can read itself."""
-    if not isinstance(data, str) or data.lower().endswith(".csv"):
+    if not isinstance(data, str) or data.lower().endswith(".csv") or is_pattern(data):
         return False
     line = re.compile(rb"(?!\xef\xbb\xbf)[^\s\0](?:[^\0]*[^\s\0])? +\d{1,9}\r?\n?")
     with open(data, "rb") as file:
@@ -124,7 +132,8 @@ def read_list(data: Any) -> dict[str, Any]:
     Paths are relative to the list. Labels that are not integers are class names, numbered in
     alphabetical order.
     """
-    root = os.path.dirname(os.path.abspath(data)) if isinstance(data, str) else "/"
+    listed = isinstance(data, str) and not is_pattern(data)
+    root = os.path.dirname(os.path.abspath(data)) if listed else "/"
     if is_numbered(data):
         return {"file_root": root, "file_list": data}
     rows = list(read_rows(data))
@@ -310,14 +319,17 @@ def _is_utf8(path: Path) -> bool:
 class FileList(SourceKind):
     """Source kind for files with labels in a text or CSV file, or in a Python list."""
 
-    about = "list of files with labels (.txt or .csv)"
+    about = "list of files with labels (.txt or .csv), or a pattern"
     op = "readers.file"
     located_by = frozenset({"file_root", "files", "file_list"})
     find = staticmethod(read_list)
     sampled = staticmethod(read_sampled_files)
-    helpers = (is_header, read_rows, is_numbered, write_numbered)
+    helpers = (
+        *PATTERN_HELPERS,
+        *(is_header, read_rows, is_numbered, write_numbered),
+    )
     sampler_helpers = (Sampler,)
-    imports = ("csv", "hashlib", "os", "re", "tempfile")
+    imports = ("csv", "glob", "hashlib", "os", "re", "tempfile")
     precedence = 1
 
     def require(self, dataset: Dataset) -> None:
@@ -341,6 +353,11 @@ class FileList(SourceKind):
         """
         if not dataset.location:
             return _labels_in(dataset, 0, 0)
+        if is_pattern(dataset.location):
+            labels = [label for _, label in matching_files(dataset.location)]
+            if not labels:
+                raise DataError(self.nothing_found(dataset))
+            return tuple(sorted(map(str, {*labels} - {0})))
         path = Path(dataset.location)
         if not os.path.exists(path):
             raise DataError(f"There is no list of files {path}. Use a text or CSV file.")
@@ -391,7 +408,13 @@ class FileList(SourceKind):
             yield Sample(dataset.location, f"{holder}:{number}", -1, nbytes=0, fault=fault)
 
     def root(self, dataset: Dataset) -> str:
-        return os.path.dirname(os.path.abspath(dataset.location)) if dataset.location else "/"
+        listed = dataset.location and not is_pattern(dataset.location)
+        return os.path.dirname(os.path.abspath(dataset.location)) if listed else "/"
+
+    def watched_paths(self, dataset: Dataset) -> Iterator[str]:
+        if is_pattern(dataset.location):
+            return folders_below(pattern_folder(dataset.location))
+        return super().watched_paths(dataset)
 
     def _listed_rows(self, dataset: Dataset) -> Iterator[tuple[int, str]]:
         """Yield row number and path of each listed file, if the data are a list."""
@@ -418,6 +441,11 @@ class FileList(SourceKind):
         return path
 
     def nothing_found(self, dataset: Dataset) -> str:
+        if is_pattern(dataset.location):
+            return (
+                f"No visible file matches {dataset}. Use * for part of a name, and ** for folders "
+                "at any depth: photos/**/*.jpg."
+            )
         return f"{dataset} names no file. Add lines of the form 'path label'."
 
 

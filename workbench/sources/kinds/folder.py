@@ -25,9 +25,9 @@ from workbench.sources.class_folders import (
     describe_unread,
     ends_with,
     has_hidden,
-    is_hidden,
     named_files,
 )
+from workbench.sources.file_names import is_hidden
 from workbench.sources.headers import describe_compression
 from workbench.sources.kinds._sampler import Sampler, read_sampled_files
 from workbench.sources.kinds.coco import annotation_files
@@ -154,8 +154,6 @@ class Folder(SourceKind):
                 fix = "Use a folder of images."
                 if ".py:" in shown:
                     fix = "Use a folder of images, or pass the object instead of its name."
-                elif any(each in shown for each in "*?["):
-                    fix = f"Use a folder, or a list: sorted(glob.glob({shown!r}))."
                 raise DataError(f"There is no folder {shown}. {fix}") from None
             raise DataError(
                 f"The folder {shown} cannot be read: {error.strerror}. Use a folder of images."

@@ -24,8 +24,8 @@ from workbench.sources.class_folders import (
     describe_unread,
     ends_with,
     is_folder,
-    is_hidden,
 )
+from workbench.sources.file_names import is_hidden
 from workbench.sources.kinds.coco import annotation_files
 from workbench.sources.kinds.folder import IMAGES_SOURCE, images_in
 from workbench.sources.source_kind import READER_OPTIONS

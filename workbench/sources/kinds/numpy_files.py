@@ -176,7 +176,7 @@ class NumpyFiles(ClassFiles):
     noun = "array"
     pixels = "images"
     helpers = (*ClassFiles.helpers, array_axes, label_files)
-    imports = ("os", "tempfile")
+    imports = ("glob", "os", "tempfile")
     suffixes = (_SUFFIX,)
     has_sequences = True
     sample = "volumes/images"

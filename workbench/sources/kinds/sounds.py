@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import DataError
-from workbench.sources import Dataset, Header, Sample
+from workbench.sources import Dataset, Header, Sample, folder_of
 from workbench.sources.class_folders import (
     ClassFiles,
     class_folders,
     files_of,
     has_hidden,
 )
+from workbench.sources.file_names import is_pattern
 from workbench.sources.headers import SOUND_HEAD as SOUND_HEAD
 from workbench.sources.headers import decodes_to_silence, float_rate
 from workbench.sources.kinds._sampler import Sampler, read_sampled_files
@@ -37,7 +38,7 @@ _FLOATS = (
 def find_sounds(data: Any) -> dict[str, Any]:
     """Return the arguments of the file reader for sounds in a folder, class folders or a list."""
     files, labels = files_of(data, (".flac", ".ogg", ".wav"))
-    if not isinstance(data, str):
+    if not isinstance(data, str) or is_pattern(data):
         return {"files": files, "labels": labels}
     root = os.path.abspath(data if os.path.isdir(data) else os.path.dirname(data))
     files = [os.path.relpath(file, root) for file in files]
@@ -88,7 +89,7 @@ class Sounds(ClassFiles):
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
         root = self.root(dataset)
         for path, label in self.files(dataset):
-            name = os.path.relpath(path, root) if dataset.location else path
+            name = os.path.relpath(path, root) if root != os.sep else path
             yield Sample(os.path.join(root, name), name, label)
 
     def require(self, dataset: Dataset) -> None:
@@ -97,8 +98,8 @@ class Sounds(ClassFiles):
 
     def root(self, dataset: Dataset) -> str:
         """Return the folder that sample names are relative to; "/" for files listed in Python."""
-        path = os.path.abspath(dataset.location or os.sep)
-        return path if os.path.isdir(path) else os.path.dirname(path)
+        listed = not dataset.location or is_pattern(dataset.location)
+        return os.sep if listed else folder_of(dataset)
 
     def nothing_found(self, dataset: Dataset) -> str:
         return f"There is no sound in {dataset}. Use {', '.join(SOUNDS)} files or a folder of them."

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar
 from workbench.errors import DataError
 from workbench.sources import Dataset, Header, Sample, folder_of
 from workbench.sources.class_folders import ClassFiles, files_of, require_whole_labels
+from workbench.sources.file_names import is_pattern
 
 if TYPE_CHECKING:
     from nvidia.dali import fn  # the exported program has it
@@ -275,7 +276,8 @@ class Video(ClassFiles):
     sample = "video"
 
     def files(self, dataset: Dataset) -> list[tuple[str, int]]:
-        if dataset.location.lower().endswith(VIDEOS) and not os.path.exists(dataset.location):
+        named = dataset.location.lower().endswith(VIDEOS) and not is_pattern(dataset.location)
+        if named and not os.path.exists(dataset.location):
             raise DataError(f"{dataset} does not exist. Use video files or a folder of videos.")
         return super().files(dataset)
 

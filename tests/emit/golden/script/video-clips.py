@@ -10,6 +10,7 @@ Needs nvidia-dali-cuda120.
 """
 
 import argparse
+import glob
 import os
 import time
 from typing import Any
@@ -34,6 +35,28 @@ def is_hidden(name: str) -> bool:
     system = ("__macosx", "@eadir", "#recycle", "$recycle.bin", "lost+found")
     others = ("__pycache__", "system volume information", "thumbs.db", "desktop.ini")
     return name.startswith(".") or name.lower() in system + others
+
+
+def is_pattern(data: Any) -> bool:
+    """Return whether data are a pattern of file names, such as photos/**/*.jpg."""
+    return isinstance(data, str) and glob.has_magic(data) and not os.path.exists(data)
+
+
+def matching_files(pattern: str) -> list[tuple[str, Any]]:
+    """Return path and label of each visible file that matches a pattern, sorted by path.
+
+    The label is the name of the file's folder, or 0 if all files are in one folder.
+    """
+    parts = os.path.abspath(pattern).split(os.sep)
+    first = next(at for at, part in enumerate(parts) if glob.has_magic(part))
+    paths = [
+        path
+        for path in sorted(glob.glob(os.sep.join(parts), recursive=True))
+        if not any(map(is_hidden, path.split(os.sep)[first:])) and not os.path.isdir(path)
+    ]
+    folders = [os.path.basename(os.path.dirname(path)) for path in paths]
+    several = len({os.path.dirname(path) for path in paths}) > 1
+    return list(zip(paths, folders if several else [0] * len(paths), strict=True))
 
 
 def is_folder(entry: os.DirEntry[str]) -> bool:
@@ -62,7 +85,8 @@ def named_files(data: str, suffixes: tuple[str, ...]) -> list[tuple[str, int]]:
 
 
 def files_of(data: Any, suffixes: tuple[str, ...]) -> tuple[list[str], list[int]]:
-    """Return paths and labels for class folders, a flat folder, one file, or a list of files."""
+    """Return paths and labels for class folders, a flat folder, a file, a list, or a pattern."""
+    data = matching_files(data) if is_pattern(data) else data
     if not isinstance(data, str):
         labels = [label for _, label in data]
         if any(isinstance(label, str) for label in labels):

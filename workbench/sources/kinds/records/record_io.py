@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample, SourceKind, folder_of
-from workbench.sources.class_folders import describe_unread, ends_with, holds_records, is_hidden
+from workbench.sources.class_folders import describe_unread, ends_with, holds_records
+from workbench.sources.file_names import is_hidden
 from workbench.sources.kinds.records._record_index import (
     index_of,
     index_place,

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample, folder_of
 from workbench.sources.class_folders import holds_records
+from workbench.sources.file_names import PATTERN_HELPERS, is_pattern, matching_files
 from workbench.sources.headers import describe_compression
 from workbench.sources.kinds.records._record_index import (
     Entry,
@@ -188,6 +189,7 @@ _LABELS = ("label", "class", "target", "cls", "category")
 
 def list_records(data: Any) -> list[str]:
     """Return the files of the data argument: a single file, the files in a folder, or a list."""
+    data = matching_files(data) if is_pattern(data) else data
     if not isinstance(data, str):
         return [path for path, _ in data]
     if not os.path.isdir(data):
@@ -336,10 +338,11 @@ class TFRecord(IndexedFiles):
     find = staticmethod(find_records)
     reader = staticmethod(read_records)
     helpers: tuple[Any, ...] = (
+        *PATTERN_HELPERS,
         *(list_records, scan_records, next_record, index_place, index_of, fields_of),
         *(read_features, choose_features, first_record, first_features, indexed_records),
     )
-    imports: tuple[str, ...] = ("hashlib", "mmap", "os", "re", "struct", "tempfile")
+    imports: tuple[str, ...] = ("glob", "hashlib", "mmap", "os", "re", "struct", "tempfile")
     suffixes: tuple[str, ...] = _SUFFIXES
     ending = ".tfrecord"
     find_files = staticmethod(list_records)
@@ -409,7 +412,9 @@ class TFRecord(IndexedFiles):
             left[path] = [
                 entry for entry in _entries(path) if f"{holder} at index {entry[0]}" not in names
             ]
-        return write_partial(left, place, numbered=bool(dataset.items))
+        return write_partial(
+            left, place, numbered=bool(dataset.items) or is_pattern(dataset.location)
+        )
 
     def write_first(self, path: str, count: int, index: Path) -> int:
         with open(path, "rb") as file:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample, folder_of
 from workbench.sources.class_folders import IMAGES, ends_with, holds_records
+from workbench.sources.file_names import PATTERN_HELPERS, is_pattern, matching_files
 from workbench.sources.kinds.records._record_index import IndexedFiles
 from workbench.sources.kinds.records._tar_samples import (
     NamedFiles,
@@ -42,6 +43,7 @@ LABEL = "cls"
 
 def list_shards(data: Any) -> list[str]:
     """Return the archives: a single archive, the archives in a folder, or those in a list."""
+    data = matching_files(data) if is_pattern(data) else data
     if not isinstance(data, str):
         return [path for path, _ in data]
     if not os.path.isdir(data):
@@ -183,8 +185,8 @@ class WebDataset(IndexedFiles):
     located_by = frozenset({"paths", "ext", "index_paths", "missing_component_behavior"})
     find = staticmethod(find_shards)
     reader = staticmethod(read_shards)
-    helpers: tuple[Any, ...] = (list_shards, first_components)
-    imports: tuple[str, ...] = ("contextlib", "os", "tarfile")
+    helpers: tuple[Any, ...] = (*PATTERN_HELPERS, list_shards, first_components)
+    imports: tuple[str, ...] = ("contextlib", "glob", "os", "tarfile")
     suffixes: tuple[str, ...] = (".tar",)
     file_noun = "archive"
     ending = ".tar"
@@ -228,9 +230,8 @@ class WebDataset(IndexedFiles):
             if sample.name not in names:
                 left.setdefault(sample.path, set()).add(sample.offset)
         for number, (path, places) in enumerate(left.items()):
-            name = (
-                f"{number:06}-{os.path.basename(path)}" if dataset.items else os.path.basename(path)
-            )
+            several = bool(dataset.items) or is_pattern(dataset.location)
+            name = f"{number:06}-" * several + os.path.basename(path)
             os.symlink(os.path.abspath(path), place / name)
             lines = [line for line, begins in index_lines(path) if not places.isdisjoint(begins)]
             write_index((place / name).with_suffix(".idx"), lines)
