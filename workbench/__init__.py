@@ -112,6 +112,7 @@ if TYPE_CHECKING:
     )
     from workbench.graph.builder.function_node import FunctionNode, node, numba_node
     from workbench.graph.builder.node_handle import NodeHandle
+    from workbench.graph.builder.python_source import source
     from workbench.graph.checks.check_warnings import check_warnings
     from workbench.graph.model.faults import Faults
     from workbench.graph.storage.import_report import ImportReport
@@ -246,6 +247,7 @@ __all__ = [
     "read",
     "read_graph",
     "replay",
+    "source",
     "trust_graph",
     "watch",
     "watch_callback",
@@ -279,6 +281,7 @@ _HOMES = {
     ),
     "graph.checks.check_warnings": "check_warnings",
     "graph.builder.function_node": "FunctionNode node numba_node",
+    "graph.builder.python_source": "source",
     "graph.user_functions.trust": "trust_graph",
     "graph.variants.difference": "GraphDifferences",
     "health": "check_folder",

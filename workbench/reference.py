@@ -54,7 +54,7 @@ GROUPS: Mapping[str, tuple[str, str]] = {
     "Operators": (
         "DALI's operators are methods of graphs and of their outputs. `help(graph.rotate)` shows "
         "DALI's documentation of an operator.",
-        "fn random DataNode Catalog load_catalog node numba_node FunctionNode trust_graph",
+        "fn random DataNode Catalog load_catalog node numba_node source FunctionNode trust_graph",
     ),
     "Workbench": (
         "The widget, and its use from cells.",

@@ -252,6 +252,8 @@ class OpSpec:
     """Whether the operator runs on the CPU even with GPU inputs, unless its device is set."""
     counted_outputs: str = ""
     """Argument with the number of outputs: ``output``, or ``output_0``, ``output_1`` and so on."""
+    named_outputs: str = ""
+    """Argument with the names of the outputs, if a node chooses them."""
     bodies: tuple[str, ...] = ()
     """For blocks (``extra_operators.BLOCKS``): the names of their bodies."""
     numbered_bodies: bool = False

@@ -367,7 +367,7 @@ class Emitter:
         ]
         arguments += self.placement(node)
         arguments += self.randomness(node)
-        if isinstance(node, Source):
+        if isinstance(node, Source) and node.op not in CALLING:  # DALI names no Python sources
             arguments.append(f'name="{identifier(node.id)}"')
         name = (
             called(node)

@@ -44,7 +44,7 @@ data = json.loads(data)
 answers = os.fdopen(os.dup(1), "w")
 os.dup2(2, 1)  # what DALI prints is no answer
 spec = importlib.util.spec_from_file_location("exported", script)
-module = importlib.util.module_from_spec(spec)
+module = sys.modules["exported"] = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(module)
 several = hasattr(module, "build_pipelines")
 builder = module.build_pipelines if several else module.build_pipeline
@@ -58,6 +58,8 @@ def every_batch():
             yield [batch[name] for name in module.OUTPUTS]
     elif several:
         yield from module.in_turns(built)
+    elif hasattr(module, "next_batch"):
+        yield from iter(lambda: module.next_batch(built), None)
     else:
         yield from iter(built.run, None)
 

@@ -17,6 +17,7 @@ from workbench.engine.protocol.shared_engine import shared_engine
 from workbench.engine.resources.machine import describe_machine
 from workbench.engine.resources.missing_gpu import require_gpu_if_used
 from workbench.errors import ArgumentError, DataError, GraphError
+from workbench.graph.execution.dataset_parameters import parameters
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.model.graph import changed_settings
 from workbench.graph.resolved import resolve
@@ -146,8 +147,8 @@ def run_batch(
 
 
 def _data_of(graph: Graph, data: Data | None) -> Datasets:
-    given = graph.whole.datasets if data is None else open_datasets(data)
-    if not given:
+    given = (graph.whole.datasets or {}) if data is None else open_datasets(data)
+    if not given and parameters(graph.whole.nodes):
         raise DataError("The graph has no data. Pass it: graph.batch(0, data='photos').")
     return given
 

@@ -342,12 +342,15 @@ def compare_batch(
     """
     size = graph.settings.batch_size
     theirs = read_batch(path, len(graph.outputs))
-    given = len(theirs[0]) if target != "script" else size
+    given = len(theirs[0])
     labels = class_numbers(ResolvedGraph(graph, load_catalog()).outputs)
     numbers = labels if target != "script" else ()
     result = worker.runner.run(graph, data, batch, size, list(graph.outputs.values()))
     ours = [result.batches[port].arrays() for port in graph.outputs.values()]
     found: list[Deviation] = []
+    if target == "script" and len(result.samples) != given:
+        words = f"the preview has {len(result.samples)} samples, the script {given}"
+        return size - given, 0, [Deviation(batch, 0, "", "batch", words)]
     for sample in range(given):
         facts = result.samples[sample]
         for name, mine, its in zip(graph.outputs, ours, theirs, strict=True):

@@ -55,6 +55,7 @@ def is_reader(op: str) -> bool:
     """Return whether an operator, named as in ``nvidia.dali.fn``, is a reader."""
     return op.startswith(("readers.", "experimental.readers.")) or op in (
         "external_source",
+        "python_source",
         "request",
     )
 

@@ -1,4 +1,4 @@
-"""DALI operators that call a user function: the rows of ``user_functions.toml``."""
+"""Operators that call user code: ``user_functions.toml`` and ``python_source.toml``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from workbench.catalog.extra_operators.rows import read_operators
 
 MOST_OUTPUTS = 16
 """Maximum number of arrays that a user function may return; also in ``user_functions.toml``."""
-OWN_CODE = read_operators("user_functions.toml")
+PYTHON_SOURCE = read_operators("python_source.toml")["python_source"]
+OWN_CODE = {**read_operators("user_functions.toml"), PYTHON_SOURCE.name: PYTHON_SOURCE}
 PYTHON_FUNCTION = OWN_CODE["python_function"]
 TORCH_FUNCTION = OWN_CODE["torch_python_function"]
 NUMBA_FUNCTION = OWN_CODE["numba_function"]

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from workbench.catalog.extra_operators import FOLLOWERS
 from workbench.catalog.extra_operators.auto_augment import AUTO_AUGMENT
+from workbench.catalog.extra_operators.user_functions import PYTHON_SOURCE
 from workbench.errors import GraphExportError
 from workbench.graph.annotations.followers import follows
 from workbench.graph.annotations.formats import box_format
@@ -71,7 +72,10 @@ def output_sentences(resolved: ResolvedGraph) -> str:
             unit, order = form.split()
             text += f": {_FORMATS[order]}, {_FORMATS[unit]}"
         described.setdefault(text, []).append(name)
-    parts = [f"{join_words(names)} ({text})" for text, names in described.items()]
+    parts = [
+        f"{join_words(names)} ({text.strip() or 'of a type that is known when it runs'})"
+        for text, names in described.items()
+    ]
     devices = resolved.mixed_devices
     on_cpu = [name for name, port in graph.outputs.items() if device_of(devices, port) == "cpu"]
     if not 0 < len(on_cpu) < len(graph.outputs):
@@ -206,6 +210,20 @@ def require_unsharded(nodes: Sequence[Node], target: str) -> None:
             raise GraphExportError(
                 f"{node.id}.num_shards is {shards}, but {target} assigns a shard to each process. "
                 "Reset num_shards."
+            )
+
+
+_FED_TARGETS = ("pytorch", "lightning")
+
+
+def require_epoch_size(nodes: Sequence[Node], target: str) -> None:
+    """Raise GraphExportError if the target needs an epoch's length, which a source lacks."""
+    for node in nodes:
+        if node.op == PYTHON_SOURCE.name and target not in (*_FED_TARGETS, "tensorflow"):
+            raise GraphExportError(
+                f"{node.id}: a {target} program needs the number of samples of an epoch, which a "
+                f"Python source does not have. Export for {' or '.join(_FED_TARGETS)}, or as a "
+                "script."
             )
 
 

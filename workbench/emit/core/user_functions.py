@@ -12,6 +12,7 @@ from workbench.catalog.extra_operators.user_functions import (
     OWN_CODE,
     PLUGINS,
     PYTHON_FUNCTION,
+    PYTHON_SOURCE,
 )
 from workbench.catalog.spec import Value
 from workbench.emit.core.python import call, identifier, literal
@@ -61,8 +62,10 @@ def plugin_imports(nodes: Iterable[Node]) -> list[str]:
 
 def called(node: Node) -> str | None:
     """Return the function to call for a node, or None for the operator's function in ``fn``."""
-    if node.op == PILLOW_DECODER.name:
-        return f"fn.{PYTHON_FUNCTION.name}"
+    if node.op in (PILLOW_DECODER.name, PYTHON_SOURCE.name):
+        return (
+            "fn.external_source" if node.op == PYTHON_SOURCE.name else f"fn.{PYTHON_FUNCTION.name}"
+        )
     return node.op if node.op in PLUGINS else None
 
 
@@ -111,6 +114,8 @@ def python_function_arguments(node: Node) -> list[str]:
     """Return the arguments of a ``fn.python_function`` or numba call, without the inputs."""
     node = _as_function(node)
     function = identifier(str(node.args["function"]))
+    if node.op == PYTHON_SOURCE.name:
+        return _source_arguments(node, function)
     if node.op == NUMBA_FUNCTION.name:
         given = [(name, node.args.get(name)) for name in NUMBA_FUNCTION.args]
         written = [
@@ -128,6 +133,35 @@ def python_function_arguments(node: Node) -> list[str]:
         arguments.append(f"output_layouts={literal(layouts[0] if single else layouts)}")  # type: ignore[index]
     if node.args.get("batch_processing"):
         arguments.append("batch_processing=True")
+    return arguments
+
+
+def _source_arguments(node: Node, function: str) -> list[str]:
+    """Return the arguments of the ``fn.external_source`` call of a Python source."""
+    arguments = [f"source={function}{'()' if node.args.get('creates') else ''}"]
+    names = node.args.get("outputs")
+    count = len(names) if isinstance(names, tuple) else 1
+    single = count == 1 and not node.args.get("in_tuple")
+    if not single:
+        arguments.append(f"num_outputs={count}")
+    for name in ("batch", "batch_info", "cycle", "no_copy"):
+        if name in node.args:
+            arguments.append(f"{name}={literal(node.args[name])}")
+    for plural in ("layouts", "dtypes", "ndims"):
+        given = node.args.get(plural)
+        if not isinstance(given, tuple) or all(each in ("", -1) for each in given):
+            continue
+        texts = [literal(each) for each in given]
+        if plural == "dtypes":
+            texts = [f"types.{identifier(str(each or 'NO_TYPE'))}" for each in given]
+        elif plural == "ndims":
+            texts = [
+                "None" if each == -1 else text for each, text in zip(given, texts, strict=True)
+            ]
+        text = texts[0] if single else f"[{', '.join(texts)}]"
+        arguments.append(f"{plural.removesuffix('s')}={text}")
+    if node.args.get("workers"):
+        arguments.append("parallel=True")
     return arguments
 
 

@@ -157,9 +157,10 @@ def _imported(traced: Traced, catalog: Catalog) -> ImportedGraph:
     ports = _ports(every, ids)
     kinds = {call.source[0] for _, call in every if call.source} - {""}
     own = [each for kind in kinds for each in load_source(kind).pipeline_arguments]
-    settings, refused, unsaid = _settings(
-        pipeline, seeds.base, {each.partition("=")[0] for each in own}, lines
-    )
+    of_sources = {each.partition("=")[0] for each in own}
+    if any("workers" in call.args for _, call in every):
+        of_sources.add("py_num_workers")
+    settings, refused, unsaid = _settings(pipeline, seeds.base, of_sources, lines)
     if seeds.unseeded or (traced.automatic and pipeline.seed is None):
         unsaid.append(f"no seed is set, so DALI selects one for each run: it is {seeds.base} here")
     traced = replace(traced, notes=(*traced.notes, *unsaid))

@@ -11,7 +11,8 @@ from workbench.emit.pipeline_import.calls.nodes import Call
 from workbench.emit.pipeline_import.trace.source_lines import Lines
 from workbench.emit.pipeline_import.trace.traced import TracedOp
 from workbench.graph.edits.edit import LONGEST, default_id
-from workbench.graph.model import is_name
+from workbench.graph.model import Node, is_name
+from workbench.graph.model.ports import outputs_of
 from workbench.graph.types.devices import is_generator
 from workbench.names import free_name
 
@@ -106,7 +107,8 @@ def _kind(call: Call, index: int, catalog: Catalog, first_kind: PortKind) -> Por
     spec = catalog.find(call.op)
     if spec is None or call.opaque or call.bodies:
         return "any"
-    output = spec.outputs[index]
+    named = outputs_of(Node("", call.op, call.args), spec) if spec.named_outputs else ()
+    output = (named or spec.outputs)[index]
     return first_kind if output.follows or output.kind == "any" else output.kind
 
 

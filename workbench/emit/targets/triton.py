@@ -41,6 +41,7 @@ _DTYPES = {
     "UINT8": "TYPE_UINT8", "UINT16": "TYPE_UINT16", "UINT32": "TYPE_UINT32",
     "UINT64": "TYPE_UINT64",
 }  # fmt: skip
+_SERIALISED = "Triton runs a pipeline serialised by DALI, without Python"
 _PYTHON = {"dl_tensor_python_function", "external_source"}
 
 
@@ -139,6 +140,7 @@ def _image_outputs_only(resolved: ResolvedGraph) -> ResolvedGraph:
     """Remove outputs that are not computed from an image, such as labels."""
     graph, catalog = resolved.graph, resolved.catalog
     readers = [node for node in resolved.nodes if isinstance(node, Source)]
+    require_no_own_code(readers, _SERIALISED)
     encoded = {port for reader in readers for port in _encoded_ports(reader, catalog)}
 
     def comes_from_images(port: Port) -> bool:
@@ -156,7 +158,7 @@ def _image_outputs_only(resolved: ResolvedGraph) -> ResolvedGraph:
 
 
 def _require_serialisable(nodes: Sequence[Node], catalog: Catalog) -> None:
-    require_no_own_code(nodes, "Triton runs a pipeline serialised by DALI, without Python")
+    require_no_own_code(nodes, _SERIALISED)
     first = first_reader(nodes)
     readers = [node for node in nodes if isinstance(node, Source)]
     for reader in readers[1:]:

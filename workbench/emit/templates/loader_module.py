@@ -14,6 +14,7 @@ from workbench.emit.core.outputs import (
     first_reader,
     outputs_of_kind,
     require_arrays,
+    require_epoch_size,
     require_even,
     require_one_size,
     require_signed,
@@ -90,6 +91,7 @@ def sharded_module(
     """
     graph, nodes, outputs = resolved.graph, resolved.nodes, resolved.outputs
     require_unsharded(nodes, target)
+    require_epoch_size(nodes, target)
     lists = list_outputs(graph, outputs) if ragged else []
     if target != "ray":  # it writes sample by sample
         require_arrays(graph, outputs, target)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from textwrap import wrap
 
 from workbench.catalog.extra_operators.auto_augment import AUTO_AUGMENT
+from workbench.catalog.extra_operators.user_functions import PYTHON_SOURCE
 from workbench.catalog.spec import Catalog
 from workbench.emit.core import bad_files
 from workbench.emit.core.code import Lines
@@ -82,6 +83,8 @@ class TemplateParts:
     """Code of the validation pipeline function and two empty lines; empty if there is none."""
     validation_function: str
     """Name of the validation pipeline function."""
+    fed: str
+    """Id of the first Python source, whose end is the end of an epoch; empty if there is none."""
     lifted: Mapping[str, str]
     """Constants for values of nodes: name -> value as code."""
     helpers: frozenset[str]
@@ -93,6 +96,8 @@ _DEFAULT_DEPTH = 2
 """DALI's default of ``prefetch_queue_depth``."""
 _TYPES = "from nvidia.dali import types"
 _SHARD = "shard_id: int, num_shards: int"
+FED = "One epoch ends where the Python source ends."
+"""Docstring sentence of a pipeline that a Python source feeds."""
 SHARD = "One shard, padded at its end: no epoch reaches into the next one."
 """Docstring sentence that marks a pipeline of one shard, so that an import recognises it."""
 PADDED_SHARD = "One shard, padded at its end, as the whole is: no epoch reaches into the next."
@@ -151,6 +156,7 @@ def pipeline_parts(
     ]
     if sharded:
         padded = any(node.args.get("pad_last_batch") for node in ordered)
+        about = about or FED * any(node.op == PYTHON_SOURCE.name for node in ordered)
         head.append(f'{INDENT}"""{about or (PADDED_SHARD if padded else SHARD)}"""')
     body, lines = body_of(emitter, steps, len(head))
     lines |= views.nodes
@@ -237,6 +243,8 @@ def make_parts(
     conditional = needs_conditionals(emitter.ordered)
     plugins = plugin_imports(emitter.every_node())
     imports = policy_imports(emitter.every_node(), emitter.catalog)
+    fed = [node for node in emitter.ordered if node.op == PYTHON_SOURCE.name]
+    workers = max((int(str(node.args.get("workers", 0))) for node in fed), default=0)
     needs_gpu = any(node.device in ("gpu", "mixed") for node in emitter.every_node())
     helpers = emitter.helper_functions()
     uses_any = any("Any" in text for text in (*(kind.find_source for kind in found), helpers))
@@ -281,7 +289,10 @@ def make_parts(
         pipeline_imports=pipeline_imports,
         finder_imports=finder_imports,
         pipeline_seeded=bool(imports) or not emitter.seed_name,
-        pipeline_arguments=[each for kind in kinds for each in kind.pipeline_arguments],
+        pipeline_arguments=[
+            *(each for kind in kinds for each in kind.pipeline_arguments),
+            *([f"py_num_workers={workers}"] if workers else []),
+        ],
         needs_gpu=needs_gpu,
         several=settings.pipelines > 1,
         shard_seed=f"{SHARD_SEED:_}",
@@ -290,6 +301,7 @@ def make_parts(
         takes_seed=bool(emitter.seed_name),
         validation="",
         validation_function="",
+        fed=fed[0].id if fed else "",
         lifted=emitter.constants,
         helpers=frozenset(emitter.helpers),
     )

@@ -107,7 +107,7 @@ def _check(returned: Any, count: int, layouts: list[str], whole: bool) -> None:
         for array in arrays:
             if not isinstance(array, np.ndarray):
                 raise FunctionMisuseError(f"returned {describe(returned)}; expected {wanted}")
-            if not _is_known(array.dtype):
+            if not is_supported_type(array.dtype):
                 raise FunctionMisuseError(
                     f"returned {describe(array)}, a type that DALI does not support; expected "
                     "one of bool, int8 to int64, uint8 to uint64, float16 to float64"
@@ -121,7 +121,8 @@ def _check(returned: Any, count: int, layouts: list[str], whole: bool) -> None:
         _same_type(arrays)
 
 
-def _is_known(dtype: np.dtype[Any]) -> bool:
+def is_supported_type(dtype: np.dtype[Any]) -> bool:
+    """Return whether DALI supports a NumPy element type."""
     return dtype.kind in _KINDS and dtype.isnative and dtype.itemsize <= _WIDEST
 
 

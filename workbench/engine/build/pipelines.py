@@ -11,8 +11,10 @@ import itertools
 import linecache
 import os
 import re
+import sys
 import traceback
 from collections.abc import Iterator, Sequence
+from types import ModuleType
 from typing import Any
 
 from workbench.emit.core.code import Code
@@ -78,7 +80,10 @@ class CompiledSource:
         self.filename = f"{_NAMED}{next(_numbers)}>"
         lines = source.text.splitlines(keepends=True)
         linecache.cache[self.filename] = (len(source.text), None, lines, self.filename)
-        self.namespace: dict[str, Any] = {"__name__": "workbench_stage", "__file__": self.filename}
+        module = ModuleType(f"workbench_stage {self.filename}")
+        sys.modules[module.__name__] = module  # where data classes look up their module
+        self.namespace: dict[str, Any] = module.__dict__
+        self.namespace["__file__"] = self.filename
         try:
             exec(compile(source.text, self.filename, "exec"), self.namespace)
         except ModuleNotFoundError as error:
@@ -104,14 +109,29 @@ class CompiledSource:
         if in_turns := self.namespace.get("in_turns"):
             found: Iterator[Any] = in_turns(pipes)
             return found
+        if next_batch := self.namespace.get("next_batch"):
+            return iter(lambda: next_batch(pipes[0]), None)
         return iter(pipes[0].run, None)
 
     def error(self, error: Exception) -> PipelineError:
         """Convert an exception of DALI to a PipelineError with the node and the reason."""
         return pipeline_error(error, self.source, self.filename)
 
+    def own_failure(self, error: Exception) -> str:
+        """Describe the line of a user's function that raised an exception; empty if none did."""
+        lines = self.source.text.splitlines()
+        found = [f.lineno for f in traceback.extract_tb(error.__traceback__)
+                 if f.filename == self.filename and f.lineno is not None]  # fmt: skip
+        if not found or self.source.node_at(found[-1]):
+            return ""
+        function, first = _definition(lines, found[-1])
+        raised = f"{type(error).__name__}: {error}"[:_LONGEST]
+        quoted = lines[found[-1] - 1].strip()
+        return f"line {found[-1] - first + 1} of {function}, {quoted}, raised {raised}"
+
     def __del__(self) -> None:
         linecache.cache.pop(self.filename, None)
+        sys.modules.pop(f"workbench_stage {self.filename}", None)
 
 
 def pipeline_error(error: Exception, source: Code, file: str) -> PipelineError:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from workbench.catalog.extra_operators.auto_augment import AUTO_AUGMENT
+from workbench.catalog.extra_operators.user_functions import PYTHON_SOURCE
 from workbench.catalog.spec import Catalog, Device
 from workbench.emit.core.naming import unique_names
 from workbench.emit.core.policies import has_policy
@@ -112,6 +113,8 @@ class Plan:
     keys: dict[str, str]
     draws: Mapping[str, UniformCalls]
     """Id of an automatic augmentation -> its calls that sample random values."""
+    first: int | None = None
+    """Number of samples before this batch, if a Python source returns batches of other sizes."""
 
     @property
     def graph(self) -> Graph:
@@ -126,7 +129,7 @@ class Plan:
     @property
     def position(self) -> int:
         """Number of samples before this batch, which determines the state of random operators."""
-        return self.batch * self.graph.settings.batch_size
+        return self.batch * self.graph.settings.batch_size if self.first is None else self.first
 
     @property
     def version(self) -> str:
@@ -224,6 +227,9 @@ def _key(plan: Plan, emitter: Emitter, node: Node) -> str:
     parts = [*emitter.node_lines(node).text, plan.devices[node.id], str(plan.count)]
     if not node.inputs or uses_random_numbers(node, plan.resolved.catalog):
         parts += [str(settings.seed), str(plan.batch), str(settings.batch_size)]
+    if not node.inputs:  # the batches of Python sources may have other sizes
+        fed = [each.id for each in plan.nodes if each.op == PYTHON_SOURCE.name]
+        parts += [plan.keys[each] for each in fed if each in plan.keys]
     parts += [repr(plan.draws[each.id]) for each in nodes_within([node]) if each.id in plan.draws]
     parts += [repr(each.args) for each in nodes_within([node]) if has_policy(each)]
     parts += [str(each.args.get("source", "")) for each in nodes_calling([node])]

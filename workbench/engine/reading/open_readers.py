@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from workbench.catalog.extra_operators.user_functions import PYTHON_SOURCE
 from workbench.catalog.spec import OpSpec
 from workbench.emit.preview.preview_stage import emit_stage
 from workbench.engine.build.plan import Plan
@@ -21,7 +23,7 @@ from workbench.engine.resources.root_guard import (
     require_shown,
 )
 from workbench.graph.model import Source
-from workbench.graph.model.ports import output_ports
+from workbench.graph.model.ports import output_ports, outputs_of
 from workbench.sources import Dataset, Datasets
 
 _KEPT_READERS = 2
@@ -69,13 +71,16 @@ class OpenReaders:
         """
         dataset = plan.dataset(source)
         watcher = self._watcher(dataset) if dataset else None
-        encoded = encoded_output(plan.resolved.spec(source))
-        chosen = [plan.repeat] if plan.repeat is not None else range(plan.count)
+        encoded = encoded_output(source, plan.resolved.spec(source))
         for attempt in (1, 2):
             cursor = self._cursor(plan, source, pipelines)
             read = cursor.batch(plan.batch)
+            count = min(plan.count, len(read.files))  # a Python source may return fewer
+            chosen = [plan.repeat] if plan.repeat is not None else range(count)
             files = [read.files[i] for i in chosen]
             if encoded is None:
+                if source.op == PYTHON_SOURCE.name:
+                    break
                 require_shown(source.id, files, cursor.folder, cursor.container_of)
                 break
             arrays = read.arrays[encoded]
@@ -86,7 +91,7 @@ class OpenReaders:
             }
             given = [None if read.files[i] in cursor.unreadable else arrays[i] for i in chosen]
             bad = dict(cursor.unreadable)
-            if dataset is None or not dataset.in_memory:
+            if source.op != PYTHON_SOURCE.name and (dataset is None or not dataset.in_memory):
                 bad |= outside_roots(files, cursor.folder, given, cursor.container_of)
             changed = CHANGED in bad.values()
             if watcher is not None:
@@ -104,7 +109,11 @@ class OpenReaders:
             args = {**node.args, **dict.fromkeys(node.inputs)} if node is not None else {}
             samples = check_samples(files, map(np.asarray, outputs[encoded]), bad, decoder, args)
             outputs[encoded] = replace_samples(outputs[encoded], samples, decoder)
-        times = plan.count // len(chosen)
+        if read.first is not None:
+            samples = tuple(
+                replace(sample, number=number) for number, sample in enumerate(samples, read.first)
+            )
+        times = count // len(chosen)
         return ReadSamples([output * times for output in outputs], samples * times)
 
     def _cursor(self, plan: Plan, source: Source, pipelines: int) -> ReaderCursor:
@@ -149,7 +158,7 @@ class OpenReaders:
         self._cursors.clear()
 
 
-def encoded_output(source: OpSpec) -> int | None:
+def encoded_output(source: Source, spec: OpSpec) -> int | None:
     """Return the index of the source's output with encoded images, or None."""
-    kinds = [output.kind for output in source.outputs]
+    kinds = [output.kind for output in outputs_of(source, spec)]
     return kinds.index("encoded") if "encoded" in kinds else None

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.catalog.extra_operators.user_functions import PYTHON_SOURCE
 from workbench.emit.core.code import Code
 from workbench.engine.build.pipelines import CompiledSource
 from workbench.engine.reading.encoded_images import (
@@ -30,6 +31,7 @@ from workbench.engine.reading.encoded_images import (
     undecodable_mask,
 )
 from workbench.engine.reading.findings import KINDS, Finding
+from workbench.engine.reading.python_source import SourceChecks
 from workbench.engine.resources.batch_store import Batch, tensor_list
 from workbench.engine.resources.machine import describe_machine
 from workbench.errors import DataError, PipelineError
@@ -95,6 +97,8 @@ class ReadBatch:
     files: tuple[str, ...]
     nbytes: int
     """Size of all outputs in bytes."""
+    first: int | None = None
+    """Number of samples before the batch, if a Python source returned it."""
 
     @property
     def arrays(self) -> tuple[list[NDArray[Any]], ...]:
@@ -108,6 +112,8 @@ class _Position:
     repeats: int = 0
     """Number of batches after which the reader's batches repeat; 0 if unknown."""
     next_batch: int = 0
+    samples: int = 0
+    """Number of samples of the batches that were read."""
     recent: OrderedDict[int, ReadBatch] = field(default_factory=OrderedDict)
 
 
@@ -138,6 +144,9 @@ class ReaderCursor:
             require_dataset(data, self._decoded_on)
         self._compiled = CompiledSource(code)
         self._source = source
+        self._runs_code = source.op == PYTHON_SOURCE.name
+        if self._runs_code:
+            SourceChecks(source, settings.batch_size, self._compiled.namespace)
         self._data = data
         self._seed = settings.seed
         self._batch_size = settings.batch_size
@@ -332,20 +341,50 @@ class ReaderCursor:
                 seconds = time.monotonic() - began
                 way = "the reader must read all batches before it"
                 require_near(requested, index, at.next_batch, first, seconds, way)
-                outputs = at.pipeline.run()
+                outputs = self._run(at)
                 if at.next_batch > index - _KEPT_BATCHES:
                     at.recent[at.next_batch] = self._copy(outputs, at)
                 at.next_batch += 1
+                at.samples += len(outputs[0])
                 while len(at.recent) > _KEPT_BATCHES or (
                     len(at.recent) > 1 and self.nbytes > _KEPT_BYTES
                 ):
                     at.recent.popitem(last=False)
-        except UnicodeDecodeError:
+        except (UnicodeDecodeError, DataError, PipelineError):
             raise
         except (RuntimeError, TypeError, ValueError) as error:  # for unsupported options
             self._position = None
-            raise self._compiled.error(error) from None
+            raise self._error(error) from None
+        except Exception as error:
+            if not self._runs_code:
+                raise
+            self._position = None
+            raise self._error(error) from None
         return at.recent[index]
+
+    def _error(self, error: Exception) -> PipelineError:
+        if self._runs_code and (reason := self._compiled.own_failure(error)):
+            return PipelineError(f"{self._source.id}: {reason}", self._source.id)
+        return self._compiled.error(error)
+
+    def _run(self, at: _Position) -> Any:
+        """Return the next batch. At the end of an epoch, a Python source is started again."""
+        try:
+            return at.pipeline.run()
+        except StopIteration:
+            at.pipeline.reset()
+        try:
+            return at.pipeline.run()
+        except StopIteration:
+            self._position = None
+            fix = "return an object that starts again after its end"
+            if "cycle" not in self._source.args:
+                fix = "set cycle to raise (epochs) or quiet"
+            reach = f"Use a batch up to {at.next_batch - 1}, or {fix}" if at.next_batch else fix
+            raise DataError(
+                f"{self._source.id}: its source ended after {at.next_batch} batches and did not "
+                f"start again. {reach[0].upper()}{reach[1:]}."
+            ) from None
 
     def _begin(self) -> _Position:
         """Build the reader, and return its position before the first batch.
@@ -395,7 +434,9 @@ class ReaderCursor:
         in_memory = self._data is not None and self._data.in_memory
         in_python = in_memory or is_sampled(self._source)  # then DALI reports no names
         meta = position.pipeline.reader_meta(self._source.id) if in_python else {}
-        if not in_python:
+        if self._runs_code:
+            paths = [f"sample {position.samples + i}" for i in range(len(outputs[0]))]
+        elif not in_python:
             paths = [outputs[0][i].source_info() for i in range(len(outputs[0]))]
         elif self._data is None or not in_memory:
             paths = meta["files"](position.next_batch)
@@ -416,6 +457,7 @@ class ReaderCursor:
             copies,
             names,
             sum(Batch(output).nbytes for output in copies),
+            position.samples if self._runs_code else None,
         )
 
     @property

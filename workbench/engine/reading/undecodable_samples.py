@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import wave
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -37,6 +37,8 @@ class Sample:
     file: str
     error: str = ""
     warning: str = ""
+    number: int | None = None
+    """Number of samples before it in the whole run, if a Python source returned it."""
 
 
 def check_samples(
@@ -134,7 +136,7 @@ def decoding_error(encoded: NDArray[np.uint8], decoder: str = "") -> str:
 def check_decoding(sample: Sample, encoded: NDArray[np.uint8], decoder: str = "") -> Sample:
     """Decode a sample alone, and return it with DALI's error if that fails."""
     reason = decoding_error(encoded, decoder)
-    return Sample(sample.file, sample.warning or reason) if reason else sample
+    return replace(sample, error=sample.warning or reason, warning="") if reason else sample
 
 
 def merge_samples(lists: Sequence[Sequence[Sample]], count: int) -> tuple[Sample, ...]:

@@ -127,6 +127,13 @@ class _Job:
     samples: dict[str, tuple[Sample, ...]] = field(default_factory=dict)
     """Source id -> samples of the source."""
 
+    def add_samples(self, source: str, samples: tuple[Sample, ...]) -> None:
+        """Add the samples of a source. If it returned a smaller batch, the whole plan has it."""
+        self.samples[source] = samples
+        if samples[0].number is not None:
+            count, wanted = min(self.plan.count, len(samples)), min(self.plan.wanted, len(samples))
+            self.plan = replace(self.plan, count=count, wanted=wanted, first=samples[0].number)
+
 
 class Runner:
     """Runs graphs with generated code. There is one per worker. Not thread-safe."""
@@ -188,6 +195,7 @@ class Runner:
                     self._run_part(job, group)
                 if one_by_one:
                     trim_heaps()  # walks through the heap, which must be intact
+        plan = job.plan
         turns = {
             port.node: tuple(int(place) for place in batch.arrays() if place < plan.wanted)
             for port, batch in job.batches.items()
@@ -290,7 +298,7 @@ class Runner:
                 needed.add(node.id)
             else:
                 self._samples.move_to_end(keys[node.id])
-                job.samples[node.id] = known
+                job.add_samples(node.id, known)
         for node in reversed(job.plan.nodes):
             if node.id not in needed:
                 continue
@@ -310,7 +318,7 @@ class Runner:
         self._keep(job, node, dict(zip(self._ports(node), batches, strict=True)))
 
     def _cache_samples(self, job: _Job, node: Source, samples: tuple[Sample, ...]) -> None:
-        job.samples[node.id] = samples
+        job.add_samples(node.id, samples)
         self._samples[job.plan.keys[node.id]] = samples
         self._samples.move_to_end(job.plan.keys[node.id])
         while len(self._samples) > _KEPT_SAMPLES:
@@ -334,7 +342,7 @@ class Runner:
 
         Returns False if there are none, which means that the decoder's arguments are at fault.
         """
-        at = encoded_output(self.catalog[reader.op])
+        at = encoded_output(reader, self.catalog[reader.op])
         if at is None:
             return False
         batches = [job.batches[port] for port in self._ports(reader)]

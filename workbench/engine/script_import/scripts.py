@@ -34,6 +34,7 @@ from workbench.engine.script_import.pipeline_discovery import (
 )
 from workbench.engine.script_import.pipeline_factories import is_pipeline
 from workbench.engine.script_import.placeholders import StandIn, StandInError
+from workbench.engine.script_import.python_sources import recording_objects
 from workbench.engine.script_import.statement_runner import StopScriptError, one_process
 from workbench.engine.script_import.tracing import preload_imports, trace_pipeline
 from workbench.errors import ImportFailedError
@@ -58,6 +59,7 @@ def trace_source(
         recording_pipelines(script.made, script.lines.stand_ins) as blocked,
         noted_calls() as noted,
         recording_numba_calls(),
+        recording_objects(),
         older_names_in_dali(),
     ):
         script.lines.stand_ins.note_pipelines = lambda values: _note_pipelines(values, script.made)

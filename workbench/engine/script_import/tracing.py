@@ -27,7 +27,9 @@ from workbench.emit.pipeline_import.trace.traced import (
     TracedOp,
     TracedPipeline,
 )
+from workbench.engine.script_import import python_sources
 from workbench.engine.script_import.numba_calls import numba_arguments
+from workbench.engine.script_import.python_sources import python_source_arguments
 from workbench.errors import ImportFailedError
 from workbench.graph.model import Executor
 from workbench.names import shortened
@@ -208,7 +210,15 @@ def _without_stand_ins(
     traced: Sequence[TracedOp], ops: Sequence[Any], refused: Mapping[str, str]
 ) -> Iterator[TracedOp]:
     by_name = {op.name: op for op in traced}
+    fed: list[Any] = []
+    functions: dict[str, str] = {}
     for op in ops:
+        group = getattr(op, "_group", None)
+        if op.name in refused and group is not None and not _reader_options(op):
+            if not any(group is each for each in fed):
+                fed.append(group)
+                yield _python_source(op, group, functions)
+            continue
         if op.name not in refused:
             found = by_name[op.name]
             yield replace(found, args={**found.args, **_reader_options(op)})
@@ -233,6 +243,31 @@ def _without_stand_ins(
         )
 
 
+def _python_source(op: Any, group: Any, functions: dict[str, str]) -> TracedOp:
+    """Return one call for all outputs of an external source that Python code feeds.
+
+    ``functions`` are the functions of the pipeline's sources, to which its own is added.
+    """
+    texts = _argument_texts(op.spec)
+    places = _source_locations(texts)
+    args = python_source_arguments(group, functions)
+    if not isinstance(args, str):
+        functions[str(args["function"])] = str(args["source"])
+    return TracedOp(
+        schema=op._op.schema.Name(),
+        name=op.name,
+        device=op._op.device,
+        outputs=tuple(
+            (edge.name, edge.device) for each in group.instances for edge in each.outputs
+        ),
+        places=places,
+        module=texts.get("_module", ""),
+        display=texts.get("_display_name", ""),
+        args={} if isinstance(args, str) else args,
+        refused=args if isinstance(args, str) else "",
+    )
+
+
 def _reader_options(op: Any) -> dict[str, Any]:
     """Return the options with which an exported script reads data from memory."""
     source = getattr(getattr(op, "_group", None), "source_desc", None)
@@ -254,6 +289,7 @@ def _source_locations(texts: Mapping[str, str]) -> tuple[SourceLocation, ...]:
     return tuple(
         SourceLocation(file, line, function, linecache.getline(file, line).strip())
         for file, line, function in zip(files, numbers, functions, strict=False)
+        if file != python_sources.__file__  # it calls the ``__init__`` of the script's classes
     )
 
 

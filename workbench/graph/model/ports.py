@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from workbench.catalog.extra_operators.user_functions import MOST_OUTPUTS
-from workbench.catalog.spec import NOTHING_KNOWN, Catalog, OpSpec, PortKind, PortSpec
+from workbench.catalog.spec import (
+    NOTHING_KNOWN,
+    Catalog,
+    OpSpec,
+    OutputRule,
+    PortKind,
+    PortSpec,
+    Value,
+)
 from workbench.graph.model import Node, Port
 
 
@@ -17,10 +26,41 @@ def outputs_of(node: Node, spec: OpSpec) -> tuple[PortSpec, ...]:
             return spec.outputs
         numbered = (f"output_{index}" for index in range(count))
         return tuple(replace(spec.outputs[0], name=name) for name in numbered)
+    if spec.named_outputs:
+        named = node.args.get(spec.named_outputs)
+        chosen = named if isinstance(named, tuple) and named else (spec.outputs[0].name,)
+        return tuple(_named_output(node, index, str(name)) for index, name in enumerate(chosen))
     if not spec.bodies:
         return spec.outputs_with(node.inputs, node.args)
     names = next((body.outputs for body in node.bodies.values()), {})
     return tuple(PortSpec(name, gives=NOTHING_KNOWN) for name in names)
+
+
+_KINDS: Mapping[str, PortKind] = {
+    **dict.fromkeys(("jpegs", "encoded"), "encoded"),
+    **dict.fromkeys(("labels", "label"), "label"),
+    **dict.fromkeys(("masks", "mask"), "mask"),
+    "boxes": "boxes",
+    "points": "points",
+}
+"""Kind of data of an output whose name says it."""
+
+
+def _named_output(node: Node, index: int, name: str) -> PortSpec:
+    """Return an output that the node names, with the type that its arguments declare."""
+
+    def declared(argument: str) -> Value | None:
+        given = node.args.get(argument)
+        return given[index] if isinstance(given, tuple) and index < len(given) else None
+
+    layout, dtype = declared("layouts"), declared("dtypes")
+    kind = _KINDS.get(name, "any")
+    if kind == "any" and layout and {"H", "W"} <= set(str(layout)):
+        kind = "image"
+    if kind == "encoded":
+        return PortSpec(name, kind, gives=OutputRule("UINT8", "", (None,)))
+    known = None if layout is None else str(layout)
+    return PortSpec(name, kind, gives=OutputRule(str(dtype) if dtype else None, known, None))
 
 
 def output_ports(node: Node, spec: OpSpec | None) -> list[Port]:

@@ -62,7 +62,7 @@ def _infer(nodes: tuple[Node, ...], catalog: Catalog, types: dict[Port, TensorTy
             continue
         fed = {name: types.get(port, _NOTHING) for name, port in node.inputs.items()}
         call = TypedCall(node, spec, fed)
-        for output in spec.outputs_with(node.inputs, node.args):
+        for output in outputs_of(node, spec):
             types.setdefault(Port(node.id, output.name), _type_of(call, output))
     for node in cyclic:
         spec = catalog.find(node.op)

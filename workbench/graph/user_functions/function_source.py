@@ -22,7 +22,7 @@ from workbench.graph.model import is_name
 
 _DECORATING = "workbench.graph.builder.function_node"
 """Name of the module that defines the decorator ``node``."""
-_DECORATORS = ("node", "numba_node")
+_DECORATORS = ("node", "numba_node", "source")
 
 
 def function_source(function: Callable[..., Any], imports_inside: bool = True) -> str:
@@ -79,9 +79,14 @@ def _with_imports(text: str, definition: ast.FunctionDef, imports: list[str], in
     return "\n".join([*imports, "", "", ""]) + written_function(text, definition, [])
 
 
-def definition_problem(definition: ast.FunctionDef) -> str | None:
-    """Return why a function cannot be used as a node, or None if it can."""
-    if any(isinstance(node, ast.Yield | ast.YieldFrom) for node in _own_nodes(definition)):
+def definition_problem(definition: ast.FunctionDef, may_yield: bool = False) -> str | None:
+    """Return why a function cannot be used as a node, or None if it can.
+
+    Only the function of a Python source ``may_yield``.
+    """
+    if not may_yield and any(
+        isinstance(node, ast.Yield | ast.YieldFrom) for node in _own_nodes(definition)
+    ):
         return "is a generator. Return the values instead of yielding them."
     args = definition.args
     if args.kwarg is None and any(default is None for default in args.kw_defaults):
@@ -164,10 +169,10 @@ def _import_of(function: FunctionType, definition: ast.FunctionDef, name: str, v
 
 
 def _globals_of(function: FunctionType) -> Iterator[str]:
-    return _globals_in(dedent(inspect.getsource(function)))
+    return global_names(dedent(inspect.getsource(function)))
 
 
-def _globals_in(text: str) -> Iterator[str]:
+def global_names(text: str) -> Iterator[str]:
     """Yield the global names that a function and its nested functions use."""
     waiting = list(symtable.symtable(text, "<function>", "exec").get_children())
     while waiting:
@@ -177,6 +182,11 @@ def _globals_in(text: str) -> Iterator[str]:
                 if symbol.is_global() and symbol.is_referenced():
                     yield symbol.get_name()
         waiting += table.get_children()
+
+
+def decorates_node(decorator: ast.expr) -> bool:
+    """Return whether a decorator is one of the workbench, by its name."""
+    return _is_own(decorator, {})
 
 
 def _outside(function: FunctionType, definition: ast.FunctionDef, name: str, what: str) -> str:
@@ -230,7 +240,7 @@ def definition_source(source: str, name: str, imports_inside: bool = True) -> st
             for alias in statement.names:
                 bound = alias.asname or alias.name.partition(".")[0]
                 known[bound] = ast.unparse(_only(statement, alias))
-    outside = [each for each in dict.fromkeys(_globals_in(text)) if not hasattr(builtins, each)]
+    outside = [each for each in dict.fromkeys(global_names(text)) if not hasattr(builtins, each)]
     of_default = next(_outside_in_defaults(definition), None)
     lacking = next((each for each in outside if each not in known and each != name), None)
     if lacking is not None or of_default is not None:
@@ -299,10 +309,12 @@ def _annotations_are_known(definition: ast.FunctionDef) -> bool:
     args = definition.args
     every = [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]
     notes = [each.annotation for each in every if each is not None]
-    return all(_is_known(note) for note in (*notes, definition.returns) if note is not None)
+    return all(
+        is_known_annotation(note) for note in (*notes, definition.returns) if note is not None
+    )
 
 
-def _is_known(annotation: ast.expr) -> bool:
+def is_known_annotation(annotation: ast.expr) -> bool:
     """Return whether an annotation uses only built-ins, and no strings that may contain names."""
     return all(
         hasattr(builtins, each.id)

@@ -15,7 +15,14 @@ from dataclasses import replace
 
 from workbench.arguments import checked
 from workbench.catalog.extra_operators.python_decoder import SOURCE as DECODER_SOURCE
-from workbench.catalog.extra_operators.user_functions import NUMBA_FUNCTION, OWN_CODE, PLUGINS
+from workbench.catalog.extra_operators.user_functions import (
+    MOST_OUTPUTS,
+    NUMBA_FUNCTION,
+    NUMBER_TYPES,
+    OWN_CODE,
+    PLUGINS,
+    PYTHON_SOURCE,
+)
 from workbench.catalog.spec import Value
 from workbench.graph.model import GRAPH, Graph, Node, is_name
 from workbench.graph.model.faults import Fault
@@ -102,6 +109,8 @@ def without_untrusted(graph: Graph) -> Graph:
 def own_code_faults(node: Node, graph: Graph) -> Iterator[Fault]:
     """Report a user function that is invalid, untrusted, or has a wrong number of inputs."""
     problem = source_problem(node)
+    if node.op == PYTHON_SOURCE.name:
+        yield from _output_faults(node)
     if problem is not None:
         yield Fault(node.id, "source", *problem)
     elif not is_trusted(node):
@@ -111,7 +120,7 @@ def own_code_faults(node: Node, graph: Graph) -> Iterator[Fault]:
         yield Fault(node.id, "function", *arity)
     layouts = node.args.get("output_layouts")
     if layouts is None:
-        if graph.scope_of(node.id) and node.op != NUMBA_FUNCTION.name:
+        if graph.scope_of(node.id) and node.op not in (NUMBA_FUNCTION.name, PYTHON_SOURCE.name):
             words = "inside a block DALI needs the layouts of its outputs"
             yield Fault(node.id, "output_layouts", words, "Set it, for example HWC.")
     elif isinstance(layouts, tuple) and len(layouts) != node.args.get("num_outputs", 1):
@@ -129,10 +138,35 @@ def own_code_faults(node: Node, graph: Graph) -> Iterator[Fault]:
             break
 
 
+def _output_faults(node: Node) -> Iterator[Fault]:
+    """Report names, layouts and types of outputs that a Python source cannot have."""
+    names = _tuple_argument(node, "outputs")
+    if wrong := next((each for each in names if not is_name(str(each))), None):
+        words = f"{wrong!r} is not a Python name"
+        yield Fault(node.id, "outputs", words, "Use a name such as images.")
+    if len(set(names)) < len(names):
+        yield Fault(node.id, "outputs", "two outputs have one name", "Use different names.")
+    if len(names) > MOST_OUTPUTS:
+        words = f"it has {len(names)} outputs"
+        yield Fault(node.id, "outputs", words, f"Use up to {MOST_OUTPUTS}.")
+    for argument in ("layouts", "dtypes", "ndims"):
+        if len(given := _tuple_argument(node, argument)) > max(1, len(names)):
+            words = f"{len(given)} values for {max(1, len(names))} outputs"
+            yield Fault(node.id, argument, words, "Set one per output.")
+    for dtype in _tuple_argument(node, "dtypes"):
+        if dtype and dtype not in NUMBER_TYPES:
+            words = f"{dtype!r} is not an element type"
+            yield Fault(node.id, "dtypes", words, f"Use one of: {', '.join(NUMBER_TYPES)}.")
+    if node.args.get("batch_info") and node.args.get("batch") is False:
+        words = "a function that returns samples receives SampleInfo"
+        yield Fault(node.id, "batch_info", words, "Remove it, or set batch to True.")
+
+
 def source_problem(node: Node) -> tuple[str, str] | None:
     """Return the problem and a fix if a node's code is not a valid function, else None."""
     name, source = str(node.args.get("function", "")), str(node.args.get("source", ""))
-    remedy = "Create the node again with workbench.node."
+    creator = "source" if node.op == PYTHON_SOURCE.name else "node"
+    remedy = f"Create the node again with workbench.{creator}."
     if not is_name(name):
         return f"{name!r} is not a Python name", remedy
     try:
@@ -153,7 +187,8 @@ def source_problem(node: Node) -> tuple[str, str] | None:
             return f"{name} is reserved by the script", "Rename the function."
         if function.decorator_list:
             return f"the function {name} has a decorator", "Remove the decorator."
-        if (problem := definition_problem(function)) is not None:
+        may_yield = node.op == PYTHON_SOURCE.name
+        if (problem := definition_problem(function, may_yield=may_yield)) is not None:
             words, _, remedy = problem.partition(". ")
             return f"the function {name} {words}", remedy
     return None
@@ -166,6 +201,13 @@ def _arity_problem(node: Node) -> tuple[str, str] | None:
     args = definition.args
     names = [each.arg for each in (*args.posonlyargs, *args.args)]
     least, fed = len(names) - len(args.defaults), len(node.inputs)
+    if node.op == PYTHON_SOURCE.name:
+        most = 0 if node.args.get("creates") else 1
+        if least <= most and args.vararg is None:
+            return None
+        words = f"{definition.name} has the arguments {', '.join(names) or '*' + args.vararg.arg}"  # type: ignore[union-attr]
+        accepted = "no argument" if most == 0 else "none, or one: the number of the batch or sample"
+        return words, f"Give it {accepted}; others need defaults."
     if node.op == NUMBA_FUNCTION.name:
         written, read = (len(_tuple_argument(node, name)) for name in ("out_types", "in_types"))
         if (written, read) == (len(names) - fed, fed):

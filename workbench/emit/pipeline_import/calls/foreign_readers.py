@@ -14,6 +14,7 @@ from workbench.catalog.spec import Device, Value
 from workbench.emit.pipeline_import.calls.copied_calls import kinds_by_reader
 from workbench.emit.pipeline_import.trace.source_lines import Lines
 from workbench.emit.pipeline_import.trace.traced import TracedInput, TracedOp, TracedPipeline
+from workbench.names import free_name
 from workbench.sources import PARAMETER
 
 SELECTING = (
@@ -59,7 +60,9 @@ def with_known_readers(pipeline: TracedPipeline, lines: Lines) -> TracedPipeline
     ops: list[TracedOp] = []
     for op in pipeline.ops:
         own = op.refused or lines.data_function(op) is not None
-        if op.schema == "ExternalSource" and not own and op.display not in kinds_by_reader():
+        if op.schema == "ExternalSource" and "source" in op.args:
+            op, own = _python_source(op, pipeline, lines), True
+        elif op.schema == "ExternalSource" and not own and op.display not in kinds_by_reader():
             op, own = _external_source(op, pipeline.ops), True
         made = [_generated_reader(op, read)] if own else (_known_reader(op, read) or [op])
         if op.changed and made[0].changed != op.changed:
@@ -79,6 +82,22 @@ def _with_own_parameters(ops: Iterable[TracedOp]) -> Iterator[TracedOp]:
         count = len(parameters) + 1
         usual = PARAMETER if count == 1 else f"{PARAMETER}_{count}"
         yield replace(op, dataset=parameters.setdefault(location, usual))
+
+
+def _python_source(op: TracedOp, pipeline: TracedPipeline, lines: Lines) -> TracedOp:
+    """Return an external source that Python code feeds, with the names of its outputs."""
+    targets = lines.targets(op)
+    names: list[str] = []
+    for index, (edge, _) in enumerate(op.outputs):
+        readers = [each for each in pipeline.ops if edge in {e.edge for e in each.inputs}]
+        encoded = readers and all(each.schema.startswith(_DECODING) for each in readers)
+        usual = f"output_{index}" if len(op.outputs) > 1 else "output"
+        known = targets[index] if len(targets) == len(op.outputs) and targets[index] else usual
+        names.append(free_name("jpegs" if encoded else known, names))
+    args = {**op.args, "outputs": tuple(names)}
+    if "workers" in args:
+        args["workers"] = int(pipeline.unheld.get("py_num_workers", "1"))
+    return replace(op, args=args, ports=tuple(names))
 
 
 def _external_source(op: TracedOp, ops: Collection[TracedOp]) -> TracedOp:

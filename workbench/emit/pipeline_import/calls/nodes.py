@@ -7,7 +7,11 @@ from dataclasses import dataclass, field
 
 from workbench.catalog.extra_operators.python_decoder import PILLOW_DECODER, REQUEST
 from workbench.catalog.extra_operators.python_decoder import SOURCE as DECODER_SOURCE
-from workbench.catalog.extra_operators.user_functions import NUMBA_FUNCTION, PYTHON_FUNCTION
+from workbench.catalog.extra_operators.user_functions import (
+    NUMBA_FUNCTION,
+    PYTHON_FUNCTION,
+    PYTHON_SOURCE,
+)
 from workbench.catalog.schema import enum_names
 from workbench.catalog.spec import ArgSpec, Catalog, OpSpec, Value
 from workbench.emit.core.epoch_shuffle import DEFAULT_EPOCH_SEED, EPOCH_SEED, SHUFFLE
@@ -144,6 +148,8 @@ def _operator(
         return _function_call(NUMBA_FUNCTION.name, args, op)
     if op.refused:
         raise _UnsupportedError(op.refused)
+    if op.schema == "ExternalSource" and "source" in op.args:
+        return Call(PYTHON_SOURCE.name, dict(op.args), {}, op.ports)
     if op.schema == "ExternalSource" and not read_by and len(op.outputs) == 1:
         return Call(REQUEST.name, _external_source_args(op.args), {}, ("jpegs",))
     if op.schema.startswith("_conditional"):
