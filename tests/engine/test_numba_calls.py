@@ -155,7 +155,7 @@ def test_targets_that_cannot_carry_it_say_so(trusted: Graph) -> None:
 
 
 def test_the_plugin_is_as_it_was_afterwards(script: Path) -> None:
-    from workbench.engine.script_import.numba_calls import recording_numba_calls
+    from workbench.engine.script_import.user_code.numba_calls import recording_numba_calls
 
     before = {name: value for name, value in sys.modules.items() if ".plugin.numba" in name}
     with recording_numba_calls():

@@ -161,7 +161,7 @@ def test_what_runs_python() -> None:
 
     pipeline = trace_pipeline(custom()).pipeline
     fed, function, resize = pipeline.ops
-    assert fed.refused == "its input is a Python function, which only the source contains"
+    assert (fed.args["function"], fed.args["creates"]) == ("make_source", True)
     assert function.refused == "it runs Python code, which only the source contains"
     assert (function.module, function.display) == ("nvidia.dali.fn", "python_function")
     assert [edge for edge, _ in function.outputs] == [f"{function.name}[{i}]" for i in (0, 1)]

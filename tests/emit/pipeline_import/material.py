@@ -75,7 +75,7 @@ MATERIAL = (
     Material("detection_coco.py", "ssd", "exact", data="coco"),
     Material("conditionals.py", "sometimes", "exact"),
     Material("auto_augment.py", "auto_augmented", "partly", live=False),
-    Material("external_source.py", "from_python", "partly", ("fn.external_source",)),
+    Material("external_source.py", "from_python", "exact", live=False),
     Material("python_function.py", "with_python", "exact"),
     Material("numpy_frames.py", "numpy_frames", "partly", data="arrays"),
     Material("reading_shapes.py", "upper_half", "partly", ("[...]",)),

@@ -80,10 +80,9 @@ class CompiledSource:
         self.filename = f"{_NAMED}{next(_numbers)}>"
         lines = source.text.splitlines(keepends=True)
         linecache.cache[self.filename] = (len(source.text), None, lines, self.filename)
-        module = ModuleType(f"workbench_stage {self.filename}")
-        sys.modules[module.__name__] = module  # where data classes look up their module
-        self.namespace: dict[str, Any] = module.__dict__
-        self.namespace["__file__"] = self.filename
+        name = f"workbench_stage {self.filename}"
+        self.namespace: dict[str, Any] = {"__name__": name, "__file__": self.filename}
+        sys.modules[name] = ModuleType(name)  # data classes look it up; DALI would read its file
         try:
             exec(compile(source.text, self.filename, "exec"), self.namespace)
         except ModuleNotFoundError as error:
@@ -131,7 +130,7 @@ class CompiledSource:
 
     def __del__(self) -> None:
         linecache.cache.pop(self.filename, None)
-        sys.modules.pop(f"workbench_stage {self.filename}", None)
+        sys.modules.pop(self.namespace["__name__"], None)
 
 
 def pipeline_error(error: Exception, source: Code, file: str) -> PipelineError:

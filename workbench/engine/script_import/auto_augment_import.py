@@ -33,8 +33,8 @@ from workbench.engine.build.auto_augment import (
     run_as_it_is,
     uniforms_of,
 )
-from workbench.engine.script_import import numba_calls
 from workbench.engine.script_import.placeholders import replaced
+from workbench.engine.script_import.user_code import numba_calls
 from workbench.graph.model import Node
 from workbench.graph.model.policy import policy_fault, repaired_policy
 

@@ -21,7 +21,6 @@ from workbench.engine.script_import.dali_patches import (
     older_names_in_dali,
     recording_pipelines,
 )
-from workbench.engine.script_import.numba_calls import recording_numba_calls
 from workbench.engine.script_import.opened_script import OpenedScript, opened_script
 from workbench.engine.script_import.pipeline_discovery import (
     FoundPipeline,
@@ -34,9 +33,10 @@ from workbench.engine.script_import.pipeline_discovery import (
 )
 from workbench.engine.script_import.pipeline_factories import is_pipeline
 from workbench.engine.script_import.placeholders import StandIn, StandInError
-from workbench.engine.script_import.python_sources import recording_objects
 from workbench.engine.script_import.statement_runner import StopScriptError, one_process
 from workbench.engine.script_import.tracing import preload_imports, trace_pipeline
+from workbench.engine.script_import.user_code.numba_calls import recording_numba_calls
+from workbench.engine.script_import.user_code.python_sources import recording_objects
 from workbench.errors import ImportFailedError
 
 

@@ -27,9 +27,9 @@ from workbench.emit.pipeline_import.trace.traced import (
     TracedOp,
     TracedPipeline,
 )
-from workbench.engine.script_import import python_sources
-from workbench.engine.script_import.numba_calls import numba_arguments
-from workbench.engine.script_import.python_sources import python_source_arguments
+from workbench.engine.script_import.user_code import python_sources
+from workbench.engine.script_import.user_code.numba_calls import numba_arguments
+from workbench.engine.script_import.user_code.python_sources import python_source_arguments
 from workbench.errors import ImportFailedError
 from workbench.graph.model import Executor
 from workbench.names import shortened
