@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -151,3 +152,35 @@ def test_what_is_no_graph_is_refused_beside_data(folder: Path) -> None:
     done = CliRunner().invoke(main, ["check", "nope", "--data", str(folder)])
     assert done.exit_code == 2
     assert "There is no recipe 'nope'" in done.stderr
+
+
+def test_every_data_set_of_a_tree_has_a_line(photos: Path, tmp_path: Path) -> None:
+    tree = tmp_path / "tree"
+    some = sorted((photos / "coffee").iterdir())[:3]
+    for folder in ("photos/train/coffee", "photos/val/coffee", ".cache/coffee"):
+        (tree / folder).mkdir(parents=True)
+        for file in some:
+            shutil.copy(file, tree / folder)
+    WRITERS["coco"](read_photos(photos)[:3], tree / "coco")
+    WRITERS["webdataset"](read_photos(photos)[:3], tree / "tars")
+    (tree / "photos" / "loop").symlink_to(tree)
+    lines = check(tree, "--recursive", code=0).splitlines()
+    assert [line.partition(":")[0] for line in lines[:-1]] == [
+        "coco/annotations.json (coco)",
+        "photos/train (folder)",
+        "photos/val (folder)",
+        "tars (webdataset)",
+    ]
+    assert lines[-1] == "4 data sets, 12 files: 0 bad; data sets that cannot be read: 0"
+    (tree / "photos" / "broken.tar").write_bytes(b"no archive")
+    next((tree / "photos" / "val").rglob("*.jpg")).write_bytes(b"")
+    lines = check(tree, "--recursive").splitlines()
+    assert "photos/broken.tar (webdataset) cannot be read: " in lines[1]
+    assert ": 1 bad, 0 damaged, 0 unusual; the first: " in lines[3]
+    assert lines[-1] == "5 data sets, 12 files: 1 bad; data sets that cannot be read: 1"
+    found = json.loads(check(tree, "--recursive", "--json"))
+    assert (found["bad"], found["unreadable"], len(found["datasets"])) == (1, 1, 5)
+    done = CliRunner().invoke(main, ["check", str(tree), "--recursive", "--good", "good.txt"])
+    assert "--recursive cannot be combined with --data, --good" in done.stderr
+    done = CliRunner().invoke(main, ["check", str(tree / ".cache"), "--recursive"])
+    assert done.exit_code == 0

@@ -22,8 +22,9 @@ from workbench.commands.options import (
     require_filled,
     writable_file,
 )
+from workbench.errors import DataError
 from workbench.graph.model.faults import Fault, Faults
-from workbench.sources import Dataset
+from workbench.sources import Dataset, load_source
 
 if TYPE_CHECKING:
     from workbench.health import FolderCheck
@@ -39,6 +40,9 @@ MOST_DROPPED = 5
     "--data",
     metavar="DIR|LIST",
     help="Data for GRAPH. Also prints the warnings about the graph with these data.",
+)
+@click.option(
+    "--recursive", is_flag=True, help="Check every data set in the folder DIR and its subfolders."
 )
 @click.option("--full", is_flag=True, help="Decode every file, as DALI does.")
 @click.option("--json", "as_json", is_flag=True, help="Print the full result as JSON.")
@@ -64,6 +68,7 @@ MOST_DROPPED = 5
 def check(
     what: str,
     data: str | Dataset | None,
+    recursive: bool,
     full: bool,
     as_json: bool,
     good: str | None,
@@ -85,13 +90,24 @@ def check(
     graph reads them, and the warnings about the graph are printed. They do not change the exit
     code.
 
+    --recursive prints one line for each data set and a total. The exit code is also 1 if a data set
+    cannot be read.
+
     Example:  workbench check photos --full --good good.txt
     """
     from workbench.engine.protocol.exit_status import printable
     from workbench.files import write_bytes, write_text
     from workbench.health.check import html_report
-    from workbench.sources import annotated_alternatives, load_source
+    from workbench.sources import annotated_alternatives
 
+    if recursive:
+        if data or good or bad or html:
+            raise click.UsageError(
+                "--recursive cannot be combined with --data, --good, --bad or --html. Check the "
+                "data sets one by one."
+            )
+        _check_tree(what, full, as_json, again)
+        return
     warnings: Faults | None = None
     if data is None:
         data = existing_data(what)
@@ -126,6 +142,52 @@ def check(
             err=True,
         )
     if found.bad:
+        raise SystemExit(1)
+
+
+def _check_tree(folder: str, full: bool, as_json: bool, again: bool) -> None:
+    """Check all data sets in a folder tree. Raises SystemExit(1) if a file or data set is bad."""
+    from workbench.engine.protocol.exit_status import printable
+    from workbench.sources.trees import find_datasets
+
+    if not os.path.isdir(folder):
+        raise click.BadParameter(f"{folder} is not a folder.", param_hint="'DIR'")
+    checked: dict[Dataset, FolderCheck | str] = {}
+    for dataset in find_datasets(folder):
+        place = printable(os.path.relpath(dataset.location, folder))
+        try:
+            checked[dataset] = found = check_with_bar(dataset, full, again)
+        except DataError as error:
+            checked[dataset] = str(error)
+            click.echo(
+                f"{place} ({dataset.kind}) cannot be read: {printable(str(error))}", err=as_json
+            )
+            continue
+        first = f"; the first: {printable(found.bad[0].file)}" if found.bad else ""
+        counts = _as_text(found).splitlines()[-1]
+        click.echo(f"{place} ({dataset.kind}): {counts}{first}", err=as_json)
+        for note in found.not_read:
+            click.echo(f"note: {place}: {printable(note)}", err=True)
+    if not checked:
+        raise click.BadParameter(f"There is no data set in {folder}.", param_hint="'DIR'")
+    read = [each for each in checked.values() if not isinstance(each, str)]
+    bad = sum(len(each.bad) for each in read)
+    lost = len(checked) - len(read)
+    if as_json:
+        rows = [
+            {"data": place.location, "error": each}
+            if isinstance(each, str)
+            else _as_json(each, None)
+            for place, each in checked.items()
+        ]
+        click.echo(json.dumps({"bad": bad, "unreadable": lost, "datasets": rows}, indent=1))
+    else:
+        total = sum(each.count for each in read)
+        click.echo(
+            f"{len(checked):,} data sets, {total:,} files: {bad:,} bad; data sets that cannot be "
+            f"read: {lost:,}"
+        )
+    if bad or lost:
         raise SystemExit(1)
 
 
