@@ -1,7 +1,7 @@
 """Video clips for Slow 8x8, as in SlowFast (arXiv 1812.03982): short side 256 to 320,
 crop 224.
 
-Yields clips (float32 FCHW [F, 3, 224, 224]) and labels (int32 [1]). With
+Yields clips (float32 FCHW [8, 3, 224, 224]) and labels (int32 [1]). With
 device='mixed' labels stay on the CPU.
 
 Usage: python pipe.py --data DIR [--device cpu|mixed] [--batch-size N] [--batches N]
