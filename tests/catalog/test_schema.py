@@ -12,8 +12,8 @@ import pytest
 from workbench.catalog import Catalog, load_catalog
 from workbench.catalog import schema as schema_module
 from workbench.catalog.extra_operators.arithmetic import CALLED, arithmetic_specs
-from workbench.catalog.extra_operators.python_decoder import PILLOW_DECODER, REQUEST
-from workbench.catalog.extra_operators.readers import TARGET_READERS
+from workbench.catalog.extra_operators.python_decoder import PILLOW_DECODER
+from workbench.catalog.extra_operators.readers import REQUESTS, TARGET_READERS
 from workbench.catalog.schema import enum_names
 from workbench.errors import CatalogError
 
@@ -28,7 +28,7 @@ def test_every_visible_operator_is_there_under_its_name_in_fn(catalog: Catalog) 
             found = import_module(f"nvidia.dali.auto_aug.{op.module}")
         if op.expression and not op.expression.startswith("math."):
             continue  # Python's operators: there is nothing to be called
-        if op in (PILLOW_DECODER, REQUEST) or name in TARGET_READERS:
+        if op == PILLOW_DECODER or name in REQUESTS or name in TARGET_READERS:
             continue
         for part in name.split("."):
             found = getattr(found, part)
@@ -112,7 +112,12 @@ def test_arguments_that_change_the_outputs_are_known(catalog: Catalog) -> None:
 
     checked = 0
     for op in catalog.values():
-        own = op.name in TARGET_READERS or op.expression or "readers." in op.name or not op.schema
+        own = (
+            op.name in {*TARGET_READERS, *REQUESTS}
+            or op.expression
+            or "readers." in op.name
+            or not op.schema
+        )
         schema = None if own else GetSchema(op.schema)
         if schema is None or not schema.HasOutputFn():
             continue
@@ -212,7 +217,7 @@ def test_none_is_found_by_the_name_of_a_schema(catalog: Catalog) -> None:
     """Of one hidden operator of DALI there are many here."""
     assert {op.schema for op in arithmetic_specs().values()} == {""}
     without = [op for op in catalog.values() if not op.schema and not op.expression]
-    assert {op.name for op in without if not op.module} == {PILLOW_DECODER.name, REQUEST.name}
+    assert {op.name for op in without if not op.module} == {PILLOW_DECODER.name, "request"}
 
 
 def test_words_of_a_search_find_them(catalog: Catalog) -> None:

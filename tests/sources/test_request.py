@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,12 @@ import pytest
 from nvidia.dali import fn, pipeline_def, types
 
 from tests.helpers import import_script, same, script_batches
+from tests.sources.clips import write_clips
 from workbench.catalog import load_catalog
 from workbench.emit.targets import export
 from workbench.engine import Engine
 from workbench.engine.importing import from_pipeline
-from workbench.errors import DataError, GraphExportError
+from workbench.errors import DataError, GraphExportError, PipelineError
 from workbench.graph import Graph, check_graph, load_recipe
 from workbench.graph.execution.dataset_parameters import with_datasets
 from workbench.graph.variants.source_annotations import with_opened
@@ -89,13 +91,95 @@ def test_dali_does_not_feed_one_in_its_dynamic_mode(imported: Graph) -> None:
         export(imported, "dynamic")
 
 
-@pytest.mark.parametrize("given", [{"ndim": 3}, {"layout": "HWC"}])
-def test_what_is_fed_arrays_is_no_request(given: dict[str, Any]) -> None:
+@pytest.mark.parametrize("given", [{"ndim": 3}, {"layout": "HWC"}, {"dtype": types.UINT8}])
+def test_arrays_without_a_declared_type_are_no_request(given: dict[str, Any]) -> None:
     @pipeline_def(batch_size=4, num_threads=1, device_id=None)
     def arrays() -> Any:
         return fn.resize(fn.external_source(name="images", **given), size=[64, 64])
 
-    assert [source.kind for source in from_pipeline(arrays()).graph.sources] == []
+    found = from_pipeline(arrays())
+    assert not found.graph.sources
+    assert "have no declared type: pass dtype and ndim" in found.report.opaque[0].why
+
+
+def served_models(graph: Graph, folder: Path) -> tuple[Any, Mapping[str, str]]:
+    """The pipeline of the exported model, and all exported files."""
+    files = {Path(name).name: code.text for name, code in export(graph, "triton").files.items()}
+    script = import_script(files["dali.py"], folder)
+    (name,) = (name for name in vars(script) if name.endswith("_pipeline"))
+    return getattr(script, name)(prefetch_queue_depth=1), files
+
+
+def test_images_and_sizes_from_outside_are_two_requests(engine: Engine, tmp_path: Path) -> None:
+    @pipeline_def(batch_size=2, num_threads=1, device_id=None)
+    def arrays() -> Any:
+        images = fn.external_source(name="PIXELS", dtype=types.UINT8, layout="HWC")
+        size = fn.external_source(name="SIZE", dtype=types.FLOAT, ndim=1)
+        return fn.resize(images, size=size)
+
+    found = from_pipeline(arrays())
+    assert found.report.is_exact
+    assert [source.args["shape"] for source in found.graph.sources] == [(-1, -1, -1), (-1,)]
+    pixels, sizes = tmp_path / "pixels", tmp_path / "sizes"
+    values = np.random.default_rng(0)
+    for number in range(3):
+        for folder, array in (
+            (pixels, values.integers(0, 256, (20 + number, 30, 3), np.uint8)),
+            (sizes, np.array([10 + number, 12], np.float32)),
+        ):
+            folder.mkdir(exist_ok=True)
+            np.save(folder / f"{number}.npy", array)
+    data = open_datasets({"data": str(pixels), "data_2": f"array_request:{sizes}"})
+    shown = preview_batch(engine, PreviewRequest(found.graph, data, tiles=2))
+    assert [tile.shape for tile in shown.tiles] == ["10×12×3 u8", "11×12×3 u8"]
+    assert Verifier(found.graph, data, 8, engine=engine).run().exact
+    pipe, files = served_models(found.graph, tmp_path)
+    pipe.feed_input("PIXELS", [np.load(pixels / f"{n}.npy") for n in range(2)])
+    pipe.feed_input("SIZE", [np.load(sizes / f"{n}.npy") for n in range(2)])
+    (given,) = pipe.run()
+    assert [np.asarray(each).shape for each in given] == [(10, 12, 3), (11, 12, 3)]
+    assert "data_type: TYPE_FP32\n    dims: [ -1 ]" in files["config.pbtxt"]
+    assert '"SIZE": "FP32"' in files["client.py"]
+    wrong = open_datasets({"data": f"array_request:{sizes}", "data_2": f"array_request:{sizes}"})
+    with pytest.raises(PipelineError, match=r"the type float32 and the shape \[2\], but the"):
+        preview_batch(engine, PreviewRequest(found.graph, wrong, tiles=2))
+
+
+@pytest.mark.parametrize("policy", ["partial", "pad"])
+def test_a_video_from_outside_is_read_in_sequences(
+    policy: str, engine: Engine, tmp_path: Path
+) -> None:
+    """As by ``experimental.inputs.video``, whose batches end with each video."""
+
+    @pipeline_def(batch_size=4, num_threads=1, device_id=None)
+    def clips() -> Any:
+        options = {"sequence_length": 6, "last_sequence_policy": policy}
+        return fn.experimental.inputs.video(name="CLIP", device="cpu", **options)
+
+    found = from_pipeline(clips())
+    assert found.report.is_exact
+    data = write_clips(tmp_path / "clips", clips=2, frames=8)
+    files = sorted(data.rglob("*.avi"))
+    theirs = clips(prefetch_queue_depth=1)
+    theirs.build()
+    expected = []
+    for file in files:
+        theirs.feed_input("CLIP", [np.fromfile(file, np.uint8)])
+        expected += [np.asarray(each) for each in theirs.run()[0]]
+    ((sequences,),) = script_batches(found.graph, data, 1, tmp_path)
+    assert same(sequences, expected)
+    assert [len(each) for each in sequences] == [6, 2 if policy == "partial" else 6] * 2
+    assert Verifier(found.graph, open_datasets(data), 8, engine=engine).run().exact
+    if policy == "partial":
+        with pytest.raises(GraphExportError, match="Set last_sequence_policy to pad"):
+            export(found.graph, "triton")
+        return
+    pipe, texts = served_models(found.graph, tmp_path)
+    pipe.feed_input("CLIP", [np.fromfile(files[0], np.uint8)])
+    assert same([np.asarray(each) for each in pipe.run()[0]], expected[:2])
+    assert "decoupled: True" in texts["config.pbtxt"]
+    assert "dims: [ -1, 6, -1, -1, 3 ]" in texts["config.pbtxt"]
+    assert "async_stream_infer" in texts["client.py"]
 
 
 def test_nothing_is_set_of_a_request(imported: Graph) -> None:

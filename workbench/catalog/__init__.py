@@ -7,9 +7,10 @@ from functools import cache
 from workbench.catalog.extra_operators import STRUCTURE
 from workbench.catalog.extra_operators.arithmetic import arithmetic_specs
 from workbench.catalog.extra_operators.auto_augment import AUTO_AUGMENT
-from workbench.catalog.extra_operators.python_decoder import PILLOW_DECODER, REQUEST
+from workbench.catalog.extra_operators.python_decoder import PILLOW_DECODER
 from workbench.catalog.extra_operators.readers import (
     PYTHON_READER,
+    REQUESTS,
     SAMPLED_READERS,
     python_reader,
     reader_arguments,
@@ -44,7 +45,7 @@ def load_catalog() -> Catalog:
     ops, version = read_schemas()
     described = apply_overlay(ops, read_overlay(), strict=False)
     listed = {name: op for name, op in described.items() if name not in OWN_CODE}
-    listed[REQUEST.name] = REQUEST
+    listed |= REQUESTS
     listed[PILLOW_DECODER.name] = PILLOW_DECODER
     if "readers.file" in listed:
         listed[PYTHON_READER] = python_reader(listed["readers.file"])

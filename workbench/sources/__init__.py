@@ -47,6 +47,8 @@ from workbench.sources.source_kind import dump_file_list as dump_file_list
 from workbench.sources.source_kind import fits_list as fits_list
 from workbench.sources.source_kind import folder_of as folder_of
 
+SERVED = frozenset({"request", "array_request", "experimental.inputs.video"})
+"""Operators of sources whose data clients of a server send. Elsewhere sample files replace them."""
 _NO_FILES = ("No files found", "specified an empty list", "but the longest video has")
 """Parts of DALI's error messages for data without images."""
 
@@ -56,7 +58,7 @@ def is_reader(op: str) -> bool:
     return op.startswith(("readers.", "experimental.readers.")) or op in (
         "external_source",
         "python_source",
-        "request",
+        *SERVED,
     )
 
 

@@ -76,15 +76,3 @@ PILLOW_DECODER = OpSpec(
     synonyms=("GIF", "AVIF", "ICO", "TGA", "QOI", "PIL", "Image.open", "python decoder"),
     stays=True,
 )
-
-REQUEST = OpSpec(
-    name="request",
-    schema="",
-    devices=("cpu",),
-    outputs=(PortSpec("jpegs", "encoded", gives=OutputRule("UINT8", "", (None,))),),
-    doc="Encoded images sent by another program, such as a Triton client.",
-    summary="Encoded images sent by another program, such as a Triton client.",
-    category="source",
-    label="Request",
-    synonyms=("external source", "Triton input", "inference request", "serving", "feed input"),
-)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from workbench.catalog.extra_operators.rows import ports_of
+from workbench.catalog.extra_operators.rows import ports_of, read_operators
 from workbench.catalog.spec import ArgSpec, OpSpec
 from workbench.catalog.tables import read_tables
 from workbench.sources import SAMPLER_OPTIONS, kind_of_reader, load_source
@@ -17,6 +17,8 @@ PYTHON_READER = "external_source"
 _ROWS = read_tables("extra_operators/readers.toml")
 _PORTS = _ROWS.pop("ports")
 TARGET_READERS = frozenset(_ROWS)
+REQUESTS = read_operators("requests.toml")
+REQUEST, ARRAY_REQUEST = REQUESTS["request"], REQUESTS["array_request"]
 SAMPLED_READERS = frozenset({"readers.file"})
 """Readers that support the options of a sampler."""
 

@@ -23,6 +23,7 @@ samples over to the next epoch, so that an epoch would lose some samples and dup
 """
 Outputs = Mapping[str, TensorType]
 """Output name -> type of one sample, in output order."""
+_WHOLE_VIDEOS = ("decoders.video", "experimental.inputs.video")
 _FORMATS = {
     "relative": "relative to the image size",
     "absolute": "in pixels",
@@ -153,7 +154,7 @@ def require_one_size(graph: Graph, outputs: Outputs, lists: Sequence[str], targe
             raise GraphExportError(
                 f"{node}: {target} makes one array per batch, but {name} may have sequences of "
                 "different lengths, because their length depends on the videos. Set "
-                "sequence_length or frames of the decoder and a pad_mode other than none, or "
+                "sequence_length and pad short sequences (pad_mode or last_sequence_policy), or "
                 "export as a script."
             )
         if None in sides and name not in lists:
@@ -167,7 +168,7 @@ def require_one_size(graph: Graph, outputs: Outputs, lists: Sequence[str], targe
 
 def _decodes_videos(graph: Graph, node: str) -> bool:
     made = ancestors(graph, [Port(node, "")])
-    return any(graph.node(each).op == "decoders.video" for each in made)
+    return any(graph.node(each).op in _WHOLE_VIDEOS for each in made)
 
 
 def require_signed(graph: Graph, outputs: Outputs, target: str) -> None:

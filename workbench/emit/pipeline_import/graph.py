@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from html import escape
 from pathlib import PurePath
 
-from workbench.catalog.extra_operators.python_decoder import REQUEST
+from workbench.catalog.extra_operators.readers import REQUEST
 from workbench.catalog.spec import OPAQUE, Catalog
 from workbench.emit.annotations.copied_functions import copied_helpers_in
 from workbench.emit.core.epoch_shuffle import SHUFFLE
@@ -44,7 +44,7 @@ from workbench.graph.model.frozen_dict import FrozenDict
 from workbench.graph.model.graph import changed_settings
 from workbench.graph.storage.import_report import ImportIssue, ImportReport
 from workbench.graph.storage.layout import Document
-from workbench.sources import is_reader, load_source
+from workbench.sources import SERVED, is_reader, load_source
 
 _MOST_LINES = 60
 """Maximum number of lines of a report in a notebook."""
@@ -331,7 +331,7 @@ def _report(
             # DALI's iterators and reader_meta use this name
             why = f"the source names it {op.name!r}: use the new name where that name is used"
             entries.append(ImportIssue("changed", node, place, why))
-        if call.op == REQUEST.name and not by_proxy:
+        if call.op in SERVED and not by_proxy:
             notes.append(f"{node}: {_FED}")
         if call.folder is not None and not call.folder.startswith(traced.placeholders):
             folder = shlex.quote(call.folder)

@@ -31,10 +31,13 @@ from workbench.graph.checks.check import check_graph
 from workbench.graph.model import Graph, Node, Port, Source
 from workbench.graph.model.graph import changed_settings
 from workbench.graph.model.node_order import ancestors
+from workbench.graph.model.values import elements
 from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.variants.validation import inference_graph
+from workbench.sources import SERVED
 
 _INPUT = "IMAGE"
+_VIDEO = "experimental.inputs.video"
 _DTYPES = {
     "BOOL": "TYPE_BOOL", "FLOAT16": "TYPE_FP16", "FLOAT": "TYPE_FP32", "FLOAT64": "TYPE_FP64",
     "INT8": "TYPE_INT8", "INT16": "TYPE_INT16", "INT32": "TYPE_INT32", "INT64": "TYPE_INT64",
@@ -89,12 +92,15 @@ def _emit(resolved: ResolvedGraph, note: str) -> Mapping[str, Code]:
     emitter = Emitter(served, nodes, lift=True)
     parts = make_parts(emitter, *_definition(emitter, catalog))
     name = parts.function.removesuffix("_pipeline")
-    input_of_model = input_name(nodes)
+    readers = [node for node in nodes if isinstance(node, Source)]
+    inputs = [_input(node) for node in readers]
+    streams = readers[0].op == _VIDEO
     config = render(
         "triton_config.pbtxt.j2",
         {
             "name": name,
-            "input": input_of_model,
+            "inputs": inputs,
+            "streams": streams,
             "batch_size": graph.settings.batch_size,
             "num_threads": graph.settings.num_threads,
             "outputs": [_output(served.graph, outputs, output) for output in outputs],
@@ -102,18 +108,20 @@ def _emit(resolved: ResolvedGraph, note: str) -> Mapping[str, Code]:
             "on_gpu": graph.settings.device == "mixed" or parts.needs_gpu,
         },
     )
-    client = {"name": name, "input": input_of_model, "outputs": [*outputs]}
+    arrays = any(node.op == "array_request" for node in readers)
+    client = {"name": name, "inputs": inputs, "outputs": [*outputs], "arrays": arrays}
     model = render_program(
         "triton_model.py.j2",
         parts,
         conditionals=needs_conditionals(nodes),
         told="\n".join(wrap(note or _augmentation_notes(emitter, catalog), LINE)),
-        input=input_of_model,
+        input="" if arrays or streams else inputs[0]["name"],
+        sent="a video" if streams else "arrays" if arrays else "encoded images",
     )
     return {
         f"model_repository/{name}/1/dali.py": model,
         f"model_repository/{name}/config.pbtxt": Code(config, {}),
-        "client.py": Code(render("triton_client.py.j2", client), {}),
+        "client.py": Code(render(f"triton_{'stream_' * streams}client.py.j2", client), {}),
     }
 
 
@@ -130,10 +138,22 @@ def _augmentation_notes(emitter: Emitter, catalog: Catalog) -> str:
     return f"Random for each request: {named}."
 
 
-def input_name(nodes: Sequence[Node]) -> str:
-    """Return the model's input name: the id of the ``request`` node, or ``IMAGE`` without one."""
-    reader = first_reader(nodes)
-    return reader.id if reader.op == "request" else _INPUT
+def _input_name(reader: Node) -> str:
+    """Return the name of a model input: the id of a request, or ``IMAGE`` for other sources."""
+    return reader.id if reader.op in SERVED else _INPUT
+
+
+def _input(reader: Node) -> dict[str, Any]:
+    """Return the description of a model input for the templates."""
+    dtype, dims = "UINT8", [-1]
+    if reader.op == "array_request":
+        dtype, dims = (
+            str(reader.args["dtype"]),
+            [int(str(n)) for n in elements(reader.args["shape"])],
+        )
+    about = "the bytes of a file, such as a JPEG" if dims == [-1] and dtype == "UINT8" else ""
+    name = _input_name(reader)
+    return {"name": name, "dtype": _DTYPES[dtype], "dims": dims, "about": about, "op": reader.op}
 
 
 def _image_outputs_only(resolved: ResolvedGraph) -> ResolvedGraph:
@@ -141,11 +161,13 @@ def _image_outputs_only(resolved: ResolvedGraph) -> ResolvedGraph:
     graph, catalog = resolved.graph, resolved.catalog
     readers = [node for node in resolved.nodes if isinstance(node, Source)]
     require_no_own_code(readers, _SERIALISED)
-    encoded = {port for reader in readers for port in _encoded_ports(reader, catalog)}
+    encoded = {port for reader in readers for port in _sent_ports(reader, catalog)}
 
     def comes_from_images(port: Port) -> bool:
         made = [graph.node(name) for name in ancestors(graph, [port])]
         fed = {source for node in made for source in node.inputs.values()}
+        if port in encoded and graph.node(port.node).op in SERVED:
+            return True
         return not encoded.isdisjoint(fed) or not any(isinstance(node, Source) for node in made)
 
     outputs = {name: port for name, port in graph.outputs.items() if comes_from_images(port)}
@@ -162,19 +184,25 @@ def _require_serialisable(nodes: Sequence[Node], catalog: Catalog) -> None:
     first = first_reader(nodes)
     readers = [node for node in nodes if isinstance(node, Source)]
     for reader in readers[1:]:
+        if reader.op not in SERVED or first.op not in SERVED or _VIDEO in (first.op, reader.op):
+            raise GraphExportError(
+                f"{reader.id}: a Triton client sends one image, which {first.id} already reads. "
+                "Remove one of the two readers."
+            )
+    if first.op == _VIDEO and first.args.get("last_sequence_policy") != "pad":
         raise GraphExportError(
-            f"{reader.id}: a Triton client sends one image, which {first.id} already reads. Remove "
-            "one of the two readers."
+            f"{first.id}: the last sequence of a video may be shorter, but Triton requires "
+            "sequences of one length. Set last_sequence_policy to pad."
         )
-    if not _encoded_ports(first, catalog):
+    sent = [port for reader in readers for port in _sent_ports(reader, catalog)]
+    if not sent:
         raise GraphExportError(
             f"{first.id}: a Triton client sends encoded images, but {first.op} has none. Use a "
             "source of image files."
         )
-    encoded = _encoded_ports(first, catalog)
     for node in nodes:
         for name, port in node.inputs.items():
-            if port.node == first.id and port not in encoded:
+            if port.node == first.id and port not in sent:
                 raise GraphExportError(
                     f"{node.id}.{name} is connected to {port}, which a Triton client does not "
                     f"send. Remove {node.id}."
@@ -190,27 +218,31 @@ def _require_serialisable(nodes: Sequence[Node], catalog: Catalog) -> None:
             )
 
 
-def _encoded_ports(reader: Node, catalog: Catalog) -> list[Port]:
+def _sent_ports(reader: Node, catalog: Catalog) -> list[Port]:
+    """Return the outputs of a source that a client sends: encoded images, or those of a request."""
     outputs = catalog[reader.op].outputs
-    return [Port(reader.id, output.name) for output in outputs if output.kind == "encoded"]
+    served = reader.op in SERVED
+    return [Port(reader.id, each.name) for each in outputs if served or each.kind == "encoded"]
 
 
 def _definition(emitter: Emitter, catalog: Catalog) -> tuple[list[str], str, Mapping[str, range]]:
-    """Return code, name and node lines of a pipeline function that reads an external source."""
+    """Return code, name and node lines of a pipeline function that reads what a client sends."""
     function = function_name(emitter.graph)
-    reader = first_reader(emitter.ordered)
-    image = emitter.names[_encoded_ports(reader, catalog)[0]]
-    arguments = [
-        'device="cpu"',
-        f'name="{input_name(emitter.ordered)}"',
-        "dtype=types.UINT8",
-        "ndim=1",
-    ]
-    head = [
-        *signature(function, "device: str = DEVICE, base_seed: int = SEED"),
-        *call(image, "fn.external_source", arguments),
-    ]
-    nodes = [node for node in emitter.ordered if node is not reader]
+    head = signature(function, "device: str = DEVICE, base_seed: int = SEED")
+    readers = [node for node in emitter.ordered if isinstance(node, Source)]
+    for reader in readers:
+        variable = emitter.names[_sent_ports(reader, catalog)[0]]
+        named, args = f'name="{_input_name(reader)}"', emitter.value_arguments(reader)[1:]
+        if reader.op == _VIDEO:
+            head += call(variable, "fn.experimental.inputs.video", ["device=device", named, *args])
+            continue
+        if reader.op == "array_request":
+            args = [each for each in args if not each.startswith("shape=")]
+            args.append(f"ndim={len(_input(reader)['dims'])}")
+        else:
+            args = ["dtype=types.UINT8", "ndim=1"]
+        head += call(variable, "fn.external_source", ['device="cpu"', named, *args])
+    nodes = [node for node in emitter.ordered if node not in readers]
     body, lines = body_of(emitter, nodes, len(head))
     tail = return_statement([emitter.names[port] for port in emitter.graph.outputs.values()])
     return [*head, *body, *tail], function, lines

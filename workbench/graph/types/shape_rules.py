@@ -250,12 +250,14 @@ def _per_frame(call: TypedCall, flow: TensorType) -> TensorType:
 
 def _frames(call: TypedCall, flow: TensorType) -> TensorType:
     """Return the type of a video reader's or decoder's sequences: F is None if videos decide it."""
-    (count,) = (call.integers("sequence_length") or (None,))[:1]
+    count = (call.integers("sequence_length") or (None,))[0]
     if call.is_set("frames"):
         linked = call.fed["frames"].shape if "frames" in call.node.inputs else None
         values = call.integers("frames") if "frames" in call.node.args else linked
         count = linked[0] if linked else len(values) if values else None
-    elif call.spec.name == "decoders.video" and call.value("pad_mode") == "none":
+    policies = {"decoders.video": "pad_mode", "experimental.inputs.video": "last_sequence_policy"}
+    ends = policies.get(call.spec.name)
+    if ends and call.value(ends) in ("none", "partial"):
         count = None
     return flow.reshaped((count, None, None, 3), "FHWC")
 

@@ -25,7 +25,8 @@ from workbench.sources import Dataset, Header, Sample, folder_of
 from workbench.sources.class_folders import ClassFiles, files_of, require_whole_labels
 
 if TYPE_CHECKING:
-    from nvidia.dali import fn  # the exported program has it
+    import numpy  # the exported program has these
+    from nvidia.dali import fn, types
 
 _SUFFIX = ".npy"
 _HEAD = 2**16
@@ -138,19 +139,24 @@ def _parse_header_bytes(head: bytes) -> _Array:
         return _Array(f"DALI does not read its element type {dtype}")
     if not dtype.isnative:
         return _Array(f"its byte order is not the machine's ({dtype.str}): save it as {dtype.name}")
-    if len(shape) not in (2, 3, 4):
-        return _Array(f"its shape {shape} is neither an image nor a volume (2 to 4 axes)")
-    if min(shape) < 0:
+    if min(shape, default=0) < 0:
         return _Array("its header cannot be read")
     if 0 in shape:
         return _Array(f"{_EMPTY}: its shape is {shape}")
     return _Array("", dtype.name, tuple(shape))
 
 
+def _image_fault(array: _Array) -> str:
+    """Return why an array is not read as an image or volume, or an empty string."""
+    if array.fault or len(array.shape) in (2, 3, 4):
+        return array.fault
+    return f"its shape {array.shape} is neither an image nor a volume (2 to 4 axes)"
+
+
 def _batching_fault(array: _Array, first: _Array) -> str:
     """Return why an array cannot be batched with the first array, or an empty string."""
-    if array.fault:
-        return array.fault
+    if fault := _image_fault(array):
+        return fault
     if array.dtype != first.dtype:
         return f"its element type is {array.dtype}, but that of the first array is {first.dtype}"
     if len(array.shape) != len(first.shape):
@@ -161,7 +167,8 @@ def _batching_fault(array: _Array, first: _Array) -> str:
 
 
 def _first_header(files: list[tuple[str, int]]) -> _Array | None:
-    return next((found for path, _ in files if not (found := _parse_header(path)).fault), None)
+    headers = (_parse_header(path) for path, _ in files)
+    return next((each for each in headers if not _image_fault(each)), None)
 
 
 class NumpyFiles(ClassFiles):
@@ -186,7 +193,7 @@ class NumpyFiles(ClassFiles):
     def read_header(self, path: str) -> Header:
         """Return width and height from a file's header, or the reason why it cannot be read."""
         found = _parse_header(path)
-        if found.fault:
+        if found.fault or _image_fault(found):
             return Header(found.fault)
         has_channels = len(found.shape) == 4 or (len(found.shape) == 3 and found.shape[-1] <= 4)
         rows, columns = found.shape[-3:-1] if has_channels else found.shape[-2:]
@@ -211,9 +218,8 @@ class NumpyFiles(ClassFiles):
             raise DataError(self.nothing_found(dataset))
         if _first_header(files) is None:
             path, _ = files[0]
-            raise DataError(
-                f"No array of {dataset} can be read (first: {path}, {_parse_header(path).fault})."
-            )
+            fault = _image_fault(_parse_header(path))
+            raise DataError(f"No array of {dataset} can be read (first: {path}, {fault}).")
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
         files, root = self.files(dataset), folder_of(dataset)
@@ -234,4 +240,69 @@ class NumpyFiles(ClassFiles):
         return path
 
 
-SOURCES = {"numpy_files": NumpyFiles()}
+def find_sample_arrays(data: Any) -> dict[str, Any]:
+    """Return the arguments of the array reader for a file, a folder, class folders or a list."""
+    files, _ = files_of(data, (".npy",))
+    return {"files": files}
+
+
+def read_sample_arrays(files: Any, dtype: Any, shape: Any, layout: str = "", **options: Any) -> Any:
+    """Read sample arrays from files instead of using ``fn.external_source``."""
+    for file in files:
+        found = numpy.load(file, mmap_mode="r")
+        fits = len(found.shape) == len(shape) and all(
+            wanted in (-1, side) for wanted, side in zip(shape, found.shape, strict=True)
+        )
+        if not fits or found.dtype != types.to_numpy_type(dtype):
+            raise ValueError(
+                f"{file} has the type {found.dtype} and the shape {list(found.shape)}, but the "
+                f"request has {dtype.name} and {list(shape)}"
+            )
+    arrays = fn.readers.numpy(files=files, **options)
+    return fn.reshape(arrays, layout=layout) if layout else arrays
+
+
+class ArrayRequest(ClassFiles):
+    """Source kind for arrays that clients send to a server; without one, .npy files are read."""
+
+    about = "arrays in place of requests (.npy, or a folder of these)"
+    op = "array_request"
+    located_by = frozenset({"files"})
+    find = staticmethod(find_sample_arrays)
+    reader = staticmethod(read_sample_arrays)
+    outputs = ("array",)
+    options = frozenset({"dtype", "shape", "layout"})
+    seeded = False
+    takes = frozenset({"numpy_files"})
+    precedence = 0
+    noun = "array"
+    suffixes = (".npy",)
+    imports = (*ClassFiles.imports, "numpy")
+    lists_files = False
+
+    def accepts(self, path: Path) -> bool:
+        return False  # arrays are read as images, unless a graph has this source
+
+    def class_names(self, dataset: Dataset) -> list[str]:
+        return []
+
+    def require(self, dataset: Dataset) -> None:
+        if not self.files(dataset):
+            raise DataError(self.nothing_found(dataset))
+
+    def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
+        root = folder_of(dataset)
+        for path, label in self.files(dataset):
+            fault = _parse_header(path).fault
+            yield Sample(path, os.path.relpath(path, root), label, fault=fault)
+
+    def nothing_found(self, dataset: Dataset) -> str:
+        return f"There is no array in {dataset}. Use .npy files, in a folder or in class folders."
+
+    def write_placeholder(self, folder: Path) -> Path:
+        path = folder / "array.npy"
+        path.touch()
+        return path
+
+
+SOURCES = {"numpy_files": NumpyFiles(), "array_request": ArrayRequest()}

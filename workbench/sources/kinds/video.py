@@ -24,13 +24,13 @@ from workbench.sources.class_folders import ClassFiles, files_of, require_whole_
 from workbench.sources.file_names import is_pattern
 
 if TYPE_CHECKING:
-    from nvidia.dali import fn  # the exported program has it
+    from nvidia.dali import fn, types  # the exported program has them
 
 VIDEOS = (".avi", ".webm", ".mkv", ".mp4", ".mov", ".m4v", ".mpg", ".mpeg")
 """Suffixes of video files with any codec."""
 
-_VIDEOS_SOURCE = f"VIDEOS = ({', '.join(f'{suffix!r}' for suffix in VIDEOS)})\n".replace("'", '"')
-
+VIDEOS_SOURCE = f"VIDEOS = ({', '.join(f'{suffix!r}' for suffix in VIDEOS)})\n".replace("'", '"')
+"""Code of ``VIDEOS`` for exported programs."""
 DECODABLE = frozenset({("avi", "mjpg"), ("matroska", "vp8"), ("matroska", "vp9")})
 """Pairs of container and codec that DALI decodes on the CPU."""
 ON_GPU = frozenset(
@@ -263,7 +263,7 @@ class Video(ClassFiles):
     op = "experimental.readers.video"
     located_by = frozenset({"filenames", "labels", "file_root", "file_list"})
     find = staticmethod(find_videos)
-    outputs = ("frames", "labels")
+    outputs: tuple[str, ...] = ("frames", "labels")
     unread: ClassVar = {"filenames": ["clip.avi"], "labels": [0]}
     reader: Any = staticmethod(read_videos)
     noun = "video"
@@ -271,7 +271,7 @@ class Video(ClassFiles):
     has_sequences = True
     checked_first = True
     begins: ClassVar = {"sequence_length": 8, "initial_fill": 64}
-    helpers = (_VIDEOS_SOURCE, *ClassFiles.helpers)
+    helpers = (VIDEOS_SOURCE, *ClassFiles.helpers)
     suffixes = VIDEOS
     sample = "video"
 
@@ -375,4 +375,60 @@ class EncodedVideos(Video):
         return False  # videos are read as sequences, unless a graph decodes them
 
 
-SOURCES = {"video": Video(), "encoded_videos": EncodedVideos()}
+def find_sample_videos(data: Any) -> dict[str, Any]:
+    """Return the arguments of the video reader for a file, a folder, class folders or a list."""
+    files, _ = files_of(data, VIDEOS)
+    return {"filenames": files}
+
+
+def read_sample_videos(device: str, last_sequence_policy: str = "partial", **options: Any) -> Any:
+    """Read the sequences of sample videos instead of using ``fn.experimental.inputs.video``.
+
+    A server ends a batch with its video. Here the next video continues the batch.
+    """
+    side = "cpu" if device == "cpu" else "gpu"
+    for name in ("affine", "blocking", "no_copy"):
+        options.pop(name, None)
+    read: Any = fn.experimental.readers.video(
+        device=side, pad_mode="constant", enable_frame_num="sequence", **options
+    )
+    frames, numbers = read
+    if last_sequence_policy == "pad":
+        return frames
+    present = fn.cast(numbers.cpu() >= 0, dtype=types.INT32)  # padded frames have number -1
+    count = fn.cast(fn.reductions.sum(present), dtype=types.INT32)
+    return fn.slice(frames, start=0, shape=count, axes=[0])
+
+
+class VideoRequest(Video):
+    """Source kind for videos that clients send to a server; without one, files are read."""
+
+    about = "videos in place of requests (.avi, .webm, or a folder of these)"
+    op = "experimental.inputs.video"
+    located_by = frozenset({"filenames"})
+    find = staticmethod(find_sample_videos)
+    reader = staticmethod(read_sample_videos)
+    outputs = ("output",)
+    pixels = "output"
+    options = frozenset(
+        {"sequence_length", "last_sequence_policy", "affine", "blocking", "no_copy", "preserve"}
+    )
+    unread: ClassVar = {"filenames": ["clip.avi"]}
+    begins: ClassVar = {"sequence_length": 8}
+    seeded = False
+    takes = frozenset({"video"})
+    precedence = 0
+    helpers = (VIDEOS_SOURCE, *ClassFiles.helpers)
+
+    def accepts(self, path: Path) -> bool:
+        return False
+
+    def class_names(self, dataset: Dataset) -> list[str]:
+        return []
+
+
+SOURCES = {
+    "video": Video(),
+    "encoded_videos": EncodedVideos(),
+    "video_request": VideoRequest(),
+}

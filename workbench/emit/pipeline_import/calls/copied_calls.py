@@ -75,6 +75,9 @@ def without_reader_calls(pipeline: TracedPipeline) -> TracedPipeline:
             others = [copies.get(edge, (edge, side)) for edge, _ in reader.outputs[1:]]
             first = reader.outputs[0][0], first[1]
             outputs = (first, *others)
+        if len(kind.outputs) == 1:  # computed in the function
+            outputs = (next((e for e in made if e[0] in used), first),)
+            outputs = ((outputs[0][0], first[1]),) if kind.pixels else outputs
         folded[reader.name] = replace(
             reader,
             schema=reader.schema.replace("___", "__"),  # DALI's own name of the TFRecord reader

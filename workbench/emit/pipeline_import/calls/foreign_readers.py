@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
+from workbench.catalog.extra_operators.readers import ARRAY_REQUEST
 from workbench.catalog.schema import enum_names
 from workbench.catalog.spec import Device, Value
 from workbench.emit.pipeline_import.calls.copied_calls import kinds_by_reader
@@ -50,7 +51,7 @@ _RESIZING = frozenset(
 )
 
 
-_DECODING = ("decoders__Image", "PeekImageShape", "_conditional")
+_DECODING = ("decoders__Image", "decoders__Video", "PeekImageShape", "_conditional")
 
 
 def with_known_readers(pipeline: TracedPipeline, lines: Lines) -> TracedPipeline:
@@ -72,13 +73,20 @@ def with_known_readers(pipeline: TracedPipeline, lines: Lines) -> TracedPipeline
 
 
 def _with_own_parameters(ops: Iterable[TracedOp]) -> Iterator[TracedOp]:
-    """Yield the calls, with a separate graph parameter for each location that readers read."""
+    """Yield the calls, with a separate graph parameter for each location that readers read.
+
+    Each array that another program sends has its own. Encoded images have the first.
+    """
+    ops = list(ops)
     parameters: dict[str, str] = {}
+    if any(op.schema == "ExternalSource" and not op.refused for op in ops):
+        parameters[""] = PARAMETER
     for op in ops:
         if not op.kind:
             yield op
             continue
-        location = repr((op.kind, [op.args.get(name) for name in SELECTING]))
+        own = op.name if op.kind == ARRAY_REQUEST.name else ""
+        location = repr((op.kind, own, [op.args.get(name) for name in SELECTING]))
         count = len(parameters) + 1
         usual = PARAMETER if count == 1 else f"{PARAMETER}_{count}"
         yield replace(op, dataset=parameters.setdefault(location, usual))
@@ -101,12 +109,24 @@ def _python_source(op: TracedOp, pipeline: TracedPipeline, lines: Lines) -> Trac
 
 
 def _external_source(op: TracedOp, ops: Collection[TracedOp]) -> TracedOp:
-    """Return the external source, marked as unsupported unless all its consumers decode images."""
+    """Return the external source as a request with encoded images or, by its type, an array.
+
+    It is marked as unsupported if it has no declared type and its consumers do not decode.
+    """
     made = {edge for edge, _ in op.outputs}
     readers = [each for each in ops if made & {edge.edge for edge in each.inputs}]
-    if readers and all(each.schema.startswith(_DECODING) for each in readers):
+    layout = str(op.args.get("layout", ""))
+    ndim = op.args.get("ndim", len(layout) or None)
+    if ndim in (None, 1) and readers and all(r.schema.startswith(_DECODING) for r in readers):
         return op
-    return replace(op, refused="its input is arrays, but a request has encoded images")
+    dtype = op.args.get("dtype")
+    if len(op.outputs) > 1 or not isinstance(dtype, int) or not isinstance(ndim, int):
+        why = "its arrays have no declared type: pass dtype and ndim to fn.external_source"
+        return replace(op, refused=why)
+    args: dict[str, Value] = {"dtype": dtype, "shape": (-1,) * ndim}
+    args |= {"layout": layout} if layout else {}
+    name = ARRAY_REQUEST.name
+    return replace(op, args=args, schema=name, kind=name, ports=("array",))
 
 
 def _generated_reader(op: TracedOp, used: Collection[str]) -> TracedOp:
@@ -122,6 +142,8 @@ def _generated_reader(op: TracedOp, used: Collection[str]) -> TracedOp:
 def _known_reader(op: TracedOp, used: Collection[str]) -> list[TracedOp] | None:
     if op.schema in _RECORDS:
         return _tfrecord_calls(op, used)
+    if op.schema == "experimental__inputs__Video":
+        return [replace(op, kind="video_request", ports=("output",))]
     if op.schema == "readers__Numpy" and len(op.outputs) == 1:
         why = f"{_replaced_arguments(op)}; an array without a channel axis gets one"
         return [replace(op, kind="numpy_files", ports=("images",), changed=why)]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from workbench.catalog.extra_operators.python_decoder import PILLOW_DECODER, REQUEST
+from workbench.catalog.extra_operators.python_decoder import PILLOW_DECODER
 from workbench.catalog.extra_operators.python_decoder import SOURCE as DECODER_SOURCE
+from workbench.catalog.extra_operators.readers import REQUEST
 from workbench.catalog.extra_operators.user_functions import (
     NUMBA_FUNCTION,
     PYTHON_FUNCTION,
@@ -151,7 +152,7 @@ def _operator(
     if op.schema == "ExternalSource" and "source" in op.args:
         return Call(PYTHON_SOURCE.name, dict(op.args), {}, op.ports)
     if op.schema == "ExternalSource" and not read_by and len(op.outputs) == 1:
-        return Call(REQUEST.name, _external_source_args(op.args), {}, ("jpegs",))
+        return Call(REQUEST.name, {}, {}, ("jpegs",))
     if op.schema.startswith("_conditional"):
         raise _UnsupportedError(
             "it is part of automatic augmentation, whose arguments a built pipeline does not "
@@ -245,16 +246,6 @@ def _source(op: TracedOp, spec: OpSpec, lines: Lines) -> tuple[str, str] | None:
     if kind is None or load_source(kind).op != spec.name:
         return None
     return kind, parameter_of_constant(parameter)
-
-
-def _external_source_args(args: Mapping[str, Value]) -> dict[str, Value]:
-    """Check that an external source receives encoded images. Its node needs no arguments.
-
-    Raises _UnsupportedError if the external source receives other arrays.
-    """
-    if args.get("ndim", 1) not in (1, (1,)) or args.get("layout") not in (None, "", ("",)):
-        raise _UnsupportedError("it receives arrays, but a request node receives encoded images")
-    return {}
 
 
 def _missing_operator_reason(op: TracedOp, catalog: Catalog) -> str:
