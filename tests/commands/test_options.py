@@ -88,7 +88,7 @@ def test_a_kind_before_a_folder_in_this_one_is_no_module(kind: str, photos: Path
 def test_a_record_tells_nothing_of_a_folder_that_was_not_read() -> None:
     assert run("bench", "own.json").exit_code == 0
     found = json.loads(Path("speed.json").read_text())
-    assert found["data"]["root"] == "files that the graph names"
+    assert found["data"]["root"] == "data that the graph names"
     assert found["data"]["files"] == "not measured"
     assert found["data"]["cache"]["state"] == "as found"
 

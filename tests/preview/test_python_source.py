@@ -116,6 +116,15 @@ def test_a_loader_has_the_epochs_of_the_source(tmp_path: Path) -> None:
         program.build_pipeline(num_shards=2)
 
 
+def test_a_loader_in_this_process_ends_where_the_source_ends() -> None:
+    loader = wb.loader(augmented(wb.source(Batches, NAMES)), library="numpy", epochs=2)
+    assert [len(labels) for _, labels in loader] == 2 * [4, 4, 2]
+    assert repr(loader) == "<loader of images, labels: 2 epochs>"
+    ended = wb.loader(wb.source(clips).with_settings(batch_size=4), library="numpy", epochs=2)
+    with pytest.raises(RuntimeError, match="does not start again"):
+        list(ended)
+
+
 def batch(engine: Engine, graph: Graph, number: int) -> Any:
     return preview_outputs(engine, PreviewRequest(graph, {}, number, 4))
 

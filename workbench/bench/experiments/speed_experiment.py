@@ -58,7 +58,7 @@ from workbench.graph.resolved import ResolvedGraph
 from workbench.sources import Data, Datasets, open_datasets, require_dataset
 
 INTERRUPTED = "interrupted"
-OWN_FILES = "files that the graph names"
+OWN_FILES = "data that the graph names"
 """Text used in place of the data folder if the graph's readers name their files themselves."""
 
 

@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from workbench.catalog import load_catalog
+from workbench.catalog.extra_operators.user_functions import PYTHON_SOURCE
 from workbench.engine.resources.machine import Machine
 from workbench.graph.execution.dataset_parameters import sequence_length
-from workbench.graph.model import DecodeDevice, Executor, Graph, Node, Port, Source
+from workbench.graph.model import DecodeDevice, Executor, Graph, Node, Source
 from workbench.graph.model.node_order import ancestors
+from workbench.graph.model.ports import output_ports
 from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.types.devices import first_outputs_pixels
 
@@ -154,22 +156,23 @@ def nodes_after_decoders(resolved: ResolvedGraph) -> set[str]:
     graph = resolved.graph
     needed = ancestors(graph, list(graph.outputs.values()))
     before = ancestors(
-        graph, [Port(n.id, resolved.spec(n).outputs[0].name) for n in decoder_nodes(resolved)]
+        graph, [output_ports(n, resolved.spec(n))[0] for n in decoder_nodes(resolved)]
     )
     return {node for node in needed - before if not isinstance(graph.node(node), Source)}
 
 
 def decoding_only(resolved: ResolvedGraph) -> ResolvedGraph:
     """Return the graph cut after its decoders."""
-    outputs = {n.id: Port(n.id, resolved.spec(n).outputs[0].name) for n in decoder_nodes(resolved)}
+    outputs = {n.id: output_ports(n, resolved.spec(n))[0] for n in decoder_nodes(resolved)}
     return resolved.for_graph(replace(resolved.graph, outputs=outputs))
 
 
 def sharded(graph: Graph, shard: int, shards: int) -> Graph:
     """Return the graph with every reader reading shard ``shard`` of ``shards``."""
     share = {"shard_id": shard, "num_shards": shards}
+    sharding = {source.op for source in graph.sources} - {PYTHON_SOURCE.name}
     nodes = tuple(
-        replace(node, args={**node.args, **share}) if isinstance(node, Source) else node
+        replace(node, args={**node.args, **share}) if node.op in sharding else node
         for node in graph.nodes
     )
     return replace(graph, nodes=nodes)

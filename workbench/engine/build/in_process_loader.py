@@ -38,6 +38,7 @@ from workbench.arguments import (
     warn_caller,
 )
 from workbench.catalog import load_catalog
+from workbench.catalog.extra_operators.user_functions import PYTHON_SOURCE
 from workbench.emit.core.code import Code
 from workbench.emit.targets import export, target_names
 from workbench.engine.build.pipelines import pipeline_error, plain_reason
@@ -54,7 +55,11 @@ from workbench.errors import (
 from workbench.graph.checks.check import check_graph
 from workbench.graph.checks.check_warnings import check_warnings
 from workbench.graph.edits.edit import set_setting
-from workbench.graph.execution.dataset_parameters import require_datasets, with_datasets
+from workbench.graph.execution.dataset_parameters import (
+    parameters,
+    require_datasets,
+    with_datasets,
+)
 from workbench.graph.model import GRAPH, Graph
 from workbench.graph.types.typed_graph import TypedGraph
 from workbench.sources import (
@@ -213,12 +218,13 @@ def loader(
 class InProcessLoader:
     """Iterates over batches as tuples, in the order of the graph's outputs.
 
-    ``len`` is the number of batches per epoch. All batches of ``jax`` have the same size: at the
-    end of an epoch the last sample is repeated, and ``valid`` of ``loader.batches`` marks the
-    samples that are not repetitions. If a loop ends early, the next loop continues the epoch, with
-    a UserWarning; with ``restart``, the rest of the epoch is skipped. A loader has one iterator at
-    a time: an older iterator raises RuntimeError. A file that cannot be read or decoded raises
-    DataError, which explains how to exclude bad files. Other failures raise PipelineError.
+    ``len`` is the number of batches per epoch; with a Python source there is none. All batches of
+    ``jax`` have the same size: at the end of an epoch the last sample is repeated, and ``valid`` of
+    ``loader.batches`` marks the samples that are not repetitions. If a loop ends early, the next
+    loop continues the epoch, with a UserWarning; with ``restart``, the rest of the epoch is
+    skipped. A loader has one iterator at a time: an older iterator raises RuntimeError. A file that
+    cannot be read or decoded raises DataError, which explains how to exclude bad files. Other
+    failures raise PipelineError.
 
     ::
 
@@ -276,7 +282,7 @@ class InProcessLoader:
         elif position and resumes and not self._is_warned:
             self._is_warned = True
             warn_caller(
-                f"This loop continues the epoch at batch {position + 1} of {len(self)}, where the "
+                f"This loop continues the epoch at batch {position + 1}{self._of_all}, where the "
                 "previous loop stopped. Create the loader with restart=True to begin a new epoch "
                 "in each loop."
             )
@@ -304,7 +310,14 @@ class InProcessLoader:
 
     def __repr__(self) -> str:
         epochs = {None: "endless epochs", 1: "1 epoch"}.get(self.epochs, f"{self.epochs} epochs")
-        return f"<loader of {', '.join(self.outputs)}: {len(self)} batches an epoch, {epochs}>"
+        count = f"{len(self)} batches an epoch, " if self._of_all else ""
+        return f"<loader of {', '.join(self.outputs)}: {count}{epochs}>"
+
+    @property
+    def _of_all(self) -> str:
+        """Text with the number of batches of an epoch; empty if it is unknown."""
+        fed = any(node.op == PYTHON_SOURCE.name for node in self.graph.nodes)
+        return "" if fed else f" of {len(self)}"
 
 
 class _ArrayBatches:
@@ -315,6 +328,11 @@ class _ArrayBatches:
         self._turns = itertools.cycle(self._pipes)
         kinds = TypedGraph(graph, load_catalog())
         self._labels = {name: kinds.kind(port) == "label" for name, port in graph.outputs.items()}
+        self._position = 0
+        self._newest: object = None
+        self._count: int | None = None
+        if not data and any(node.op == PYTHON_SOURCE.name for node in graph.nodes):
+            return  # it ends an epoch
         known = [meta["epoch_size"] for pipe in self._pipes for meta in pipe.reader_meta().values()]
         samples = (
             max(known)
@@ -327,20 +345,29 @@ class _ArrayBatches:
                 f"The batch size is {size}, but the data have {samples} samples, which are "
                 "repeated to fill a batch. Use a smaller batch_size."
             )
-        self._count: int = math.ceil(samples / size)
-        self._position = 0
-        self._newest: object = None
+        self._count = math.ceil(samples / size)
 
     def __len__(self) -> int:
+        if self._count is None:
+            raise TypeError("the number of batches is unknown: a Python source ends an epoch")
         return self._count
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         self._newest = current = object()
-        for number in range(self._position, self._count):
+        count = self._count or sys.maxsize
+        for number in range(self._position, count):
             if self._newest is not current:
                 raise RuntimeError("A newer iterator replaced this one. Use that one.")
-            outputs = next(self._turns).run()
-            self._position = (number + 1) % self._count
+            pipe = next(self._turns)
+            try:
+                outputs = pipe.run()
+            except StopIteration:
+                pipe.reset()
+                self._position = 0
+                if not number:
+                    raise RuntimeError("The source has ended, and does not start again.") from None
+                return
+            self._position = (number + 1) % count
             yield {
                 name: self._arrays(output, is_label)
                 for (name, is_label), output in zip(self._labels.items(), outputs, strict=True)
@@ -461,6 +488,6 @@ def _checked_data(graph: Graph, data: Datasets) -> dict[str, Any]:
     require_datasets(graph, data)
     for dataset in data.values():
         require_dataset(dataset)
-    if not data:
+    if not data and parameters(graph.nodes):
         raise DataError("No data are set. Pass a folder of images.")
     return {name: dataset.argument for name, dataset in data.items()}

@@ -148,6 +148,11 @@ def pipeline_error(error: Exception, source: Code, file: str) -> PipelineError:
         return PipelineError(out_of_memory([node] if node else []), node)
     if node and (differing := _DIVERGENT.search(str(error))):
         return _branches_differ(source, node, differing[1], differing[2])
+    if isinstance(error, StopIteration):
+        return PipelineError(
+            "The graph's Python source has ended and does not start again. Set its cycle to quiet "
+            "or raise."
+        )
     where = f"{node}: " if node else ""
     reason = missing_package_text(error)
     reason = reason or function_failure(str(error), file, source.text)

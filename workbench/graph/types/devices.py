@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
+from workbench.catalog.extra_operators.user_functions import PYTHON_SOURCE
 from workbench.catalog.spec import SHOWN_KINDS, Catalog, Device, OpSpec, PortDevice, PortKind
 from workbench.graph.model import Graph, Node, Port, Source
 from workbench.graph.model.node_order import running_order
@@ -29,10 +30,11 @@ def decodes(spec: OpSpec) -> bool:
 
 
 def first_outputs_pixels(node: Node, catalog: Catalog) -> bool:
-    """Return whether a node turns encoded data into pixels: a decoder, or a source that decodes."""
+    """Return whether a node outputs the first pixels: a decoder, or a source without a decoder."""
     spec = catalog[node.op]
-    read = isinstance(node, Source) and any(output.kind == "image" for output in spec.outputs)
-    return read or decodes(spec)
+    kinds = {output.kind for output in outputs_of(node, spec)} if isinstance(node, Source) else ()
+    fed = node.op == PYTHON_SOURCE.name and "encoded" not in kinds
+    return fed or "image" in kinds or decodes(spec)
 
 
 def infer_devices(graph: Graph, catalog: Catalog) -> Mapping[str, Device]:
