@@ -71,7 +71,7 @@ def sampler(**options: Any) -> Sampler:
     from nvidia.dali import Pipeline
 
     with Pipeline(BATCH, 1, None):
-        return Sampler(LABELS, **options)
+        return Sampler(COUNT, LABELS, **options)
 
 
 OPTIONS: list[dict[str, Any]] = [

@@ -206,6 +206,8 @@ class SourceKind:
     cannot be read in any order; ``with_sampler`` then raises DataError."""
     sampler_helpers: tuple[Any, ...] = ()
     """What ``sampled`` needs in addition to ``helpers``."""
+    sampler_options: frozenset[str] = frozenset()
+    """Options of the reader that ``sampled`` accepts too."""
     helpers: tuple[Any, ...] = ()
     """Functions, classes or code that ``find`` and ``reader`` need, exported before them."""
     imports: tuple[str, ...] = ()

@@ -19,11 +19,17 @@ _PORTS = _ROWS.pop("ports")
 TARGET_READERS = frozenset(_ROWS)
 REQUESTS = read_operators("requests.toml")
 REQUEST, ARRAY_REQUEST = REQUESTS["request"], REQUESTS["array_request"]
-SAMPLED_READERS = frozenset({"readers.file"})
+SAMPLED_READERS = frozenset(
+    {"readers.file", "readers.image_masks", "readers.coco", "readers.numpy", "external_source"}
+)
 """Readers that support the options of a sampler."""
 
 
-_REPLACED = ("shuffle_after_epoch", "shuffle_after_epoch_seed", "file_filters", "dir_filters")
+_REPLACED = (
+    *("shuffle_after_epoch", "shuffle_after_epoch_seed", "file_filters", "dir_filters"),
+    *("polygon_masks", "pixelwise_masks", "image_ids", "roi_start", "roi_end", "roi_shape"),
+    *("rel_roi_start", "rel_roi_end", "rel_roi_shape", "fill_value", "out_of_bounds_policy"),
+)
 """Reader options that cannot be used with a sampler."""
 _SAMPLER_ARGS = (
     ArgSpec(

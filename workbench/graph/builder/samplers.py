@@ -29,14 +29,23 @@ def sampler_options(dataset: Dataset, sampler: Any, weights: Any) -> dict[str, A
     found: dict[str, Any] = {}
     if sampler is None and weights is None:
         return found
-    load_source(dataset.kind).with_sampler()  # raises DataError for data without random access
-    labels = [sample.label for sample in list_samples(dataset) if sample.counted]
+    kind = load_source(dataset.kind)
+    kind.with_sampler()  # raises DataError for data without random access
+    samples = [sample for sample in list_samples(dataset) if sample.counted]
+    labels = [sample.label for sample in samples]
+    if weights is not None and any(label < 0 for label in labels):
+        labels = [sample.with_location().label for sample in samples]  # in memory: not read yet
     if isinstance(sampler, str):
         found["sampler"] = sampler
     elif sampler is not None:
         found |= _converted(sampler, len(labels))
     if weights is not None:
-        found |= _weight_options(dataset, weights, labels)
+        if kind.targets and isinstance(weights, Mapping):
+            raise DataError(
+                f"weights: samples of {dataset} ({kind.about}) do not have one class each. Pass one "
+                "weight per sample."
+            )
+        found |= _weight_options(dataset, weights, labels, 0 if kind.targets else max(labels) + 1)
     for name in SAMPLER_OPTIONS:
         if isinstance(value := found.get(name), list) and len(value) > _MOST_STORED:
             raise DataError(
@@ -46,8 +55,9 @@ def sampler_options(dataset: Dataset, sampler: Any, weights: Any) -> dict[str, A
     return found
 
 
-def _weight_options(dataset: Dataset, weights: Any, labels: list[int]) -> dict[str, list[float]]:
-    classes = max(labels, default=-1) + 1
+def _weight_options(
+    dataset: Dataset, weights: Any, labels: list[int], classes: int
+) -> dict[str, list[float]]:
     if isinstance(weights, Mapping):
         names = class_names(dataset)
         numbers = {**{str(n): n for n in range(classes)}, **{n: i for i, n in enumerate(names)}}

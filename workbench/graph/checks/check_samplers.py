@@ -8,7 +8,9 @@ from workbench.errors import DataError
 from workbench.graph.execution.dataset_parameters import is_sampled, parameter_of, source_kind
 from workbench.graph.model import Graph, Source
 from workbench.graph.model.faults import Fault
+from workbench.sources import load_source
 
+_ORDERS = ("random", "sequential")
 _MOST_NAMED = 5
 """Maximum number of class numbers in a message."""
 
@@ -17,6 +19,11 @@ def sampler_faults(graph: Graph) -> Iterator[Fault]:
     """Report samplers that the data or other nodes of the graph do not support."""
     for source in filter(is_sampled, graph.sources):
         yield from _option_faults(source)
+        kind = load_source(source.kind) if source.kind else None
+        by_class = "weights" if "weights" in source.args else "sampler"
+        if kind is not None and kind.targets and source.args.get(by_class) not in (None, *_ORDERS):
+            words = f"samples of its data ({kind.about}) do not have one class each"
+            yield Fault(source.id, by_class, words, "Use sample_weights, or sampler='random'.")
         if parameter_of(source) is None:
             words = "a sampler needs the data as a parameter, but arguments name the files"
             yield Fault(source.id, "", words, "Reset these arguments, and open the files as data.")

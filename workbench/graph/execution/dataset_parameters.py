@@ -98,7 +98,8 @@ def option_faults(graph: Graph) -> Iterator[Fault]:
         kind = load_source(source.kind) if source.finds_data else None
         if kind is None or kind.options is None:
             continue
-        for name in sorted(source.args.keys() - kind.options):
+        sampler = SAMPLER_OPTIONS if kind.sampled is not None else ()
+        for name in sorted(source.args.keys() - kind.options - {*sampler}):
             if name in load_catalog()[source.op].args:
                 words = f"its data ({kind.about}) do not support it"
                 yield Fault(source.id, name, words, "Reset it.", "value")
@@ -133,7 +134,9 @@ def reader_name(node: Node) -> str:
 def ignored(node: Node, option: str) -> bool:
     """Return whether a reader option has no effect because the reader has a sampler."""
     shards = ("num_shards", "shard_id", "pad_last_batch", "stick_to_shard")
-    return is_sampled(node) and option not in (*SAMPLER_OPTIONS, *shards)
+    if not isinstance(node, Source) or not is_sampled(node):
+        return False
+    return option not in (*SAMPLER_OPTIONS, *shards, *load_source(node.kind).sampler_options)
 
 
 def derived_arguments(node: Node) -> frozenset[str]:

@@ -20,6 +20,7 @@ import numpy as np
 RECORD = np.dtype([("state", "<i8"), ("offset", "<i8"), ("nbytes", "<i8"), ("label", "<i8")])
 ABSENT, THERE, FAULTY = 0, 1, 2
 INDEX, SAMPLES, SOCKET, ROWS, ORIGIN = "index", "samples", "socket", "rows", "origin"
+LABELS = "labels"
 
 
 class CachedImages:
@@ -53,12 +54,26 @@ class CachedImages:
     def request(self, rows: Any) -> None:
         """Request missing images from the process that owns them. Raises OSError if that fails."""
         absent = rows[self.index["state"][rows] == ABSENT]
-        if not len(absent):
-            return
+        if len(absent):
+            self._send(len(absent).to_bytes(8, "little") + absent.astype("<i8").tobytes())
+
+    def stored_labels(self) -> Any:
+        """Return the label of each image. Images whose label is unknown are read."""
+        path = os.path.join(self.folder, LABELS)
+        if not os.path.exists(path):
+            self._send(b"")
+        labels = np.fromfile(path, np.int64)[self.rows]
+        unknown = self.rows[labels < 0]
+        self.request(unknown)
+        labels[labels < 0] = self.index["label"][unknown]
+        return labels
+
+    def _send(self, request: bytes) -> None:
+        """Send a request for images, or for the labels if it is empty. Raises OSError."""
         try:
             with socket.socket(socket.AF_UNIX) as link:
                 link.connect(os.path.join(self.folder, SOCKET))
-                link.sendall(len(absent).to_bytes(8, "little") + absent.astype("<i8").tobytes())
+                link.sendall(request)
                 link.shutdown(socket.SHUT_WR)
                 reply = b"".join(iter(lambda: link.recv(4096), b""))
         except OSError:

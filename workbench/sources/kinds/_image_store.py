@@ -113,6 +113,13 @@ class ImageStore:
                 for index, found in zip(part, self._fetch(part) if part else (), strict=True):
                     self._put(index, found)
 
+    def write_labels(self) -> None:
+        """Write the label of each image, or -1 if it is known only when the image is read."""
+        labels = np.array([self.facts(at)[0] for at in range(len(self._index))], np.int64)
+        with tempfile.NamedTemporaryFile(dir=self.folder, delete=False) as file:
+            labels.tofile(file)
+        os.replace(file.name, os.path.join(self.folder, kept.LABELS))
+
     def _put(self, index: int, result: tuple[Any, int] | Exception) -> None:
         if isinstance(result, Exception):
             state, label = kept.FAULTY, 0
@@ -173,7 +180,9 @@ def _send_reply(connection: socket.socket, store: weakref.ref[ImageStore]) -> No
         try:
             whole = b"".join(iter(lambda: connection.recv(65536), b""))
             holder = store()
-            if holder is not None:
+            if holder is not None and not whole:
+                holder.write_labels()
+            elif holder is not None:
                 holder.add_missing(np.frombuffer(whole[8:], "<i8"))  # type: ignore[arg-type]
         except Exception as error:
             connection.sendall((str(error) or type(error).__name__).encode())

@@ -30,7 +30,8 @@ class Sampler:
 
     def __init__(
         self,
-        labels: Any,
+        count: int,
+        labels: Any = None,
         *,
         sampler: str = "random",
         weights: Any = None,
@@ -47,36 +48,40 @@ class Sampler:
     ) -> None:
         from nvidia.dali.pipeline import Pipeline
 
-        labels = np.asarray(labels, np.int64)
         self.batch_size = Pipeline.current().max_batch_size
         self.repeats, self.seed = repeats, seed
         self.shard_id, self.num_shards = shard_id, num_shards
         self.pad_last_batch, self.stick_to_shard = pad_last_batch, stick_to_shard
         self.sequential = sampler == "sequential"
-        self.indices = np.arange(len(labels)) if indices is None else np.asarray(indices, np.int64)
+        self.indices = np.arange(count) if indices is None else np.asarray(indices, np.int64)
         if not len(self.indices):
             raise ValueError("indices is empty. Use at least one sample")
-        outside = self.indices[(self.indices < 0) | (self.indices >= len(labels))]
+        outside = self.indices[(self.indices < 0) | (self.indices >= count)]
         if len(outside):
             raise ValueError(
-                f"indices has {outside[0]}, but the {len(labels):,} samples are numbered from 0"
+                f"indices has {outside[0]}, but the {count:,} samples are numbered from 0"
             )
-        own = labels[self.indices]
-        self.weights = np.ones(len(own))
+        self.weights = np.ones(len(self.indices))
+        if (sampler == "balanced" or weights is not None) and labels is None:
+            raise ValueError("the samples do not have one class each. Use sample_weights")
         if sampler == "balanced":
+            own = np.asarray(labels)[self.indices]
             _, which, counts = np.unique(own, return_inverse=True, return_counts=True)
             self.weights /= counts[which]
         if weights is not None:
-            self.weights *= self._checked("weights", weights, int(labels.max()) + 1, "class")[own]
+            if min(labels) < 0:
+                raise ValueError(f"weights needs labels from 0, but one is {min(labels)}")
+            own = np.asarray(labels)[self.indices]
+            self.weights *= self._checked("weights", weights, int(max(labels)) + 1, "class")[own]
         if sample_weights is not None:
-            given = self._checked("sample_weights", sample_weights, len(labels), "sample")
+            given = self._checked("sample_weights", sample_weights, count, "sample")
             self.weights *= given[self.indices]
         if not self.weights.sum() > 0:
             raise ValueError("every sample has weight 0. Use a weight above 0")
         self.weights /= self.weights.sum()
         weighted = sampler == "balanced" or weights is not None or sample_weights is not None
         self.replacement = weighted if replacement is None else replacement
-        drawn = len(own) if self.replacement else np.count_nonzero(self.weights)
+        drawn = len(self.indices) if self.replacement else np.count_nonzero(self.weights)
         if repeats > 1:
             drawn -= drawn % num_shards  # so that no sample is repeated in two shards
         self.size = int(drawn * repeats) if num_samples is None else num_samples
@@ -144,41 +149,49 @@ class Sampler:
         found = [self.epoch(each)[places[epochs == each]] for each in np.unique(epochs)]
         return np.concatenate(found)  # epochs never decrease
 
-    def output(self, values: Any) -> Any:
-        """Return a pipeline output with ``values(indices)`` of each batch."""
-        return fn.external_source(
-            lambda batch: values(self.batch(batch.iteration)), batch=True, batch_info=True
-        )
-
-    def read_files(self, name: str, files: list[str], root: str = "") -> Any:
-        """Return a pipeline output with the contents of the files of each batch.
-
-        ``name`` is that of the reader whose metadata the pipeline reports.
-        """
-        from nvidia.dali.pipeline import Pipeline
-
-        pipe: Any = Pipeline.current()
-        others = pipe.reader_meta
-        meta = {
+    @property
+    def meta(self) -> dict[str, Any]:
+        """Metadata as in ``Pipeline.reader_meta``."""
+        return {
             "epoch_size": self.size,
             "epoch_size_padded": -(-self.size // self.num_shards) * self.num_shards,
             "number_of_shards": self.num_shards,
             "shard_id": self.shard_id,
             "pad_last_batch": int(self.pad_last_batch),
             "stick_to_shard": int(self.stick_to_shard),
-            "files": lambda batch: [files[at] for at in self.batch(batch)],
         }
+
+    def output(self, values: Any, layout: str | None = None) -> Any:
+        """Return a pipeline output with ``values(indices)`` of each batch."""
+        return fn.external_source(
+            lambda batch: values(self.batch(batch.iteration)),
+            batch=True,
+            batch_info=True,
+            layout=layout,
+        )
+
+    def name_files(self, name: str, files: list[str]) -> None:
+        """Set the metadata of the reader ``name``, with a function that lists a batch's files."""
+        from nvidia.dali.pipeline import Pipeline
+
+        pipe: Any = Pipeline.current()
+        others = pipe.reader_meta
+        meta = {**self.meta, "files": lambda batch: [files[at] for at in self.batch(batch)]}
 
         def reader_meta(wanted: str | None = None) -> Any:
             if wanted is None:
                 return {**others(), name: meta}
             return meta if wanted == name else others(wanted)
 
+        pipe.reader_meta = reader_meta
+
+    def read_files(self, files: list[str], root: str = "") -> Any:
+        """Return a pipeline output with the contents of the files of each batch."""
+
         def paths(indices: Any) -> list[Any]:
             named = (os.path.join(root, files[at]) for at in indices)
             return [np.frombuffer(os.fsencode(path), np.uint8) for path in named]
 
-        pipe.reader_meta = reader_meta
         return fn.io.file.read(self.output(paths))
 
 
@@ -196,7 +209,8 @@ def read_sampled_files(
             rows = [line.strip().rsplit(maxsplit=1) for line in lines if line.strip()]
         files, labels = [path for path, _ in rows], [int(label) for _, label in rows]
         file_root = file_root or os.path.dirname(os.path.abspath(file_list))
-    sampler = Sampler(labels, **options)
-    images = sampler.read_files(name, files, file_root)
+    sampler = Sampler(len(files), labels, **options)
+    sampler.name_files(name, files)
+    images = sampler.read_files(files, file_root)
     classes = np.asarray(labels, np.int32)[:, None]
     return images, sampler.output(lambda indices: classes[indices])

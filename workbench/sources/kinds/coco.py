@@ -14,7 +14,7 @@ import os
 import pathlib
 import tempfile
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -26,6 +26,7 @@ from workbench.errors import DataError
 from workbench.sources import Dataset, Sample, SourceKind
 from workbench.sources.annotation_faults import box_fault, box_remark, outline_fault
 from workbench.sources.file_names import is_hidden
+from workbench.sources.kinds._sampler import Sampler
 
 # COCO annotations as stored, and content that DALI misreads.
 
@@ -276,6 +277,55 @@ def find_annotations(data: str) -> dict[str, str]:
     return {"annotations_file": data, "file_root": str(max(folders, key=found.__getitem__))}
 
 
+def read_sampled_annotations(
+    name: str,
+    annotations_file: str,
+    file_root: str,
+    *,
+    ratio: bool = False,
+    ltrb: bool = False,
+    skip_empty: bool = False,
+    include_iscrowd: bool = True,
+    avoid_class_remapping: bool = False,
+    size_threshold: float = 0.1,
+    **options: Any,
+) -> Any:
+    """Return encoded images, boxes and labels in the order of a sampler, as ``readers.coco``."""
+    found = json.loads(pathlib.Path(annotations_file).read_bytes())
+    numbers = {each["id"]: at for at, each in enumerate(found["categories"], start=1)}
+    rows: dict[int, list[Any]] = {each["id"]: [] for each in found["images"]}
+    for one in found["annotations"]:
+        *_, width, height = one["bbox"]
+        wanted = include_iscrowd or not one.get("iscrowd")
+        if wanted and min(width, height) >= size_threshold and one["image_id"] in rows:
+            rows[one["image_id"]].append(one)
+    images = sorted(found["images"], key=lambda each: each["id"])
+    images = [each for each in images if rows[each["id"]] or not skip_empty]
+    sampler = Sampler(len(images), **options)
+    sampler.name_files(name, [each["file_name"] for each in images])
+
+    def boxes_of(places: Any) -> list[Any]:
+        batch = []
+        for image in (images[place] for place in places):
+            boxes = np.array([one["bbox"] for one in rows[image["id"]]], np.float32).reshape(-1, 4)
+            if ltrb:
+                boxes[:, 2:] += boxes[:, :2]
+            if ratio:
+                sides = [image["width"], image["height"]]
+                boxes /= np.array(sides * 2, np.float32)
+            batch.append(boxes)
+        return batch
+
+    def labels_of(places: Any) -> list[Any]:
+        found = ([one["category_id"] for one in rows[images[place]["id"]]] for place in places)
+        if not avoid_class_remapping:
+            found = ([numbers[each] for each in ids] for ids in found)
+        return [np.array(ids, np.int32) for ids in found]
+
+    encoded = sampler.read_files([each["file_name"] for each in images], file_root)
+    return encoded, sampler.output(boxes_of), sampler.output(labels_of)
+
+
 @lru_cache(maxsize=8)
 def _root_of(location: str, stamp: int) -> str:
     """Return the same image folder as ``find_annotations``, using cached annotations.
@@ -321,6 +371,14 @@ class Coco(SourceKind):
     located_by = frozenset({"annotations_file", "file_root"})
     find = staticmethod(find_annotations)
     outputs = ("jpegs", "boxes", "labels")
+    sampled: Callable[..., Any] | None = staticmethod(read_sampled_annotations)
+    sampler_helpers = (Sampler,)
+    sampler_options = frozenset(
+        {
+            *("ratio", "ltrb", "skip_empty", "include_iscrowd", "avoid_class_remapping"),
+            "size_threshold",
+        }
+    )
     imports: tuple[str, ...] = ("json", "pathlib")
     targets = "boxes"
     sample = "coco/annotations.json"
@@ -486,6 +544,7 @@ class CocoKeypoints(Coco):
     begins: ClassVar = {"polygon_masks": True}
     polygons = "key points"
     find = staticmethod(find_keypoints)
+    sampled = None
     helpers = (find_annotations, keypoints_as_polygons)
     imports = ("atexit", "json", "numpy as np", "pathlib", "tempfile")
     is_indexed = True

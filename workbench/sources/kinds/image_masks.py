@@ -26,6 +26,7 @@ from workbench.sources.class_folders import (
     is_folder,
 )
 from workbench.sources.file_names import is_hidden
+from workbench.sources.kinds._sampler import Sampler
 from workbench.sources.kinds.coco import annotation_files
 from workbench.sources.kinds.folder import IMAGES_SOURCE, images_in
 from workbench.sources.source_kind import READER_OPTIONS
@@ -126,6 +127,21 @@ def read_pairs(masks: list[str], **options: Any) -> Any:
     return jpegs, fn.python_function(places, function=mask_at, output_layouts=["HWC"])
 
 
+def read_sampled_pairs(name: str, files: list[str], masks: list[str], **options: Any) -> Any:
+    """Read images and decode their masks, in the order of a sampler."""
+    sampler = Sampler(len(files), **options)
+    sampler.name_files(name, files)
+
+    def masks_at(places: Any) -> list[Any]:
+        found = []
+        for place in places:
+            with open(masks[place], "rb") as file:
+                found.append(mask_numbers(file.read()))
+        return found
+
+    return sampler.read_files(files), sampler.output(masks_at, "HWC")
+
+
 def classes_of_masks(samples: Iterable[Sample]) -> Iterator[Collection[int]]:
     """Yield the numbers in the mask of each sample; unreadable masks are skipped."""
     import numpy as np
@@ -149,6 +165,8 @@ class ImageMasks(SourceKind):
     located_by = frozenset({"files", "masks", "labels", "file_root", "file_list"})
     find = staticmethod(find_pairs)
     reader = staticmethod(read_pairs)
+    sampled = staticmethod(read_sampled_pairs)
+    sampler_helpers = (Sampler,)
     outputs = ("jpegs", "masks")
     helpers = (
         *(IMAGES_SOURCE, is_hidden, is_folder, class_folders),

@@ -33,6 +33,7 @@ from workbench.sources.kinds._image_store import (
     samples_of,
     store_folder,
 )
+from workbench.sources.kinds._sampler import Sampler
 from workbench.sources.python_data import (
     LABEL_FAULT,
     class_names_of,
@@ -270,12 +271,57 @@ def find_dataset(data: Any) -> dict[str, Any]:
     return {"source": data}
 
 
+class SampledImages(ImageBatches):
+    """Batches of a dataset in the order of a sampler."""
+
+    def __init__(self, data: Any, batch_size: int, options: dict[str, Any]) -> None:
+        super().__init__(data, batch_size, {})
+        by_class = options.get("sampler") == "balanced" or "weights" in options
+        self.sampler = Sampler(self.size, labels_in(self.rows) if by_class else None, **options)
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """Metadata as in ``Pipeline.reader_meta``, plus the samples of each batch."""
+        return {**self.sampler.meta, "samples": self.indices}
+
+    def indices(self, batch: int) -> list[int]:
+        """Return the sample indices of a batch. Batches are counted from 0."""
+        return [int(at) for at in self.sampler.batch(batch)]
+
+
+def labels_in(rows: Any) -> Any:
+    """Return the label of each sample. Without a list of labels, all samples are read."""
+    if hasattr(rows, "stored_labels"):
+        return rows.stored_labels()
+    data = getattr(rows, "rows", rows)
+    labels, numbers = getattr(data, "targets", None), getattr(rows, "numbers", {})
+    if labels is not None and not getattr(data, "target_transform", None):
+        listed = labels.tolist() if hasattr(labels, "tolist") else labels
+        return [numbers.get(label, label) for label in listed]
+    return [split_row(rows[at])[1] for at in range(len(rows))]
+
+
 def read_images(source: Any, name: str, **options: Any) -> Any:
     """Return encoded images and labels of a dataset, and set the pipeline's reader metadata."""
     from nvidia.dali.pipeline import Pipeline
 
+    batches = ImageBatches(source, Pipeline.current().max_batch_size, options)
+    return output_of(batches, name)
+
+
+def read_sampled_images(source: Any, name: str, **options: Any) -> Any:
+    """Return encoded images and labels of a dataset in the order of a sampler."""
+    from nvidia.dali.pipeline import Pipeline
+
+    batches = SampledImages(source, Pipeline.current().max_batch_size, options)
+    return output_of(batches, name)
+
+
+def output_of(batches: ImageBatches, name: str) -> Any:
+    """Return the pipeline outputs of batches, and set the metadata of the reader ``name``."""
+    from nvidia.dali.pipeline import Pipeline
+
     pipe: Any = Pipeline.current()
-    batches = ImageBatches(source, pipe.max_batch_size, options)
     others = pipe.reader_meta
 
     def reader_meta(wanted: str | None = None) -> Any:
@@ -399,12 +445,14 @@ class Memory(SourceKind):
     located_by: frozenset[str] = frozenset()
     find = staticmethod(find_dataset)
     reader = staticmethod(read_images)
+    sampled = staticmethod(read_sampled_images)
     helpers = (
         *(_WORKERS, label_column, categories_of, BytesColumn, TableRows, RowsWithClassNumbers),
         *(number_classes, NumberedPairs, label_of, labels_read, number_pairs),
         *(read_parquet, open_images),
-        *(split_row, encode_image, ImageBatches),
+        *(split_row, encode_image, ImageBatches, output_of),
     )
+    sampler_helpers = (Sampler, labels_in, SampledImages)
     in_files = False
     in_memory = True
     pipeline_arguments = ("py_num_workers=WORKERS", 'py_start_method="spawn"')

@@ -23,6 +23,7 @@ import numpy as np
 from workbench.errors import DataError
 from workbench.sources import Dataset, Header, Sample, folder_of
 from workbench.sources.class_folders import ClassFiles, files_of, require_whole_labels
+from workbench.sources.kinds._sampler import Sampler
 
 if TYPE_CHECKING:
     import numpy  # the exported program has these
@@ -97,6 +98,19 @@ def read_arrays(files: Any, labels: Any, axes: Any, device: str, **options: Any)
     whole = {name: value for name, value in options.items() if "roi" not in name and name != "name"}
     labels = fn.readers.numpy(files=label_files(labels), **whole)
     return images if device == "cpu" else images.gpu(), labels
+
+
+def read_sampled_arrays(
+    name: str, files: Any, labels: Any, axes: Any, device: str, **options: Any
+) -> Any:
+    """Return images or sequences and their labels, in the order of a sampler."""
+    sampler = Sampler(len(files), labels, **options)
+    sampler.name_files(name, files)
+    images = sampler.output(lambda places: [np.load(files[place]) for place in places])
+    images = fn.reshape(images, src_dims=axes, layout="FHWC"[-len(axes) :])
+    classes = np.asarray(labels, np.int32)[:, None]
+    found = sampler.output(lambda places: classes[places])
+    return images if device == "cpu" else images.gpu(), found
 
 
 class _Array(NamedTuple):
@@ -179,6 +193,8 @@ class NumpyFiles(ClassFiles):
     located_by = frozenset({"file_root", "files", "file_list", "file_filter"})
     find = staticmethod(find_arrays)
     reader = staticmethod(read_arrays)
+    sampled = staticmethod(read_sampled_arrays)
+    sampler_helpers = (Sampler,)
     outputs = ("images", "labels")
     noun = "array"
     pixels = "images"

@@ -361,6 +361,7 @@ class YoloPose(Yolo):
 
     about = "YOLO key points (data.yaml with kpt_shape)"
     begins: ClassVar = {"polygon_masks": True}
+    sampled = None
     find = staticmethod(find_yolo_points)
     helpers = (*Yolo.helpers, find_yolo)
     polygons = "key points"
