@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 import workbench as wb
-from tests.helpers import import_script
+from tests.helpers import import_script, same
 from tests.thorough import one_in
 from workbench.emit.targets import export
 from workbench.errors import DataError, GraphExportError, WorkbenchError
@@ -194,6 +194,61 @@ def test_lists_are_sampled_too(animals: Path, tmp_path: Path) -> None:
         batch = wb.Workbench(graph_of(data, sampler="balanced")).batch(1)
         found.append((numbers(batch.images), batch.labels.tolist()))
     assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize(
+    "kind", ["segmentation", "coco/annotations.json", "yolo", "voc", "numpy", "volumes/images"]
+)
+def test_samples_in_file_order_are_those_of_the_reader(kind: str, shapes: Path) -> None:
+    data = shapes / kind
+    options: list[dict[str, Any]] = [{}, {"ratio": True, "ltrb": True}]
+    for more in options if kind.startswith("coco") else options[:1]:
+        found, wanted = (
+            wb.Workbench(wb.read(data, **more, **sampling).with_settings(batch_size=5))
+            for sampling in ({"sampler": "sequential"}, {})
+        )
+        for number in (0, 5):
+            ours, theirs = found.batch(number), wanted.batch(number)
+            assert ours.files == theirs.files
+            for name in wanted.graph.outputs:
+                for mine, yours in zip(ours[name], theirs[name], strict=True):
+                    assert same([mine], [yours])
+
+
+def test_samples_without_one_class_have_weights_of_their_own(shapes: Path) -> None:
+    for data in (shapes / "segmentation", shapes / "coco" / "annotations.json"):
+        with pytest.raises(WorkbenchError, match="do not have one class each"):
+            wb.read(data, sampler="balanced")
+        graph = wb.read(data, weights=[0] * 20 + [1] * 4)
+        files = wb.Workbench(graph.with_settings(batch_size=9)).batch(0).files
+        assert len(files) == 9
+        assert len({*files}) <= 4
+
+
+class Opened:
+    """A data set of pairs, with or without a list of labels."""
+
+    def __init__(self, targets: bool) -> None:
+        if targets:
+            self.targets = [list(SIZES)[label] for label in LABELS]
+
+    def __len__(self) -> int:
+        return COUNT
+
+    def __getitem__(self, index: int) -> tuple[Any, str]:
+        return np.full((8, 8, 3), index, np.uint8), list(SIZES)[LABELS[index]]
+
+
+@pytest.mark.parametrize("targets", [True, False])
+def test_objects_in_memory_are_sampled(targets: bool, animals: Path) -> None:
+    data = Opened(targets)
+    workbench = wb.Workbench(graph_of(data, weights={"hen": 9}))
+    expected = wb.Workbench(graph_of(animals, weights={"hen": 9}))
+    for number in (0, 6):
+        batch = workbench.batch(number)
+        assert numbers(batch.images) == numbers(expected.batch(number).images)
+        assert list(batch.files) == [*map(str, numbers(batch.images))]
+    assert workbench.verify().exact
 
 
 class Shuffled:

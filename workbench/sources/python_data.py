@@ -309,8 +309,12 @@ def facts_of(
         fixed = 0, _size(rows[0])
         return lambda at: fixed
     data = getattr(data, "table", data)
-    number = getattr(rows, "number", None)
-    labels = cache(lambda: _labels(data, len(rows), number))
+    numbers = getattr(rows, "numbers", {})
+
+    def number(label: Any) -> Any:
+        return numbers.get(label, label)
+
+    labels = cache(lambda: _labels(data, len(rows), number if numbers else None))
     sizes = cache(lambda: _sizes(data, len(rows)))
     return lambda at: (int(labels()[at]), int(sizes()[at]))
 
@@ -329,7 +333,8 @@ def _labels(data: Any, count: int, number: Callable[[Any], Any] | None) -> Any:
             return np.zeros(count, int) if found is None else np.asarray(data[found][:], int)
         targets = getattr(data, "targets", None)
         if targets is not None and not getattr(data, "target_transform", None):
-            labels = np.asarray(targets, int)
+            listed = targets.tolist() if hasattr(targets, "tolist") else targets
+            labels = np.asarray([number(each) for each in listed] if number else targets, int)
             return labels if labels.shape == (count,) else unknown
     except (TypeError, ValueError):
         pass  # reported when they are read

@@ -33,8 +33,10 @@ def sampler_options(dataset: Dataset, sampler: Any, weights: Any) -> dict[str, A
     kind.with_sampler()  # raises DataError for data without random access
     samples = [sample for sample in list_samples(dataset) if sample.counted]
     labels = [sample.label for sample in samples]
-    if weights is not None and any(label < 0 for label in labels):
+    classes = max((*labels, len(class_names(dataset)) - 1 if -1 in labels else -1)) + 1
+    if weights is not None and -1 in labels and not classes:
         labels = [sample.with_location().label for sample in samples]  # in memory: not read yet
+        classes = max(labels) + 1
     if isinstance(sampler, str):
         found["sampler"] = sampler
     elif sampler is not None:
@@ -42,10 +44,10 @@ def sampler_options(dataset: Dataset, sampler: Any, weights: Any) -> dict[str, A
     if weights is not None:
         if kind.targets and isinstance(weights, Mapping):
             raise DataError(
-                f"weights: samples of {dataset} ({kind.about}) do not have one class each. Pass one "
-                "weight per sample."
+                f"weights: samples of {dataset} ({kind.about}) do not have one class each. Pass "
+                "one weight per sample."
             )
-        found |= _weight_options(dataset, weights, labels, 0 if kind.targets else max(labels) + 1)
+        found |= _weight_options(dataset, weights, labels, 0 if kind.targets else classes)
     for name in SAMPLER_OPTIONS:
         if isinstance(value := found.get(name), list) and len(value) > _MOST_STORED:
             raise DataError(

@@ -43,6 +43,23 @@ ImageType = Literal['RGB', 'BGR', 'GRAY', 'YCbCr', 'ANY_DATA'] | EnumMember
 InterpType = Literal['INTERP_NN', 'INTERP_LINEAR', 'INTERP_CUBIC', 'INTERP_LANCZOS3', 'INTERP_TRIANGULAR', 'INTERP_GAUSSIAN'] | EnumMember
 InterpType2 = Literal['INTERP_NN', 'INTERP_LINEAR'] | EnumMember
 
+class ExperimentalInputsOperators(Generic[R]):
+    def video(
+        self,
+        *inputs: DataNode | Graph,
+        sequence_length: int = ...,
+        last_sequence_policy: Literal['partial', 'pad'] | None = ...,
+        blocking: bool | None = ...,
+        affine: bool | None = ...,
+        bytes_per_sample_hint: int | Sequence[int] | None = ...,
+        no_copy: bool | None = ...,
+        preserve: bool | None = ...,
+        seed: int = ...,
+        device: str | None = ...,
+        name: str = ...,
+        p: float | DataNode = ...,
+    ) -> R:
+        """Streams and decodes a video from a memory buffer."""
 class ExperimentalReadersOperators(Generic[R]):
     def video(
         self,
@@ -260,7 +277,29 @@ class DecodersOperators(Generic[R]):
         p: float | DataNode = ...,
     ) -> R:
         """Decodes GIF, AVIF, ICO, TGA, QOI and other formats of Pillow (the first of several frames), in Python: 200 to 500 photos/s of 0.2 megapixels, for any number of threads. For formats that DALI decodes use decoders.image."""
+    def video(
+        self,
+        *inputs: DataNode | Graph,
+        sequence_length: int | DataNode | None = ...,
+        stride: int | DataNode | None = ...,
+        start_frame: int | DataNode | None = ...,
+        end_frame: int | DataNode | None = ...,
+        frames: int | Sequence[int] | DataNode | None = ...,
+        pad_mode: Literal['none', 'constant', 'edge', 'reflect_1001', 'reflect_101'] | DataNode | None = ...,
+        fill_value: int | Sequence[int] | None = ...,
+        build_index: bool | None = ...,
+        affine: bool | None = ...,
+        bytes_per_sample_hint: int | Sequence[int] | None = ...,
+        preserve: bool | None = ...,
+        seed: int = ...,
+        device: str | None = ...,
+        name: str = ...,
+        p: float | DataNode = ...,
+    ) -> R:
+        """Decodes videos from in-memory streams."""
 class ExperimentalOperators(Generic[R]):
+    @property
+    def inputs(self) -> ExperimentalInputsOperators[R]: ...
     @property
     def readers(self) -> ExperimentalReadersOperators[R]: ...
     def dilate(
@@ -1073,6 +1112,13 @@ class ReadersOperators(Generic[R]):
         shuffle_after_epoch_seed: int | None = ...,
         skip_cached_images: bool | None = ...,
         stick_to_shard: bool | None = ...,
+        sampler: Literal['random', 'balanced', 'sequential'] | None = ...,
+        weights: float | Sequence[float] | None = ...,
+        sample_weights: float | Sequence[float] | None = ...,
+        replacement: bool | None = ...,
+        indices: int | Sequence[int] | None = ...,
+        repeats: int | None = ...,
+        num_samples: int | None = ...,
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
@@ -1140,6 +1186,13 @@ class ReadersOperators(Generic[R]):
         shuffle_after_epoch_seed: int | None = ...,
         skip_cached_images: bool | None = ...,
         stick_to_shard: bool | None = ...,
+        sampler: Literal['random', 'balanced', 'sequential'] | None = ...,
+        weights: float | Sequence[float] | None = ...,
+        sample_weights: float | Sequence[float] | None = ...,
+        replacement: bool | None = ...,
+        indices: int | Sequence[int] | None = ...,
+        repeats: int | None = ...,
+        num_samples: int | None = ...,
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
@@ -1208,6 +1261,13 @@ class ReadersOperators(Generic[R]):
         skip_cached_images: bool | None = ...,
         stick_to_shard: bool | None = ...,
         use_o_direct: bool | None = ...,
+        sampler: Literal['random', 'balanced', 'sequential'] | None = ...,
+        weights: float | Sequence[float] | None = ...,
+        sample_weights: float | Sequence[float] | None = ...,
+        replacement: bool | None = ...,
+        indices: int | Sequence[int] | None = ...,
+        repeats: int | None = ...,
+        num_samples: int | None = ...,
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
@@ -1644,6 +1704,18 @@ class Operators(Generic[R]):
         p: float | DataNode = ...,
     ) -> R:
         """One sub-policy of a custom policy for each sample. A sub-policy consists of augmentations with probabilities and magnitudes."""
+    def array_request(
+        self,
+        *inputs: DataNode | Graph,
+        dtype: str = ...,
+        shape: int | Sequence[int] = ...,
+        layout: str | None = ...,
+        seed: int = ...,
+        device: str | None = ...,
+        name: str = ...,
+        p: float | DataNode = ...,
+    ) -> R:
+        """Arrays sent by another program, such as a Triton client, with a declared type and shape."""
     def audio_resample(
         self,
         *inputs: DataNode | Graph,
@@ -2059,6 +2131,13 @@ class Operators(Generic[R]):
         pad_last_batch: bool | None = ...,
         num_shards: int | None = ...,
         shard_id: int | None = ...,
+        sampler: Literal['random', 'balanced', 'sequential'] | None = ...,
+        weights: float | Sequence[float] | None = ...,
+        sample_weights: float | Sequence[float] | None = ...,
+        replacement: bool | None = ...,
+        indices: int | Sequence[int] | None = ...,
+        repeats: int | None = ...,
+        num_samples: int | None = ...,
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
@@ -3068,15 +3147,18 @@ class GraphMethods(Operators[Graph]):
 
 class ReaderOptions(TypedDict, total=False):
     additional_inputs: int | None
+    affine: bool | None
     annotations_file: str | None
     avoid_class_remapping: bool | None
     bbox: bool | None
+    blocking: bool | None
     bytes_per_sample_hint: int | Sequence[int] | None
     cache_header_information: bool | None
     case_sensitive_extensions: bool | None
     case_sensitive_filter: bool | None
     dir_filters: str | Sequence[str] | None
     dont_use_mmap: bool | None
+    dtype: str
     dtypes: DataType | Sequence[DataType] | None
     dump_meta_files: bool | None
     dump_meta_files_path: str | None
@@ -3106,11 +3188,14 @@ class ReaderOptions(TypedDict, total=False):
     label_available: bool | None
     label_type: int | None
     labels: int | Sequence[int] | None
+    last_sequence_policy: Literal['partial', 'pad'] | None
+    layout: str | None
     lazy_init: bool | None
     ltrb: bool | None
     masks: bool | None
     meta_files_path: str | None
     missing_component_behavior: Literal['', 'empty', 'skip', 'error'] | None
+    no_copy: bool | None
     num_labels: int | None
     num_samples: int | None
     num_shards: int | None
@@ -3142,6 +3227,7 @@ class ReaderOptions(TypedDict, total=False):
     save_preprocessed_annotations_dir: str | None
     seed: int
     sequence_length: int
+    shape: int | Sequence[int]
     shard_id: int | None
     shuffle_after_epoch: bool | None
     shuffle_after_epoch_seed: int | None

@@ -149,7 +149,7 @@ def _operator(
         return _function_call(NUMBA_FUNCTION.name, args, op)
     if op.refused:
         raise _UnsupportedError(op.refused)
-    if op.schema == "ExternalSource" and "source" in op.args:
+    if op.schema == "ExternalSource" and "source" in op.args and not read_by:
         return Call(PYTHON_SOURCE.name, dict(op.args), {}, op.ports)
     if op.schema == "ExternalSource" and not read_by and len(op.outputs) == 1:
         return Call(REQUEST.name, {}, {}, ("jpegs",))
@@ -168,6 +168,7 @@ def _operator(
     if given.get(SHUFFLE) and EPOCH_SEED in spec.args:  # otherwise it would follow the graph's
         given.setdefault(EPOCH_SEED, DEFAULT_EPOCH_SEED)
     if read_by:  # options of the function itself
+        given = {name: value for name, value in given.items() if name in spec.args}
         given |= {k: v for k, v in lines.literals(op).items() if k in spec.args and k not in given}
         for name in (each.arg for each in lines.keywords(op)):
             if name in SAMPLER_OPTIONS and name not in given:
